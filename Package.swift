@@ -1,0 +1,70 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// `make check` sets this: a warning in our own targets then fails the build.
+let strict = Context.environment["BEEKOND_WARNINGS_AS_ERRORS"] != nil
+
+let settings: [SwiftSetting] =
+    [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ] + (strict ? [.treatAllWarnings(as: .error)] : [])
+
+/// A library of the system, met through one shim header that holds every call of it that Swift may see.
+func system(_ name: String, pkgConfig: String, package: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+func target(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func test(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name + "Tests", dependencies: [.byName(name: name)] + dependencies, swiftSettings: settings)
+}
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "beekond",
+    products: [
+        .executable(name: "beekond", targets: ["beekond"]),
+        .executable(name: "beekonctl", targets: ["beekonctl"]),
+        .executable(name: "beekon-sim", targets: ["beekon-sim"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+    ],
+    targets: [
+        system("CGPS", pkgConfig: "libgps", package: "libgps-dev"),
+        system("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
+        system("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
+        system("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
+        system("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
+        .target(name: "CLinux"),
+
+        target("Tracking"),
+        target("Linux", ["CLinux"]),
+        target("GPSD", ["CGPS", "Linux", "Tracking"]),
+        target("SQLite", ["CSQLite"]),
+        target("Storage", ["SQLite", "Linux", "Tracking"]),
+        target("Upload", ["CCurl", "CZlib", "Linux", "Tracking"]),
+        target("ControlProtocol", ["Linux"]),
+        target("Configuration", ["TOMLKit"]),
+        target("Systemd", ["CSystemd"]),
+        target(
+            "Daemon",
+            ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Systemd", "Tracking", "Upload"]),
+
+        executable("beekond", ["Daemon"]),
+        executable("beekonctl", ["ControlProtocol", argumentParser]),
+        executable("beekon-sim", ["Tracking", argumentParser]),
+    ]
+)

@@ -1,0 +1,48 @@
+// libcurl as Swift may see it: the variadic calls, one for each type of option.
+#ifndef CCURL_SHIM_H
+#define CCURL_SHIM_H
+
+#include <curl/curl.h>
+
+typedef size_t (*ccurl_write)(char *bytes, size_t size, size_t count, void *context);
+
+static inline CURLcode ccurl_set_long(CURL *h, CURLoption option, long value) {
+    return curl_easy_setopt(h, option, value);
+}
+
+static inline CURLcode ccurl_set_text(CURL *h, CURLoption option, const char *value) {
+    return curl_easy_setopt(h, option, value);
+}
+
+static inline CURLcode ccurl_set_pointer(CURL *h, CURLoption option, void *value) {
+    return curl_easy_setopt(h, option, value);
+}
+
+static inline CURLcode ccurl_set_body(CURL *h, const void *bytes, curl_off_t count) {
+    CURLcode code = curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, count);
+    return code != CURLE_OK ? code : curl_easy_setopt(h, CURLOPT_POSTFIELDS, (const char *)bytes);
+}
+
+static inline CURLcode ccurl_set_headers(CURL *h, struct curl_slist *list) {
+    return curl_easy_setopt(h, CURLOPT_HTTPHEADER, list);
+}
+
+static inline CURLcode ccurl_set_write(CURL *h, CURLoption function, ccurl_write callback,
+                                       CURLoption data, void *context) {
+    CURLcode code = curl_easy_setopt(h, function, callback);
+    return code != CURLE_OK ? code : curl_easy_setopt(h, data, context);
+}
+
+static inline CURLcode ccurl_get_long(CURL *h, CURLINFO info, long *value) {
+    return curl_easy_getinfo(h, info, value);
+}
+
+static inline CURLcode ccurl_get_offset(CURL *h, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(h, info, value);
+}
+
+static inline CURLcode ccurl_message_result(const CURLMsg *message) {
+    return message->data.result;
+}
+
+#endif

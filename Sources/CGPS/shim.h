@@ -1,0 +1,107 @@
+// libgps as Swift may see it: gps_data_t is 24 KB and changes between releases, so only the few values that
+// beekond reads leave this header, flattened.
+//
+// beekond owns the socket and hands libgps whole lines (gps_unpack). gps_read(3) would own it instead, but blocks
+// in connect and on half a line, keeps messages in a buffer that poll(2) cannot see, and never recovers from an
+// over-long line.
+#ifndef CGPS_SHIM_H
+#define CGPS_SHIM_H
+
+#include <gps.h>
+#include <stdlib.h>
+#include <string.h>
+
+// 11 is gpsd 3.22 (Debian 12); the fields read below have the same names and meanings up to 16.
+#if GPSD_API_MAJOR_VERSION < 11 || GPSD_API_MAJOR_VERSION > 16
+#error "this release of libgps is not known to beekond: check gps_fix_t against Sources/CGPS/shim.h"
+#endif
+
+enum cgps_kind {
+    CGPS_OTHER = 0,
+    CGPS_VERSION,
+    CGPS_DEVICES,
+    CGPS_DEVICE,
+    CGPS_TPV,
+    CGPS_SKY,
+    CGPS_ERROR
+};
+
+// Doubles are NaN and `seconds` is 0 where the receiver reported nothing. `device` lives in the parser.
+struct cgps_report {
+    enum cgps_kind kind;
+    const char *device;
+    int mode;
+    int status;
+    long long seconds;
+    long nanoseconds;
+    double latitude, longitude, altitude_hae;
+    double eph, epx, epy;
+    double speed, track;
+    int satellites_used, satellites_visible;
+    int devices;
+    int activated;
+};
+
+static inline struct gps_data_t *cgps_new(void) {
+    return (struct gps_data_t *)calloc(1, sizeof(struct gps_data_t));
+}
+
+static inline void cgps_free(struct gps_data_t *data) {
+    free(data);
+}
+
+// Reads one line, ended by NUL. libgps leaves the values of earlier messages in place: `set` is zeroed first, so that
+// it tells what this message carried. The class is found by the same literal text that libgps itself looks for.
+static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_report *report) {
+    memset(report, 0, sizeof *report);
+    data->set = 0;
+    data->dev.path[0] = '\0';
+    if (strstr(line, "\"class\":\"TPV\"") != NULL) {
+        report->kind = CGPS_TPV;
+        gps_clear_fix(&data->fix);
+        data->fix.time.tv_sec = 0;
+        data->fix.time.tv_nsec = 0;
+    } else if (strstr(line, "\"class\":\"SKY\"") != NULL) {
+        report->kind = CGPS_SKY;
+    } else if (strstr(line, "\"class\":\"DEVICES\"") != NULL) {
+        report->kind = CGPS_DEVICES;
+    } else if (strstr(line, "\"class\":\"DEVICE\"") != NULL) {
+        report->kind = CGPS_DEVICE;
+    } else if (strstr(line, "\"class\":\"VERSION\"") != NULL) {
+        report->kind = CGPS_VERSION;
+    } else if (strstr(line, "\"class\":\"ERROR\"") != NULL) {
+        report->kind = CGPS_ERROR;
+    } else {
+        report->kind = CGPS_OTHER;
+        return 0;
+    }
+    if (gps_unpack(line, data) != 0) {
+        return -1;
+    }
+    // gps_unpack swallows syntax errors: it then leaves `set` empty. gpsd says "activated":0 of a lost device, a
+    // number where libgps wants a time, and that leaves `set` empty as well.
+    if (report->kind == CGPS_DEVICE) {
+        report->activated = strstr(line, "\"activated\":0") == NULL;
+    } else if (report->kind != CGPS_ERROR && data->set == 0) {
+        return -1;
+    }
+    report->device = data->dev.path;
+    report->mode = data->fix.mode;
+    report->status = data->fix.status;
+    report->seconds = (long long)data->fix.time.tv_sec;
+    report->nanoseconds = data->fix.time.tv_nsec;
+    report->latitude = data->fix.latitude;
+    report->longitude = data->fix.longitude;
+    report->altitude_hae = data->fix.altHAE;
+    report->eph = data->fix.eph;
+    report->epx = data->fix.epx;
+    report->epy = data->fix.epy;
+    report->speed = data->fix.speed;
+    report->track = data->fix.track;
+    report->satellites_used = data->satellites_used;
+    report->satellites_visible = data->satellites_visible;
+    report->devices = data->devices.ndevices;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,25 @@
+// SQLite as Swift may see it.
+#ifndef CSQLITE_SHIM_H
+#define CSQLITE_SHIM_H
+
+#include <sqlite3.h>
+
+// SQLITE_TRANSIENT is a cast macro, which Swift cannot import: SQLite copies the bytes before the call returns.
+static inline int csqlite_bind_blob(sqlite3_stmt *s, int i, const void *bytes, int count) {
+    return sqlite3_bind_blob(s, i, bytes, count, SQLITE_TRANSIENT);
+}
+
+static inline int csqlite_bind_text(sqlite3_stmt *s, int i, const char *bytes, int count) {
+    return sqlite3_bind_text(s, i, bytes, count, SQLITE_TRANSIENT);
+}
+
+// Variadic in C.
+static inline int csqlite_enable_defensive(sqlite3 *db) {
+    return sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
+}
+
+static inline int csqlite_no_checkpoint_on_close(sqlite3 *db) {
+    return sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}
+
+#endif

@@ -2,22 +2,64 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <fcntl.h>
+#include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <poll.h>
-#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <sys/timex.h>
-#include <sys/un.h>
-#include <time.h>
+#include <unistd.h>
+
+// Variadic in C.
+static inline void clinux_set_thread_name(const char *name) {
+    prctl(PR_SET_NAME, name);
+}
+
+static inline int clinux_forbid_core_dumps(void) {
+    return prctl(PR_SET_DUMPABLE, 0);
+}
+
+// struct ucred needs _GNU_SOURCE, which would give this module another fd_set than the Glibc module has.
+struct clinux_credentials {
+    int32_t pid;
+    uint32_t uid;
+    uint32_t gid;
+};
+
+static inline int clinux_peer_credentials(int socket, struct clinux_credentials *credentials) {
+    socklen_t size = sizeof *credentials;
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, credentials, &size);
+}
+
+// The peer's supplementary groups: returns how many there are, or -1 (ERANGE: more than `limit`).
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS 59
+#endif
+static inline int clinux_peer_groups(int socket, uint32_t *groups, int limit) {
+    socklen_t size = (socklen_t)(limit * (int)sizeof *groups);
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &size) != 0) {
+        return -1;
+    }
+    return (int)(size / sizeof *groups);
+}
+
+// sigset_t is filled by macros and functions that differ between libraries.
+static inline int clinux_block_signals(const int *signals, int count, int flags) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < count; i++) {
+        sigaddset(&set, signals[i]);
+    }
+    int code = pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (code != 0) {
+        errno = code;
+        return -1;
+    }
+    return signalfd(-1, &set, flags);
+}
 
 #endif

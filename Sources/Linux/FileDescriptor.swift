@@ -1,0 +1,62 @@
+internal import CLinux
+internal import Glibc
+
+/// An open file descriptor that closes itself.
+public struct FileDescriptor: ~Copyable {
+    /// Valid as long as this value lives.
+    public let raw: Int32
+
+    /// Takes ownership of an open descriptor.
+    public init(owning raw: Int32) {
+        self.raw = raw
+    }
+
+    deinit {
+        _ = Glibc.close(raw)
+    }
+
+    /// Opens a file, close-on-exec.
+    public static func open(_ path: String, _ flags: Int32, mode: UInt32 = 0o600) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(owning: try retrying("open " + path) { Glibc.open(path, flags | O_CLOEXEC, mode) })
+    }
+
+    /// Reads what is there, at most `limit` bytes. Empty at the end of the stream, nil when a non-blocking descriptor
+    /// has nothing yet.
+    public func read(upTo limit: Int) throws(SystemError) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        do {
+            let count = try retrying("read") { Glibc.read(raw, &bytes, limit) }
+            bytes.removeSubrange(count...)
+            return bytes
+        } catch {
+            if error.code == EAGAIN { return nil }
+            throw error
+        }
+    }
+
+    /// Writes all of it, waiting as long as the descriptor blocks.
+    public func writeAll(_ bytes: [UInt8]) throws(SystemError) {
+        var offset = 0
+        while offset < bytes.count {
+            offset += try retrying("write") {
+                bytes.withUnsafeBytes { Glibc.write(raw, $0.baseAddress?.advanced(by: offset), $0.count - offset) }
+            }
+        }
+    }
+}
+
+/// Reads a whole regular file of at most `limit` bytes.
+///
+/// - Throws: also when it is larger (EFBIG) or no regular file (EINVAL): a device or a FIFO could block for ever.
+public func readFile(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
+    let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK)
+    var status = stat()
+    try retrying("stat " + path) { fstat(file.raw, &status) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw SystemError("read " + path, code: EINVAL) }
+    var bytes = [UInt8]()
+    while let more = try file.read(upTo: 65_536), !more.isEmpty {
+        bytes += more
+        if bytes.count > limit { throw SystemError("read " + path, code: EFBIG) }
+    }
+    return bytes
+}

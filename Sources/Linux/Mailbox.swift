@@ -1,0 +1,33 @@
+internal import Synchronization
+
+/// A bounded queue from any thread to one, which sleeps in poll(2) on its wake-up.
+public final class Mailbox<Message: Sendable>: Sendable {
+    public let wakeup: Wakeup
+    private let limit: Int
+    private let messages = Mutex<[Message]>([])
+
+    public init(limit: Int) throws(SystemError) {
+        self.limit = limit
+        wakeup = try Wakeup()
+    }
+
+    /// - Returns: false when the mailbox is full; the message is dropped then.
+    public func post(_ message: Message) -> Bool {
+        let isTaken = messages.withLock { messages in
+            guard messages.count < limit else { return false }
+            messages.append(message)
+            return true
+        }
+        wakeup.signal()
+        return isTaken
+    }
+
+    /// Takes everything, oldest first.
+    public func takeAll() -> [Message] {
+        wakeup.clear()
+        return messages.withLock { messages in
+            defer { messages = [] }
+            return messages
+        }
+    }
+}

@@ -1,0 +1,33 @@
+internal import CLinux
+internal import Glibc
+
+/// Starts a named thread that runs until `body` returns. It is never joined: its last act tells who waits for it.
+public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    final class Start {
+        let name: String
+        let body: @Sendable () -> Void
+        init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+    let start = Unmanaged.passRetained(Start(name, body))
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    var thread = pthread_t()
+    let code = pthread_create(
+        &thread, &attributes,
+        { argument in
+            guard let argument else { return nil }
+            let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+            clinux_set_thread_name(start.name)
+            start.body()
+            return nil
+        }, start.toOpaque())
+    if code != 0 {
+        start.release()
+        throw SystemError("start thread " + name, code: code)
+    }
+}

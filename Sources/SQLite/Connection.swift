@@ -1,0 +1,93 @@
+internal import CSQLite
+
+/// An open database that closes itself. One thread at a time.
+public struct Connection: ~Copyable {
+    public enum Access: Sendable { case readWrite, readOnly }
+
+    let handle: OpaquePointer
+
+    /// Opens the file; with `.readWrite` it is made when missing.
+    ///
+    /// Symbolic links are refused: the database lies in a directory that only we should write to, and a link there is
+    /// somebody else's doing.
+    public init(path: String, access: Access) throws(SQLiteError) {
+        let flags =
+            SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
+            | (access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(path, &opened, flags, nil)
+        guard code == SQLITE_OK, let opened else {
+            let message = String(cString: opened.map { sqlite3_errmsg($0) } ?? sqlite3_errstr(code))
+            let systemCode = opened.map { sqlite3_system_errno($0) } ?? 0
+            sqlite3_close_v2(opened)
+            throw SQLiteError(
+                operation: "open " + path, code: ResultCode(rawValue: code), message: message,
+                systemCode: systemCode)
+        }
+        handle = opened
+        // SQL never comes from outside, but the file might: no schema in it may reach beyond plain tables.
+        _ = csqlite_enable_defensive(opened)
+    }
+
+    deinit {
+        // The v2 form waits for statements that are still to be finalised, whatever order they are dropped in.
+        sqlite3_close_v2(handle)
+    }
+
+    /// Runs statements that return nothing.
+    public func execute(_ sql: String) throws(SQLiteError) {
+        try check(sqlite3_exec(handle, sql, nil, nil, nil), sql)
+    }
+
+    /// Compiles one statement, to be kept and used again.
+    public func prepare(_ sql: String) throws(SQLiteError) -> Statement {
+        var compiled: OpaquePointer?
+        try check(sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil), sql)
+        guard let compiled else { throw error(SQLITE_MISUSE, sql) }
+        return Statement(handle: compiled)
+    }
+
+    /// The first column of the first row, as text; nil when there is no row.
+    public func value(_ sql: String) throws(SQLiteError) -> String? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.text(0) ?? "" : nil
+    }
+
+    /// Rows that the latest INSERT, UPDATE or DELETE changed.
+    public var changes: Int {
+        Int(sqlite3_changes64(handle))
+    }
+
+    /// No transaction is open. SQLite itself rolls back after some errors (SQLITE_FULL, SQLITE_IOERR, …).
+    public var isInAutocommit: Bool {
+        sqlite3_get_autocommit(handle) != 0
+    }
+
+    /// Runs `body` in an immediate transaction: it is committed when this returns and rolled back when it throws.
+    public func transaction<Result: ~Copyable>(
+        _ body: () throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        try execute("BEGIN IMMEDIATE")
+        do {
+            let result = try body()
+            try execute("COMMIT")
+            return result
+        } catch {
+            if !isInAutocommit {
+                // A failed ROLLBACK leaves the transaction to the close of the connection, which follows.
+                try? execute("ROLLBACK")
+            }
+            throw error
+        }
+    }
+
+    private func check(_ code: Int32, _ operation: String) throws(SQLiteError) {
+        if code != SQLITE_OK { throw error(code, operation) }
+    }
+
+    private func error(_ code: Int32, _ operation: String) -> SQLiteError {
+        SQLiteError(
+            operation: operation, code: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(handle)),
+            systemCode: sqlite3_system_errno(handle))
+    }
+}

@@ -1,0 +1,129 @@
+internal import CSQLite
+
+/// A compiled statement that finalises itself. Parameters count from 1, columns from 0, as in SQLite.
+public struct Statement: ~Copyable {
+    let handle: OpaquePointer
+
+    init(handle: OpaquePointer) {
+        self.handle = handle
+    }
+
+    deinit {
+        sqlite3_finalize(handle)
+    }
+
+    /// Binds the values from parameter 1 on, runs to the end, and makes the statement ready for its next use.
+    public func run(_ values: Value...) throws(SQLiteError) {
+        try run(values)
+    }
+
+    /// The same, with the values in an array.
+    public func run(_ values: [Value]) throws(SQLiteError) {
+        try bind(values)
+        while try step() {}
+        reset()
+    }
+
+    /// Binds the values from parameter 1 on, ready for `step`.
+    public func bind(_ values: [Value]) throws(SQLiteError) {
+        reset()
+        for (index, value) in values.enumerated() {
+            try bind(value, Int32(index + 1))
+        }
+    }
+
+    /// - Returns: whether there is a row to read.
+    public func step() throws(SQLiteError) -> Bool {
+        let code = ResultCode(rawValue: sqlite3_step(handle))
+        switch code {
+        case .row: return true
+        case .done: return false
+        default:
+            let error = self.error(code.rawValue)
+            reset()
+            throw error
+        }
+    }
+
+    /// Ends the statement's read transaction. Its result is that of the last step, which has been thrown already.
+    public func reset() {
+        _ = sqlite3_reset(handle)
+    }
+
+    public func isNull(_ column: Int32) -> Bool {
+        sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
+
+    public func integer(_ column: Int32) -> Int64 {
+        sqlite3_column_int64(handle, column)
+    }
+
+    public func real(_ column: Int32) -> Double {
+        sqlite3_column_double(handle, column)
+    }
+
+    public func optionalReal(_ column: Int32) -> Double? {
+        isNull(column) ? nil : real(column)
+    }
+
+    public func optionalInteger(_ column: Int32) -> Int64? {
+        isNull(column) ? nil : integer(column)
+    }
+
+    public func text(_ column: Int32) -> String? {
+        guard let bytes = sqlite3_column_text(handle, column) else { return nil }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+    }
+
+    public func blob(_ column: Int32) -> [UInt8] {
+        guard let bytes = sqlite3_column_blob(handle, column) else { return [] }
+        return [UInt8](UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+
+    private func bind(_ value: Value, _ index: Int32) throws(SQLiteError) {
+        let code =
+            switch value {
+            case .null: sqlite3_bind_null(handle, index)
+            case .integer(let value): sqlite3_bind_int64(handle, index, value)
+            case .real(let value): sqlite3_bind_double(handle, index, value)
+            case .text(let value):
+                value.utf8.withContiguousStorageIfAvailable { bytes in
+                    bytes.withMemoryRebound(to: CChar.self) {
+                        csqlite_bind_text(handle, index, $0.baseAddress, Int32($0.count))
+                    }
+                } ?? csqlite_bind_text(handle, index, value, Int32(value.utf8.count))
+            case .blob(let bytes):
+                // A null pointer would bind NULL, so an empty blob is bound by its length.
+                bytes.isEmpty
+                    ? sqlite3_bind_zeroblob(handle, index, 0)
+                    : csqlite_bind_blob(handle, index, bytes, Int32(bytes.count))
+            }
+        if code != SQLITE_OK { throw error(code) }
+    }
+
+    private func error(_ code: Int32) -> SQLiteError {
+        let connection = sqlite3_db_handle(handle)
+        return SQLiteError(
+            operation: sqlite3_sql(handle).map { String(cString: $0) } ?? "",
+            code: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(connection)),
+            systemCode: sqlite3_system_errno(connection))
+    }
+}
+
+/// What a parameter can hold.
+public enum Value: Equatable, Sendable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case blob([UInt8])
+
+    public static func optional(_ value: Double?) -> Value {
+        value.map { .real($0) } ?? .null
+    }
+
+    public static func optional(_ value: Int64?) -> Value {
+        value.map { .integer($0) } ?? .null
+    }
+}

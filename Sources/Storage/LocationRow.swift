@@ -1,0 +1,73 @@
+internal import SQLite
+internal import Tracking
+
+/// A location as a row: the mapping between the domain's words and the stored codes, in one place.
+struct LocationRow {
+    var key: RowKey
+    var session: Int64
+    var extras: Int64
+    /// Metres of the session so far, this fix included.
+    var odometer: Double
+    var location: Location
+
+    // The position in each list is the stored code: append only.
+    private static let triggers: [Trigger] = [.interval, .motion, .checkIn, .geofence, .manual]
+    private static let motions: [MotionState] = [.unknown, .moving, .stationary]
+    private static let activities: [Activity] = [.unknown, .stationary, .walking, .running, .cycling, .automotive]
+    private static let qualities: [Quality] = [.lowAccuracy, .implausibleSpeed]
+
+    /// The values for `Schema.columns`.
+    var values: [Value] {
+        let fix = location.fix
+        return [
+            .integer(key.ts), .integer(key.seq), .integer(session), .blob(location.id.bytes),
+            .real(fix.coordinate.latitude), .real(fix.coordinate.longitude), .optional(fix.accuracy),
+            .optional(fix.speed), .optional(fix.bearing), .optional(fix.altitude), .integer(Int64(fix.mode)),
+            Self.code(of: location.trigger, in: Self.triggers), Self.code(of: location.motion, in: Self.motions),
+            Self.code(of: location.activity, in: Self.activities),
+            Self.code(of: location.quality, in: Self.qualities),
+            .integer(fix.isMock ? 1 : 0), .integer(extras), .real(odometer),
+        ]
+    }
+
+    /// Reads a row that was selected with `Schema.columns`.
+    ///
+    /// - Parameter sessionID: the session behind the row's key.
+    /// - Returns: nil for a row that no version of beekond writes: the file is not to be trusted blindly.
+    init?(_ row: borrowing Statement, sessionID: (Int64) -> UUIDv7?) {
+        key = RowKey(ts: row.integer(0), seq: row.integer(1))
+        session = row.integer(2)
+        extras = row.integer(16)
+        odometer = row.real(17)
+        guard let id = UUIDv7(bytes: row.blob(3)),
+            let coordinate = Coordinate(latitude: row.real(4), longitude: row.real(5)),
+            let trigger = Self.value(row.integer(11), in: Self.triggers),
+            let motion = Self.value(row.integer(12), in: Self.motions)
+        else { return nil }
+        location = Location(
+            id: id, session: sessionID(session),
+            fix: Fix(
+                time: Timestamp(milliseconds: key.ts), mode: row.integer(10) == 3 ? 3 : 2, coordinate: coordinate,
+                accuracy: row.optionalReal(6), speed: row.optionalReal(7), bearing: row.optionalReal(8),
+                altitude: row.optionalReal(9), isMock: row.integer(15) != 0),
+            trigger: trigger, motion: motion,
+            activity: row.optionalInteger(13).flatMap { Self.value($0, in: Self.activities) },
+            quality: row.optionalInteger(14).flatMap { Self.value($0, in: Self.qualities) })
+    }
+
+    init(key: RowKey, session: Int64, extras: Int64, odometer: Double, location: Location) {
+        self.key = key
+        self.session = session
+        self.extras = extras
+        self.odometer = odometer
+        self.location = location
+    }
+
+    private static func code<Case: Equatable>(of value: Case?, in list: [Case]) -> Value {
+        .optional(value.flatMap { list.firstIndex(of: $0) }.map(Int64.init))
+    }
+
+    private static func value<Case>(_ code: Int64, in list: [Case]) -> Case? {
+        Int(exactly: code).flatMap { list.indices.contains($0) ? list[$0] : nil }
+    }
+}

@@ -1,0 +1,113 @@
+public import Tracking
+
+/// How the store behaves; all of it may change while it is open, except `durability`.
+public struct StoreOptions: Equatable, Sendable {
+    public enum Durability: String, Sendable { case full, normal }
+
+    /// Seconds.
+    public var retention: Double
+    /// Locations kept at most, uploaded and pending together.
+    public var maxRows: Int
+    public var durability: Durability
+    /// Keep acknowledged rows, marked, under the rules of retention.
+    public var keepsUploaded: Bool
+    /// An upload is configured: rows that are still pending are never pruned by age.
+    public var isSyncing: Bool
+
+    public init(
+        retention: Double = 7 * 86_400, maxRows: Int = 100_000, durability: Durability = .full,
+        keepsUploaded: Bool = false, isSyncing: Bool = false
+    ) {
+        self.retention = retention
+        self.maxRows = maxRows
+        self.durability = durability
+        self.keepsUploaded = keepsUploaded
+        self.isSyncing = isSyncing
+    }
+}
+
+/// What is known of the last admitted fix of a session, also when its row has left the database.
+public struct SessionTail: Equatable, Sendable {
+    public var reference: Gate.Reference?
+    /// Metres.
+    public var odometer: Double
+
+    public init(reference: Gate.Reference?, odometer: Double) {
+        self.reference = reference
+        self.odometer = odometer
+    }
+}
+
+/// One start…stop run. Its counts include what has been uploaded and deleted.
+public struct SessionRecord: Equatable, Sendable {
+    public var id: UUIDv7
+    public var startedAt: Timestamp
+    public var stoppedAt: Timestamp?
+    public var locations: Int
+    /// Metres.
+    public var distance: Double
+}
+
+/// A location's place in the database: ordered by time, then by arrival.
+public struct RowKey: Hashable, Comparable, Sendable {
+    public var ts: Int64
+    public var seq: Int64
+
+    public static func < (left: RowKey, right: RowKey) -> Bool {
+        (left.ts, left.seq) < (right.ts, right.seq)
+    }
+}
+
+/// The rows that the next batch will carry, read but not yet frozen.
+public struct BatchDraft: Sendable {
+    public let session: UUIDv7
+    /// A JSON object; nil when there are no extras.
+    public let extras: String?
+    /// Oldest first; at least one.
+    public let locations: [Location]
+    let members: BatchMembers
+    let generation: Int
+}
+
+/// Which rows a batch holds: those between two keys, of one session and one version of the extras, that had arrived
+/// when it was frozen. Naming them so costs one small row, however many there are.
+struct BatchMembers: Equatable, Sendable {
+    var session: Int64
+    var extras: Int64
+    var first: RowKey
+    var last: RowKey
+    var maxSeq: Int64
+    var count: Int
+}
+
+/// A batch whose bytes never change any more.
+public struct FrozenBatch: Equatable, Sendable {
+    public let id: UUIDv7
+    public let session: UUIDv7
+    /// How many locations it was frozen with.
+    public let locations: Int
+    /// Compressed, as it goes out.
+    public let body: [UInt8]
+    /// A part of a rejected batch that is being searched for its poison rows.
+    public let isPiece: Bool
+    let key: Int64
+    let members: BatchMembers
+}
+
+/// What became of a rejected batch.
+public enum Rejection: Equatable, Sendable {
+    /// Its rows are dead letters now.
+    case deadLettered(Int)
+    /// It stays frozen and pending: the endpoint is suspected (three in a row), or the dead-letter table is full.
+    case suspected
+}
+
+/// What the store holds, for status.
+public struct StoreCounts: Equatable, Sendable {
+    public var locations = 0
+    public var pending = 0
+    public var oldestPending: Timestamp?
+    public var rejected = 0
+    /// Pending rows lost to the row cap since the daemon started.
+    public var droppedUnsent = 0
+}

@@ -1,0 +1,74 @@
+internal import FoundationEssentials
+public import Linux
+public import Tracking
+
+/// The small files beside the database: what must survive its loss.
+///
+/// A file that cannot be read as what it should be counts as absent and is reported, never as a reason not to start.
+public struct SmallFiles: Sendable {
+    /// Who this installation is.
+    public struct Identity: Codable, Equatable, Sendable {
+        public var installID: String
+        /// The machine it was minted on, from /etc/machine-id.
+        public var machineID: String
+
+        public init(installID: String, machineID: String) {
+            self.installID = installID
+            self.machineID = machineID
+        }
+    }
+
+    /// What the user last asked for.
+    public struct Intent: Codable, Equatable, Sendable {
+        public enum State: String, Codable, Sendable { case tracking, stopped }
+
+        public var state: State
+        /// The session that goes on, or went on last.
+        public var sessionID: String
+        /// Unix milliseconds.
+        public var startedAt: Int64
+
+        public init(state: State, session: UUIDv7, startedAt: Timestamp) {
+            self.state = state
+            sessionID = session.description
+            self.startedAt = startedAt.milliseconds
+        }
+
+        public var session: UUIDv7? { UUIDv7(sessionID) }
+    }
+
+    private let directory: StateDirectory
+
+    public init(_ directory: StateDirectory) {
+        self.directory = directory
+    }
+
+    public func readIdentity() throws(SystemError) -> Identity? {
+        try read("identity.json")
+    }
+
+    public func write(_ identity: Identity) throws(SystemError) {
+        try write("identity.json", identity)
+    }
+
+    public func readIntent() throws(SystemError) -> Intent? {
+        try read("intent.json")
+    }
+
+    /// Durable when it returns, which is before the user gets an answer.
+    public func write(_ intent: Intent) throws(SystemError) {
+        try write("intent.json", intent)
+    }
+
+    private func read<Content: Decodable>(_ name: String) throws(SystemError) -> Content? {
+        guard let bytes = try directory.read(name) else { return nil }
+        return try? JSONDecoder().decode(Content.self, from: Data(bytes))
+    }
+
+    private func write(_ name: String, _ content: some Encodable) throws(SystemError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+        guard let bytes = try? encoder.encode(content) else { throw SystemError("encode " + name, code: 22) }
+        try directory.replace(name, with: [UInt8](bytes) + [UInt8(ascii: "\n")])
+    }
+}

@@ -1,0 +1,227 @@
+internal import Linux
+internal import SQLite
+internal import Synchronization
+public import Tracking
+
+/// The database, through its single write connection, which the reader and the uploader share.
+///
+/// Every call blocks until the disk has answered, so none may be made from async code. After a failure the connection is
+/// closed: what SQLite holds in memory, and what the kernel has marked clean, is not to be trusted any more (an fsync
+/// that failed once reports success the next time). The next call opens the database anew.
+public final class Store: Sendable {
+    /// What opening the database found.
+    public enum Event: Equatable, Sendable {
+        /// The database was damaged: it has this name now, and an empty one took its place.
+        case quarantined(name: String, reason: String)
+    }
+
+    private struct State: ~Copyable {
+        var writer: Writer?
+        var options: StoreOptions
+        var hasFailed = false
+        var droppedUnsent = 0
+        var events: [Event] = []
+    }
+
+    private let path: String
+    private let state: Mutex<State>
+
+    /// Opens `beekon.db` in the state directory, making it when it is missing. A damaged one is put aside.
+    ///
+    /// - Throws: `newerSchema`, and what keeps a new database from being made.
+    public init(directory: String, options: StoreOptions) throws(StorageError) {
+        path = directory + "/beekon.db"
+        state = Mutex(State(options: options))
+        try perform("open") { (_: inout Writer) throws(SQLiteError) in }
+    }
+
+    /// Applies new options to the next write. A change of durability waits for the next start.
+    public func configure(_ options: StoreOptions) {
+        state.withLock { state in
+            state.options = options
+            state.writer?.options = options
+        }
+    }
+
+    /// What has happened to the database since the last call.
+    public func takeEvents() -> [Event] {
+        state.withLock { state in
+            defer { state.events = [] }
+            return state.events
+        }
+    }
+
+    /// Closes the database; the WAL is folded into it.
+    public func close() {
+        state.withLock { $0.writer = nil }
+    }
+
+    // MARK: The reader's side
+
+    /// Makes the session the current one, writing it down when it is new.
+    ///
+    /// - Returns: what is known of its last admitted fix.
+    @available(*, noasync, message: "blocks on the disk")
+    public func enter(session: UUIDv7, startedAt: Timestamp) throws(StorageError) -> SessionTail? {
+        try perform("enter session") { (writer) throws(SQLiteError) in
+            try writer.enter(session: session, startedAt: startedAt)
+            return writer.current?.tail
+        }
+    }
+
+    @available(*, noasync, message: "blocks on the disk")
+    public func close(session: UUIDv7, at time: Timestamp) throws(StorageError) {
+        try perform("close session") { (writer) throws(SQLiteError) in
+            try writer.close(session: session, at: time)
+        }
+    }
+
+    /// Writes one location. It is stored when this returns; a power cut cannot undo it (with durability full).
+    @available(*, noasync, message: "blocks on the disk")
+    public func insert(_ location: NewLocation) throws(StorageError) {
+        try state.withLock { (state) throws(StorageError) in
+            let mayExist = state.hasFailed
+            try Self.perform("insert", &state, path) { (writer) throws(SQLiteError) in
+                try writer.insert(location, mayExist: mayExist)
+            }
+            state.hasFailed = false
+        }
+    }
+
+    /// Starts a deletion of everything at or before `cutoff`, or of everything that is there now.
+    @available(*, noasync, message: "blocks on the disk")
+    public func beginDeletion(before cutoff: Timestamp?) throws(StorageError) -> Deletion {
+        try perform("delete") { (writer) throws(SQLiteError) in
+            Deletion(cutoff: cutoff, maxSeq: writer.tally.nextSeq - 1)
+        }
+    }
+
+    /// One step of at most 1,000 rows.
+    @available(*, noasync, message: "blocks on the disk")
+    public func proceed(with deletion: inout Deletion) throws(StorageError) {
+        deletion = try perform("delete") { [deletion] (writer) throws(SQLiteError) in
+            var deletion = deletion
+            try writer.proceed(with: &deletion)
+            return deletion
+        }
+    }
+
+    // MARK: The uploader's side
+
+    /// The frozen batch that goes next.
+    @available(*, noasync, message: "blocks on the disk")
+    public func nextFrozen() throws(StorageError) -> FrozenBatch? {
+        try perform("read batch") { (writer) throws(SQLiteError) in try writer.nextFrozen() }
+    }
+
+    /// The rows that the next batch should carry; nil when nothing is pending or a batch is frozen already.
+    @available(*, noasync, message: "blocks on the disk")
+    public func draftBatch(limit: Int) throws(StorageError) -> BatchDraft? {
+        try perform("draft batch") { (writer) throws(SQLiteError) in try writer.draftBatch(limit: limit) }
+    }
+
+    /// Commits the batch; nil when the user deleted some of its rows since it was drafted.
+    @available(*, noasync, message: "blocks on the disk")
+    public func freeze(_ draft: BatchDraft, id: UUIDv7, body: [UInt8]) throws(StorageError) -> FrozenBatch? {
+        try perform("freeze batch") { (writer) throws(SQLiteError) in
+            try writer.freeze(draft, id: id, body: body)
+        }
+    }
+
+    /// A complete 2xx: the rows leave, or are marked, in one transaction. Returns how many.
+    @available(*, noasync, message: "blocks on the disk")
+    public func acknowledge(_ batch: FrozenBatch) throws(StorageError) -> Int {
+        try perform("acknowledge") { (writer) throws(SQLiteError) in try writer.acknowledge(batch) }
+    }
+
+    /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.
+    @available(*, noasync, message: "blocks on the disk")
+    public func reject(_ batch: FrozenBatch, status: Int, at time: Timestamp) throws(StorageError) -> Rejection {
+        try perform("reject") { (writer) throws(SQLiteError) in
+            try writer.reject(batch, status: status, at: time)
+        }
+    }
+
+    /// Three batches in a row were rejected and none accepted since: only probes are sent.
+    @available(*, noasync, message: "blocks on the disk")
+    public func suspectsEndpoint() throws(StorageError) -> Bool {
+        try perform("read counters") { (writer) throws(SQLiteError) in try writer.suspectsEndpoint }
+    }
+
+    /// The rows of a rejected batch in two halves, for the search for poison rows.
+    @available(*, noasync, message: "blocks on the disk")
+    public func halves(of batch: FrozenBatch) throws(StorageError) -> [BatchDraft] {
+        try perform("halve batch") { (writer) throws(SQLiteError) in try writer.halves(of: batch) }
+    }
+
+    /// Puts the pieces in the batch's place.
+    @available(*, noasync, message: "blocks on the disk")
+    public func split(
+        _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
+    ) throws(StorageError) {
+        try perform("split batch") { (writer) throws(SQLiteError) in try writer.split(batch, into: pieces) }
+    }
+
+    /// The server refused the batch in a way that only a change of configuration can mend.
+    @available(*, noasync, message: "blocks on the disk")
+    public func markPermanent(_ batch: FrozenBatch) throws(StorageError) {
+        try perform("mark batch") { (writer) throws(SQLiteError) in try writer.markPermanent(batch) }
+    }
+
+    /// Tells where batches go now, as a number that differs whenever url or batch size do. Batches that the old
+    /// endpoint refused for good are dissolved; their rows go into new ones.
+    @available(*, noasync, message: "blocks on the disk")
+    public func adopt(endpoint: Int64) throws(StorageError) {
+        try perform("adopt endpoint") { (writer) throws(SQLiteError) in try writer.adopt(endpoint: endpoint) }
+    }
+
+    /// What is stored and pending. Costs nothing but the lock: all of it is known by heart.
+    public func counts() -> StoreCounts? {
+        state.withLock { state in
+            guard let tally = state.writer?.tally else { return nil }
+            return StoreCounts(
+                locations: tally.rows, pending: tally.rows - tally.uploaded,
+                oldestPending: tally.oldestPending.map { Timestamp(milliseconds: $0.ts) },
+                rejected: tally.rejected, droppedUnsent: state.droppedUnsent + tally.droppedUnsent)
+        }
+    }
+
+    // MARK: Failure
+
+    private func perform<Result: Sendable>(
+        _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
+    ) throws(StorageError) -> Result {
+        try state.withLock { (state) throws(StorageError) in try Self.perform(operation, &state, path, body) }
+    }
+
+    private static func perform<Result>(
+        _ operation: String, _ state: inout State, _ path: String,
+        _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
+    ) throws(StorageError) -> Result {
+        if state.writer == nil { try open(&state, path) }
+        guard var writer = state.writer.take() else {
+            throw StorageError(operation: operation, kind: .other, message: "the database is closed")
+        }
+        do {
+            let result = try body(&writer)
+            state.writer = consume writer
+            return result
+        } catch {
+            state.hasFailed = true
+            state.droppedUnsent += writer.tally.droppedUnsent
+            throw StorageError(error)
+        }
+    }
+
+    private static func open(_ state: inout State, _ path: String) throws(StorageError) {
+        do {
+            try Quarantine.check(path)
+            state.writer = try Writer.open(path, options: state.options, repairing: state.hasFailed)
+        } catch {
+            guard error.kind == .corrupt else { throw error }
+            let name = try Quarantine.putAside(path)
+            state.events.append(.quarantined(name: name, reason: error.message))
+            state.writer = try Writer.open(path, options: state.options, repairing: false)
+        }
+    }
+}

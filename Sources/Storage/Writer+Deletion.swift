@@ -1,0 +1,75 @@
+internal import SQLite
+public import Tracking
+
+/// A deletion that the user asked for, carried out in steps of at most 1,000 rows so that fixes go on being written.
+public struct Deletion: Sendable {
+    /// Rows at or before this go; nil means all.
+    public let cutoff: Timestamp?
+    /// Rows that came after the request stay.
+    let maxSeq: Int64
+    /// Locations and dead letters removed so far.
+    public internal(set) var removed = 0
+    public internal(set) var isFinished = false
+    /// Frozen batches that held such rows; what is left of them goes into new ones.
+    public internal(set) var dissolved: [UUIDv7] = []
+}
+
+extension Writer {
+    private static let deletionStep: Int64 = 1000
+
+    /// One step of a deletion.
+    mutating func proceed(with deletion: inout Deletion) throws(SQLiteError) {
+        let cutoff = deletion.cutoff?.milliseconds ?? .max
+        let rows = try db.prepare(
+            "SELECT ts, seq, session, uploaded FROM locations WHERE ts <= ? AND seq <= ? ORDER BY ts, seq LIMIT ?")
+        try rows.bind([.integer(cutoff), .integer(deletion.maxSeq), .integer(Self.deletionStep)])
+        var last: RowKey?
+        var pending: [Int64: Int] = [:]
+        var counts = (all: 0, uploaded: 0)
+        while try rows.step() {
+            last = RowKey(ts: rows.integer(0), seq: rows.integer(1))
+            counts.all += 1
+            if rows.integer(3) != 0 { counts.uploaded += 1 } else { pending[rows.integer(2), default: 0] += 1 }
+        }
+        rows.reset()
+        let doomed = last.map { end in frozen.filter { $0.members.first <= end } } ?? []
+        let isLastStep = counts.all < Int(Self.deletionStep)
+        deletion.dissolved += try delete(upTo: last, doomed: doomed, deletion, isLastStep: isLastStep)
+        generation += 1
+        frozen.removeAll { batch in doomed.contains { $0.key == batch.key } }
+        tally.rows -= counts.all
+        tally.uploaded -= counts.uploaded
+        for (session, count) in pending { remove(pending: count, ofSession: session) }
+        try findOldestPending(from: RowKey(ts: .min, seq: .min))
+        let rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
+        deletion.removed += counts.all + tally.rejected - rejected
+        tally.rejected = rejected
+        deletion.isFinished = isLastStep
+    }
+
+    private func delete(
+        upTo last: RowKey?, doomed: [Frozen], _ deletion: Deletion, isLastStep: Bool
+    ) throws(SQLiteError) -> [UUIDv7] {
+        // What the user deletes is overwritten with zeros, not only unlinked.
+        try db.execute("PRAGMA secure_delete = ON")
+        defer { try? db.execute("PRAGMA secure_delete = OFF") }
+        return try db.transaction { () throws(SQLiteError) in
+            var dissolved: [UUIDv7] = []
+            for batch in doomed {
+                let id = try db.prepare("DELETE FROM batches WHERE key = ? RETURNING id")
+                try id.bind([.integer(batch.key)])
+                if try id.step(), let id = UUIDv7(bytes: id.blob(0)) { dissolved.append(id) }
+            }
+            if let last {
+                try db.prepare("DELETE FROM locations WHERE (ts, seq) <= (?, ?) AND seq <= ?").run(
+                    .integer(last.ts), .integer(last.seq), .integer(deletion.maxSeq))
+            }
+            if isLastStep {
+                try db.prepare("DELETE FROM rejected WHERE ts <= ? AND seq <= ?").run(
+                    .integer(deletion.cutoff?.milliseconds ?? .max), .integer(deletion.maxSeq))
+            }
+            try writeTail()
+            return dissolved
+        }
+    }
+}

@@ -1,0 +1,96 @@
+internal import SQLite
+internal import Tracking
+
+extension Writer {
+    /// Makes `session` the current one: resumes it when it is known, else writes it down.
+    mutating func enter(session id: UUIDv7, startedAt: Timestamp) throws(SQLiteError) {
+        if let current, sessions[current.key] == id { return }
+        try closeOpenSessions(except: id)
+        if let key = sessions.first(where: { $0.value == id })?.key {
+            current = try loadSession(key)
+            return
+        }
+        let key = (sessions.keys.max() ?? 0) + 1
+        try db.transaction { () throws(SQLiteError) in
+            try db.prepare(
+                "INSERT INTO sessions (key, id, started_at, first_seq, last_seq) VALUES (?, ?, ?, ?, ?)"
+            ).run(
+                .integer(key), .blob(id.bytes), .integer(startedAt.milliseconds), .integer(tally.nextSeq),
+                .integer(tally.nextSeq - 1))
+            // Sessions that still have rows stay: their rows need the name.
+            try db.prepare(
+                """
+                DELETE FROM sessions WHERE key <= ? AND NOT EXISTS \
+                (SELECT 1 FROM rejected WHERE session = sessions.key) AND NOT EXISTS \
+                (SELECT 1 FROM batches WHERE session = sessions.key)
+                """ + (tally.rows > 0 ? " AND key < (SELECT MIN(session) FROM locations)" : "")
+            ).run(.integer(key - Int64(Self.sessionLimit)))
+        }
+        sessions[key] = id
+        current = CurrentSession(
+            key: key, tail: SessionTail(reference: nil, odometer: 0), lastSeq: tally.nextSeq - 1)
+    }
+
+    /// Writes down the end of the session, with all that is known of its last fix.
+    mutating func close(session id: UUIDv7, at time: Timestamp) throws(SQLiteError) {
+        guard let key = sessions.first(where: { $0.value == id })?.key else { return }
+        if current?.key != key { current = try loadSession(key) }
+        try db.transaction { () throws(SQLiteError) in
+            try writeTail()
+            try db.prepare("UPDATE sessions SET stopped_at = ? WHERE key = ?").run(
+                .integer(time.milliseconds), .integer(key))
+        }
+        current = nil
+    }
+
+    /// Must be part of every transaction that may delete the newest row of the current session.
+    func writeTail() throws(SQLiteError) {
+        guard let current else { return }
+        let last = current.tail.reference
+        try statements.updateTail.run(
+            .integer(current.lastSeq), .optional(last?.time.milliseconds), .optional(last?.coordinate.latitude),
+            .optional(last?.coordinate.longitude), .optional(last?.bearing), .real(current.tail.odometer),
+            .integer(current.key))
+    }
+
+    /// A session can be left open when the record of the intent was lost with a disk; it ended with its last fix.
+    private mutating func closeOpenSessions(except id: UUIDv7) throws(SQLiteError) {
+        let open = try db.prepare("SELECT key, started_at FROM sessions WHERE stopped_at IS NULL")
+        var found: [(key: Int64, startedAt: Int64)] = []
+        while try open.step() { found.append((open.integer(0), open.integer(1))) }
+        for session in found {
+            guard let other = sessions[session.key], other != id else { continue }
+            current = try loadSession(session.key)
+            let end = current?.tail.reference?.time ?? Timestamp(milliseconds: session.startedAt)
+            try close(session: other, at: end)
+        }
+    }
+
+    /// What is known of the session's last fix: from its newest row, or, when that has left, as it was written down.
+    private func loadSession(_ key: Int64) throws(SQLiteError) -> CurrentSession {
+        let stored = try db.prepare(
+            "SELECT last_seq, last_ts, last_lat, last_lng, last_bearing, odometer FROM sessions WHERE key = ?")
+        // Beside MAX, SQLite takes the other columns from the row that has the maximum.
+        let newest = try db.prepare(
+            "SELECT MAX(seq), ts, lat, lng, bearing, odometer FROM locations WHERE session = ?")
+        try stored.bind([.integer(key)])
+        try newest.bind([.integer(key)])
+        guard try stored.step(), try newest.step() else {
+            return CurrentSession(key: key, tail: SessionTail(reference: nil, odometer: 0), lastSeq: 0)
+        }
+        let isRowNewer = !newest.isNull(0) && newest.integer(0) >= stored.integer(0)
+        return isRowNewer ? session(key, from: newest) : session(key, from: stored)
+    }
+
+    private func session(_ key: Int64, from row: borrowing Statement) -> CurrentSession {
+        var reference: Gate.Reference?
+        if let ts = row.optionalInteger(1),
+            let coordinate = Coordinate(latitude: row.real(2), longitude: row.real(3))
+        {
+            reference = Gate.Reference(
+                time: Timestamp(milliseconds: ts), coordinate: coordinate, bearing: row.optionalReal(4))
+        }
+        return CurrentSession(
+            key: key, tail: SessionTail(reference: reference, odometer: row.real(5)), lastSeq: row.integer(0))
+    }
+}

@@ -1,0 +1,240 @@
+internal import SQLite
+internal import Tracking
+
+/// The single write connection, with what it knows by heart about the rows.
+///
+/// The tallies are counted once, when the database is opened, and kept in step afterwards, each only after its COMMIT
+/// has returned: so neither the cap nor the status costs more with 100,000 rows than with none.
+struct Writer: ~Copyable {
+    let db: Connection
+    let statements: Statements
+    var options: StoreOptions
+    var tally = Tally()
+    /// By key; at most `sessionLimit`.
+    var sessions: [Int64: UUIDv7] = [:]
+    /// The session that rows are being written to.
+    var current: CurrentSession?
+    /// Batches in the order in which they are to be sent.
+    var frozen: [Frozen] = []
+    /// Rows that the uploader is about to freeze: they are not pruned either.
+    var draft: BatchMembers?
+    /// Counts the deletions by the user: a draft that is older than one must not be frozen.
+    var generation = 0
+    var extras: [String: Int64] = [:]
+
+    static let sessionLimit = 1000
+    static let rejectedLimit = 10_000
+
+    struct Tally {
+        var rows = 0
+        var uploaded = 0
+        var rejected = 0
+        var pending: [Int64: Int] = [:]
+        /// No pending row lies before this one.
+        var oldestPending: RowKey?
+        /// The sequence number of the next row.
+        var nextSeq: Int64 = 1
+        var droppedUnsent = 0
+    }
+
+    struct CurrentSession {
+        var key: Int64
+        var tail: SessionTail
+        /// The last sequence number given in this session; one less than the first when it has none.
+        var lastSeq: Int64
+    }
+
+    struct Frozen {
+        var key: Int64
+        var members: BatchMembers
+        var isPermanent: Bool
+    }
+
+    /// Opens and, where needed, creates the database at `path`.
+    ///
+    /// - Parameter repairing: the previous connection failed. Its last frames may lie in the page cache marked clean,
+    ///   though the device never took them (fsync reports an error once); a checkpoint writes their pages anew.
+    static func open(
+        _ path: String, options: StoreOptions, repairing: Bool
+    ) throws(StorageError) -> Writer {
+        do {
+            let db = try Connection(path: path, access: .readWrite)
+            try configure(db, options)
+            try Schema.migrate(db)
+            if repairing { _ = try db.value("PRAGMA wal_checkpoint(TRUNCATE)") }
+            let statements = try Statements(db)
+            var writer = Writer(db: db, statements: statements, options: options)
+            try writer.load()
+            return writer
+        } catch let error as SQLiteError {
+            throw StorageError(error)
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            throw StorageError(operation: "open", kind: .other, message: "\(error)")
+        }
+    }
+
+    private init(db: consuming Connection, statements: consuming Statements, options: StoreOptions) {
+        self.db = db
+        self.statements = statements
+        self.options = options
+    }
+
+    /// Every pragma is set explicitly, whatever this build of SQLite has as its default, and read back.
+    private static func configure(_ db: borrowing Connection, _ options: StoreOptions) throws(SQLiteError) {
+        try db.execute("PRAGMA page_size = \(Schema.pageSize)")
+        let synchronous = options.durability == .full ? 2 : 1
+        let pageLimit = (64 << 20 + Int64(options.maxRows) * 1024) / Schema.pageSize
+        let pragmas: [(set: String, name: String, expected: String?)] = [
+            ("journal_mode = WAL", "journal_mode", "wal"),
+            ("synchronous = \(synchronous)", "synchronous", "\(synchronous)"),
+            ("wal_autocheckpoint = 1000", "wal_autocheckpoint", "1000"),
+            // The WAL is reused, not truncated: a write that does not grow the file needs no journal of the file system.
+            ("journal_size_limit = 16777216", "journal_size_limit", "16777216"),
+            ("cache_size = -512", "cache_size", "-512"),
+            ("temp_store = MEMORY", "temp_store", "2"),
+            ("mmap_size = 0", "mmap_size", "0"),
+            ("foreign_keys = OFF", "foreign_keys", "0"),
+            ("trusted_schema = OFF", "trusted_schema", "0"),
+            ("cell_size_check = ON", "cell_size_check", "1"),
+            ("secure_delete = OFF", "secure_delete", "0"),
+            ("max_page_count = \(pageLimit)", "max_page_count", nil),
+        ]
+        for pragma in pragmas {
+            _ = try db.value("PRAGMA " + pragma.set)
+            let found = try db.value("PRAGMA " + pragma.name)
+            guard let expected = pragma.expected, found != expected else { continue }
+            throw SQLiteError(
+                operation: "PRAGMA " + pragma.set, code: .ioError,
+                message: "SQLite answers \(pragma.name) = \(found ?? "nothing"), but \(expected) was asked for")
+        }
+    }
+
+    /// Counts everything once.
+    private mutating func load() throws(SQLiteError) {
+        let all = try db.prepare("SELECT key, id FROM sessions")
+        while try all.step() { sessions[all.integer(0)] = UUIDv7(bytes: all.blob(1)) }
+        let groups = try db.prepare(
+            "SELECT session, COUNT(*), SUM(uploaded), MAX(seq) FROM locations GROUP BY session")
+        var lastSeq: Int64 = 0
+        while try groups.step() {
+            let (count, uploaded) = (Int(groups.integer(1)), Int(groups.integer(2)))
+            tally.rows += count
+            tally.uploaded += uploaded
+            if count > uploaded { tally.pending[groups.integer(0)] = count - uploaded }
+            lastSeq = max(lastSeq, groups.integer(3))
+        }
+        for sql in ["SELECT MAX(last_seq) FROM sessions", "SELECT MAX(seq) FROM rejected"] {
+            lastSeq = max(lastSeq, Int64(try db.value(sql) ?? "") ?? 0)
+        }
+        tally.nextSeq = lastSeq + 1
+        tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
+        let versions = try db.prepare("SELECT version, json FROM extras")
+        while try versions.step() { extras[versions.text(1) ?? ""] = versions.integer(0) }
+        let batches = try db.prepare("SELECT \(Statements.batchColumns) FROM batches ORDER BY key")
+        while try batches.step() {
+            frozen.append(
+                Frozen(
+                    key: batches.integer(0), members: Statements.members(batches), isPermanent: batches.integer(9) != 0))
+        }
+        try findOldestPending(from: RowKey(ts: .min, seq: .min))
+    }
+
+    /// Looks for the oldest pending row at or after `start`.
+    mutating func findOldestPending(from start: RowKey) throws(SQLiteError) {
+        try statements.oldestPending.bind([.integer(start.ts), .integer(start.seq)])
+        tally.oldestPending =
+            try statements.oldestPending.step()
+            ? RowKey(ts: statements.oldestPending.integer(0), seq: statements.oldestPending.integer(1)) : nil
+        statements.oldestPending.reset()
+    }
+
+    /// Books rows that have left `locations`, or have become uploaded, out of the tally.
+    mutating func remove(pending count: Int, ofSession session: Int64) {
+        let left = (tally.pending[session] ?? 0) - count
+        tally.pending[session] = left > 0 ? left : nil
+    }
+}
+
+/// The statements that are used again and again.
+struct Statements: ~Copyable {
+    let insert: Statement
+    let exists: Statement
+    let oldestBefore: Statement
+    let oldestAfter: Statement
+    let deleteRow: Statement
+    let oldestPending: Statement
+    let draft: Statement
+    let deleteMembers: Statement
+    let markMembers: Statement
+    let rejectMembers: Statement
+    let insertBatch: Statement
+    let deleteBatch: Statement
+    let updateTail: Statement
+
+    static let batchColumns = """
+        key, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, locations, is_permanent, is_piece
+        """
+
+    /// The rows of a batch: parameters 1 to 7 are `memberValues`.
+    static let isMember = """
+        (ts, seq) >= (?1, ?2) AND (ts, seq) <= (?3, ?4) AND seq <= ?5 AND session = ?6 AND extras = ?7 \
+        AND uploaded = 0
+        """
+
+    static func members(_ row: borrowing Statement) -> BatchMembers {
+        BatchMembers(
+            session: row.integer(1), extras: row.integer(2), first: RowKey(ts: row.integer(3), seq: row.integer(4)),
+            last: RowKey(ts: row.integer(5), seq: row.integer(6)), maxSeq: row.integer(7),
+            count: Int(clamping: row.integer(8)))
+    }
+
+    /// The parameters of `isMember`.
+    static func memberValues(_ members: BatchMembers) -> [Value] {
+        [
+            .integer(members.first.ts), .integer(members.first.seq), .integer(members.last.ts),
+            .integer(members.last.seq), .integer(members.maxSeq), .integer(members.session),
+            .integer(members.extras),
+        ]
+    }
+}
+
+extension Statements {
+    init(_ db: borrowing Connection) throws(SQLiteError) {
+        let places = Array(repeating: "?", count: 18).joined(separator: ", ")
+        self.init(
+            insert: try db.prepare("INSERT INTO locations (\(Schema.columns)) VALUES (\(places))"),
+            exists: try db.prepare("SELECT 1 FROM locations WHERE ts = ? AND id = ?"),
+            oldestBefore: try db.prepare(
+                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) < (?, ?) ORDER BY ts, seq LIMIT ?"),
+            oldestAfter: try db.prepare(
+                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) > (?, ?) ORDER BY ts, seq LIMIT ?"),
+            deleteRow: try db.prepare("DELETE FROM locations WHERE ts = ? AND seq = ?"),
+            oldestPending: try db.prepare(
+                "SELECT ts, seq FROM locations WHERE (ts, seq) >= (?, ?) AND uploaded = 0 ORDER BY ts, seq LIMIT 1"),
+            draft: try db.prepare(
+                """
+                SELECT \(Schema.columns) FROM locations WHERE (ts, seq) >= (?, ?) AND session = ? AND uploaded = 0 \
+                ORDER BY ts, seq LIMIT ?
+                """),
+            deleteMembers: try db.prepare("DELETE FROM locations WHERE " + Self.isMember),
+            markMembers: try db.prepare("UPDATE locations SET uploaded = 1 WHERE " + Self.isMember),
+            rejectMembers: try db.prepare(
+                """
+                INSERT INTO rejected (\(Schema.columns), batch, http_status, rejected_at) \
+                SELECT \(Schema.columns), ?8, ?9, ?10 FROM locations WHERE
+                """ + " " + Self.isMember),
+            insertBatch: try db.prepare(
+                """
+                INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, locations, \
+                body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """),
+            deleteBatch: try db.prepare("DELETE FROM batches WHERE key = ? AND id = ?"),
+            updateTail: try db.prepare(
+                """
+                UPDATE sessions SET last_seq = ?, last_ts = ?, last_lat = ?, last_lng = ?, last_bearing = ?, \
+                odometer = ? WHERE key = ?
+                """))
+    }
+}

@@ -1,0 +1,149 @@
+// The wire format's timestamps: UTC, exactly three fractional digits, a literal Z.
+// Calendar arithmetic after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (days_from_civil and its
+// inverse), valid over the whole proleptic Gregorian calendar.
+
+extension Timestamp {
+    /// `2026-06-15T12:34:56.789Z`. Years outside 0…9999 are clamped to those ends: the format has four digits for them.
+    public var iso8601: String {
+        var text = [UInt8]()
+        text.reserveCapacity(24)
+        appendISO8601(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends the 24 bytes of `iso8601`.
+    public func appendISO8601(to text: inout [UInt8]) {
+        let lowest: Int64 = -62_167_219_200_000
+        let highest: Int64 = 253_402_300_799_999
+        let bounded = min(max(milliseconds, lowest), highest)
+        let (days, inDay) = bounded.flooredDivision(by: 86_400_000)
+        let date = civil(fromDays: days)
+        appendDigits(date.year, 4, to: &text)
+        text.append(UInt8(ascii: "-"))
+        appendDigits(date.month, 2, to: &text)
+        text.append(UInt8(ascii: "-"))
+        appendDigits(date.day, 2, to: &text)
+        text.append(UInt8(ascii: "T"))
+        appendDigits(inDay / 3_600_000, 2, to: &text)
+        text.append(UInt8(ascii: ":"))
+        appendDigits(inDay / 60_000 % 60, 2, to: &text)
+        text.append(UInt8(ascii: ":"))
+        appendDigits(inDay / 1000 % 60, 2, to: &text)
+        text.append(UInt8(ascii: "."))
+        appendDigits(inDay % 1000, 3, to: &text)
+        text.append(UInt8(ascii: "Z"))
+    }
+
+    /// Reads `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; a space may stand for the T. A leap second (:60) reads as
+    /// the first moment of the next minute; digits beyond milliseconds are cut. Anything else is nil.
+    public init?(iso8601 text: some StringProtocol) {
+        var scanner = DigitScanner(bytes: Array(text.utf8.prefix(64)))
+        guard text.utf8.count <= 64,
+            let year = scanner.digits(4), scanner.skip("-"),
+            let month = scanner.digits(2), (1...12).contains(month), scanner.skip("-"),
+            let day = scanner.digits(2), (1...daysIn(month: month, year: year)).contains(day),
+            scanner.skip("T") || scanner.skip("t") || scanner.skip(" "),
+            let hour = scanner.digits(2), hour < 24, scanner.skip(":"),
+            let minute = scanner.digits(2), minute < 60, scanner.skip(":"),
+            let second = scanner.digits(2), second <= 60,
+            let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.isAtEnd
+        else { return nil }
+        let days = daysFromCivil(year: year, month: month, day: day)
+        let inDay = (hour * 60 + minute) * 60 + second
+        self.init(milliseconds: (days * 86_400 + inDay - offset * 60) * 1000 + fraction)
+    }
+}
+
+private struct DigitScanner {
+    let bytes: [UInt8]
+    var position = 0
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+
+    mutating func digits(_ count: Int) -> Int64? {
+        guard position + count <= bytes.count else { return nil }
+        var value: Int64 = 0
+        for byte in bytes[position..<position + count] {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            value = value * 10 + Int64(byte - UInt8(ascii: "0"))
+        }
+        position += count
+        return value
+    }
+
+    /// Milliseconds; zero without a fraction, nil with a point and no digit.
+    mutating func fraction() -> Int64? {
+        guard skip(".") else { return 0 }
+        var value: Int64 = 0
+        var count = 0
+        while let digit = digits(1) {
+            if count < 3 { value = value * 10 + digit }
+            count += 1
+        }
+        guard count > 0 else { return nil }
+        for _ in min(count, 3)..<3 { value *= 10 }
+        return value
+    }
+
+    /// Minutes east of UTC.
+    mutating func offset() -> Int64? {
+        if skip("Z") || skip("z") { return 0 }
+        let sign: Int64
+        if skip("+") { sign = 1 } else if skip("-") { sign = -1 } else { return nil }
+        guard let hours = digits(2), hours < 24, skip(":"), let minutes = digits(2), minutes < 60 else {
+            return nil
+        }
+        return sign * (hours * 60 + minutes)
+    }
+}
+
+private func appendDigits(_ value: Int64, _ count: Int, to text: inout [UInt8]) {
+    var divisor: Int64 = 1
+    for _ in 1..<count { divisor *= 10 }
+    while divisor > 0 {
+        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / divisor % 10))
+        divisor /= 10
+    }
+}
+
+private func daysIn(month: Int64, year: Int64) -> Int64 {
+    switch month {
+    case 4, 6, 9, 11: 30
+    case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
+    default: 31
+    }
+}
+
+private func daysFromCivil(year: Int64, month: Int64, day: Int64) -> Int64 {
+    let shifted = month <= 2 ? year - 1 : year
+    let (era, yearOfEra) = shifted.flooredDivision(by: 400)
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * 146_097 + dayOfEra - 719_468
+}
+
+private func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let (era, dayOfEra) = (days + 719_468).flooredDivision(by: 146_097)
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+}
+
+extension Int64 {
+    fileprivate func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}

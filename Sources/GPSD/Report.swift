@@ -1,0 +1,131 @@
+internal import CGPS
+public import Tracking
+
+/// One message of gpsd, as far as it matters here. NaN, zero times and impossible values are nil from here on.
+public enum Report: Equatable, Sendable {
+    case version
+    /// All devices that gpsd has, by their number.
+    case devices(Int)
+    /// A device came (or changed), or went.
+    case device(path: String, isActive: Bool)
+    case tpv(TPV)
+    case sky(used: Int, visible: Int)
+    /// gpsd complains, or the message is of a class that does not matter here.
+    case other
+}
+
+/// A report of time, position and velocity. One measurement instant may give several, each with other values.
+public struct TPV: Equatable, Sendable {
+    public var device: String
+    /// 0…3, as gpsd defines it.
+    public var mode: Int
+    public var time: Timestamp?
+    public var latitude: Double?
+    public var longitude: Double?
+    /// Metres, horizontal: eph, else √(epx² + epy²).
+    public var accuracy: Double?
+    /// Metres per second.
+    public var speed: Double?
+    /// Degrees, 0 ≤ bearing < 360.
+    public var bearing: Double?
+    /// Metres above the ellipsoid.
+    public var altitude: Double?
+    public var isSimulated: Bool
+
+    public init(
+        device: String, mode: Int, time: Timestamp?, latitude: Double? = nil, longitude: Double? = nil,
+        accuracy: Double? = nil, speed: Double? = nil, bearing: Double? = nil, altitude: Double? = nil,
+        isSimulated: Bool = false
+    ) {
+        self.device = device
+        self.mode = mode
+        self.time = time
+        self.latitude = latitude
+        self.longitude = longitude
+        self.accuracy = accuracy
+        self.speed = speed
+        self.bearing = bearing
+        self.altitude = altitude
+        self.isSimulated = isSimulated
+    }
+}
+
+/// Turns lines into reports, with libgps.
+struct Parser: ~Copyable {
+    private let data: UnsafeMutablePointer<gps_data_t>
+    /// The device of the previous report: nearly always also that of the next one, so its text is made once.
+    private var device = ""
+
+    /// gpsd's STATUS_SIM.
+    private static let simulated: Int32 = 8
+    /// 9999-12-31T23:59:59Z, the last second that the wire format can write.
+    private static let lastSecond: Int64 = 253_402_300_799
+
+    /// - Returns: nil when there is no memory for it.
+    init?() {
+        guard let data = cgps_new() else { return nil }
+        self.data = data
+    }
+
+    deinit {
+        cgps_free(data)
+    }
+
+    /// - Parameter line: one message, ended by NUL; libgps may write into it.
+    mutating func parse(_ line: UnsafeMutablePointer<CChar>) -> Report {
+        var report = cgps_report()
+        guard cgps_parse(data, line, &report) == 0 else { return .other }
+        switch report.kind {
+        case CGPS_VERSION: return .version
+        case CGPS_DEVICES: return .devices(Int(report.devices))
+        case CGPS_DEVICE:
+            return .device(path: text(report.device), isActive: report.activated != 0)
+        case CGPS_SKY:
+            return .sky(used: Int(report.satellites_used), visible: Int(report.satellites_visible))
+        case CGPS_TPV: return .tpv(tpv(report))
+        default: return .other
+        }
+    }
+
+    private mutating func tpv(_ report: cgps_report) -> TPV {
+        TPV(
+            device: text(report.device), mode: Int(report.mode), time: time(report),
+            latitude: finite(report.latitude), longitude: finite(report.longitude), accuracy: accuracy(report),
+            speed: finite(report.speed).flatMap { $0 >= 0 ? $0 : nil },
+            bearing: finite(report.track).flatMap { $0 >= 0 && $0 < 360 ? $0 : nil },
+            altitude: finite(report.altitude_hae), isSimulated: report.status == Self.simulated)
+    }
+
+    private func time(_ report: cgps_report) -> Timestamp? {
+        guard report.seconds > 0, report.seconds <= Self.lastSecond, (0..<1_000_000_000).contains(report.nanoseconds)
+        else { return nil }
+        return Timestamp(milliseconds: Int64(report.seconds) * 1000 + Int64(report.nanoseconds) / 1_000_000)
+    }
+
+    private func accuracy(_ report: cgps_report) -> Double? {
+        if let eph = finite(report.eph), eph >= 0 { return eph }
+        guard let x = finite(report.epx), let y = finite(report.epy) else { return nil }
+        return finite((x * x + y * y).squareRoot())
+    }
+
+    private func finite(_ value: Double) -> Double? {
+        value.isFinite ? value : nil
+    }
+
+    private mutating func text(_ path: UnsafePointer<CChar>?) -> String {
+        guard let path else { return "" }
+        if !device.utf8.elementsEqual(CString(first: path)) { device = String(cString: path) }
+        return device
+    }
+}
+
+/// The bytes of a C string, without a copy.
+private struct CString: Sequence, IteratorProtocol {
+    var first: UnsafePointer<CChar>
+
+    mutating func next() -> UInt8? {
+        guard first.pointee != 0 else { return nil }
+        defer { first += 1 }
+        return UInt8(bitPattern: first.pointee)
+    }
+}

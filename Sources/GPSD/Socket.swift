@@ -1,0 +1,139 @@
+internal import CLinux
+internal import Glibc
+internal import Linux
+
+/// A TCP connection to gpsd that never blocks, and cuts its stream into lines of bounded length.
+struct Socket: ~Copyable {
+    /// gpsd ends its messages before 10,240 bytes.
+    static let lineLimit = 16_384
+    /// Read with one wake-up at most, so that a flood leaves time for everything else.
+    private static let readLimit = 65_536
+
+    private let descriptor: FileDescriptor
+    private let buffer: UnsafeMutableBufferPointer<CChar>
+    private var filled = 0
+    /// An over-long line is skipped up to its end.
+    private var isSkipping = false
+    private(set) var isConnected = false
+
+    var raw: Int32 { descriptor.raw }
+
+    /// Starts to connect; `finishConnecting` tells when it has.
+    init(_ address: borrowing Address) throws(SystemError) {
+        descriptor = FileDescriptor(
+            owning: socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+                | Int32(SOCK_CLOEXEC.rawValue), 0))
+        buffer = .allocate(capacity: Self.lineLimit + 1)
+        guard descriptor.raw >= 0 else { throw SystemError("socket") }
+        let result = address.withSockaddr { connect(descriptor.raw, $0, $1) }
+        if result != 0, errno != EINPROGRESS { throw SystemError("connect to " + address.description) }
+    }
+
+    deinit {
+        buffer.deallocate()
+    }
+
+    /// Call when the descriptor is writable.
+    mutating func finishConnecting() throws(SystemError) {
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(descriptor.raw, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else {
+            throw SystemError("getsockopt")
+        }
+        if code != 0 { throw SystemError("connect", code: code) }
+        isConnected = true
+    }
+
+    /// The commands are a few bytes: when the kernel has no room for them, the peer is as good as gone.
+    func send(_ command: String) throws(SystemError) {
+        let bytes = [UInt8](command.utf8)
+        let count = Glibc.send(descriptor.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        if count != bytes.count { throw SystemError("send", code: count < 0 ? errno : ENOBUFS) }
+    }
+
+    /// Reads what has come and parses each complete line, ended by NUL instead of CR LF.
+    ///
+    /// - Returns: how many bytes came.
+    /// - Throws: also when gpsd has closed the connection (ECONNRESET).
+    mutating func read(with parser: inout Parser, into reports: inout [Report]) throws(SystemError) -> Int {
+        guard let base = buffer.baseAddress else { return 0 }
+        var total = 0
+        while total < Self.readLimit {
+            let count = recv(descriptor.raw, base + filled, Self.lineLimit - filled, 0)
+            if count == 0 { throw SystemError("read: gpsd closed the connection", code: ECONNRESET) }
+            if count < 0 {
+                if errno == EAGAIN || errno == EWOULDBLOCK { break }
+                if errno == EINTR { continue }
+                throw SystemError("read")
+            }
+            total += count
+            cutLines(base, from: filled, count: count, &parser, &reports)
+        }
+        return total
+    }
+
+    private mutating func cutLines(
+        _ base: UnsafeMutablePointer<CChar>, from start: Int, count: Int,
+        _ parser: inout Parser, _ reports: inout [Report]
+    ) {
+        let end = start + count
+        var line = 0
+        var search = start
+        while search < end, let found = memchr(base + search, 0x0A, end - search) {
+            let newline = found.assumingMemoryBound(to: CChar.self) - base
+            base[newline > line && base[newline - 1] == 0x0D ? newline - 1 : newline] = 0
+            if !isSkipping, base[line] != 0 { reports.append(parser.parse(base + line)) }
+            isSkipping = false
+            line = newline + 1
+            search = line
+        }
+        filled = end - line
+        if filled == Self.lineLimit || isSkipping {
+            filled = 0
+            isSkipping = true
+        } else if line > 0, filled > 0 {
+            memmove(base, base + line, filled)
+        }
+    }
+}
+
+/// One resolved address.
+struct Address: ~Copyable {
+    let family: Int32
+    let description: String
+    private var storage: sockaddr_storage
+    private let length: socklen_t
+
+    init(_ info: addrinfo, description: String) {
+        family = info.ai_family
+        length = info.ai_addrlen
+        self.description = description
+        storage = sockaddr_storage()
+        withUnsafeMutableBytes(of: &storage) { target in
+            let count = min(target.count, Int(info.ai_addrlen))
+            if let source = info.ai_addr { target.copyMemory(from: UnsafeRawBufferPointer(start: source, count: count)) }
+        }
+    }
+
+    func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        withUnsafePointer(to: storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+
+    /// Looks a host up and returns its `index`-th address; nil when there are no more.
+    static func resolve(host: String, port: UInt16, index: Int) throws(SystemError) -> Address? {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, String(port), &hints, &list)
+        guard code == 0 else {
+            throw SystemError("look up \(host): " + String(cString: gai_strerror(code)), code: EHOSTUNREACH)
+        }
+        defer { freeaddrinfo(list) }
+        var node = list
+        for _ in 0..<index { node = node?.pointee.ai_next }
+        return node.map { Address($0.pointee, description: "\(host):\(port)") }
+    }
+}

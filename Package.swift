@@ -59,6 +59,7 @@ let package = Package(
         target("Storage", ["SQLite", "Linux", "Tracking"]),
         target("Upload", ["CCurl", "CZlib", "Linux", "Tracking"]),
         target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
+        target("ControlTool", ["ControlProtocol"]),
         target("Configuration", ["TOMLKit"]),
         target("Systemd", ["CSystemd"]),
         target(
@@ -66,7 +67,10 @@ let package = Package(
             ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Systemd", "Tracking", "Upload"]),
 
         executable("beekond", ["Daemon"]),
-        executable("beekonctl", ["ControlProtocol", argumentParser]),
+        executable("beekonctl", ["ControlProtocol", "ControlTool", argumentParser]),
         executable("beekon-sim", ["Tracking", argumentParser]),
+
+        test("ControlProtocol", []),
+        test("ControlTool", ["ControlProtocol"]),
     ]
 )

@@ -8,8 +8,9 @@ public struct Call: Sendable {
     public let oneway: Bool
     /// The caller takes several replies.
     public let more: Bool
-    private let frame: [UInt8]
-    private let parameterNames: [String]
+    let frame: [UInt8]
+    /// What the call's parameters are named, in order.
+    let parameterNames: [String]
 
     private struct Header: Decodable {
         let method: String
@@ -21,10 +22,6 @@ public struct Call: Sendable {
     /// Stands for a value that is not looked at, and costs nothing to read.
     private struct Ignored: Decodable {
         init(from decoder: any Decoder) {}
-    }
-
-    private struct Body<P: Decodable>: Decodable {
-        let parameters: P
     }
 
     private struct Outgoing<P: Encodable>: Encodable {
@@ -55,36 +52,6 @@ public struct Call: Sendable {
     public var interface: String {
         guard let dot = method.lastIndex(of: ".") else { return "" }
         return String(method[..<dot])
-    }
-
-    /// Reads the parameters of a method, strictly: a name the method does not have, a required one that is
-    /// missing, and a value of the wrong type are all `ControlError.invalidParameter` with the name.
-    public func parameters<M: ControlMethod>(of method: M.Type) throws(ControlError) -> M.Parameters {
-        if let unknown = parameterNames.first(where: { !M.Parameters.names.contains($0) }) {
-            throw .invalidParameter(unknown)
-        }
-        do {
-            // A call without parameters may leave the member out.
-            let body = frameHasParameters ? frame : Array("{\"parameters\":{}}".utf8)
-            return try JSONDecoder().decode(Body<M.Parameters>.self, from: Data(body)).parameters
-        } catch {
-            throw .invalidParameter(Call.culprit(of: error))
-        }
-    }
-
-    private var frameHasParameters: Bool { !parameterNames.isEmpty }
-
-    /// The parameter that a decoding error is about: the first key below `parameters`.
-    private static func culprit(of error: any Error) -> String {
-        guard let error = error as? DecodingError else { return "parameters" }
-        let path: [any CodingKey]
-        switch error {
-        case .keyNotFound(let key, let context): path = context.codingPath + [key]
-        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            path = context.codingPath
-        @unknown default: path = []
-        }
-        return path.count > 1 ? path[1].stringValue : "parameters"
     }
 
     /// The bytes of a call, with the NUL that ends it.

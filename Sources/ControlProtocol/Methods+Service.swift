@@ -1,5 +1,5 @@
 /// One method: its name and the shapes of what it takes and answers.
-public protocol ControlMethod {
+public protocol ControlMethod: SendableMetatype {
     /// What a call carries.
     associatedtype Parameters: ControlParameters
     /// What a reply carries.

@@ -77,7 +77,7 @@ public struct ClientFailure: Error, Equatable, Sendable {
 
     static let closed = ClientFailure(
         kind: .unreachable,
-        message: "beekond closed the connection before it answered: journalctl -u beekond says why")
+        message: "beekond closed the connection early: journalctl -u beekond says why")
 
     static func violation(_ violation: ProtocolViolation) -> ClientFailure {
         let what =

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// A connection to the daemon, for one thread. Calls block.
 ///
-/// Throws `ClientFailure` when the daemon cannot be talked to, and `ControlError` for what it refuses. After a
-/// `ClientFailure`, and after a stream that ended before its last reply, the connection is of no more use.
+/// Throws `ClientFailure` when the daemon cannot be talked to, and `ControlError` for what it refuses. After
+/// a `ClientFailure`, and after a stream that ended before its last reply, the connection is of no more use.
 public struct ControlClient: ~Copyable {
     /// Where the daemon listens unless told otherwise.
     public static let defaultPath = "/run/beekond/beekond.sock"

@@ -70,8 +70,8 @@ extension ControlError {
         }
     }
 
-    /// Reads an error reply. A name that is not known is `other`; a value that is missing is empty or 0, because
-    /// the name alone already says what happened.
+    /// Reads an error reply. A name that is not known is `other`; a value that is missing is empty or 0,
+    /// because the name alone already says what happened.
     public init(name: String, parameters: [String: JSONValue]) {
         func text(_ key: String) -> String { parameters[key]?.stringValue ?? "" }
         func number(_ key: String) -> Int { Int(parameters[key]?.integerValue ?? 0) }

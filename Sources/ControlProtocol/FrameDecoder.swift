@@ -14,8 +14,8 @@ public enum Limits {
     public static let page = 1000
 }
 
-/// What no well-behaved peer sends. The connection it came from is closed: after it, nobody knows where the next
-/// message begins.
+/// What no well-behaved peer sends. The connection it came from is closed: after it, nobody knows where the
+/// next message begins.
 public enum ProtocolViolation: Error, Equatable, Sendable {
     /// A message without an end within the limit, in bytes.
     case tooLong(limit: Int)
@@ -29,8 +29,8 @@ public enum ProtocolViolation: Error, Equatable, Sendable {
 
 /// Splits a byte stream into messages at NUL bytes. Pure: the caller reads the socket.
 ///
-/// Takes linear time however the stream is cut into pieces, and holds at most one limit plus one piece of bytes
-/// besides the complete messages not yet taken.
+/// Takes linear time however the stream is cut into pieces, and holds at most one limit plus one piece of
+/// bytes besides the complete messages not yet taken.
 public struct FrameDecoder: Sendable {
     /// Messages that may exceed the limit: those that hold these bytes within it.
     private struct Exception: Sendable {
@@ -45,7 +45,8 @@ public struct FrameDecoder: Sendable {
     private var start = 0
     /// Up to here no NUL follows `start`.
     private var scanned = 0
-    /// Whether the exception holds for the first message; looked up once a message, for the sake of linear time.
+    /// Whether the exception holds for the first message; looked up once a message, for the sake of linear
+    /// time.
     private var isExempt: Bool?
 
     /// - Parameter limit: the most bytes of one message, without its NUL.
@@ -59,8 +60,9 @@ public struct FrameDecoder: Sendable {
         self.exception = exception
     }
 
-    /// A decoder for what a server reads: `Limits.request`, and `Limits.largeRequest` for a message that names
-    /// AddGeofences within its first `Limits.request` bytes. `Call` holds the name against the size again.
+    /// A decoder for what a server reads: `Limits.request`, and `Limits.largeRequest` for a message that
+    /// names AddGeofences within its first `Limits.request` bytes. `Call` holds the name against the size
+    /// again.
     public static func requests() -> FrameDecoder {
         let marker = Array("\"\(Wire.AddGeofences.name)\"".utf8)
         return FrameDecoder(

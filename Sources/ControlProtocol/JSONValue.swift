@@ -70,8 +70,8 @@ extension JSONValue: Codable {
 }
 
 extension JSONEncoder {
-    /// The encoder of every message. Sorted keys put `method` first, which lets a reader recognise a call by its
-    /// first bytes, and make the same value the same bytes.
+    /// The encoder of every message. Sorted keys put `method` first, which lets a reader recognise a call by
+    /// its first bytes, and make the same value the same bytes.
     package static var wire: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,5 +1,6 @@
-/// Everything that travels over the control socket, named as in `org.beekond.Tracker.varlink`. The namespace keeps
-/// these types apart from the daemon's own of the same names: a `Wire.Location` is text for a reader, not a decision.
+/// Everything that travels over the control socket, named as in `org.beekond.Tracker.varlink`. The namespace
+/// keeps these types apart from the daemon's own of the same names: a `Wire.Location` is text for a reader,
+/// not a decision.
 ///
 /// All times are ISO-8601 UTC texts with three fractional digits and a literal Z.
 public enum Wire {

@@ -45,7 +45,8 @@ enum Advice {
         }
         if store.refused > 0 {
             advice.append(
-                "\(Quantity.count(store.refused)) locations were lost while the database could not be written."
+                "\(Quantity.count(store.refused)) locations were lost while the database could not "
+                    + "be written."
             )
         }
         return advice
@@ -61,7 +62,8 @@ enum Advice {
             return "gpsd is not reachable: systemctl start gpsd.socket, and see gpsd.host and gpsd.port."
         case .noDevice:
             return
-                "gpsd has no receiver: plug it in, or name it in /etc/default/gpsd. gpsmon shows what it hears."
+                "gpsd has no receiver: plug it in, or name it in /etc/default/gpsd. "
+                + "gpsmon shows what it hears."
         case .noFix:
             return "The receiver has no position: give its antenna a clear view of the sky. "
                 + "A cold start takes some minutes."
@@ -99,7 +101,8 @@ enum Advice {
         case "dead":
             "The token can no longer be refreshed: put a new one into [sync.auth] and restart beekond."
         case "breaker_open":
-            "Refreshing the token fails again and again: see the log of the token endpoint, sync.auth.refresh_url."
+            "Refreshing the token fails again and again: see the log of the token endpoint, "
+                + "sync.auth.refresh_url."
         default: nil
         }
     }

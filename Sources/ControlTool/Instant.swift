@@ -66,8 +66,8 @@ public struct Zone: Sendable {
     /// Seconds east of UTC at a moment in Unix seconds.
     public func offset(at seconds: Int64) -> Int { rule(seconds) }
 
-    /// The moment at which clocks of this zone show these seconds, counted as if they were UTC. Of two (in autumn)
-    /// the first; of none (in spring) the same time before the change.
+    /// The moment at which clocks of this zone show these seconds, counted as if they were UTC. Of two (in
+    /// autumn) the first; of none (in spring) the same time before the change.
     public func moment(showing wall: Int64) -> Int64 {
         let before = Int64(offset(at: wall - 86_400))
         let after = Int64(offset(at: wall + 86_400))
@@ -86,8 +86,8 @@ struct Civil {
     init(milliseconds: Int64) {
         wholeSeconds = (milliseconds - (milliseconds % 1000 + 1000) % 1000) / 1000
         let days = (wholeSeconds - Self.secondOfDay(wholeSeconds)) / 86_400
-        // Years begin in March here, so that the leap day is the last of its year and a year of 400 has a fixed
-        // length of 146,097 days.
+        // Years begin in March here, so that the leap day is the last of its year and a year of 400 has a
+        // fixed length of 146,097 days.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

@@ -82,12 +82,15 @@ public struct StatusScreen {
         if let attempt = sync.lastAttempt, attempt != sync.lastSuccess {
             times.append("last attempt \(clock.age(attempt))")
         }
-        if let next = sync.nextAttempt { times.append("next \(clock.age(next))") }
+        if let next = sync.nextAttempt {
+            times.append((clock.secondsSince(next) ?? 0) >= 0 ? "next due now" : "next \(clock.age(next))")
+        }
         let totals = [
             "\(Quantity.count(sync.uploaded)) uploaded", "\(Quantity.count(sync.rejected)) rejected",
             "\(Quantity.count(sync.retries)) retries", "\(Quantity.bytes(sync.bytesSent)) sent",
         ]
-        var lines = [pending(), times.joined(separator: ", "), totals.joined(separator: ", ")]
+        var lines = [pending()] + Text.wrap(times.joined(separator: ", "), width: 70)
+        lines += Text.wrap(totals.joined(separator: ", "), width: 70)
         if let error = lastError() { lines.insert(contentsOf: error, at: 1) }
         return lines
     }

@@ -39,7 +39,8 @@ public enum Text {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 
-    /// Lines of at most `width` characters, broken at spaces. A word longer than a line stands alone in its own.
+    /// Lines of at most `width` characters, broken at spaces. A word longer than a line stands alone in its
+    /// own.
     public static func wrap(_ text: String, width: Int) -> [String] {
         var lines: [String] = []
         for word in text.split(separator: " ") {

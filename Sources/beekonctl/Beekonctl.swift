@@ -12,10 +12,11 @@ struct Beekonctl: ParsableCommand {
               beekonctl start && beekonctl watch
               beekonctl history --last 2h --format csv -o track.csv
 
-            TIMES are ISO-8601 (2026-06-15T12:34:00Z; local without a zone), ages (-2h; s, m, h, d), now or today.
+            TIMES are ISO-8601 (2026-06-15T12:34:00Z; local without a zone), ages (-2h; s, m, h, d), now or \
+            today.
 
-            EXIT CODES follow sysexits.h: 0 done, 64 usage, 69 beekond not reachable, 74 input or output, 75 try \
-            again later, 77 permission, 78 configuration.
+            EXIT CODES follow sysexits.h: 0 done, 64 usage, 69 beekond not reachable, 74 input or output, \
+            75 try again later, 77 permission, 78 configuration.
             """,
         version: "0.1.0",
         subcommands: [

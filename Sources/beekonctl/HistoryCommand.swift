@@ -12,7 +12,8 @@ struct HistoryCommand: ParsableCommand {
               beekonctl history --from 2026-06-15 --to -1h --format jsonl
               beekonctl history --format csv -o track.csv
 
-            Locations leave the store once the server has acknowledged them, unless store.keep_uploaded is true.
+            Locations leave the store once the server has acknowledged them, unless \
+            store.keep_uploaded is true.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -54,13 +55,18 @@ struct HistoryCommand: ParsableCommand {
             // The file is made only once the daemon has answered, so that an error leaves the old one alone.
             var sink: Output?
             var count = 0
-            try client.stream(Wire.GetLocations.self, parameters, timeoutSeconds: 60) { page in
-                var output = try sink.take() ?? open()
-                for line in try writer.lines(page.locations) { try output.line(line) }
-                try output.flush()
-                count += page.locations.count
-                sink = consume output
-                return true
+            do {
+                try client.stream(Wire.GetLocations.self, parameters, timeoutSeconds: 60) { page in
+                    var output = try sink.take() ?? open()
+                    for line in try writer.lines(page.locations) { try output.line(line) }
+                    try output.flush()
+                    count += page.locations.count
+                    sink = consume output
+                    return true
+                }
+            } catch let failure as ClientFailure where count > 0 {
+                throw Failure(
+                    failure.message + "; what was written is incomplete", exitCode: failure.exitCode)
             }
             try sink.take()?.finish()
             if count == 0 { explainEmptiness() }

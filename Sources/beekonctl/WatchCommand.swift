@@ -34,7 +34,8 @@ struct WatchCommand: ParsableCommand {
         let unknown = wanted.first { !Self.kinds.contains($0) }
         if let unknown {
             throw ValidationError(
-                "--kinds does not know \"\(Text.safe(unknown))\"; it knows \(Self.kinds.joined(separator: ", "))."
+                "--kinds does not know \"\(Text.safe(unknown))\"; "
+                    + "it knows \(Self.kinds.joined(separator: ", "))."
             )
         }
         if wanted.isEmpty { throw ValidationError("--kinds is empty.") }
@@ -45,7 +46,11 @@ struct WatchCommand: ParsableCommand {
 
     func run() throws {
         // Every line is written at once, so there is nothing to save: 130 is what shells expect after Ctrl-C.
-        signal(SIGINT) { _ in _exit(130) }
+        signal(SIGINT) { _ in
+            // The prompt of the shell does not belong behind the ^C of the terminal.
+            if isatty(STDERR_FILENO) == 1 { _ = write(STDERR_FILENO, "\n", 1) }
+            _exit(130)
+        }
         try common.run {
             var client = try common.connect()
             var output = Output()

@@ -40,7 +40,8 @@ struct LinesTests {
         #expect(
             try writer.lines([location]) == [
                 LocationCSV.header,
-                "\"a\"\"b,c\r\nd\",,2026-06-15T12:34:07.000Z,interval,moving,false,37.7749,-122.4194,5.2,2.5,180,14.3,,",
+                "\"a\"\"b,c\r\nd\",,2026-06-15T12:34:07.000Z,interval,moving,false,"
+                    + "37.7749,-122.4194,5.2,2.5,180,14.3,,",
             ])
         #expect(try writer.lines([]).isEmpty)
         #expect(try writer.lines([location]).count == 1)

@@ -92,6 +92,17 @@ struct StatusScreenTests {
         #expect(lines(status).contains { $0.contains("Degraded: \(word)") })
     }
 
+    @Test("an attempt that is due is not in the past, and long times stay within 80 columns")
+    func due() {
+        var status = ScreenSamples.status
+        status.sync.nextAttempt = "2026-06-15T12:34:00.000Z"
+        status.sync.lastAttempt = "2026-06-14T10:00:00.000Z"
+        status.sync.lastSuccess = "2026-06-13T10:00:00.000Z"
+        let lines = lines(status)
+        #expect(lines.contains { $0.contains("next due now") })
+        #expect(lines.allSatisfy { $0.count <= 80 })
+    }
+
     @Test("each health and each failure has its advice")
     func advice() {
         for health in Wire.SourceHealth.allCases where health != .ok {

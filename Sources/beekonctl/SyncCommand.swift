@@ -8,8 +8,8 @@ struct SyncCommand: ParsableCommand {
         abstract: "Upload what is pending now, and report what came of it.",
         discussion: """
             Exits with 0 when nothing is left, 75 when the server cannot be reached just now, 77 when it \
-            refuses the credentials, 65 when it rejects the data, 76 when its answer will not change by itself, \
-            78 when no upload is configured.
+            refuses the credentials, 65 when it rejects the data, 76 when its answer will not change by \
+            itself, 78 when no upload is configured.
 
             EXAMPLES:
               beekonctl sync

@@ -17,8 +17,10 @@ func system(_ name: String, pkgConfig: String, package: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
-func target(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func target(
+    _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []
+) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
 func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -56,7 +58,8 @@ let package = Package(
         target("SQLite", ["CSQLite"]),
         target("Storage", ["SQLite", "Linux", "Tracking"]),
         target("Upload", ["CCurl", "CZlib", "Linux", "Tracking"]),
-        target("ControlProtocol", ["Linux"]),
+        target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
+        target("ControlTool", ["ControlProtocol"]),
         target("Configuration", ["TOMLKit"]),
         target("Systemd", ["CSystemd"]),
         target(
@@ -64,7 +67,10 @@ let package = Package(
             ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Systemd", "Tracking", "Upload"]),
 
         executable("beekond", ["Daemon"]),
-        executable("beekonctl", ["ControlProtocol", argumentParser]),
+        executable("beekonctl", ["ControlProtocol", "ControlTool", argumentParser]),
         executable("beekon-sim", ["Tracking", argumentParser]),
+
+        test("ControlProtocol", []),
+        test("ControlTool", ["ControlProtocol"]),
     ]
 )

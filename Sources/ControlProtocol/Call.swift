@@ -1,0 +1,67 @@
+internal import FoundationEssentials
+
+/// One call as it came in: its method is known, its parameters are read once the method is recognised.
+public struct Call: Sendable {
+    /// The full name, such as `org.beekond.Tracker.Start`.
+    public let method: String
+    /// The caller wants no reply: whatever happens, nothing is sent back.
+    public let oneway: Bool
+    /// The caller takes several replies.
+    public let more: Bool
+    let frame: [UInt8]
+    /// What the call's parameters are named, in order.
+    let parameterNames: [String]
+
+    private struct Header: Decodable {
+        let method: String
+        let oneway: Bool?
+        let more: Bool?
+        let parameters: [String: Ignored]?
+    }
+
+    /// Stands for a value that is not looked at, and costs nothing to read.
+    private struct Ignored: Decodable {
+        init(from decoder: any Decoder) {}
+    }
+
+    private struct Outgoing<P: Encodable>: Encodable {
+        let method: String
+        let parameters: P
+        let oneway: Bool?
+        let more: Bool?
+    }
+
+    /// Reads a message.
+    /// - Parameter frame: the bytes of it, without the NUL.
+    ///
+    /// Throws when it is no call, or longer than its method may be.
+    public init(decoding frame: [UInt8]) throws(ProtocolViolation) {
+        try MessageCheck.run(frame)
+        let header = try MessageCheck.decode(Header.self, frame)
+        guard frame.count <= Limits.request || header.method == Wire.AddGeofences.name else {
+            throw .tooLong(limit: Limits.request)
+        }
+        method = header.method
+        oneway = header.oneway ?? false
+        more = header.more ?? false
+        parameterNames = header.parameters.map { $0.keys.sorted() } ?? []
+        self.frame = frame
+    }
+
+    /// The interface part of the method, empty when there is none.
+    public var interface: String {
+        guard let dot = method.lastIndex(of: ".") else { return "" }
+        return String(method[..<dot])
+    }
+
+    /// The bytes of a call, with the NUL that ends it.
+    ///
+    /// Throws when a number in it is not finite.
+    public static func encode<M: ControlMethod>(
+        _ method: M.Type, _ parameters: M.Parameters, oneway: Bool = false, more: Bool = false
+    ) throws -> [UInt8] {
+        let message = Outgoing(
+            method: M.name, parameters: parameters, oneway: oneway ? true : nil, more: more ? true : nil)
+        return Array(try JSONEncoder.wire.encode(message)) + [0]
+    }
+}

@@ -1,0 +1,96 @@
+internal import Glibc
+
+/// Why a client could not talk to the daemon. What the daemon itself refuses is a `ControlError`.
+public struct ClientFailure: Error, Equatable, Sendable {
+    /// What kind of failure; it decides the exit code.
+    public enum Kind: Sendable, Equatable {
+        /// No socket, or nobody behind it, or the connection ended early.
+        case unreachable
+        /// The socket's permissions keep this user out.
+        case permissionDenied
+        /// No answer in time.
+        case timedOut
+        /// The answer is not Varlink, or too long.
+        case badReply
+        /// The path cannot be a socket path.
+        case badPath
+        /// Anything else the kernel said.
+        case system
+    }
+
+    /// What kind of failure.
+    public let kind: Kind
+    /// One sentence that says what is wrong and what to do.
+    public let message: String
+
+    /// As sysexits.h has it: 69 unreachable, 77 permission, 75 in time, 76 protocol, 64 usage, 71 system.
+    public var exitCode: Int32 {
+        switch kind {
+        case .unreachable: 69
+        case .permissionDenied: 77
+        case .timedOut: 75
+        case .badReply: 76
+        case .badPath: 64
+        case .system: 71
+        }
+    }
+
+    /// What a failed connect(2) means to the user.
+    static func connecting(to path: String, code: Int32) -> ClientFailure {
+        switch code {
+        case ENOENT, ENOTDIR:
+            ClientFailure(
+                kind: .unreachable,
+                message: "beekond is not running (no socket at \(path)): systemctl start beekond")
+        case ECONNREFUSED:
+            ClientFailure(
+                kind: .unreachable,
+                message: "beekond is not running (nobody listens at \(path)): systemctl restart beekond")
+        case EACCES, EPERM:
+            ClientFailure(
+                kind: .permissionDenied,
+                message: "permission denied on \(path): add yourself to group beekon "
+                    + "(sudo usermod -aG beekon \"$USER\") and log in again")
+        case EAGAIN:
+            ClientFailure(
+                kind: .timedOut,
+                message: "beekond does not accept connections at \(path): journalctl -u beekond says why")
+        default:
+            ClientFailure(kind: .system, message: "cannot connect to \(path): \(text(of: code))")
+        }
+    }
+
+    static func tooLongPath(_ path: String, limit: Int) -> ClientFailure {
+        ClientFailure(
+            kind: .badPath, message: "a socket path has 1 to \(limit) bytes: give another than \"\(path)\"")
+    }
+
+    static func system(_ operation: String, code: Int32) -> ClientFailure {
+        ClientFailure(kind: .system, message: "\(operation) failed: \(text(of: code))")
+    }
+
+    static func timedOut(seconds: Double) -> ClientFailure {
+        ClientFailure(
+            kind: .timedOut,
+            message: "beekond did not answer within \(seconds) s: journalctl -u beekond says why")
+    }
+
+    static let closed = ClientFailure(
+        kind: .unreachable,
+        message: "beekond closed the connection early: journalctl -u beekond says why")
+
+    static func violation(_ violation: ProtocolViolation) -> ClientFailure {
+        let what =
+            switch violation {
+            case .tooLong(let limit): "more than \(limit) bytes in one reply"
+            case .notUTF8: "bytes that are no UTF-8"
+            case .tooDeep: "nesting deeper than \(Limits.depth) levels"
+            case .malformed(let reason): reason
+            }
+        return ClientFailure(
+            kind: .badReply, message: "the socket answered something that is not beekond's protocol (\(what))"
+        )
+    }
+
+    private static func text(of code: Int32) -> String { String(cString: strerror(code)) }
+}

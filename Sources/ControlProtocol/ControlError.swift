@@ -1,0 +1,100 @@
+/// The errors that a reply can name: those of `org.beekond.Tracker` and those of `org.varlink.service`.
+public enum ControlError: Error, Equatable, Sendable {
+    /// The database cannot be read or written.
+    case storageFailure(reason: String)
+    /// No fix can come: gpsd is unreachable or has no device.
+    case locationUnavailable(reason: String)
+    /// A configuration value is refused; nothing was changed.
+    case invalidConfiguration(key: String, reason: String)
+    /// A geofence is refused; none was added.
+    case invalidGeofence(id: String, reason: String)
+    /// A text that is no ISO-8601 time.
+    case invalidTime(value: String)
+    /// More rows than one reply holds: call with `more`.
+    case tooMany(limit: Int)
+    /// Asked too often; try again after this many seconds.
+    case rateLimited(retryAfterSeconds: Int)
+
+    /// No such interface is served.
+    case interfaceNotFound(String)
+    /// The interface has no such method.
+    case methodNotFound(String)
+    /// The interface has the method, this daemon does not.
+    case methodNotImplemented(String)
+    /// A parameter is unknown, missing or of the wrong type; its name.
+    case invalidParameter(String)
+    /// The caller lacks the rights.
+    case permissionDenied
+    /// The method answers only calls with `more`.
+    case expectedMore
+
+    /// An error of a newer daemon.
+    case other(name: String, parameters: [String: JSONValue])
+}
+
+extension ControlError {
+    /// The full name on the wire.
+    public var name: String {
+        switch self {
+        case .storageFailure: Self.tracker + "StorageFailure"
+        case .locationUnavailable: Self.tracker + "LocationUnavailable"
+        case .invalidConfiguration: Self.tracker + "InvalidConfiguration"
+        case .invalidGeofence: Self.tracker + "InvalidGeofence"
+        case .invalidTime: Self.tracker + "InvalidTime"
+        case .tooMany: Self.tracker + "TooMany"
+        case .rateLimited: Self.tracker + "RateLimited"
+        case .interfaceNotFound: Self.service + "InterfaceNotFound"
+        case .methodNotFound: Self.service + "MethodNotFound"
+        case .methodNotImplemented: Self.service + "MethodNotImplemented"
+        case .invalidParameter: Self.service + "InvalidParameter"
+        case .permissionDenied: Self.service + "PermissionDenied"
+        case .expectedMore: Self.service + "ExpectedMore"
+        case .other(let name, _): name
+        }
+    }
+
+    /// The values on the wire.
+    public var parameters: [String: JSONValue] {
+        switch self {
+        case .storageFailure(let reason), .locationUnavailable(let reason): ["reason": .string(reason)]
+        case .invalidConfiguration(let key, let reason): ["key": .string(key), "reason": .string(reason)]
+        case .invalidGeofence(let id, let reason): ["id": .string(id), "reason": .string(reason)]
+        case .invalidTime(let value): ["value": .string(value)]
+        case .tooMany(let limit): ["limit": .integer(Int64(limit))]
+        case .rateLimited(let seconds): ["retry_after_seconds": .integer(Int64(seconds))]
+        case .interfaceNotFound(let interface): ["interface": .string(interface)]
+        case .methodNotFound(let method), .methodNotImplemented(let method): ["method": .string(method)]
+        case .invalidParameter(let parameter): ["parameter": .string(parameter)]
+        case .permissionDenied, .expectedMore: [:]
+        case .other(_, let parameters): parameters
+        }
+    }
+
+    /// Reads an error reply. A name that is not known is `other`; a value that is missing is empty or 0,
+    /// because the name alone already says what happened.
+    public init(name: String, parameters: [String: JSONValue]) {
+        func text(_ key: String) -> String { parameters[key]?.stringValue ?? "" }
+        func number(_ key: String) -> Int { Int(parameters[key]?.integerValue ?? 0) }
+        self =
+            switch name {
+            case Self.tracker + "StorageFailure": .storageFailure(reason: text("reason"))
+            case Self.tracker + "LocationUnavailable": .locationUnavailable(reason: text("reason"))
+            case Self.tracker + "InvalidConfiguration":
+                .invalidConfiguration(key: text("key"), reason: text("reason"))
+            case Self.tracker + "InvalidGeofence": .invalidGeofence(id: text("id"), reason: text("reason"))
+            case Self.tracker + "InvalidTime": .invalidTime(value: text("value"))
+            case Self.tracker + "TooMany": .tooMany(limit: number("limit"))
+            case Self.tracker + "RateLimited": .rateLimited(retryAfterSeconds: number("retry_after_seconds"))
+            case Self.service + "InterfaceNotFound": .interfaceNotFound(text("interface"))
+            case Self.service + "MethodNotFound": .methodNotFound(text("method"))
+            case Self.service + "MethodNotImplemented": .methodNotImplemented(text("method"))
+            case Self.service + "InvalidParameter": .invalidParameter(text("parameter"))
+            case Self.service + "PermissionDenied": .permissionDenied
+            case Self.service + "ExpectedMore": .expectedMore
+            default: .other(name: name, parameters: parameters)
+            }
+    }
+
+    private static let tracker = Wire.trackerInterface + "."
+    private static let service = Wire.serviceInterface + "."
+}

@@ -1,0 +1,66 @@
+/// The definitions served by GetInterfaceDescription, comments included: they are the documentation that
+/// introspecting clients show.
+public struct InterfaceDescription: Sendable {
+    /// The full name, such as `org.beekond.Tracker`.
+    public let name: String
+    /// The definition in the Varlink interface language.
+    public let text: String
+    /// Names of its methods without the interface, in the order of the text.
+    public let methods: [String]
+
+    /// `org.beekond.Tracker`, the shipped file as it is.
+    public static let tracker = InterfaceDescription(
+        name: Wire.trackerInterface,
+        text: String(decoding: PackageResources.org_beekond_Tracker_varlink, as: UTF8.self))
+
+    /// `org.varlink.service`, which every Varlink server has.
+    public static let service = InterfaceDescription(
+        name: Wire.serviceInterface,
+        text: """
+            # What this service is, and what it can do.
+            interface org.varlink.service
+
+            # Who made the service, and the interfaces it has.
+            method GetInfo() -> (
+              vendor: string,
+              product: string,
+              version: string,
+              url: string,
+              interfaces: []string
+            )
+
+            # The definition of one interface.
+            method GetInterfaceDescription(interface: string) -> (description: string)
+
+            error InterfaceNotFound (interface: string)
+            error MethodNotFound (method: string)
+            error MethodNotImplemented (method: string)
+            error InvalidParameter (parameter: string)
+            error PermissionDenied ()
+            error ExpectedMore ()
+
+            """)
+
+    private init(name: String, text: String) {
+        self.name = name
+        self.text = text
+        methods = text.split(separator: "\n").compactMap { line in
+            guard line.hasPrefix("method ") else { return nil }
+            return String(line.dropFirst("method ".count).prefix { $0 != "(" && $0 != " " })
+        }
+    }
+
+    /// The description of an interface, or nil when it is not served here.
+    public static func named(_ name: String) -> InterfaceDescription? {
+        [service, tracker].first { $0.name == name }
+    }
+
+    /// What to answer to a method that nobody handles: `interfaceNotFound`, `methodNotFound` or, when the
+    /// description has it, `methodNotImplemented`.
+    public static func refusal(of call: Call) -> ControlError {
+        guard let description = named(call.interface) else { return .interfaceNotFound(call.interface) }
+        let member = call.method.dropFirst(call.interface.count + 1)
+        guard description.methods.contains(String(member)) else { return .methodNotFound(call.method) }
+        return .methodNotImplemented(call.method)
+    }
+}

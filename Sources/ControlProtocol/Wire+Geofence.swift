@@ -1,0 +1,76 @@
+extension Wire {
+    /// A circle that reports entry and exit.
+    public struct Geofence: Codable, Sendable, Equatable {
+        /// Chosen by the user.
+        public var id: String
+        /// Degrees WGS-84 of the centre.
+        public var latitude: Double
+        /// Degrees WGS-84 of the centre.
+        public var longitude: Double
+        /// Metres.
+        public var radiusMeters: Double
+        /// Absent means true.
+        public var notifyOnEntry: Bool?
+        /// Absent means true.
+        public var notifyOnExit: Bool?
+        /// Where the last settled fix was; only in replies.
+        public var inside: Bool?
+
+        /// Makes the value; what is left out is absent.
+        public init(
+            id: String, latitude: Double, longitude: Double, radiusMeters: Double,
+            notifyOnEntry: Bool? = nil, notifyOnExit: Bool? = nil, inside: Bool? = nil
+        ) {
+            self.id = id
+            self.latitude = latitude
+            self.longitude = longitude
+            self.radiusMeters = radiusMeters
+            self.notifyOnEntry = notifyOnEntry
+            self.notifyOnExit = notifyOnExit
+            self.inside = inside
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case id
+            case latitude
+            case longitude
+            case radiusMeters = "radius_meters"
+            case notifyOnEntry = "notify_on_entry"
+            case notifyOnExit = "notify_on_exit"
+            case inside
+        }
+    }
+
+    /// A crossing of a geofence.
+    public struct GeofenceEvent: Codable, Sendable, Equatable {
+        /// UUIDv7.
+        public var id: String
+        /// The session it belongs to.
+        public var sessionId: String
+        /// The fence crossed.
+        public var geofenceId: String
+        /// enter or exit.
+        public var type: String
+        /// The fix time of the crossing, UTC.
+        public var timestamp: String
+
+        /// Makes the value.
+        public init(
+            id: String, sessionId: String, geofenceId: String, type: String, timestamp: String
+        ) {
+            self.id = id
+            self.sessionId = sessionId
+            self.geofenceId = geofenceId
+            self.type = type
+            self.timestamp = timestamp
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case id
+            case sessionId = "session_id"
+            case geofenceId = "geofence_id"
+            case type
+            case timestamp
+        }
+    }
+}

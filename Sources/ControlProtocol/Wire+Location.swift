@@ -1,0 +1,140 @@
+extension Wire {
+    /// One position. An absent optional means: the receiver did not report it.
+    public struct Location: Codable, Sendable, Equatable {
+        /// UUIDv7, stable for this row.
+        public var id: String
+        /// The session it belongs to.
+        public var sessionId: String?
+        /// The receiver's fix time, UTC.
+        public var timestamp: String
+        /// Why it was admitted: interval, motion, check_in, geofence or manual.
+        public var trigger: String
+        /// moving, stationary or unknown.
+        public var motion: String
+        /// The receiver says that it simulates.
+        public var isMock: Bool
+        /// Degrees WGS-84, -90...90.
+        public var latitude: Double
+        /// Degrees WGS-84, -180...180.
+        public var longitude: Double
+        /// Metres, horizontal.
+        public var accuracy: Double?
+        /// Metres per second.
+        public var speed: Double?
+        /// Direction of travel in degrees, 0..<360, true north.
+        public var bearing: Double?
+        /// Metres above the WGS-84 ellipsoid.
+        public var altitude: Double?
+        /// stationary, walking, running, cycling, automotive or unknown.
+        public var activity: String?
+        /// low_accuracy or implausible_speed; absent means good.
+        public var quality: String?
+
+        /// Makes the value; what is left out is absent.
+        public init(
+            id: String, sessionId: String? = nil, timestamp: String, trigger: String, motion: String,
+            isMock: Bool, latitude: Double, longitude: Double, accuracy: Double? = nil,
+            speed: Double? = nil, bearing: Double? = nil, altitude: Double? = nil, activity: String? = nil,
+            quality: String? = nil
+        ) {
+            self.id = id
+            self.sessionId = sessionId
+            self.timestamp = timestamp
+            self.trigger = trigger
+            self.motion = motion
+            self.isMock = isMock
+            self.latitude = latitude
+            self.longitude = longitude
+            self.accuracy = accuracy
+            self.speed = speed
+            self.bearing = bearing
+            self.altitude = altitude
+            self.activity = activity
+            self.quality = quality
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case id
+            case sessionId = "session_id"
+            case timestamp
+            case trigger
+            case motion
+            case isMock = "is_mock"
+            case latitude
+            case longitude
+            case accuracy
+            case speed
+            case bearing
+            case altitude
+            case activity
+            case quality
+        }
+    }
+
+    /// One run from start to stop. Counts include what has been uploaded and deleted since.
+    public struct Session: Codable, Sendable, Equatable {
+        /// UUIDv7.
+        public var id: String
+        /// UTC.
+        public var startedAt: String
+        /// UTC; absent while it runs.
+        public var stoppedAt: String?
+        /// Locations admitted.
+        public var locations: Int
+        /// The way from location to location, in metres.
+        public var distanceMeters: Double
+
+        /// Makes the value; what is left out is absent.
+        public init(
+            id: String, startedAt: String, stoppedAt: String? = nil, locations: Int, distanceMeters: Double
+        ) {
+            self.id = id
+            self.startedAt = startedAt
+            self.stoppedAt = stoppedAt
+            self.locations = locations
+            self.distanceMeters = distanceMeters
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case id
+            case startedAt = "started_at"
+            case stoppedAt = "stopped_at"
+            case locations
+            case distanceMeters = "distance_meters"
+        }
+    }
+
+    /// A dead letter: the server answered 400 or 422 to its batch. Holds a location or a geofence event.
+    public struct Rejected: Codable, Sendable, Equatable {
+        /// The rejected location.
+        public var location: Location?
+        /// The rejected crossing.
+        public var geofenceEvent: GeofenceEvent?
+        /// The batch it was in.
+        public var batchId: String
+        /// What the server answered.
+        public var httpStatus: Int
+        /// UTC.
+        public var rejectedAt: String
+
+        /// Makes the value; what is left out is absent.
+        public init(
+            location: Location? = nil, geofenceEvent: GeofenceEvent? = nil, batchId: String,
+            httpStatus: Int, rejectedAt: String
+        ) {
+            self.location = location
+            self.geofenceEvent = geofenceEvent
+            self.batchId = batchId
+            self.httpStatus = httpStatus
+            self.rejectedAt = rejectedAt
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case location
+            case geofenceEvent = "geofence_event"
+            case batchId = "batch_id"
+            case httpStatus = "http_status"
+            case rejectedAt = "rejected_at"
+        }
+    }
+}

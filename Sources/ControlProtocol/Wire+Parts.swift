@@ -1,0 +1,237 @@
+extension Wire {
+    /// gpsd and the receiver behind it. Counts run since the daemon started.
+    public struct SourceStatus: Codable, Sendable, Equatable {
+        /// What the daemon hears right now.
+        public var health: SourceHealth
+        /// The receiver in use, as gpsd names it.
+        public var device: String?
+        /// gpsd mode of the last epoch: 0 or 1 no fix, 2 without altitude, 3 full.
+        public var mode: Int
+        /// Satellites in the solution.
+        public var satellitesUsed: Int?
+        /// Satellites in sight.
+        public var satellitesVisible: Int?
+        /// The receiver's time has proved itself.
+        public var timeSettled: Bool
+        /// Fixes heard.
+        public var fixes: Int
+        /// Connections to gpsd after the first.
+        public var reconnects: Int
+        /// Fix times corrected for a week rollover.
+        public var rollovers: Int
+        /// Fixes refused for their time.
+        public var refusedTimes: Int
+
+        /// Makes the value; what is left out is absent.
+        public init(
+            health: SourceHealth, device: String? = nil, mode: Int, satellitesUsed: Int? = nil,
+            satellitesVisible: Int? = nil, timeSettled: Bool, fixes: Int, reconnects: Int, rollovers: Int,
+            refusedTimes: Int
+        ) {
+            self.health = health
+            self.device = device
+            self.mode = mode
+            self.satellitesUsed = satellitesUsed
+            self.satellitesVisible = satellitesVisible
+            self.timeSettled = timeSettled
+            self.fixes = fixes
+            self.reconnects = reconnects
+            self.rollovers = rollovers
+            self.refusedTimes = refusedTimes
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case health
+            case device
+            case mode
+            case satellitesUsed = "satellites_used"
+            case satellitesVisible = "satellites_visible"
+            case timeSettled = "time_settled"
+            case fixes
+            case reconnects
+            case rollovers
+            case refusedTimes = "refused_times"
+        }
+    }
+
+    /// What the gate did since the daemon started.
+    public struct GateStatus: Codable, Sendable, Equatable {
+        /// Fixes that became locations.
+        public var admitted: Int
+        /// Fixes dropped for the interval.
+        public var tooSoon: Int
+        /// Fixes dropped for the distance.
+        public var tooNear: Int
+        /// Fixes dropped while stationary.
+        public var paused: Int
+        /// moving, stationary or unknown.
+        public var motion: String
+
+        /// Makes the value.
+        public init(
+            admitted: Int, tooSoon: Int, tooNear: Int, paused: Int, motion: String
+        ) {
+            self.admitted = admitted
+            self.tooSoon = tooSoon
+            self.tooNear = tooNear
+            self.paused = paused
+            self.motion = motion
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case admitted
+            case tooSoon = "too_soon"
+            case tooNear = "too_near"
+            case paused
+            case motion
+        }
+    }
+
+    /// The database.
+    public struct StoreStatus: Codable, Sendable, Equatable {
+        /// Writing fails; fixes wait in memory.
+        public var degraded: Bool
+        /// Rows stored.
+        public var locations: Int
+        /// Size of the database files, in bytes.
+        public var bytes: Int
+        /// Locations not yet stored because writing fails.
+        public var waitingInMemory: Int
+        /// Rows lost to the row cap before any upload.
+        public var droppedUnsent: Int
+        /// Locations lost because storage failed and memory was full.
+        public var refused: Int
+        /// What the last failed write said.
+        public var lastError: String?
+
+        /// Makes the value; what is left out is absent.
+        public init(
+            degraded: Bool, locations: Int, bytes: Int, waitingInMemory: Int, droppedUnsent: Int,
+            refused: Int, lastError: String? = nil
+        ) {
+            self.degraded = degraded
+            self.locations = locations
+            self.bytes = bytes
+            self.waitingInMemory = waitingInMemory
+            self.droppedUnsent = droppedUnsent
+            self.refused = refused
+            self.lastError = lastError
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case degraded
+            case locations
+            case bytes
+            case waitingInMemory = "waiting_in_memory"
+            case droppedUnsent = "dropped_unsent"
+            case refused
+            case lastError = "last_error"
+        }
+    }
+
+    /// The uploader. Counts run since the daemon started.
+    public struct SyncStatus: Codable, Sendable, Equatable {
+        /// What it is doing.
+        public var state: SyncState
+        /// While `state` is failed: auth, permanent or rejected.
+        public var failure: String?
+        /// Locations stored and not acknowledged.
+        public var pending: Int
+        /// Fix time of the oldest of them, UTC.
+        public var oldestPending: String?
+        /// The batch being sent.
+        public var inFlightBatch: String?
+        /// UTC.
+        public var lastAttempt: String?
+        /// UTC.
+        public var lastSuccess: String?
+        /// What the server answered last.
+        public var lastHttpStatus: Int?
+        /// What went wrong last.
+        public var lastError: String?
+        /// UTC.
+        public var nextAttempt: String?
+        /// Locations acknowledged.
+        public var uploaded: Int
+        /// Locations refused for good.
+        public var rejected: Int
+        /// Attempts repeated.
+        public var retries: Int
+        /// Bytes of request bodies.
+        public var bytesSent: Int
+
+        /// Makes the value; what is left out is absent.
+        public init(
+            state: SyncState, failure: String? = nil, pending: Int, oldestPending: String? = nil,
+            inFlightBatch: String? = nil, lastAttempt: String? = nil, lastSuccess: String? = nil,
+            lastHttpStatus: Int? = nil, lastError: String? = nil, nextAttempt: String? = nil, uploaded: Int,
+            rejected: Int, retries: Int, bytesSent: Int
+        ) {
+            self.state = state
+            self.failure = failure
+            self.pending = pending
+            self.oldestPending = oldestPending
+            self.inFlightBatch = inFlightBatch
+            self.lastAttempt = lastAttempt
+            self.lastSuccess = lastSuccess
+            self.lastHttpStatus = lastHttpStatus
+            self.lastError = lastError
+            self.nextAttempt = nextAttempt
+            self.uploaded = uploaded
+            self.rejected = rejected
+            self.retries = retries
+            self.bytesSent = bytesSent
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case state
+            case failure
+            case pending
+            case oldestPending = "oldest_pending"
+            case inFlightBatch = "in_flight_batch"
+            case lastAttempt = "last_attempt"
+            case lastSuccess = "last_success"
+            case lastHttpStatus = "last_http_status"
+            case lastError = "last_error"
+            case nextAttempt = "next_attempt"
+            case uploaded
+            case rejected
+            case retries
+            case bytesSent = "bytes_sent"
+        }
+    }
+
+    /// The state of the token, never the token.
+    public struct AuthStatus: Codable, Sendable, Equatable {
+        /// none, valid, expiring, dead or breaker_open.
+        public var state: String
+        /// Why it is dead.
+        public var reason: String?
+        /// UTC.
+        public var expiresAt: String?
+        /// UTC.
+        public var lastRefresh: String?
+        /// Failed refreshes in a row.
+        public var failures: Int
+
+        /// Makes the value; what is left out is absent.
+        public init(
+            state: String, reason: String? = nil, expiresAt: String? = nil, lastRefresh: String? = nil,
+            failures: Int
+        ) {
+            self.state = state
+            self.reason = reason
+            self.expiresAt = expiresAt
+            self.lastRefresh = lastRefresh
+            self.failures = failures
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case state
+            case reason
+            case expiresAt = "expires_at"
+            case lastRefresh = "last_refresh"
+            case failures
+        }
+    }
+}

@@ -1,0 +1,109 @@
+internal import ControlProtocol
+
+/// What is wrong with a daemon and what its operator can do: one sentence or two each.
+enum Advice {
+    /// Empty when all is well.
+    static func all(_ status: Wire.Status, clock: Clock) -> [String] {
+        var advice = [store(status), source(status, clock: clock), sync(status.sync), auth(status.auth)]
+            .compactMap(\.self)
+        advice += lost(status.store)
+        advice += status.degraded.compactMap { word in
+            switch word {
+            // Covered above, with more to say.
+            case "storage", "source", "sync", "auth": covered(word, advice)
+            case "config":
+                "The configuration file is broken, the last good one is in force: "
+                    + "beekond --check names the line."
+            case "clock":
+                "The system clock is not set, so ages cannot be judged: "
+                    + "let chrony or systemd-timesyncd set it (timedatectl shows the state)."
+            default: "Degraded: \(Text.cut(Text.safe(word), to: 40)). journalctl -u beekond says why."
+            }
+        }
+        return advice
+    }
+
+    /// A word that the rest of the status does not explain is not kept from the user.
+    private static func covered(_ word: String, _ advice: [String]) -> String? {
+        advice.isEmpty ? "Degraded: \(word). journalctl -u beekond says why." : nil
+    }
+
+    private static func store(_ status: Wire.Status) -> String? {
+        let store = status.store
+        guard store.degraded else { return nil }
+        let error = store.lastError.map { " (\(Text.cut(Text.safe($0), to: 120)))" } ?? ""
+        return "The database cannot be written\(error): make room or mend the disk that holds the state "
+            + "directory. Locations wait in memory meanwhile."
+    }
+
+    private static func lost(_ store: Wire.StoreStatus) -> [String] {
+        var advice: [String] = []
+        if store.droppedUnsent > 0 {
+            advice.append(
+                "\(Quantity.count(store.droppedUnsent)) locations were lost to the row cap before they were "
+                    + "uploaded: bring the upload back, or raise store.max_rows.")
+        }
+        if store.refused > 0 {
+            advice.append(
+                "\(Quantity.count(store.refused)) locations were lost while the database could not "
+                    + "be written."
+            )
+        }
+        return advice
+    }
+
+    private static func source(_ status: Wire.Status, clock: Clock) -> String? {
+        switch status.source.health {
+        case .ok: return nil
+        case .released:
+            return status.state == .tracking
+                ? "Tracking without a connection to gpsd: journalctl -u beekond says why." : nil
+        case .disconnected:
+            return "gpsd is not reachable: systemctl start gpsd.socket, and see gpsd.host and gpsd.port."
+        case .noDevice:
+            return
+                "gpsd has no receiver: plug it in, or name it in /etc/default/gpsd. "
+                + "gpsmon shows what it hears."
+        case .noFix:
+            return "The receiver has no position: give its antenna a clear view of the sky. "
+                + "A cold start takes some minutes."
+        case .unsettled:
+            // Ordinary for the first seconds of a session.
+            let age = status.sessionStartedAt.flatMap(clock.secondsSince) ?? 0
+            return age < 30 ? nil : "The receiver's time does not prove itself: gpsmon shows what it sends."
+        case .stale:
+            return "The receiver repeats itself or has fallen silent: unplug it and plug it in again."
+        }
+    }
+
+    private static func sync(_ sync: Wire.SyncStatus) -> String? {
+        guard sync.state == .failed else { return nil }
+        let code = sync.lastHttpStatus.map { " (HTTP \($0))" } ?? ""
+        let kept = "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+        switch sync.failure {
+        case "auth":
+            return "The server refuses our credentials\(code): correct [sync.headers] or [sync.auth], then "
+                + "beekonctl sync. \(kept)"
+        case "rejected":
+            return
+                "The server rejects every batch\(code), so the endpoint is suspected, not the data: see its "
+                + "log, then beekonctl sync. \(kept)"
+        case "permanent":
+            return
+                "The server's answer\(code) will not change by itself: correct sync.url, or sync.batch_size "
+                + "after 413, then beekonctl sync. \(kept)"
+        default: return "The upload failed\(code): journalctl -u beekond says why. \(kept)"
+        }
+    }
+
+    private static func auth(_ auth: Wire.AuthStatus) -> String? {
+        switch auth.state {
+        case "dead":
+            "The token can no longer be refreshed: put a new one into [sync.auth] and restart beekond."
+        case "breaker_open":
+            "Refreshing the token fails again and again: see the log of the token endpoint, "
+                + "sync.auth.refresh_url."
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/// The moment and the zone that a text is made for.
+public struct Clock: Sendable {
+    /// The moment.
+    public let now: Instant
+    /// The zone of the reader.
+    public let zone: Zone
+
+    /// Makes the pair.
+    public init(now: Instant, zone: Zone) {
+        self.now = now
+        self.zone = zone
+    }
+
+    /// A time of the interface in the reader's zone; what is no time is shown as it is.
+    func local(_ iso: String) -> String {
+        guard let instant = parse(iso) else { return Text.cut(Text.safe(iso), to: 30) }
+        return instant.text(in: zone)
+    }
+
+    /// `12 s ago`, `in 3 min 5 s`.
+    func age(_ iso: String) -> String {
+        guard let instant = parse(iso) else { return Text.cut(Text.safe(iso), to: 30) }
+        let seconds = (now.milliseconds - instant.milliseconds) / 1000
+        if seconds < 0 { return "in " + Quantity.duration(seconds: -seconds) }
+        return seconds == 0 ? "now" : Quantity.duration(seconds: seconds) + " ago"
+    }
+
+    /// How long something has lasted.
+    func length(from iso: String, to end: String? = nil) -> String? {
+        guard let start = parse(iso) else { return nil }
+        let end = end.flatMap(parse) ?? now
+        return Quantity.duration(seconds: (end.milliseconds - start.milliseconds) / 1000)
+    }
+
+    /// Seconds since a time of the interface; negative in the future.
+    func secondsSince(_ iso: String) -> Int64? {
+        parse(iso).map { (now.milliseconds - $0.milliseconds) / 1000 }
+    }
+
+    private func parse(_ iso: String) -> Instant? {
+        try? TimeArgument.instant(iso, now: now, zone: .utc)
+    }
+}

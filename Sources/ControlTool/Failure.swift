@@ -1,0 +1,91 @@
+public import ControlProtocol
+
+/// What ends the tool: one sentence for the user that says what to do, and the exit code of sysexits.h.
+public struct Failure: Error, Equatable, Sendable {
+    /// For stderr; without a line break.
+    public let message: String
+    /// As sysexits.h has it.
+    public let exitCode: Int32
+
+    /// Makes the failure; the message is made safe for a terminal.
+    public init(_ message: String, exitCode: Int32) {
+        self.message = Text.safe(message)
+        self.exitCode = exitCode
+    }
+
+    /// Anything that a client throws, in words. Nil for errors of others.
+    public init?(_ error: any Error) {
+        switch error {
+        case let failure as Failure: self = failure
+        case let failure as ClientFailure: self.init(failure.message, exitCode: failure.exitCode)
+        case let error as ControlError: self = Self.refusal(error)
+        case let invalid as TimeArgument.Invalid: self.init(invalid.description, exitCode: 64)
+        default: return nil
+        }
+    }
+
+    private static func refusal(_ error: ControlError) -> Failure {
+        switch error {
+        case .storageFailure(let reason):
+            Failure(
+                "the database failed (\(reason)): see beekonctl status and the disk of the state directory",
+                exitCode: 74)
+        case .locationUnavailable(let reason):
+            Failure("no fix can come (\(reason)): see beekonctl status", exitCode: 69)
+        case .invalidConfiguration(let key, let reason):
+            Failure("\(key) is refused: \(reason); nothing was changed", exitCode: 78)
+        case .invalidGeofence(let id, let reason):
+            Failure("geofence \(id) is refused: \(reason); none was added", exitCode: 65)
+        case .invalidTime(let value):
+            Failure("beekond does not take \"\(value)\" for a time: give ISO-8601", exitCode: 64)
+        case .tooMany(let limit):
+            Failure("more than \(limit) rows: narrow the range", exitCode: 65)
+        case .rateLimited(let seconds):
+            Failure("asked too often: try again in \(seconds) s", exitCode: 75)
+        case .permissionDenied:
+            Failure(
+                "permission denied: this needs root or group beekon-admin "
+                    + "(sudo usermod -aG beekon-admin \"$USER\", then log in again)", exitCode: 77)
+        case .interfaceNotFound(let name), .methodNotFound(let name), .methodNotImplemented(let name):
+            Failure("the running beekond does not have \(name): upgrade and restart it", exitCode: 76)
+        case .invalidParameter(let name):
+            Failure("the running beekond does not take \"\(name)\": upgrade and restart it", exitCode: 76)
+        case .expectedMore:
+            Failure("beekond wants to stream here: beekonctl and beekond differ in version", exitCode: 76)
+        case .other(let name, _):
+            Failure("beekond answered \(name): journalctl -u beekond says why", exitCode: 70)
+        }
+    }
+}
+
+/// What an upload run came to.
+public enum SyncOutcome {
+    /// The exit code of `sync`: 0 when nothing is left to do.
+    public static func exitCode(_ outcome: String) -> Int32 {
+        switch outcome {
+        case "drained", "nothing_pending": 0
+        case "transient": 75
+        case "auth": 77
+        case "rejected": 65
+        case "permanent": 76
+        case "disabled": 78
+        default: 70
+        }
+    }
+
+    /// One sentence for the user.
+    public static func text(_ result: Wire.Sync.Result) -> String {
+        let uploaded = "\(Quantity.count(result.uploaded)) uploaded"
+        let left = "\(uploaded), \(Quantity.count(result.pending)) pending"
+        return switch result.outcome {
+        case "drained": uploaded + ", nothing pending"
+        case "nothing_pending": "nothing pending"
+        case "transient": "the server cannot be reached just now (\(left)): beekond keeps trying"
+        case "auth": "the server refuses our credentials (\(left)): correct [sync.headers] or [sync.auth]"
+        case "rejected": "the server rejects the data (\(left)): see its log"
+        case "permanent": "the server's answer will not change by itself (\(left)): see beekonctl status"
+        case "disabled": "no upload is configured: set sync.url in /etc/beekond/beekond.toml"
+        default: "\(Text.safe(result.outcome)) (\(left))"
+        }
+    }
+}

@@ -1,0 +1,26 @@
+internal import ControlProtocol
+internal import FoundationEssentials
+
+/// Values as one line of JSON.
+public enum JSONText {
+    /// One line without its end. Control characters, also those that JSON would let through, are escaped: the
+    /// line may go to a terminal.
+    public static func line(_ value: some Encodable) throws -> String {
+        let text = String(decoding: try JSONEncoder.wire.encode(value), as: UTF8.self)
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if isControl(scalar) {
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        (0x7F...0x9F).contains(scalar.value)
+    }
+}

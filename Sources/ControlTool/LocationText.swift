@@ -1,0 +1,71 @@
+public import ControlProtocol
+
+/// Locations as lines of text.
+public enum LocationText {
+    /// The words that a header of a table of locations has; 78 columns.
+    public static func header(zone: Zone) -> String {
+        row(
+            "TIME (\(zone.name))", "LATITUDE", "LONGITUDE", "ACC m", "m/s", "DIR", "ALT m", "TRIGGER")
+    }
+
+    /// One line of a table.
+    public static func row(_ location: Wire.Location, clock: Clock) -> String {
+        func number(_ value: Double?, _ decimals: Int) -> String {
+            value.map { Quantity.fixed($0, decimals) } ?? "-"
+        }
+        return row(
+            clock.local(location.timestamp), Quantity.fixed(location.latitude, 6),
+            Quantity.fixed(location.longitude, 6), number(location.accuracy, 1), number(location.speed, 1),
+            number(location.bearing, 0), number(location.altitude, 1), Text.safe(location.trigger))
+    }
+
+    private static func row(
+        _ time: String, _ latitude: String, _ longitude: String, _ accuracy: String, _ speed: String,
+        _ bearing: String, _ altitude: String, _ trigger: String
+    ) -> String {
+        [
+            Text.left(time, 19), Text.right(latitude, 10), Text.right(longitude, 11),
+            Text.right(accuracy, 6), Text.right(speed, 6), Text.right(bearing, 4), Text.right(altitude, 7),
+            trigger,
+        ].joined(separator: " ")
+    }
+
+    /// Position and movement in one phrase: `37.774900, -122.419400 ±5 m, 2.5 m/s, 180°, moving`.
+    public static func phrase(_ location: Wire.Location) -> String {
+        var text = "\(Quantity.fixed(location.latitude, 6)), \(Quantity.fixed(location.longitude, 6))"
+        if let accuracy = location.accuracy { text += " ±\(Quantity.fixed(accuracy, 0)) m" }
+        if let speed = location.speed { text += ", \(Quantity.fixed(speed, 1)) m/s" }
+        if let bearing = location.bearing { text += ", \(Quantity.fixed(bearing, 0))°" }
+        return text + ", \(Text.safe(location.motion))"
+    }
+}
+
+/// Locations as comma-separated values, RFC 4180 with line feeds: UTC times, numbers that read back exactly.
+public enum LocationCSV {
+    /// The header line.
+    public static let header =
+        "id,session_id,timestamp,trigger,motion,is_mock,latitude,longitude,accuracy,speed,bearing,altitude,"
+        + "activity,quality"
+
+    /// One line. A value that is absent is empty.
+    public static func row(_ location: Wire.Location) -> String {
+        let numbers = [
+            location.latitude, location.longitude, location.accuracy, location.speed, location.bearing,
+            location.altitude,
+        ]
+        let fields =
+            [
+                location.id, location.sessionId ?? "", location.timestamp, location.trigger, location.motion,
+                location.isMock ? "true" : "false",
+            ] + numbers.map { $0.map(Quantity.exact) ?? "" }
+            + [location.activity ?? "", location.quality ?? ""]
+        return fields.map(field).joined(separator: ",")
+    }
+
+    /// Quoted when it must be.
+    static func field(_ text: String) -> String {
+        guard text.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else { return text }
+        return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+            + "\""
+    }
+}

@@ -1,0 +1,57 @@
+/// Numbers as people read them.
+public enum Quantity {
+    /// With a fixed number of decimals; never exponents for anything that fits a table.
+    public static func fixed(_ value: Double, _ decimals: Int) -> String {
+        var scale = 1.0
+        for _ in 0..<decimals { scale *= 10 }
+        let scaled = (value * scale).rounded()
+        guard abs(scaled) < 1e15 else { return "\(value)" }
+        let whole = Int64(abs(scaled))
+        let sign = scaled < 0 ? "-" : ""
+        guard decimals > 0 else { return "\(sign)\(whole)" }
+        let digits = pad(Int(whole), decimals + 1)
+        return sign + digits.dropLast(decimals) + "." + digits.suffix(decimals)
+    }
+
+    /// With commas: `1,234,567`.
+    public static func count(_ value: Int) -> String {
+        var result = ""
+        for (index, digit) in String(value.magnitude).reversed().enumerated() {
+            if index > 0, index.isMultiple(of: 3) { result.append(",") }
+            result.append(digit)
+        }
+        return (value < 0 ? "-" : "") + String(result.reversed())
+    }
+
+    /// `345 m`, `12.3 km`, `1234 km`.
+    public static func distance(meters: Double) -> String {
+        guard abs(meters) >= 1000 else { return fixed(meters, 0) + " m" }
+        return fixed(meters / 1000, abs(meters) < 100_000 ? 1 : 0) + " km"
+    }
+
+    /// `512 B`, `4.2 kB`, `1.3 MB`, powers of 1000.
+    public static func bytes(_ value: Int) -> String {
+        guard value >= 1000 else { return "\(value) B" }
+        var amount = Double(value) / 1000
+        for unit in ["kB", "MB", "GB"] {
+            if amount < 999.95 { return fixed(amount, 1) + " " + unit }
+            amount /= 1000
+        }
+        return fixed(amount, 1) + " TB"
+    }
+
+    /// The two largest units: `8 s`, `3 min 20 s`, `4 h 05 min`, `3 d 4 h`.
+    public static func duration(seconds: Int64) -> String {
+        let seconds = max(0, seconds)
+        if seconds < 60 { return "\(seconds) s" }
+        if seconds < 3600 { return "\(seconds / 60) min" + (seconds < 600 ? " \(seconds % 60) s" : "") }
+        if seconds < 86_400 { return "\(seconds / 3600) h \(pad(Int(seconds / 60 % 60), 2)) min" }
+        return "\(seconds / 86_400) d \(seconds / 3600 % 24) h"
+    }
+
+    /// The shortest text that reads back as the same number, without a needless `.0`.
+    public static func exact(_ value: Double) -> String {
+        let text = value == 0 ? "0" : "\(value)"
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+}

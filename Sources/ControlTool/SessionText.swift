@@ -1,0 +1,29 @@
+public import ControlProtocol
+
+/// Sessions as a table of 80 columns.
+public enum SessionText {
+    /// The header and a line for each session.
+    public static func table(_ sessions: [Wire.Session], clock: Clock) -> [String] {
+        [row("SESSION", "STARTED (\(clock.zone.name))", "ENDED", "ROWS", "LENGTH")]
+            + sessions.map { session in
+                row(
+                    Text.safe(session.id), String(clock.local(session.startedAt).prefix(16)),
+                    session.stoppedAt.map { ended($0, clock: clock) } ?? "under way",
+                    String(session.locations), Quantity.distance(meters: session.distanceMeters))
+            }
+    }
+
+    /// Without the year, which nearly always is that of the start.
+    private static func ended(_ iso: String, clock: Clock) -> String {
+        String(clock.local(iso).dropFirst(5).prefix(11))
+    }
+
+    private static func row(
+        _ id: String, _ start: String, _ end: String, _ rows: String, _ length: String
+    ) -> String {
+        [
+            Text.left(id, 36), Text.left(start, 16), Text.left(end, 11), Text.right(rows, 6),
+            Text.right(length, 7),
+        ].joined(separator: " ")
+    }
+}

@@ -1,0 +1,123 @@
+public import ControlProtocol
+
+/// The status of the daemon as one screen of 80 columns.
+public struct StatusScreen {
+    private let status: Wire.Status
+    private let clock: Clock
+    private let palette: Palette
+
+    /// Makes the screen of a status.
+    public init(_ status: Wire.Status, clock: Clock, palette: Palette) {
+        self.status = status
+        self.clock = clock
+        self.palette = palette
+    }
+
+    /// The lines from top to bottom: what is, then what is wrong and what to do about it.
+    public func lines() -> [String] {
+        let up = Quantity.duration(seconds: Int64(status.uptimeSeconds))
+        var lines = [
+            palette.strong("beekond \(Text.safe(status.version))") + palette.faint(", up \(up)"), "",
+        ]
+        lines += row("State", [StatusText.state(status, clock: clock, palette: palette)])
+        if let session = status.sessionId { lines += row("Session", [Text.safe(session)]) }
+        lines += row("Receiver", [StatusText.source(status.source, palette: palette)])
+        lines += row("Last fix", lastFix())
+        lines += row("Gate", gate())
+        lines += row("Store", [store()])
+        lines += row("Sync", sync())
+        if status.auth.state != "none" { lines += row("Token", token()) }
+        if status.geofences > 0 { lines += row("Fences", ["\(status.geofences)"]) }
+        let advice = Advice.all(status, clock: clock)
+        guard !advice.isEmpty else { return lines }
+        lines += ["", palette.bad("What is wrong, and what to do")]
+        for item in advice { lines += Text.wrap(item, width: 76).enumerated().map(bullet) }
+        return lines
+    }
+
+    private func bullet(_ line: EnumeratedSequence<[String]>.Element) -> String {
+        (line.offset == 0 ? palette.warning("! ") : "  ") + line.element
+    }
+
+    private func row(_ label: String, _ values: [String]) -> [String] {
+        values.enumerated().map { index, value in
+            palette.faint(Text.left(index == 0 ? label : "", 10)) + value
+        }
+    }
+
+    private func lastFix() -> [String] {
+        guard let location = status.lastLocation else { return ["none yet"] }
+        return [
+            LocationText.phrase(location),
+            "\(clock.age(location.timestamp)), \(clock.local(location.timestamp))",
+        ]
+    }
+
+    private func gate() -> [String] {
+        let gate = status.gate
+        var text = "\(Quantity.count(status.source.fixes)) fixes: \(Quantity.count(gate.admitted)) admitted"
+        for (count, why) in [(gate.tooSoon, "too soon"), (gate.tooNear, "too near"), (gate.paused, "paused")]
+        {
+            text += ", \(Quantity.count(count)) \(why)"
+        }
+        return Text.wrap(text, width: 70)
+    }
+
+    private func store() -> String {
+        let store = status.store
+        var text = "\(Quantity.count(store.locations)) locations, \(Quantity.bytes(store.bytes))"
+        if store.degraded { text = palette.bad("failing") + ", " + text }
+        if store.waitingInMemory > 0 { text += ", \(Quantity.count(store.waitingInMemory)) wait in memory" }
+        return text
+    }
+
+    private func sync() -> [String] {
+        let sync = status.sync
+        guard sync.state != .disabled else {
+            let kept = sync.pending > 0 ? "\(Quantity.count(sync.pending)) locations" : "locations"
+            return ["disabled (no sync.url): \(kept) stay on this machine"]
+        }
+        var times: [String] = []
+        times.append("last success " + (sync.lastSuccess.map(clock.age) ?? "never"))
+        if let attempt = sync.lastAttempt, attempt != sync.lastSuccess {
+            times.append("last attempt \(clock.age(attempt))")
+        }
+        if let next = sync.nextAttempt {
+            times.append((clock.secondsSince(next) ?? 0) >= 0 ? "next due now" : "next \(clock.age(next))")
+        }
+        let totals = [
+            "\(Quantity.count(sync.uploaded)) uploaded", "\(Quantity.count(sync.rejected)) rejected",
+            "\(Quantity.count(sync.retries)) retries", "\(Quantity.bytes(sync.bytesSent)) sent",
+        ]
+        var lines = [pending()] + Text.wrap(times.joined(separator: ", "), width: 70)
+        lines += Text.wrap(totals.joined(separator: ", "), width: 70)
+        if let error = lastError() { lines.insert(contentsOf: error, at: 1) }
+        return lines
+    }
+
+    private func pending() -> String {
+        let sync = status.sync
+        let state = StatusText.syncState(sync, palette: palette)
+        guard sync.pending > 0 else { return state + ", nothing pending" }
+        var text = sync.state == .pending ? "" : state + ", "
+        text += "\(Quantity.count(sync.pending)) pending"
+        if let oldest = sync.oldestPending { text += ", the oldest from \(clock.age(oldest))" }
+        return text
+    }
+
+    private func lastError() -> [String]? {
+        let code = status.sync.lastHttpStatus.map { "HTTP \($0)" }
+        guard let error = status.sync.lastError else {
+            return status.sync.state == .failed ? code.map { ["the server answered \($0)"] } : nil
+        }
+        let text = "last error: " + Text.cut(Text.safe(error), to: 200) + (code.map { " (\($0))" } ?? "")
+        return Text.wrap(text, width: 70).map(palette.warning)
+    }
+
+    private func token() -> [String] {
+        let text = StatusText.auth(status.auth, palette: palette)
+        guard let expiry = status.auth.expiresAt else { return [text] }
+        let verb = (clock.secondsSince(expiry) ?? 0) > 0 ? "expired" : "expires"
+        return [text, "\(verb) \(clock.age(expiry))"]
+    }
+}

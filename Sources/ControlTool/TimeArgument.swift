@@ -1,0 +1,124 @@
+/// Reads the times that users type.
+public enum TimeArgument {
+    /// A text that is no time; `description` says what would be.
+    public struct Invalid: Error, CustomStringConvertible, Equatable {
+        /// One sentence.
+        public let description: String
+    }
+
+    /// Reads `now`, `today` (midnight of the zone), an age such as `-2h`, or ISO-8601 such as `2026-06-15`,
+    /// `2026-06-15T12:34`, `2026-06-15T12:34:10.5Z` or `…+02:00`. A time without a zone is in `zone`.
+    public static func instant(_ text: String, now: Instant, zone: Zone) throws(Invalid) -> Instant {
+        switch text {
+        case "now": return now
+        case "today":
+            let wall = now.seconds + Int64(zone.offset(at: now.seconds))
+            let midnight = wall - Civil.secondOfDay(wall)
+            return Instant(milliseconds: zone.moment(showing: midnight) * 1000)
+        default: break
+        }
+        if text.hasPrefix("-"), let age = seconds(text.dropFirst()) {
+            return Instant(milliseconds: now.milliseconds - age * 1000)
+        }
+        if let instant = iso(text, zone: zone) { return instant }
+        throw Invalid(
+            description:
+                "\"\(Text.safe(text))\" is no time: give now, today, an age such as -2h (s, m, h, d), "
+                + "or ISO-8601 such as 2026-06-15T12:34:00Z")
+    }
+
+    /// Reads a length of time such as `90s`, `15m`, `2h` or `7d`, in seconds.
+    public static func duration(_ text: String) throws(Invalid) -> Int64 {
+        // What works for --from is accepted for --last as well.
+        guard let seconds = seconds(text.hasPrefix("-") ? text.dropFirst() : text[...]) else {
+            throw Invalid(
+                description:
+                    "\"\(Text.safe(text))\" is no length of time: give a whole number and s, m, h or d, "
+                    + "such as 2h")
+        }
+        return seconds
+    }
+
+    private static func seconds(_ text: Substring) -> Int64? {
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        guard let last = text.last, let unit = units[last] else { return nil }
+        // Nine digits of days still fit.
+        guard let count = number(text.dropLast(), digits: 1...9) else { return nil }
+        return Int64(count) * unit
+    }
+
+    private static func iso(_ text: String, zone: Zone) -> Instant? {
+        var rest = text[...]
+        guard let days = date(&rest) else { return nil }
+        guard !rest.isEmpty else {
+            return Instant(milliseconds: zone.moment(showing: days * 86_400) * 1000)
+        }
+        guard let separator = rest.popFirst(), "Tt ".contains(separator) else { return nil }
+        guard let time = timeOfDay(&rest) else { return nil }
+        let wall = days * 86_400 + time.seconds
+        if rest.isEmpty {
+            return Instant(milliseconds: zone.moment(showing: wall) * 1000 + time.milliseconds)
+        }
+        guard let offset = offset(rest) else { return nil }
+        return Instant(milliseconds: (wall - offset) * 1000 + time.milliseconds)
+    }
+
+    /// Reads `2026-06-15`, in days since 1970.
+    private static func date(_ rest: inout Substring) -> Int64? {
+        let parts = rest.prefix(10).split(separator: "-", omittingEmptySubsequences: false)
+        guard rest.count >= 10, parts.count == 3,
+            let year = number(parts[0], digits: 4...4), let month = number(parts[1], digits: 2...2),
+            let day = number(parts[2], digits: 2...2),
+            year >= 1, (1...12).contains(month), day >= 1
+        else { return nil }
+        let days = Civil.days(year: year, month: month, day: day)
+        // 31 April is the 1st of May to the arithmetic, and a slip to the user.
+        let back = Civil(milliseconds: days * 86_400_000)
+        guard back.month == Int64(month), back.day == Int64(day) else { return nil }
+        rest = rest.dropFirst(10)
+        return days
+    }
+
+    /// Reads `12:34`, `12:34:10` or `12:34:10.5`, up to the zone.
+    private static func timeOfDay(_ rest: inout Substring) -> (seconds: Int64, milliseconds: Int64)? {
+        let text = rest.prefix { $0.isASCII && ($0.isNumber || $0 == ":" || $0 == ".") }
+        rest = rest.dropFirst(text.count)
+        let halves = text.split(separator: ".", omittingEmptySubsequences: false)
+        let parts = halves.first.map { $0.split(separator: ":", omittingEmptySubsequences: false) } ?? []
+        let numbers = parts.compactMap { number($0, digits: 2...2) }
+        guard (2...3).contains(parts.count), numbers.count == parts.count, halves.count <= 2 else {
+            return nil
+        }
+        let second = numbers.count == 3 ? numbers[2] : 0
+        guard numbers[0] < 24, numbers[1] < 60, second < 60 else { return nil }
+        var milliseconds = 0
+        if halves.count == 2 {
+            guard parts.count == 3, number(halves[1], digits: 1...9) != nil else { return nil }
+            // Finer than a millisecond is cut off.
+            milliseconds = number(Text.left(String(halves[1].prefix(3)), 3).map { $0 == " " ? "0" : $0 }) ?? 0
+        }
+        return (Int64(numbers[0] * 3600 + numbers[1] * 60 + second), Int64(milliseconds))
+    }
+
+    /// Reads `Z`, `+02:00` or `+0200`, in seconds east.
+    private static func offset(_ text: Substring) -> Int64? {
+        if text == "Z" || text == "z" { return 0 }
+        guard let sign = text.first, sign == "+" || sign == "-" else { return nil }
+        let digits = text.dropFirst().filter { $0 != ":" }
+        guard text.dropFirst().count == (text.contains(":") ? 5 : 4),
+            let hours = number(digits.prefix(2), digits: 2...2),
+            let minutes = number(digits.dropFirst(2), digits: 2...2), hours < 24, minutes < 60
+        else { return nil }
+        return Int64(hours * 3600 + minutes * 60) * (sign == "-" ? -1 : 1)
+    }
+
+    private static func number(_ characters: [Character]) -> Int? {
+        number(Substring(String(characters)), digits: 1...9)
+    }
+
+    /// Digits alone: `Int` would also take a sign.
+    private static func number(_ text: some StringProtocol, digits: ClosedRange<Int>) -> Int? {
+        guard digits.contains(text.count), text.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
+        return Int(text)
+    }
+}

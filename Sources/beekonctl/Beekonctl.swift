@@ -1,0 +1,32 @@
+import ArgumentParser
+import Glibc
+
+@main
+struct Beekonctl: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "beekonctl",
+        abstract: "Control and observe beekond, the location tracking daemon.",
+        discussion: """
+            EXAMPLES:
+              beekonctl status
+              beekonctl start && beekonctl watch
+              beekonctl history --last 2h --format csv -o track.csv
+
+            TIMES are ISO-8601 (2026-06-15T12:34:00Z; local without a zone), ages (-2h; s, m, h, d), now or \
+            today.
+
+            EXIT CODES follow sysexits.h: 0 done, 64 usage, 69 beekond not reachable, 74 input or output, \
+            75 try again later, 77 permission, 78 configuration.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
+            HistoryCommand.self, SessionsCommand.self, DeleteCommand.self,
+        ])
+
+    static func main() {
+        // A reader that goes away is met as EPIPE where the output is written, and ends the tool quietly.
+        signal(SIGPIPE, SIG_IGN)
+        main(nil)
+    }
+}

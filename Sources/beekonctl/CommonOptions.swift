@@ -1,0 +1,67 @@
+import ArgumentParser
+import ControlProtocol
+import ControlTool
+import Glibc
+
+/// What every verb takes, and how every verb ends.
+struct CommonOptions: ParsableArguments {
+    @Flag(help: "Print JSON instead of text.")
+    var json = false
+
+    @Option(help: "The socket of beekond (default: $BEEKOND_SOCKET, else /run/beekond/beekond.sock).")
+    var socket: String?
+
+    func connect() throws -> ControlClient {
+        try ControlClient(path: path)
+    }
+
+    private var path: String {
+        if let socket { return socket }
+        if let variable = getenv("BEEKOND_SOCKET"), variable.pointee != 0 { return String(cString: variable) }
+        return ControlClient.defaultPath
+    }
+
+    /// Runs a verb, and turns whatever goes wrong into one sentence and an exit code.
+    func run(_ verb: () throws -> Void) throws {
+        do {
+            try verb()
+        } catch is Output.ReaderGone {
+            // `beekonctl history | head` has what it wanted.
+            return
+        } catch {
+            guard let failure = Failure(error) else { throw error }
+            Self.complain(failure.message)
+            throw ExitCode(failure.exitCode)
+        }
+    }
+
+    /// Writes a line to stderr.
+    static func complain(_ message: String) {
+        let line = Array("beekonctl: \(message)\n".utf8)
+        // Nobody can be told when stderr is gone as well.
+        _ = write(STDERR_FILENO, line, line.count)
+    }
+
+    /// Prints the parameters of a reply as JSON, or `text`.
+    func print(_ value: some Encodable, text: @autoclosure () -> [String]) throws {
+        var output = Output()
+        for line in json ? [try JSONText.line(value)] : text() { try output.line(line) }
+        try output.finish()
+    }
+
+    static var palette: Palette {
+        var environment: [String: String] = [:]
+        for name in ["NO_COLOR", "TERM"] {
+            if let value = getenv(name) { environment[name] = String(cString: value) }
+        }
+        return Palette(
+            enabled: Palette.wanted(isTerminal: isatty(STDOUT_FILENO) == 1, environment: environment))
+    }
+
+    static var clock: Clock { Clock(now: .now(), zone: .local) }
+}
+
+/// Reads a time argument of the user, as the interface wants it.
+func interfaceTime(_ text: String?, clock: Clock) throws -> String? {
+    try text.map { try TimeArgument.instant($0, now: clock.now, zone: clock.zone).iso }
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import ControlProtocol
+import ControlTool
+
+struct StartCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "start",
+        abstract: "Start tracking; it goes on over restarts and power cuts until stop.",
+        discussion: """
+            EXAMPLE:
+              beekonctl start
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    func run() throws {
+        try common.run {
+            var client = try common.connect()
+            let result = try client.call(Wire.Start.self, .init())
+            try common.print(
+                result, text: ["\(result.state.rawValue), session \(Text.safe(result.sessionId))"])
+        }
+    }
+}

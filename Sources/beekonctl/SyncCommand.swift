@@ -1,0 +1,46 @@
+import ArgumentParser
+import ControlProtocol
+import ControlTool
+
+struct SyncCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Upload what is pending now, and report what came of it.",
+        discussion: """
+            Exits with 0 when nothing is left, 75 when the server cannot be reached just now, 77 when it \
+            refuses the credentials, 65 when it rejects the data, 76 when its answer will not change by \
+            itself, 78 when no upload is configured.
+
+            EXAMPLES:
+              beekonctl sync
+              beekonctl sync --no-wait
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Flag(name: .customLong("no-wait"), help: "Ask for the upload and do not wait for it.")
+    var noWait = false
+
+    func run() throws {
+        var code: Int32 = 0
+        try common.run {
+            var client = try common.connect()
+            // A drain of a large backlog takes its time; Ctrl-C leaves it running in the daemon.
+            let result = try client.call(
+                Wire.Sync.self, .init(wait: !noWait),
+                timeoutSeconds: noWait ? ControlClient.defaultTimeoutSeconds : nil)
+            if noWait && result.outcome != "disabled" {
+                try common.print(
+                    result, text: ["asked for; \(Quantity.count(result.pending)) pending"])
+                return
+            }
+            code = SyncOutcome.exitCode(result.outcome)
+            guard code != 0 && !common.json else {
+                try common.print(result, text: [SyncOutcome.text(result)])
+                return
+            }
+            throw Failure(SyncOutcome.text(result), exitCode: code)
+        }
+        if code != 0 { throw ExitCode(code) }
+    }
+}

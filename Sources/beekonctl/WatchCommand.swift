@@ -1,0 +1,73 @@
+import ArgumentParser
+import ControlProtocol
+import ControlTool
+import Glibc
+
+struct WatchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Show the live stream, a line an event, until Ctrl-C.",
+        discussion: """
+            The first lines are the current state and the latest location.
+
+            EXAMPLES:
+              beekonctl watch
+              beekonctl watch --count 10 --json
+              beekonctl watch --kinds location,geofence_event
+            """)
+
+    static let kinds = ["location", "geofence_event", "state", "source", "sync", "auth"]
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: "End after this many locations, the latest one at the beginning included.")
+    var count: Int?
+
+    @Option(help: "Only these, separated by commas: \(Self.kinds.joined(separator: ", ")).")
+    var kinds: String?
+
+    private var wanted: [String]? { kinds?.split(separator: ",").map(String.init) }
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count is at least 1.") }
+        guard let wanted else { return }
+        let unknown = wanted.first { !Self.kinds.contains($0) }
+        if let unknown {
+            throw ValidationError(
+                "--kinds does not know \"\(Text.safe(unknown))\"; "
+                    + "it knows \(Self.kinds.joined(separator: ", "))."
+            )
+        }
+        if wanted.isEmpty { throw ValidationError("--kinds is empty.") }
+        if count != nil && !wanted.contains("location") {
+            throw ValidationError("--count counts locations: add location to --kinds.")
+        }
+    }
+
+    func run() throws {
+        // Every line is written at once, so there is nothing to save: 130 is what shells expect after Ctrl-C.
+        signal(SIGINT) { _ in
+            // The prompt of the shell does not belong behind the ^C of the terminal.
+            if isatty(STDERR_FILENO) == 1 { _ = write(STDERR_FILENO, "\n", 1) }
+            _exit(130)
+        }
+        try common.run {
+            var client = try common.connect()
+            var output = Output()
+            let palette = CommonOptions.palette
+            var left = count ?? .max
+            let descriptor = output.descriptor
+            try client.stream(Wire.Subscribe.self, .init(kinds: wanted), whileOpen: descriptor) { reply in
+                let event = reply.event
+                let lines =
+                    common.json
+                    ? [try JSONText.line(event)]
+                    : EventText.lines(event, clock: CommonOptions.clock, palette: palette)
+                for line in lines { try output.line(line) }
+                try output.flush()
+                if event.location != nil { left -= 1 }
+                return left > 0
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import ControlProtocol
+
+/// One value of every type with every optional set, and one with none.
+enum Samples {
+    static let time = "2026-06-15T12:34:10.000Z"
+    static let location = Wire.Location(
+        id: "0190", sessionId: "0191", timestamp: time, trigger: "interval", motion: "moving", isMock: false,
+        latitude: 37.7749, longitude: -122.4194, accuracy: 5.2, speed: 2.5, bearing: 180, altitude: 14.3,
+        activity: "automotive", quality: "low_accuracy")
+    static let bareLocation = Wire.Location(
+        id: "0190", timestamp: time, trigger: "interval", motion: "unknown", isMock: true, latitude: 0,
+        longitude: 0)
+    static let geofence = Wire.Geofence(
+        id: "home", latitude: 1.5, longitude: 2.5, radiusMeters: 100, notifyOnEntry: true,
+        notifyOnExit: false, inside: true)
+    static let geofenceEvent = Wire.GeofenceEvent(
+        id: "1", sessionId: "2", geofenceId: "home", type: "exit", timestamp: time)
+    static let session = Wire.Session(
+        id: "0191", startedAt: time, stoppedAt: time, locations: 12, distanceMeters: 345.5)
+    static let source = Wire.SourceStatus(
+        health: .noFix, device: "/dev/ttyS1", mode: 3, satellitesUsed: 9, satellitesVisible: 14,
+        timeSettled: true, fixes: 1, reconnects: 2, rollovers: 3, refusedTimes: 4)
+    static let gate = Wire.GateStatus(admitted: 1, tooSoon: 2, tooNear: 3, paused: 4, motion: "moving")
+    static let store = Wire.StoreStatus(
+        degraded: true, locations: 1, bytes: 2, waitingInMemory: 3, droppedUnsent: 4, refused: 5,
+        lastError: "disk full")
+    static let sync = Wire.SyncStatus(
+        state: .failed, failure: "auth", pending: 1, oldestPending: time, inFlightBatch: "b",
+        lastAttempt: time, lastSuccess: time, lastHttpStatus: 401, lastError: "refused", nextAttempt: time,
+        uploaded: 2, rejected: 3, retries: 4, bytesSent: 5)
+    static let auth = Wire.AuthStatus(
+        state: "dead", reason: "key", expiresAt: time, lastRefresh: time, failures: 3)
+    static let status = Wire.Status(
+        version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", sessionId: "0191",
+        sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, source: source, gate: gate,
+        store: store, sync: sync, auth: auth, geofences: 2, degraded: ["sync", "clock"])
+    static let rejected = Wire.Rejected(
+        location: location, geofenceEvent: geofenceEvent, batchId: "b", httpStatus: 422, rejectedAt: time)
+    static let setting = Wire.Setting(key: "sync.url", value: .string("(set)"), origin: "default")
+    static let event = Wire.Event(
+        kind: "location", missed: 3, location: location, geofenceEvent: geofenceEvent, state: .stopped,
+        source: source, sync: sync, auth: auth)
+}

@@ -1,0 +1,108 @@
+import ControlProtocol
+import ControlTool
+import Testing
+
+@Suite("tables, exports and events")
+struct LinesTests {
+    private let clock = ScreenSamples.clock
+
+    @Test("a table of locations fits 80 columns at its widest")
+    func locationTable() {
+        var widest = ScreenSamples.location
+        (widest.latitude, widest.longitude) = (-90, -180)
+        (widest.accuracy, widest.speed, widest.bearing, widest.altitude) = (9999.9, 9999.9, 359.4, -9999.9)
+        widest.trigger = "geofence"
+        let header = LocationText.header(zone: clock.zone)
+        let row = LocationText.row(widest, clock: clock)
+        #expect(row == "2026-06-15 12:34:07 -90.000000 -180.000000 9999.9 9999.9  359 -9999.9 geofence")
+        #expect(header == "TIME (UTC)            LATITUDE   LONGITUDE  ACC m    m/s  DIR   ALT m TRIGGER")
+        #expect(row.count <= 80)
+    }
+
+    @Test("what the receiver did not report is a dash")
+    func absentValues() {
+        let bare = Wire.Location(
+            id: "", timestamp: "2026-06-15T12:34:07.000Z", trigger: "motion", motion: "unknown",
+            isMock: false,
+            latitude: 0, longitude: 0)
+        #expect(
+            LocationText.row(bare, clock: clock)
+                == "2026-06-15 12:34:07   0.000000    0.000000      -      -    -       - motion")
+        #expect(LocationText.phrase(bare) == "0.000000, 0.000000, unknown")
+    }
+
+    @Test("CSV has a header, quotes what must be, and empty fields for what is absent")
+    func csv() throws {
+        var location = ScreenSamples.location
+        location.sessionId = nil
+        location.id = "a\"b,c\r\nd"
+        var writer = HistoryWriter(format: .csv, clock: clock)
+        #expect(
+            try writer.lines([location]) == [
+                LocationCSV.header,
+                "\"a\"\"b,c\r\nd\",,2026-06-15T12:34:07.000Z,interval,moving,false,"
+                    + "37.7749,-122.4194,5.2,2.5,180,14.3,,",
+            ])
+        #expect(try writer.lines([]).isEmpty)
+        #expect(try writer.lines([location]).count == 1)
+    }
+
+    @Test("jsonl is a location a line; an empty table has no header, an empty csv has")
+    func formats() throws {
+        var jsonl = HistoryWriter(format: .jsonl, clock: clock)
+        let line = try #require(try jsonl.lines([ScreenSamples.location]).first)
+        #expect(line.hasPrefix("{\"accuracy\":5.2,"))
+        #expect(!line.contains("null") && !line.contains("\n"))
+        var table = HistoryWriter(format: .table, clock: clock)
+        #expect(try table.lines([]).isEmpty)
+        var csv = HistoryWriter(format: .csv, clock: clock)
+        #expect(try csv.lines([]) == [LocationCSV.header])
+    }
+
+    @Test("sessions in 80 columns")
+    func sessions() {
+        let id = "0190d4e0-1234-7000-8000-aabbccddeeff"
+        let lines = SessionText.table(
+            [
+                .init(
+                    id: id, startedAt: "2026-06-14T08:00:00.000Z", stoppedAt: "2026-06-14T17:30:00.000Z",
+                    locations: 412, distanceMeters: 123_456),
+                .init(id: id, startedAt: "2026-06-15T08:00:00.000Z", locations: 3, distanceMeters: 12),
+            ], clock: clock)
+        #expect(
+            lines == [
+                "SESSION                              STARTED (UTC)    ENDED         ROWS  LENGTH",
+                "\(id) 2026-06-14 08:00 06-14 17:30    412  123 km",
+                "\(id) 2026-06-15 08:00 under way        3    12 m",
+            ])
+        #expect(lines.allSatisfy { $0.count <= 80 })
+    }
+
+    @Test("an event is a line, and lost ones are told")
+    func events() {
+        func lines(_ event: Wire.Event) -> [String] {
+            EventText.lines(event, clock: clock, palette: Palette(enabled: false))
+        }
+        #expect(
+            lines(.init(kind: "location", missed: 7, location: ScreenSamples.location)) == [
+                "7 events lost: this reader was too slow",
+                "12:34:07 location 37.774900, -122.419400 ±5 m, 2.5 m/s, 180°, moving (interval)",
+            ])
+        #expect(lines(.init(kind: "state", state: .stopped)) == ["12:34:10 state    stopped"])
+        #expect(
+            lines(.init(kind: "source", source: ScreenSamples.source))
+                == ["12:34:10 source   ok, /dev/ttyS1, 3D fix, 9 of 14 satellites"])
+        #expect(lines(.init(kind: "sync", sync: ScreenSamples.sync)) == ["12:34:10 sync     120 pending"])
+        #expect(
+            lines(.init(kind: "auth", auth: .init(state: "valid", failures: 0))) == [
+                "12:34:10 auth     valid"
+            ])
+        let crossing = Wire.GeofenceEvent(
+            id: "", sessionId: "", geofenceId: "ho\u{1B}me", type: "exit",
+            timestamp: "2026-06-15T12:34:05.000Z")
+        #expect(
+            lines(.init(kind: "geofence_event", geofenceEvent: crossing))
+                == ["12:34:05 geofence exit ho\\u{1b}me"])
+        #expect(lines(.init(kind: "\u{1B}new")) == ["12:34:10 \\u{1b}new "])
+    }
+}

@@ -1,0 +1,68 @@
+import ControlTool
+import Testing
+
+@Suite("text for a terminal")
+struct TextTests {
+    @Test(
+        "nothing from outside steers the terminal",
+        arguments: [
+            ("plain é 你好 👍🏽", "plain é 你好 👍🏽"), ("\u{1B}[31mred", "\\u{1b}[31mred"),
+            ("a\nb\r\tc", "a\\u{a}b\\u{d}\\u{9}c"), ("\u{9B}2J", "\\u{9b}2J"), ("\u{7F}", "\\u{7f}"),
+            ("abc\u{202E}fed", "abc\\u{202e}fed"), ("\u{2028}", "\\u{2028}"), ("\r\n", "\\u{d}\\u{a}"),
+        ])
+    func safe(text: String, expected: String) {
+        #expect(Text.safe(text) == expected)
+    }
+
+    @Test("cutting, filling and wrapping")
+    func layout() {
+        #expect(Text.cut("abcdef", to: 6) == "abcdef")
+        #expect(Text.cut("abcdefg", to: 6) == "abcde…")
+        #expect(Text.left("ab", 4) + "|" == "ab  |")
+        #expect(Text.right("ab", 4) == "  ab")
+        #expect(Text.right("abcdef", 4) == "abcdef")
+        #expect(Text.wrap("one two three four", width: 9) == ["one two", "three", "four"])
+        #expect(Text.wrap("averyverylongword x", width: 5) == ["averyverylongword", "x"])
+        #expect(Text.wrap("", width: 5).isEmpty)
+    }
+
+    @Test(
+        "colours only where they are wanted",
+        arguments: [
+            (true, [:], true), (false, [:], false), (true, ["NO_COLOR": "1"], false),
+            (true, ["NO_COLOR": ""], true), (true, ["TERM": "dumb"], false),
+            (true, ["TERM": "xterm"], true),
+        ] as [(Bool, [String: String], Bool)])
+    func colours(isTerminal: Bool, environment: [String: String], expected: Bool) {
+        #expect(Palette.wanted(isTerminal: isTerminal, environment: environment) == expected)
+        #expect(Palette(enabled: false).bad("x") == "x")
+        #expect(Palette(enabled: true).bad("x") == "\u{1B}[1;31mx\u{1B}[0m")
+    }
+
+    @Test("numbers as people read them")
+    func quantities() {
+        #expect(Quantity.fixed(37.7749, 6) == "37.774900")
+        #expect(Quantity.fixed(-0.05, 1) == "-0.1")
+        #expect(Quantity.fixed(-0.04, 1) == "0.0")
+        #expect(Quantity.fixed(180, 0) == "180")
+        #expect(Quantity.fixed(1e300, 1) == "1e+300")
+        #expect(Quantity.count(0) == "0")
+        #expect(Quantity.count(999) == "999")
+        #expect(Quantity.count(-1_234_567) == "-1,234,567")
+        #expect(Quantity.distance(meters: 999.4) == "999 m")
+        #expect(Quantity.distance(meters: 12_345) == "12.3 km")
+        #expect(Quantity.distance(meters: 1_234_567) == "1235 km")
+        #expect(Quantity.bytes(999) == "999 B")
+        #expect(Quantity.bytes(1_234_567) == "1.2 MB")
+        #expect(Quantity.bytes(.max) == "9223372.0 TB")
+        #expect(
+            [0, 59, 200, 3000, 3660, 100_000, -5].map(Quantity.duration(seconds:))
+                == ["0 s", "59 s", "3 min 20 s", "50 min", "1 h 01 min", "1 d 3 h", "0 s"])
+        #expect([180, 0.1, -0.0, 5e-7].map(Quantity.exact) == ["180", "0.1", "0", "5e-07"])
+    }
+
+    @Test("JSON for a terminal has no control characters and still says the same")
+    func json() throws {
+        #expect(try JSONText.line(["b": "\u{9B}\u{1B}/é", "a": "x"]) == #"{"a":"x","b":"\u009b\u001b/é"}"#)
+    }
+}

@@ -59,12 +59,15 @@ let package = Package(
         target("ControlProtocol", ["Linux"]),
         target("Configuration", ["TOMLKit"]),
         target("Systemd", ["CSystemd"]),
+        target("Simulation"),
         target(
             "Daemon",
             ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Systemd", "Tracking", "Upload"]),
 
         executable("beekond", ["Daemon"]),
         executable("beekonctl", ["ControlProtocol", argumentParser]),
-        executable("beekon-sim", ["Tracking", argumentParser]),
+        executable("beekon-sim", ["Simulation", argumentParser]),
+
+        test("Simulation", []),
     ]
 )

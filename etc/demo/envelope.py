@@ -111,8 +111,11 @@ def number_problem(number: Number):
 
 
 def significant(text: str) -> str:
+    """The digits that carry meaning. A zero at the end of a fraction counts, as it need not be there."""
     mantissa = re.split("[eE]", text.lstrip("-"))[0]
-    return mantissa.replace(".", "").strip("0")
+    whole = "." not in mantissa or mantissa.endswith(".0")
+    digits = mantissa.replace(".", "").lstrip("0")
+    return digits.rstrip("0") if whole else digits
 
 
 def kind_problem(value, kind: str):

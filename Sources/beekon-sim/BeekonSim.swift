@@ -68,6 +68,4 @@ private func exitOnSignal() {
     for number in [SIGINT, SIGTERM] {
         signal(number) { _ in _exit(0) }
     }
-    // A socket or pipe that nobody reads any more is reported by write, with a message.
-    signal(SIGPIPE, SIG_IGN)
 }

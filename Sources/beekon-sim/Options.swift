@@ -40,13 +40,14 @@ struct DriveOptions: ParsableArguments {
     @Option(
         parsing: .singleValue,
         help: .init(
-            "No satellites from one second of the drive to another; repeatable.", valueName: "from-to"))
+            "No satellites during these seconds of the drive, such as 60-90; repeatable.",
+            valueName: "from-to"))
     var loseSky: [SecondsWindow] = []
 
     @Option(
         parsing: .singleValue,
         help: .init(
-            "Stop on the spot from one second of the drive to another; repeatable.", valueName: "from-to")
+            "Stand still during these seconds of the drive, such as 60-90; repeatable.", valueName: "from-to")
     )
     var park: [SecondsWindow] = []
 
@@ -64,7 +65,9 @@ struct DriveOptions: ParsableArguments {
     @Option(help: .init("End after so many simulated seconds.", valueName: "seconds"))
     var duration: Double?
 
-    @Option(help: .init("Where the drive begins, degrees.", valueName: "lat,lon"))
+    @Option(
+        parsing: .unconditional,  // a southern latitude begins with a dash
+        help: .init("Where the drive begins, degrees.", valueName: "lat,lon"))
     var at = Place(origin: Coordinate(latitude: 52.5163, longitude: 13.3777))
 
     @Option(help: "Sentence prefix of the position: gp (GPS) or gn (combined).")

@@ -131,14 +131,19 @@ class Receiver:
 
     def _open_store(self, path):
         """Reads what an earlier run stored, so that repeats are known again."""
+        cut = False
         if os.path.exists(path):
             with open(path, encoding="utf-8") as lines:
                 for line in lines:
+                    cut = not line.endswith("\n")
                     try:
                         self._remember(json.loads(line))
                     except ValueError:
                         continue  # the line that a power cut shortened; its answer was never sent
-        return open(path, "a", encoding="utf-8")
+        store = open(path, "a", encoding="utf-8")
+        if cut:
+            store.write("\n")
+        return store
 
     def _remember(self, row: dict):
         if not row["batch_id"]:
@@ -363,6 +368,7 @@ def options():
 
 def main() -> int:
     chosen = options()
+    sys.stdout.reconfigure(errors="replace")
     style = Style()
 
     def say(request):

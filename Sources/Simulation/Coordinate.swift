@@ -13,8 +13,8 @@ public struct Coordinate: Equatable, Sendable {
         self.longitude = longitude
     }
 
-    /// The place this many metres away, on a plane that touches the ellipsoid here: good to centimetres within the few
-    /// kilometres a drive spans.
+    /// The place this many metres away, on a plane that touches the ellipsoid here: good to centimetres
+    /// within the few kilometres a drive spans.
     public func moved(east: Double, north: Double) -> Coordinate {
         let semiMajor = 6_378_137.0
         let eccentricitySquared = 0.006_694_379_990_14

@@ -1,4 +1,5 @@
-/// A whole drive: vehicle, receiver and sentences, epoch by epoch. Pure: the same scenario gives the same bytes.
+/// A whole drive: vehicle, receiver and sentences, epoch by epoch. Pure: the same scenario gives the same
+/// bytes.
 public struct Drive: Sendable {
     /// A stretch of the drive, seconds since its start: `from` belongs to it, `to` does not.
     public struct Window: Equatable, Sendable {
@@ -91,7 +92,8 @@ public struct Drive: Sendable {
         let time = Timestamp(unixMilliseconds: scenario.start.unixMilliseconds + Int64(elapsed))
         let sky = !scenario.lostSky.contains { $0.contains(second) }
         let seen = receiver.observe(vehicle.state, at: time, elapsed: second, sky: sky)
-        // Satellites creep: once a second is what receivers do, and a serial line at 10 Hz could not carry more.
+        // Satellites creep: once a second is what receivers do, and a serial line at 10 Hz could not carry
+        // more.
         let sentences = nmea.sentences(seen, withSatellites: count % scenario.rate == 0)
         count += 1
         return Epoch(elapsed: elapsed, sentences: sentences, truth: vehicle.state, seen: seen)

@@ -19,8 +19,8 @@ public struct NMEA: Sendable {
         self.simulated = simulated
     }
 
-    /// RMC, GSA, GSV and GGA of one epoch. GGA comes last, because gpsd ends its epoch with the last sentence that has a
-    /// time, and everything else of the epoch should be in by then.
+    /// RMC, GSA, GSV and GGA of one epoch. GGA comes last, because gpsd ends its epoch with the last sentence
+    /// that has a time, and everything else of the epoch should be in by then.
     public func sentences(_ seen: Receiver.Observation, withSatellites: Bool) -> [String] {
         [rmc(seen), gsa(seen)] + (withSatellites ? gsv(seen) : []) + [gga(seen)]
     }
@@ -96,7 +96,8 @@ public struct NMEA: Sendable {
         return latitude + minutes(fix.longitude, degreeDigits: 3) + (fix.longitude < 0 ? ",W" : ",E")
     }
 
-    /// Degrees and minutes run together, minutes to 1e-5 (about 2 cm). Rounded first: 59.999999 minutes must carry.
+    /// Degrees and minutes run together, minutes to 1e-5 (about 2 cm). Rounded first: 59.999999 minutes must
+    /// carry.
     private static func minutes(_ degrees: Double, degreeDigits: Int) -> String {
         let unit = 100_000
         let total = Int((degrees.magnitude * 60 * Double(unit)).rounded())

@@ -4,7 +4,8 @@ import Glibc
 public struct Receiver: Sendable {
     /// How long an error of the position is remembered, seconds: real ones wander, they do not jump.
     static let errorMemory = 40.0
-    /// A noise of so many metres is reported as one unit of HDOP: gpsd makes 19 m of that, about the 95 % circle.
+    /// A noise of so many metres is reported as one unit of HDOP: gpsd makes 19 m of that, about the 95 %
+    /// circle.
     static let metersPerHDOP = 8.0
     /// Below this a receiver cannot tell a direction, metres per second.
     static let slowestWithTrack = 0.4
@@ -70,7 +71,8 @@ public struct Receiver: Sendable {
     private var east = 0.0, north = 0.0, up = 0.0
     private var last: Timestamp?
 
-    /// A receiver whose plane begins at `origin`, with errors of `noise` metres (standard deviation, horizontal).
+    /// A receiver whose plane begins at `origin`, with errors of `noise` metres (standard deviation,
+    /// horizontal).
     public init(origin: Coordinate, noise: Double, seed: UInt64) {
         self.origin = origin
         self.noise = noise

@@ -49,7 +49,8 @@ struct Leg: Sendable {
     }
 }
 
-/// Makes up streets one leg at a time: blocks and main roads, corners and bends, traffic lights and car parks.
+/// Makes up streets one leg at a time: blocks and main roads, corners and bends, traffic lights and car
+/// parks.
 struct Route: Sendable {
     /// Beyond this distance from the start the next turn leads back, metres.
     static let homeRange = 1500.0

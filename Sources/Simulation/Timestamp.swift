@@ -8,7 +8,8 @@ public struct Timestamp: Equatable, Comparable, Sendable {
         self.unixMilliseconds = unixMilliseconds
     }
 
-    /// Reads `2026-06-15T12:34:56Z`, with or without a fraction of a second. Only UTC is understood: nil otherwise.
+    /// Reads `2026-06-15T12:34:56Z`, with or without a fraction of a second. Only UTC is understood: nil
+    /// otherwise.
     public init?(iso8601 text: String) {
         var rest = Substring(text)
         guard let year = rest.takeNumber(digits: 4), rest.take("-"),
@@ -44,7 +45,8 @@ public struct Timestamp: Equatable, Comparable, Sendable {
         return remainder < 0 ? remainder + 86_400_000 : remainder
     }
 
-    /// Days from 1970-01-01 to a date, in a calendar whose years begin in March, so that the leap day is the last.
+    /// Days from 1970-01-01 to a date, in a calendar whose years begin in March, so that the leap day is the
+    /// last.
     private static func days(year: Int, month: Int, day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400

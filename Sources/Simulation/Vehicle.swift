@@ -1,7 +1,7 @@
 import Glibc
 
-/// A car on an endless route: picks up speed, brakes for corners, waits at lights, parks. Pure: it is told how much
-/// time passes.
+/// A car on an endless route: picks up speed, brakes for corners, waits at lights, parks. Pure: it is told
+/// how much time passes.
 public struct Vehicle: Sendable {
     /// Braking that passengers do not notice, metres per second squared.
     static let braking = 2.0

@@ -8,8 +8,8 @@ struct Pace {
     /// The time of the first epoch when it is to be now.
     let firstEpoch: Timestamp
 
-    /// With a `start` the first epoch goes out at once; without one it is the next whole epoch of the system clock, so
-    /// that times end in `.000` as those of receivers do.
+    /// With a `start` the first epoch goes out at once; without one it is the next whole epoch of the system
+    /// clock, so that times end in `.000` as those of receivers do.
     init(speedUp: Double, rate: Int, start: Timestamp?) {
         self.speedUp = speedUp
         let now = Self.read(CLOCK_REALTIME) / 1_000_000

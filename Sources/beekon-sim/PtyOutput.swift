@@ -37,7 +37,8 @@ struct PtyOutput: Output {
                 Failure.ioError,
                 "cannot write to the pseudo terminal: \(Failure.reason). Start beekon-sim again.")
         }
-        // Nobody reads. A serial line would have lost the old bytes, so lose them: what gpsd meets later is of now.
+        // Nobody reads. A serial line would have lost the old bytes, so lose them: what gpsd meets later is
+        // of now.
         tcflush(secondary, TCIFLUSH)
         writeAll(primary, bytes)
     }

@@ -62,15 +62,17 @@ let package = Package(
         target("ControlTool", ["ControlProtocol"]),
         target("Configuration", ["TOMLKit"]),
         target("Systemd", ["CSystemd"]),
+        target("Simulation"),
         target(
             "Daemon",
             ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Systemd", "Tracking", "Upload"]),
 
         executable("beekond", ["Daemon"]),
-        executable("beekonctl", ["ControlProtocol", "ControlTool", argumentParser]),
-        executable("beekon-sim", ["Tracking", argumentParser]),
+executable("beekonctl", ["ControlProtocol", "ControlTool", argumentParser]),
+        executable("beekon-sim", ["Simulation", argumentParser]),
 
         test("ControlProtocol", []),
         test("ControlTool", ["ControlProtocol"]),
+        test("Simulation", []),
     ]
 )

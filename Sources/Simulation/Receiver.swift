@@ -1,0 +1,143 @@
+import Glibc
+
+/// A GNSS receiver's view of a vehicle: position with slowly wandering errors, satellites, DOPs. Pure.
+public struct Receiver: Sendable {
+    /// How long an error of the position is remembered, seconds: real ones wander, they do not jump.
+    static let errorMemory = 40.0
+    /// A noise of so many metres is reported as one unit of HDOP: gpsd makes 19 m of that, about the 95 %
+    /// circle.
+    static let metersPerHDOP = 8.0
+    /// Below this a receiver cannot tell a direction, metres per second.
+    static let slowestWithTrack = 0.4
+    /// EGM96 at the default start, metres; within a few metres over all of central Europe.
+    static let geoidSeparation = 39.7
+
+    /// One satellite above the horizon.
+    public struct Satellite: Equatable, Sendable {
+        /// The number NMEA gives a GPS satellite, 1…32.
+        public var number: Int
+        /// Degrees above the horizon, 0…90.
+        public var elevation: Int
+        /// Degrees from true north, 0…359.
+        public var azimuth: Int
+        /// Signal to noise in dBHz, nil when not tracked.
+        public var signal: Int?
+        /// Whether the position was computed with it.
+        public var used: Bool
+    }
+
+    /// A position as the receiver reports it.
+    public struct Fix: Equatable, Sendable {
+        /// Degrees WGS-84, north positive.
+        public var latitude: Double
+        /// Degrees WGS-84, east positive.
+        public var longitude: Double
+        /// Metres above mean sea level.
+        public var altitude: Double
+        /// Metres from the ellipsoid up to mean sea level.
+        public var geoidSeparation: Double
+        /// Metres per second.
+        public var speed: Double
+        /// Degrees in [0, 360) from true north; nil when too slow to tell.
+        public var track: Double?
+        /// Dilution of precision: horizontal, vertical.
+        public var hdop: Double, vdop: Double
+    }
+
+    /// What one epoch tells.
+    public struct Observation: Equatable, Sendable {
+        /// The instant of the measurement.
+        public var time: Timestamp
+        /// Nil while the sky is lost.
+        public var fix: Fix?
+        /// Everything above the horizon.
+        public var satellites: [Satellite]
+    }
+
+    private struct Orbit: Sendable {
+        var number: Int
+        var elevation: Double
+        var azimuth: Double
+        /// Degrees of azimuth per second.
+        var drift: Double
+    }
+
+    private let origin: Coordinate
+    /// Standard deviation of the horizontal error, metres.
+    private let noise: Double
+    private let orbits: [Orbit]
+    private var random: SplitMix64
+    /// Metres of error now.
+    private var east = 0.0, north = 0.0, up = 0.0
+    private var last: Timestamp?
+
+    /// A receiver whose plane begins at `origin`, with errors of `noise` metres (standard deviation,
+    /// horizontal).
+    public init(origin: Coordinate, noise: Double, seed: UInt64) {
+        self.origin = origin
+        self.noise = noise
+        // Another stream than the route's: the same seed drives the same streets whatever the noise.
+        random = SplitMix64(seed: seed ^ 0x5EED_5A7E_1117_E500)
+        orbits = Self.makeOrbits(&random)
+    }
+
+    private static func makeOrbits(_ random: inout SplitMix64) -> [Orbit] {
+        let count = 9 + Int(random.uniform(0...6))
+        var numbers = Array(1...32)
+        return (0..<count).map { _ in
+            Orbit(
+                number: numbers.remove(at: Int(random.unit() * Double(numbers.count))),
+                elevation: random.uniform(4...86),
+                azimuth: random.uniform(0...360),
+                drift: random.uniform(-0.008...0.008))
+        }
+    }
+
+    /// What the receiver says about a vehicle in `state` at `time`. Call it with growing times.
+    public mutating func observe(_ state: Vehicle.State, at time: Timestamp, elapsed: Double, sky: Bool)
+        -> Observation
+    {
+        wander(to: time)
+        let satellites = satellites(elapsed: elapsed, sky: sky)
+        // Drawn in every epoch, with or without sky, so that losing it changes nothing afterwards.
+        let speedError = 0.03 * random.gaussian()
+        let trackError = random.gaussian()
+        guard sky else { return Observation(time: time, fix: nil, satellites: satellites) }
+        let speed = max(0, state.speed + speedError)
+        let place = origin.moved(east: state.east + east, north: state.north + north)
+        let hdop = (0.8 + 0.1 * sin(elapsed / 300)) * max(1, noise / Self.metersPerHDOP)
+        let track = (state.heading + trackError * 0.8 / max(1, speed) + 360)
+            .truncatingRemainder(dividingBy: 360)
+        let fix = Fix(
+            latitude: place.latitude, longitude: place.longitude,
+            altitude: state.altitude + up, geoidSeparation: Self.geoidSeparation,
+            speed: speed, track: speed < Self.slowestWithTrack ? nil : track,
+            hdop: hdop, vdop: hdop * 1.4)
+        return Observation(time: time, fix: fix, satellites: satellites)
+    }
+
+    /// Lets the error drift as a first-order Gauss-Markov process does; vertically it is 1.5 times as large.
+    private mutating func wander(to time: Timestamp) {
+        let deviation = noise / 2.0.squareRoot()
+        let draw = (random.gaussian(), random.gaussian(), random.gaussian())
+        let passed = last.map { Double(time.unixMilliseconds - $0.unixMilliseconds) / 1000 }
+        last = time
+        // The first epoch draws from the whole spread: nothing is remembered yet.
+        let kept = passed.map { exp(-$0 / Self.errorMemory) } ?? 0
+        let fresh = (1 - kept * kept).squareRoot() * deviation
+        east = kept * east + fresh * draw.0
+        north = kept * north + fresh * draw.1
+        up = kept * up + 1.5 * fresh * draw.2
+    }
+
+    private mutating func satellites(elapsed: Double, sky: Bool) -> [Satellite] {
+        orbits.map { orbit in
+            let azimuth = (orbit.azimuth + orbit.drift * elapsed + 720).truncatingRemainder(dividingBy: 360)
+            let signal = 27 + orbit.elevation / 5 + 2 * random.gaussian()
+            return Satellite(
+                number: orbit.number, elevation: Int(orbit.elevation), azimuth: Int(azimuth + 360) % 360,
+                signal: sky ? Int(min(max(signal, 12), 55)) : nil,
+                used: sky && orbit.elevation >= 10)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Glibc
+
+/// A point on the local plane around the start of the drive, and the direction of travel there.
+struct Pose: Equatable, Sendable {
+    /// Metres east of the start.
+    var east: Double
+    /// Metres north of the start.
+    var north: Double
+    /// Radians clockwise from true north.
+    var heading: Double
+}
+
+/// A straight street and the curve at its end.
+struct Leg: Sendable {
+    var start: Pose
+    /// Metres of straight street before the curve.
+    var straight: Double
+    /// Radius of the curve in metres.
+    var radius: Double
+    /// Radians the curve turns; right is positive.
+    var turn: Double
+    /// What the driver wants on the straight, metres per second.
+    var cruise: Double
+    /// How long the vehicle stands at the end of the straight, milliseconds; 0 drives through.
+    var wait: Int
+
+    /// Metres from the start of the straight to the end of the curve.
+    var length: Double { straight + abs(turn) * radius }
+
+    /// The speed at which the curve pushes sideways with `Vehicle.lateralAcceleration`, metres per second.
+    var curveSpeed: Double { min(cruise, sqrt(Vehicle.lateralAcceleration * radius)) }
+
+    func pose(at along: Double) -> Pose {
+        guard along > straight else {
+            return Pose(
+                east: start.east + along * sin(start.heading),
+                north: start.north + along * cos(start.heading),
+                heading: start.heading)
+        }
+        let side = turn < 0 ? -1.0 : 1.0
+        let bend = start.heading + side * min((along - straight) / radius, abs(turn))
+        // The centre of the curve lies a quarter turn to its side from where the straight ends.
+        let centreEast = start.east + straight * sin(start.heading) + side * radius * cos(start.heading)
+        let centreNorth = start.north + straight * cos(start.heading) - side * radius * sin(start.heading)
+        return Pose(
+            east: centreEast - side * radius * cos(bend),
+            north: centreNorth + side * radius * sin(bend),
+            heading: bend)
+    }
+}
+
+/// Makes up streets one leg at a time: blocks and main roads, corners and bends, traffic lights and car
+/// parks.
+struct Route: Sendable {
+    /// Beyond this distance from the start the next turn leads back, metres.
+    static let homeRange = 1500.0
+    /// Every so many legs end with the vehicle parked.
+    static let legsBetweenParks = 9
+
+    private var random: SplitMix64
+    private var legs = 0
+
+    init(random: SplitMix64) {
+        self.random = random
+    }
+
+    /// A heading in radians for the first street.
+    mutating func firstHeading() -> Double {
+        random.uniform(0...(2 * Double.pi))
+    }
+
+    /// The street that begins at `start`.
+    mutating func next(from start: Pose) -> Leg {
+        legs += 1
+        let mainRoad = random.chance(0.3)
+        var leg = Leg(
+            start: start,
+            straight: mainRoad ? random.uniform(500...1100) : random.uniform(130...380),
+            radius: 0, turn: 0,
+            cruise: mainRoad ? random.uniform(19...25) : random.uniform(11...14.5),
+            wait: 0)
+        let corner = random.chance(0.7)
+        leg.radius = corner ? random.uniform(9...14) : random.uniform(60...90)
+        let angle = (corner ? random.uniform(82...98) : random.uniform(15...40)) * .pi / 180
+        leg.turn = side(angle, of: leg)
+        leg.wait = standing()
+        guard legs > 1 else {
+            // Whoever tries the simulator for half a minute should see it drive, not wait at a light.
+            leg.straight = 420
+            leg.cruise = 14
+            leg.wait = 0
+            return leg
+        }
+        return leg
+    }
+
+    /// Milliseconds at the end of this leg: long at a car park, short at a light, mostly none.
+    private mutating func standing() -> Int {
+        let lightTurnsRed = random.chance(0.4)
+        let light = random.uniform(6000...30_000)
+        let park = random.uniform(160_000...320_000)
+        if legs % Self.legsBetweenParks == 0 { return Int(park) }
+        return lightTurnsRed ? Int(light) : 0
+    }
+
+    /// Right or left at random; near the edge of town whichever points back to the start.
+    private mutating func side(_ angle: Double, of leg: Leg) -> Double {
+        let coin = random.chance(0.5) ? angle : -angle
+        let corner = leg.pose(at: leg.straight)
+        guard hypot(corner.east, corner.north) > Self.homeRange else { return coin }
+        let home = atan2(-corner.east, -corner.north)
+        return cos(home - corner.heading - angle) > cos(home - corner.heading + angle) ? angle : -angle
+    }
+}

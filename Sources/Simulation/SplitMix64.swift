@@ -1,0 +1,48 @@
+import Glibc
+
+/// A seeded generator: the same seed gives the same numbers on every machine and in every release.
+///
+/// The standard library's generator cannot be seeded, and its algorithms for ranges may change between
+/// releases. A drive must be the same bytes for ever, so everything from bits to Gaussian is done here.
+public struct SplitMix64: Sendable {
+    private var state: UInt64
+
+    /// Starts the sequence that belongs to `seed`.
+    public init(seed: UInt64) {
+        state = seed
+    }
+
+    /// The next 64 bits.
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// Uniform in [0, 1).
+    public mutating func unit() -> Double {
+        Double(next() >> 11) * 0x1p-53
+    }
+
+    /// Uniform in [`range.lowerBound`, `range.upperBound`).
+    public mutating func uniform(_ range: ClosedRange<Double>) -> Double {
+        range.lowerBound + (range.upperBound - range.lowerBound) * unit()
+    }
+
+    /// True with the given probability in [0, 1].
+    public mutating func chance(_ probability: Double) -> Bool {
+        unit() < probability
+    }
+
+    /// Close to a standard normal: the sum of twelve uniforms, which never lies more than 6 from the mean.
+    /// A tail without bound would now and then make a jump that no receiver reports.
+    public mutating func gaussian() -> Double {
+        var sum = -6.0
+        for _ in 0..<12 {
+            sum += unit()
+        }
+        return sum
+    }
+}

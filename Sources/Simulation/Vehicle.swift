@@ -1,0 +1,106 @@
+import Glibc
+
+/// A car on an endless route: picks up speed, brakes for corners, waits at lights, parks. Pure: it is told
+/// how much time passes.
+public struct Vehicle: Sendable {
+    /// Braking that passengers do not notice, metres per second squared.
+    static let braking = 2.0
+    /// The most it brakes when asked to stop where it is, metres per second squared.
+    static let hardBraking = 2.5
+    /// Acceleration from standstill, metres per second squared; it fades towards `fadeSpeed`.
+    static let acceleration = 2.0
+    /// Where acceleration would reach nothing, metres per second.
+    static let fadeSpeed = 45.0
+    /// How hard curves are taken, metres per second squared.
+    static let lateralAcceleration = 1.8
+    /// A stop counts as reached this close to it, metres: small enough that the last step is no jolt.
+    static let stopTolerance = 0.002
+
+    /// Where the vehicle is and how it moves.
+    public struct State: Equatable, Sendable {
+        /// Metres east of the start of the drive.
+        public var east: Double
+        /// Metres north of the start of the drive.
+        public var north: Double
+        /// Metres above mean sea level.
+        public var altitude: Double
+        /// Metres per second, never negative.
+        public var speed: Double
+        /// Direction of travel, degrees in [0, 360) clockwise from true north; kept while standing.
+        public var heading: Double
+    }
+
+    private var route: Route
+    private var leg: Leg
+    /// Metres driven on this leg.
+    private var along = 0.0
+    /// Metres per second.
+    private var speed = 0.0
+    /// Milliseconds still to stand where the vehicle stands.
+    private var standing = 0
+    private var stoppedOnThisLeg = false
+
+    /// A vehicle at rest at the start of the route that belongs to `seed`.
+    public init(seed: UInt64) {
+        var route = Route(random: SplitMix64(seed: seed))
+        let heading = route.firstHeading()
+        leg = route.next(from: Pose(east: 0, north: 0, heading: heading))
+        self.route = route
+    }
+
+    /// Where the vehicle is now.
+    public var state: State {
+        let pose = leg.pose(at: along)
+        let degrees = (pose.heading * 180 / .pi).truncatingRemainder(dividingBy: 360)
+        return State(
+            east: pose.east, north: pose.north,
+            altitude: Self.altitude(east: pose.east, north: pose.north),
+            speed: speed,
+            heading: degrees < 0 ? degrees + 360 : degrees)
+    }
+
+    /// Lets time pass. `held` brings the vehicle to a halt where it is and keeps it there.
+    ///
+    /// The model always moves in steps of one millisecond, so the drive is the same whatever the epoch rate.
+    public mutating func advance(milliseconds: Int, held: Bool = false) {
+        for _ in 0..<max(0, milliseconds) {
+            step(held: held)
+        }
+    }
+
+    private mutating func step(held: Bool) {
+        let seconds = 0.001
+        guard standing == 0 else {
+            standing -= 1
+            return
+        }
+        let wanted = held ? 0 : wantedSpeed
+        let gain = Self.acceleration * max(0, 1 - speed / Self.fadeSpeed)
+        speed = max(0, min(max(wanted, speed - Self.hardBraking * seconds), speed + gain * seconds))
+        along += speed * seconds
+        if leg.wait > 0, !stoppedOnThisLeg, leg.straight - along <= Self.stopTolerance {
+            stoppedOnThisLeg = true
+            standing = leg.wait
+            speed = 0
+        } else if along >= leg.length {
+            // From the exact end of the old leg, so that no distance is made up or lost.
+            let end = leg.pose(at: leg.length)
+            along -= leg.length
+            leg = route.next(from: end)
+            stoppedOnThisLeg = false
+        }
+    }
+
+    /// The highest speed from which the end of the straight can still be met as it must be.
+    private var wantedSpeed: Double {
+        guard along < leg.straight, !stoppedOnThisLeg else { return leg.curveSpeed }
+        let atEnd = leg.wait > 0 ? 0 : leg.curveSpeed
+        let brakeable = sqrt(atEnd * atEnd + 2 * Self.braking * (leg.straight - along))
+        return min(leg.cruise, brakeable)
+    }
+
+    /// Rolling hills, a function of place: driving the same street twice is the same height twice.
+    private static func altitude(east: Double, north: Double) -> Double {
+        42 + 9 * sin(east / 410) + 6 * sin(north / 290 + 1) + 3 * sin((east + north) / 170)
+    }
+}

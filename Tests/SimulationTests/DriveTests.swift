@@ -1,0 +1,95 @@
+import Simulation
+import Testing
+
+@Suite("the drive")
+struct DriveTests {
+    @Test("same seed and start, same bytes; another seed, other bytes")
+    func repeatable() {
+        let first = epochs(.test(rate: 2, seed: 9, noise: 2), count: 400).flatMap(\.sentences)
+        let again = epochs(.test(rate: 2, seed: 9, noise: 2), count: 400).flatMap(\.sentences)
+        let other = epochs(.test(rate: 2, seed: 10, noise: 2), count: 400).flatMap(\.sentences)
+        #expect(first == again)
+        #expect(first != other)
+    }
+
+    @Test("noise and lost sky do not change the route")
+    func independent() throws {
+        var scenario = Drive.Scenario.test(seed: 4, noise: 25)
+        scenario.lostSky = [try #require(Drive.Window(from: 10, to: 50))]
+        let plain = epochs(.test(seed: 4), count: 300).map(\.truth)
+        #expect(epochs(scenario, count: 300).map(\.truth) == plain)
+    }
+
+    @Test("errors are as large as asked, and wander instead of jumping")
+    func noise() throws {
+        var scenario = Drive.Scenario.test(seed: 5, noise: 4)
+        scenario.parked = true
+        let places = try epochs(scenario, count: 7200).map {
+            let fix = try #require($0.seen.fix)
+            return (fix.latitude, fix.longitude)
+        }
+        let home = (scenario.origin.latitude, scenario.origin.longitude)
+        let square = places.map { meters(home, $0) * meters(home, $0) }.reduce(0, +) / Double(places.count)
+        #expect((3...5).contains(square.squareRoot()))
+        let widest = zip(places, places.dropFirst()).map { meters($0, $1) }.max() ?? 0
+        #expect(widest < 4)
+    }
+
+    @Test("parked: no speed worth the name, no track, one place")
+    func parked() throws {
+        var scenario = Drive.Scenario.test()
+        scenario.parked = true
+        for epoch in epochs(scenario, count: 300) {
+            let fix = try #require(epoch.seen.fix)
+            #expect(fix.speed < 0.4 && fix.track == nil)
+            #expect(epoch.truth.east == 0 && epoch.truth.north == 0)
+        }
+    }
+
+    @Test("a park window stops the vehicle and lets it go again")
+    func parkWindow() throws {
+        var scenario = Drive.Scenario.test()
+        scenario.parks = [try #require(Drive.Window(from: 15, to: 200))]
+        let speeds = epochs(scenario, count: 220).map(\.truth.speed)
+        #expect(speeds[14] > 10)
+        #expect(speeds[25...199].allSatisfy { $0 == 0 })
+        #expect(speeds[210] > 5)
+    }
+
+    @Test(
+        "windows that make no sense are refused",
+        arguments: [(-1, 5), (5, 5), (6, 5), (0, .infinity), (.nan, 5)] as [(Double, Double)])
+    func windows(from: Double, to: Double) {
+        #expect(Drive.Window(from: from, to: to) == nil)
+    }
+
+    @Test("the worse the noise, the worse the reported precision")
+    func precision() throws {
+        let good = try #require(epochs(.test(noise: 1), count: 1)[0].seen.fix)
+        let bad = try #require(epochs(.test(noise: 80), count: 1)[0].seen.fix)
+        #expect(good.hdop < 1 && bad.hdop > 6)
+    }
+}
+
+@Suite("times")
+struct TimestampTests {
+    @Test(
+        "ISO 8601 to Unix milliseconds",
+        arguments: [
+            ("1970-01-01T00:00:00Z", 0), ("2026-06-15T12:34:56.789Z", 1_781_526_896_789),
+            ("2024-02-29T23:59:59.5Z", 1_709_251_199_500), ("2000-03-01T00:00:00Z", 951_868_800_000),
+        ] as [(String, Int64)])
+    func reads(text: String, expected: Int64) {
+        #expect(Timestamp(iso8601: text)?.unixMilliseconds == expected)
+    }
+
+    @Test(
+        "what is no UTC time is refused",
+        arguments: [
+            "", "2026-06-15", "2026-06-15T12:34:56", "2026-06-15T12:34:56+02:00", "2026-02-29T00:00:00Z",
+            "2026-13-01T00:00:00Z", "2026-06-15T24:00:00Z", "2026-06-15T12:34:56.Z", "26-06-15T12:34:56Z",
+        ])
+    func refuses(text: String) {
+        #expect(Timestamp(iso8601: text) == nil)
+    }
+}

@@ -68,7 +68,7 @@ let package = Package(
             ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Systemd", "Tracking", "Upload"]),
 
         executable("beekond", ["Daemon"]),
-executable("beekonctl", ["ControlProtocol", "ControlTool", argumentParser]),
+        executable("beekonctl", ["ControlProtocol", "ControlTool", argumentParser]),
         executable("beekon-sim", ["Simulation", argumentParser]),
 
         test("ControlProtocol", []),

@@ -40,7 +40,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     ],
     targets: [
         system("CGPS", pkgConfig: "libgps", package: "libgps-dev"),
@@ -57,7 +56,7 @@ let package = Package(
         target("Storage", ["SQLite", "Linux", "Tracking"]),
         target("Upload", ["CCurl", "CZlib", "Linux", "Tracking"]),
         target("ControlProtocol", ["Linux"]),
-        target("Configuration", ["TOMLKit"]),
+        target("Configuration"),
         target("Systemd", ["CSystemd"]),
         target(
             "Daemon",
@@ -66,5 +65,7 @@ let package = Package(
         executable("beekond", ["Daemon"]),
         executable("beekonctl", ["ControlProtocol", argumentParser]),
         executable("beekon-sim", ["Tracking", argumentParser]),
+
+        test("Configuration", []),
     ]
 )

@@ -28,6 +28,16 @@ public enum Value: Sendable, Equatable {
     case number(Double)
     /// A text.
     case string(String)
+
+    /// What an operator calls this type, with its article.
+    var typeName: String {
+        switch self {
+        case .bool: "true or false"
+        case .integer: "a whole number"
+        case .number: "a number"
+        case .string: "a text in quotes"
+        }
+    }
 }
 
 /// Where a value was set.

@@ -42,7 +42,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     ],
     targets: [
         system("CGPS", pkgConfig: "libgps", package: "libgps-dev"),
@@ -71,6 +70,7 @@ let package = Package(
         executable("beekonctl", ["ControlProtocol", "ControlTool", argumentParser]),
         executable("beekon-sim", ["Simulation", argumentParser]),
 
+        test("Configuration", []),
         test("ControlProtocol", []),
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),

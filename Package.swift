@@ -59,7 +59,7 @@ let package = Package(
         target("Upload", ["CCurl", "CZlib", "Linux", "Tracking"]),
         target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
         target("ControlTool", ["ControlProtocol"]),
-        target("Configuration", ["TOMLKit"]),
+        target("Configuration"),
         target("Systemd", ["CSystemd"]),
         target("Simulation"),
         target(

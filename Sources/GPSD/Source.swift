@@ -41,6 +41,8 @@ public struct Source: ~Copyable {
         public var fixes = 0
         /// Connections lost since the start.
         public var reconnects = 0
+
+        public init() {}
     }
 
     /// Seconds within which a connection must be made.

@@ -112,14 +112,15 @@ public struct HTTPClient: ~Copyable {
     ) -> HTTPOutcome {
         var status = 0
         _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
-        if code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
+        // libcurl is content with an answer that ends within its headers; nothing may be deleted for one.
+        if response.hasHeaders, code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
             return .response(status: status, retryAfter: response.retryAfter)
         }
         var verification = 0
         _ = ccurl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verification)
         // X509_V_ERR_CERT_NOT_YET_VALID of OpenSSL.
         let isClock = code == CURLE_PEER_FAILED_VERIFICATION && verification == 9
-        let words = String(cString: curl_easy_strerror(code))
+        let words = code == CURLE_OK ? "the answer ended within its headers" : String(cString: curl_easy_strerror(code))
         let detail = response.detail
         return .failure(
             TransportFailure(

@@ -67,7 +67,8 @@ public struct DrainSchedule: Sendable {
 
     /// When the next drain is due.
     public var due: BootInstant {
-        if isForced { return BootInstant(nanoseconds: .min) }
+        // The boot itself: long ago, and yet the seconds since then can be told.
+        if isForced { return BootInstant(nanoseconds: 0) }
         switch state {
         case .ready: return min(wanted ?? tick, tick)
         case .backingOff(let until, _, _): return min(wanted ?? until, until)

@@ -162,7 +162,7 @@ final class Reader {
 
     // MARK: Status
 
-    private func publish(now: BootInstant) {
+    func publish(now: BootInstant) {
         let health = source.health(now: now, isSettled: receiverTime.isSettled)
         hub.board.publish(snapshot(health))
         guard health != lastHealth else { return }

@@ -19,8 +19,8 @@ class FakeGPSD:
         self.connections = 0
         self._clients: list = []
         self._changed = threading.Condition()
-        # An hour ago on a whole second, so that a drive may run ahead of the clock and still be in the past.
-        self.next_ms = start_ms if start_ms is not None else (int(time.time()) - 3 * 3600) * 1000
+        # So that the third fix, the first one that counts, is of now. Later ones may run ahead of the clock by up to a day.
+        self.next_ms = start_ms if start_ms is not None else (int(time.time()) - 2) * 1000
         self.sent = 0
         self._listener = socket.create_server(("127.0.0.1", port), backlog=8)
         self.port = self._listener.getsockname()[1]

@@ -131,6 +131,7 @@ class Beekond:
         self.log = os.path.join(directory, "beekond.log")
         self.child = None
         self._tracker = None
+        self._others: list = []
         os.makedirs(self.state, mode=0o700, exist_ok=True)
         self.sections = sections
         self.configure()
@@ -168,12 +169,20 @@ class Beekond:
             return False
 
     def connect(self, **options) -> Tracker:
-        return Tracker(self.socket, **options)
+        """A connection that lasts until the daemon ends, or is closed before."""
+        self._others.append(Tracker(self.socket, **options))
+        return self._others[-1]
 
     def disconnect(self):
         if self._tracker:
             self._tracker.close()
             self._tracker = None
+
+    def _forget(self):
+        self.disconnect()
+        for tracker in self._others:
+            tracker.close()
+        self._others.clear()
 
     def call(self, method: str, **parameters) -> dict:
         if self._tracker is None:
@@ -187,6 +196,10 @@ class Beekond:
         """One attempt, and how it went. On a connection of its own: others go on meanwhile."""
         with self.connect(timeout=60) as tracker:
             return tracker.call("Sync", wait=True)
+
+    def ask_for_sync(self):
+        """One attempt, without waiting for how it goes."""
+        self.connect().send("Sync", {"wait": True})
 
     def health(self) -> str:
         return self.status()["source"]["health"]
@@ -209,17 +222,18 @@ class Beekond:
             f"{count} fixes stored")
 
     def kill(self):
-        self.disconnect()
         if self.child:
             self.child.kill()
+        self._forget()
 
     def terminate(self) -> float:
         """SIGTERM; the seconds until it has ended."""
-        self.disconnect()
         began = time.monotonic()
         self.child.signal(signal.SIGTERM)
         self.child.wait()
-        return time.monotonic() - began
+        seconds = time.monotonic() - began
+        self._forget()
+        return seconds
 
     def text(self) -> str:
         return self.child.text()

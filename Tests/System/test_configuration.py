@@ -18,7 +18,7 @@ BROKEN = [
     ("an unknown choice", '[tracking]\nstationary_mode = "paws"\n', [(2, "tracking.stationary_mode", "pause")]),
     ("http to another host", '[sync]\n\nurl = "http://example.com/locations"\n',
      [(3, "sync.url", "https|allow_insecure_http")]),
-    ("broken TOML", '[tracking]\nautostart = \ninterval_seconds = 3\n', [(2, None, "")]),
+    ("broken TOML", '[tracking]\nautostart = \ninterval_seconds = 3\n', [(2, None, "value")]),
     ("a header the uploader writes itself", '[sync]\nurl = "https://a.example/"\n[sync.headers]\nHost = "b"\n',
      [(4, "sync.headers.Host", "remove")]),
     ("a key twice", "[store]\nmax_rows = 5\nmax_rows = 6\n", [(3, None, "max_rows")]),

@@ -277,9 +277,10 @@ class LocationTests(ControlTest):
         self.assertEqual([len(page) for page in pages], [1000, 1000, 201])
         times = [row["timestamp"] for page in pages for row in page]
         self.assertEqual(times, sorted(set(times)))
-        # Exactly one page has no second one, and needs no `more`.
+        # Exactly one page needs no `more`.
         thousand = {"from": times[0], "to": times[999]}
-        self.assertEqual([len(page["locations"]) for page in tracker.stream("GetLocations", **thousand)], [1000])
+        pages = [page["locations"] for page in tracker.stream("GetLocations", **thousand)]
+        self.assertEqual([row["timestamp"] for page in pages for row in page], times[:1000])
         self.assertEqual(len(tracker.call("GetLocations", **thousand)["locations"]), 1000)
         # The connection is at rest again after a stream, and after one that was abandoned.
         self.assertEqual(tracker.call("GetPendingUploadCount"), {"count": 2201})
@@ -324,7 +325,7 @@ class LocationTests(ControlTest):
         fake, daemon = self.tracking(sync={"url": receiver.url})
         times = fake.drive(4)
         daemon.wait_stored(5)
-        daemon.connect().send("Sync", {"wait": True})
+        daemon.ask_for_sync()
         first = receiver.wait_requests(1)[0]
         receiver.go_on()
         self.assertEqual(daemon.call("DeleteLocations", before=iso(times[1])), {"removed": 3})
@@ -341,9 +342,9 @@ class LocationTests(ControlTest):
         os.chmod(daemon.socket, 0o666)
         script = f"""
 import os, sys
-os.setgroups([]); os.setgid(65534); os.setuid(65534)
 sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
 from tracker import Tracker, Refusal
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
 try:
     Tracker({daemon.socket!r}).call("DeleteLocations")
 except Refusal as refusal:
@@ -406,6 +407,7 @@ class SubscriptionTests(ControlTest):
     def test_a_location_is_told_when_it_is_in_the_database(self):
         fake, daemon = self.tracking()
         listener = self.listener(daemon, ["location"])
+        wait_for(lambda: listener.ids, "the latest location")
         for count in range(2, 40):
             fake.drive(1)
             wait_for(lambda: len(listener.ids) >= count, "the location")

@@ -23,8 +23,8 @@ class CrashTests(SystemTest):
         self.reported = set()
         port, feed = free_port(), free_port(socket.SOCK_DGRAM)
         self.gpsd(port, f"udp://127.0.0.1:{feed}")
-        # Ten epochs a second, each a second later than the one before, so that the time settles within moments.
-        self.simulator(feed, "--rate", "1", "--speed-up", "10", "--seed", str(seed))
+        # Twenty epochs a second, each a second later than the one before, so that the time settles within moments.
+        self.simulator(feed, "--rate", "1", "--speed-up", "20", "--seed", str(seed))
         # A moment before each answer, so that the kill often falls between the request and its acknowledgement.
         self.receiver = self.backend(drop_ack_every=3, delay=0.02)
         self.victim = self.daemon(port, sync={"url": self.receiver.url, "batch_size": 8, "sync_threshold": 4})

@@ -71,7 +71,7 @@ class IntentTests(SystemTest):
                              (f"http://127.0.0.1:{hole.getsockname()[1]}/locations", lambda: True)):
             with self.subTest(url):
                 fake, daemon = self.tracking(sync={"url": url})
-                daemon.connect().send("Sync", {"wait": True})
+                daemon.ask_for_sync()
                 daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "an upload under way")
                 wait_for(arrived, "the request has arrived")
                 self.assertLess(daemon.terminate(), END)

@@ -12,7 +12,7 @@ class ResendTests(SystemTest):
         fake, daemon = self.tracking(sync={"url": receiver.url, "batch_size": 5, **sync})
         fake.drive(11)
         daemon.wait_stored(12)
-        daemon.connect().send("Sync", {"wait": False})
+        daemon.ask_for_sync()
         first = receiver.wait_requests(1)[0]
         daemon.wait_status(lambda status: status["sync"]["in_flight_batch"] == first.batch_id, "the batch is in flight")
         daemon.kill()

@@ -1,9 +1,11 @@
 """What every answer of the backend leads to, through the real daemon."""
 import email.utils
 import socket
+import threading
 import time
 import unittest
 
+from fakegpsd import from_iso
 from harness import NEVER, SystemTest, free_port, never, wait_for
 
 # The upload starts at once when it should; this is for the machine, not for the daemon.
@@ -24,7 +26,7 @@ class UploadTests(SystemTest):
     def check_failed(self, daemon, failure: str, code: int):
         sync = daemon.status()["sync"]
         self.assertEqual((sync["state"], sync.get("failure"), sync.get("last_http_status")), ("failed", failure, code))
-        self.assertIn("sync", daemon.status()["degraded"])
+        self.assertEqual(daemon.status()["degraded"], ["auth" if failure == "auth" else "sync"])
 
     # Accepted
 
@@ -136,8 +138,7 @@ class UploadTests(SystemTest):
         receiver, fake, daemon = self.uploading(sync={"on_reject": "isolate", "batch_size": 8})
         fake.drive(7)
         daemon.wait_stored(8)
-        poison = daemon.query("SELECT id FROM locations ORDER BY ts LIMIT 1 OFFSET 5")
-        poison = str(__import__("uuid").UUID(bytes=poison[0][0]))
+        poison = daemon.call("GetLocations")["locations"][5]["id"]
         self.reject_batches_with(receiver, poison)
         self.assertEqual(daemon.sync()["outcome"], "drained")
         self.assertEqual(daemon.rejected_ids(), {poison})
@@ -175,7 +176,7 @@ class UploadTests(SystemTest):
         # And when the server has been mended, everything goes.
         self.assertEqual(daemon.sync(), {"outcome": "drained", "uploaded": 7, "pending": 0})
         self.assertEqual(daemon.status()["sync"]["state"], "idle")
-        self.assertNotIn("sync", daemon.status()["degraded"])
+        self.assertEqual(daemon.status()["degraded"], [])
         self.check_clean(receiver)
 
     def test_a_permanent_batch_is_dissolved_when_the_batch_size_changes(self):
@@ -234,17 +235,23 @@ class UploadTests(SystemTest):
         self.check_clean(receiver)
 
     def test_retry_after(self):
-        date = email.utils.formatdate(time.time() + 5, usegmt=True)
-        for value, least in (("4", 4), (date, 3)):
-            with self.subTest(value):
-                receiver, fake, daemon = self.uploading([429], retry_after=value, sync={"sync_threshold": 1})
-                receiver.wait_requests(1)
-                # Neither new rows nor a stop come before what the server asked for.
-                fake.drive(3)
-                daemon.call("Stop")
-                receiver.wait_requests(2)
-                gap = receiver.moments[1] - receiver.moments[0]
-                self.assertTrue(least - 0.1 <= gap <= least + 2 + AT_ONCE, gap)
+        receiver, fake, daemon = self.uploading([429], retry_after="4", sync={"sync_threshold": 1})
+        receiver.wait_requests(1)
+        # Neither new rows nor a stop come before what the server asked for.
+        fake.drive(3)
+        daemon.call("Stop")
+        self.check_gap(receiver, 3.95)
+
+    def test_retry_after_as_a_date(self):
+        # Whole seconds, by a clock that follows the receiver: a second of slack each.
+        date = email.utils.formatdate(time.time() + 6, usegmt=True)
+        receiver, fake, daemon = self.uploading([503], retry_after=date, sync={"sync_threshold": 1})
+        self.check_gap(receiver, 3.5)
+
+    def check_gap(self, receiver, least: float):
+        receiver.wait_requests(2)
+        gap = receiver.moments[1] - receiver.moments[0]
+        self.assertTrue(least <= gap <= least + 3 + AT_ONCE, gap)
 
     def test_sync_overrides_retry_after(self):
         receiver, fake, daemon = self.uploading([503], retry_after=600)
@@ -255,7 +262,6 @@ class UploadTests(SystemTest):
     def test_a_retry_after_beyond_an_hour_counts_as_an_hour(self):
         receiver, fake, daemon = self.uploading([503], retry_after=NEVER)
         self.assertEqual(daemon.sync()["outcome"], "transient")
-        from fakegpsd import from_iso
         wait = from_iso(daemon.status()["sync"]["next_attempt"]) / 1000 - time.time()
         self.assertTrue(3500 < wait <= 3605, wait)
 
@@ -281,6 +287,20 @@ class UploadTests(SystemTest):
                 fake, daemon = self.tracking(sync={"url": server.url})
                 self.assertEqual(daemon.sync()["outcome"], "transient")
                 self.assertEqual(len(daemon.stored_ids()), 1)
+
+    def test_an_answer_in_parts_acknowledges(self):
+        """Chunks with trailers, an interim answer, and a body that ends with the connection."""
+        for answer in (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n",
+            b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\n\r\nuntil the end", b"HTTP/1.0 200 OK\n\n",
+        ):
+            with self.subTest(answer):
+                server = RawServer(answer)
+                self.addCleanup(server.stop)
+                fake, daemon = self.tracking(sync={"url": server.url})
+                self.assertEqual(daemon.sync()["outcome"], "drained")
+                self.assertEqual(len(server.requests), 1)
 
     def test_a_body_beyond_64_kib_is_not_read_to_its_end(self):
         server = RawServer(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + b"x" * 200_000, closes=False)
@@ -319,11 +339,23 @@ class UploadTests(SystemTest):
     def test_fixes_are_stored_while_an_upload_hangs(self):
         receiver, fake, daemon = self.uploading()
         receiver.hold()
-        daemon.connect().send("Sync", {"wait": True})
+        daemon.ask_for_sync()
         receiver.wait_requests(1)
         fake.drive(200)
         daemon.wait_stored(201)
         self.assertEqual(daemon.status()["sync"]["state"], "uploading")
+
+    def test_sync_during_a_request_gets_an_attempt_of_its_own(self):
+        receiver, fake, daemon = self.uploading(delay=0.3)
+        daemon.ask_for_sync()
+        receiver.wait_requests(1)
+        fake.drive(2)
+        daemon.wait_stored(3)
+        began = time.monotonic()
+        answer = daemon.sync()
+        self.assertLess(time.monotonic() - began, AT_ONCE)
+        self.assertIn(answer["outcome"], ("drained", "nothing_pending"))
+        self.assertEqual((answer["pending"], len(receiver.ids)), (0, 3))
 
     def test_sync_without_waiting_answers_at_once(self):
         receiver, fake, daemon = self.uploading()
@@ -336,7 +368,6 @@ class UploadTests(SystemTest):
 
     def test_a_restart_uploads_by_itself(self):
         """After a random delay of up to half a minute: here only that it is planned so."""
-        from fakegpsd import from_iso
         receiver, fake, daemon = self.uploading()
         daemon.terminate()
         daemon.start()
@@ -385,7 +416,6 @@ class RawServer:
     """Gives every request the same bytes for an answer."""
 
     def __init__(self, answer: bytes, closes: bool = True):
-        import threading
         self.requests: list = []
         self._answer = answer
         self._closes = closes

@@ -136,6 +136,10 @@ class Beekond:
         self.sections = sections
         self.configure()
 
+    def setting(self, key: str):
+        """The value in force."""
+        return {found["key"]: found["value"] for found in self.call("GetConfig")["settings"]}[key]
+
     def configure(self, **sections):
         """Writes the configuration file; what is given replaces single values."""
         for name, values in sections.items():
@@ -234,6 +238,9 @@ class Beekond:
         seconds = time.monotonic() - began
         self._forget()
         return seconds
+
+    def reload(self):
+        self.child.signal(signal.SIGHUP)
 
     def text(self) -> str:
         return self.child.text()
@@ -393,9 +400,9 @@ class SystemTest(unittest.TestCase):
     def simulator(self, feed: int, *arguments: str) -> Child:
         return self.child([program("beekon-sim"), "--udp", f"127.0.0.1:{feed}", *arguments], "beekon-sim")
 
-    def tracking(self, **sections) -> tuple:
+    def tracking(self, start_ms: int | None = None, **sections) -> tuple:
         """A fake gpsd and a daemon that tracks with it and has stored one fix."""
-        fake = self.fake()
+        fake = self.fake(start_ms=start_ms)
         daemon = self.daemon(fake.port, **sections).start()
         daemon.call("Start")
         fake.settle()

@@ -3,7 +3,7 @@ import os
 import subprocess
 import unittest
 
-from harness import PATIENCE, SystemTest, program
+from harness import NEVER, PATIENCE, SystemTest, program, wait_for
 
 # What is wrong, the file, and per mistake the line, the key (None: the file cannot even be read as TOML) and the remedy.
 BROKEN = [
@@ -96,6 +96,49 @@ class ConfigurationTests(SystemTest):
         done = self.run_daemon("--config", self.path("missing.toml"), "--check")
         self.assertEqual(done.returncode, 78)
         self.assertIn(self.path("missing.toml"), done.stderr)
+
+    def test_the_last_good_configuration_stands_in_for_a_bad_one(self):
+        daemon = self.daemon(tracking={"interval_seconds": 7}).start()
+        daemon.terminate()
+        daemon.configure(tracking={"interval_seconds": -7})
+        daemon.start()
+        self.assertEqual(daemon.setting("tracking.interval_seconds"), 7)
+        self.assertEqual(daemon.status()["degraded"], ["config"])
+        self.assertIn(f"{daemon.config}:", daemon.text())
+        daemon.terminate()
+        daemon.configure(tracking={"interval_seconds": 8})
+        daemon.start()
+        self.assertEqual(daemon.setting("tracking.interval_seconds"), 8)
+        self.assertEqual(daemon.status()["degraded"], [])
+
+    def test_reload(self):
+        fake, daemon = self.tracking(tracking={"interval_seconds": 100})
+        session = daemon.status()["session_id"]
+        fake.drive(5)
+        daemon.wait_status(lambda status: status["gate"]["too_soon"] == 5, "five fixes that came too soon")
+        daemon.configure(tracking={"interval_seconds": 0})
+        daemon.reload()
+        wait_for(lambda: daemon.setting("tracking.interval_seconds") == 0, "the new value")
+        fake.drive(2)
+        daemon.wait_stored(3)
+        # A bad file changes nothing, and the log says why.
+        daemon.configure(tracking={"interval_seconds": -1})
+        daemon.reload()
+        daemon.wait_status(lambda status: status["degraded"] == ["config"], "the complaint")
+        self.assertEqual(daemon.setting("tracking.interval_seconds"), 0)
+        self.assertIn("tracking.interval_seconds: ", daemon.text())
+        fake.drive(1)
+        status = daemon.wait_stored(4)
+        self.assertEqual((status["session_id"], status["source"]["reconnects"], fake.connections), (session, 0, 1))
+
+    def test_reload_of_where_to_upload(self):
+        fake, daemon = self.tracking()
+        self.assertEqual(daemon.sync()["outcome"], "disabled")
+        receiver = self.backend()
+        daemon.configure(sync={"url": receiver.url, "interval_seconds": NEVER})
+        daemon.reload()
+        # Any change of [sync] makes one attempt at once.
+        self.assertEqual(len(receiver.wait_requests(1)[0].ids), 1)
 
     def test_drop_ins_override_and_are_named(self):
         os.mkdir(self.path("beekond.d"))

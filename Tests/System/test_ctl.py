@@ -4,6 +4,7 @@ import io
 import json
 import os
 import subprocess
+import time
 import unittest
 
 from fakegpsd import iso
@@ -60,7 +61,7 @@ class ControlToolTests(SystemTest):
         self.run_tool(daemon, "--help")
 
     def test_history(self):
-        fake, daemon = self.tracking()
+        fake, daemon = self.tracking(start_ms=(int(time.time()) - 3 * 3600) * 1000)
         times = fake.drive(3)
         daemon.wait_stored(4)
         locations = daemon.call("GetLocations")["locations"]

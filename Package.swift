@@ -42,7 +42,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     ],
     targets: [
         system("CGPS", pkgConfig: "libgps", package: "libgps-dev"),
@@ -60,7 +59,7 @@ let package = Package(
         target("Upload", ["CCurl", "CZlib", "Linux", "Tracking"]),
         target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
         target("ControlTool", ["ControlProtocol"]),
-        target("Configuration", ["TOMLKit"]),
+        target("Configuration"),
         target("Systemd", ["CSystemd"]),
         target("Simulation"),
         target(
@@ -71,6 +70,7 @@ let package = Package(
         executable("beekonctl", ["ControlProtocol", "ControlTool", argumentParser]),
         executable("beekon-sim", ["Simulation", argumentParser]),
 
+        test("Configuration", []),
         test("ControlProtocol", []),
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),

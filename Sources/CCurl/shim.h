@@ -45,4 +45,9 @@ static inline CURLcode ccurl_message_result(const CURLMsg *message) {
     return message->data.result;
 }
 
+// CURLVERSION_NOW is a macro of an enum.
+static inline int ccurl_resolves_asynchronously(void) {
+    return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS) != 0;
+}
+
 #endif

@@ -74,6 +74,8 @@ public struct Source: ~Copyable {
     private var hasDevices = false
     private var hasHeardTPV = false
     private var lastFix: BootInstant?
+    /// The loop has been woken for the staleness of the last fix; once is enough.
+    private var isStale = false
 
     /// - Parameters:
     ///   - host: a name or an address.
@@ -104,7 +106,8 @@ public struct Source: ~Copyable {
         case .connecting(let since): return since.advanced(bySeconds: Self.connectTimeout)
         case .watching(let lastHeard, let askedAt):
             let quiet = askedAt?.advanced(bySeconds: Self.answerTimeout) ?? lastHeard.advanced(bySeconds: Self.silence)
-            return min(quiet, epochs.deadline ?? quiet)
+            let stale = isStale ? nil : lastFix?.advanced(bySeconds: Self.staleness)
+            return [quiet, epochs.deadline, stale].compactMap(\.self).min()
         }
     }
 
@@ -141,6 +144,7 @@ public struct Source: ~Copyable {
     /// Does what is due.
     public mutating func run(now: BootInstant) -> [Event] {
         var events: [Event] = []
+        defer { isStale = lastFix.map { now.seconds(since: $0) >= Self.staleness } ?? false }
         do {
             switch state {
             case .released: break

@@ -77,14 +77,18 @@ public final class Store: Sendable {
     }
 
     /// Writes one location. It is stored when this returns; a power cut cannot undo it (with durability full).
+    ///
+    /// - Returns: how many rows are pending now.
     @available(*, noasync, message: "blocks on the disk")
-    public func insert(_ location: NewLocation) throws(StorageError) {
+    public func insert(_ location: NewLocation) throws(StorageError) -> Int {
         try state.withLock { (state) throws(StorageError) in
             let mayExist = state.hasFailed
-            try Self.perform("insert", &state, path) { (writer) throws(SQLiteError) in
+            let pending = try Self.perform("insert", &state, path) { (writer) throws(SQLiteError) in
                 try writer.insert(location, mayExist: mayExist)
+                return writer.tally.rows - writer.tally.uploaded
             }
             state.hasFailed = false
+            return pending
         }
     }
 
@@ -142,10 +146,11 @@ public final class Store: Sendable {
         }
     }
 
-    /// Three batches in a row were rejected and none accepted since: only probes are sent.
+    /// Counts a rejection without moving the rows, and tells whether the endpoint is to be suspected now: three batches in
+    /// a row were rejected, and none accepted between.
     @available(*, noasync, message: "blocks on the disk")
-    public func suspectsEndpoint() throws(StorageError) -> Bool {
-        try perform("read counters") { (writer) throws(SQLiteError) in try writer.suspectsEndpoint }
+    public func countRejection(of batch: FrozenBatch) throws(StorageError) -> Bool {
+        try perform("count rejection") { (writer) throws(SQLiteError) in try writer.countRejection(of: batch) }
     }
 
     /// The rows of a rejected batch in two halves, for the search for poison rows.

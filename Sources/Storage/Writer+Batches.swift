@@ -93,15 +93,22 @@ extension Writer {
         return count
     }
 
-    /// A 400 or 422: the rows become dead letters, unless the endpoint is to be suspected instead.
+    /// Counts a rejection, unless it is one of a piece, and tells whether the endpoint is to be suspected now.
+    mutating func countRejection(of batch: FrozenBatch) throws(SQLiteError) -> Bool {
+        let consecutive = try counter(Self.consecutiveRejections) + (batch.isPiece ? 0 : 1)
+        try setCounter(Self.consecutiveRejections, consecutive)
+        return !batch.isPiece && consecutive >= Self.suspicionLimit
+    }
+
+    /// A 400 or 422: the rows become dead letters, unless the endpoint is to be suspected instead. A full table of dead
+    /// letters acts the same way and evicts nothing.
     mutating func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp, suspectsEndpoint: Bool = true
+        _ batch: FrozenBatch, status: Int, at time: Timestamp
     ) throws(SQLiteError) -> Rejection {
-        let counts = suspectsEndpoint && !batch.isPiece
-        let consecutive = try counter(Self.consecutiveRejections) + (counts ? 1 : 0)
+        let consecutive = try counter(Self.consecutiveRejections) + (batch.isPiece ? 0 : 1)
         let isFull = tally.rejected + batch.locations > Self.rejectedLimit
-        if isFull || counts && consecutive >= Self.suspicionLimit {
-            try setCounter(Self.consecutiveRejections, max(consecutive, isFull ? Self.suspicionLimit : 0))
+        if isFull || !batch.isPiece && consecutive >= Self.suspicionLimit {
+            try setCounter(Self.consecutiveRejections, max(consecutive, Self.suspicionLimit))
             return .suspected
         }
         let count = try db.transaction { () throws(SQLiteError) in
@@ -179,11 +186,6 @@ extension Writer {
             try setCounter("endpoint", endpoint)
         }
         frozen.removeAll(where: \.isPermanent)
-    }
-
-    /// The suspicion that three rejections in a row have raised; one accepted batch ends it.
-    var suspectsEndpoint: Bool {
-        get throws(SQLiteError) { try counter(Self.consecutiveRejections) >= Self.suspicionLimit }
     }
 
     private func counter(_ name: String) throws(SQLiteError) -> Int64 {

@@ -1,0 +1,74 @@
+extension Key {
+    /// A value that may be used; `note` says so when it was moved into the allowed range.
+    struct Accepted {
+        let value: Value
+        var note: String?
+    }
+
+    /// Why a value cannot be used, and what to write instead. Never quotes a text that may be secret.
+    struct Refusal: Error { let message: String }
+
+    /// Holds a value against the row of the table. `entry` is the name inside an open table.
+    func check(_ value: Value, entry: String? = nil) throws(Refusal) -> Accepted {
+        switch (kind, value) {
+        case (.flag, .bool): return Accepted(value: value)
+        case (.integer(let range, let clamped), .integer(let number)):
+            return try inRange(number, range, clamped, shown: String(number)) { .integer($0) }
+        case (.integer(let range, let clamped), .number(let number)):
+            guard let whole = Int(exactly: number) else { throw wrongType(found: "\(number.plain)") }
+            return try inRange(whole, range, clamped, shown: String(whole)) { .integer($0) }
+        case (.number(let range, let clamped), .integer(let number)):
+            return try inRange(Double(number), range, clamped, shown: String(number)) { .number($0) }
+        case (.number(let range, let clamped), .number(let number)):
+            guard number.isFinite else {
+                throw Refusal(message: "\(number) is not a number to count with; \(usage)")
+            }
+            return try inRange(number, range, clamped, shown: number.plain) { .number($0) }
+        case (.choice(let names), .string(let text)):
+            guard !names.contains(text) else { return Accepted(value: value) }
+            let hint = Nearest.name(to: text, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw Refusal(message: "\"\(text.escaped)\" is not known; use \(allowed)\(hint)")
+        case (.text(let rule), .string(let text)):
+            if let complaint = rule(text) { throw Refusal(message: complaint) }
+            return Accepted(value: value)
+        case (.open(let rule), .string(let text)):
+            if let complaint = rule(entry ?? "", text) { throw Refusal(message: complaint) }
+            return Accepted(value: value)
+        default: throw wrongType(found: value.typeName)
+        }
+    }
+
+    /// The complaint about a value of another type.
+    func wrongType(found: String) -> Refusal {
+        let expected = isOpen ? "a text in quotes" : allowed
+        let hint =
+            switch (kind, found) {
+            case (.flag, _), (.integer, "a text in quotes"), (.number, "a text in quotes"):
+                "; write it without quotes"
+            case (.text, _), (.open, _), (.choice, _): isSecret ? "" : "; put it in quotes"
+            default: ""
+            }
+        return Refusal(message: "expected \(expected), found \(found)\(hint)")
+    }
+
+    private var usage: String {
+        let value: String? =
+            switch defaultValue {
+            case .integer(let number): String(number)
+            case .number(let number): number.plain
+            case .bool, .string, nil: nil
+            }
+        return "use \(allowed)" + (value.map { "; the default is \($0)" } ?? "")
+    }
+
+    private func inRange<Number: Comparable>(
+        _ number: Number, _ range: ClosedRange<Number>, _ clamped: Bool, shown: String,
+        _ wrap: (Number) -> Value
+    ) throws(Refusal) -> Accepted {
+        if range.contains(number) { return Accepted(value: wrap(number)) }
+        guard clamped else { throw Refusal(message: "\(shown) is out of range; \(usage)") }
+        let nearest = min(max(number, range.lowerBound), range.upperBound)
+        return Accepted(
+            value: wrap(nearest), note: "\(shown) is out of range, the nearest is taken; \(usage)")
+    }
+}

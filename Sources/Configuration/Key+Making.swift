@@ -1,0 +1,106 @@
+typealias Path<Field> = any (WritableKeyPath<Draft, Field> & Sendable)
+
+// How a row of the table is made: the key path's type decides which of these fits.
+extension Key {
+    static func flag(_ name: String, _ path: Path<Bool>, _ meaning: String) -> Key {
+        make(name, .flag, meaning, get: { .bool($0[keyPath: path]) }) { draft, value in
+            if case .bool(let flag) = value { draft[keyPath: path] = flag }
+        }
+    }
+
+    static func number(
+        _ name: String, _ path: Path<Double>, _ range: ClosedRange<Double>, clamped: Bool = false,
+        _ unit: String,
+        _ meaning: String
+    ) -> Key {
+        make(
+            name, .number(range, clamped: clamped), unit: unit, meaning, get: { .number($0[keyPath: path]) }
+        ) { draft, value in
+            if case .number(let number) = value { draft[keyPath: path] = number }
+        }
+    }
+
+    static func integer<Whole: BinaryInteger & Sendable>(
+        _ name: String, _ path: Path<Whole>, _ range: ClosedRange<Int>, clamped: Bool = false,
+        _ unit: String?, _ meaning: String
+    ) -> Key {
+        make(
+            name, .integer(range, clamped: clamped), unit: unit, meaning,
+            get: { .integer(Int(clamping: $0[keyPath: path])) }
+        ) { draft, value in
+            if case .integer(let number) = value { draft[keyPath: path] = Whole(clamping: number) }
+        }
+    }
+
+    static func time(_ name: String, _ path: Path<Int?>, _ range: ClosedRange<Int>, _ meaning: String) -> Key
+    {
+        make(
+            name, .integer(range, clamped: false), unit: "seconds since 1970", meaning,
+            get: { $0[keyPath: path].map { .integer($0) } }
+        ) { draft, value in
+            if case .integer(let number) = value { draft[keyPath: path] = number }
+        }
+    }
+
+    static func choice<Choice>(_ name: String, _ path: Path<Choice>, _ meaning: String) -> Key
+    where Choice: RawRepresentable<String> & CaseIterable & Sendable {
+        make(
+            name, .choice(Choice.allCases.map(\.rawValue)), meaning,
+            get: { .string($0[keyPath: path].rawValue) }
+        ) { draft, value in
+            if case .string(let text) = value, let choice = Choice(rawValue: text) {
+                draft[keyPath: path] = choice
+            }
+        }
+    }
+
+    static func text(
+        _ name: String, _ path: Path<String>, _ rule: @escaping @Sendable (String) -> String?,
+        _ meaning: String,
+        isAddress: Bool = false
+    ) -> Key {
+        make(name, .text(rule), meaning, isAddress: isAddress, get: { .string($0[keyPath: path]) }) {
+            draft, value in
+            if case .string(let text) = value { draft[keyPath: path] = text }
+        }
+    }
+
+    /// A text that may be missing: `""` stands for that.
+    static func optionalText(
+        _ name: String, _ path: Path<String?>, _ rule: @escaping @Sendable (String) -> String?,
+        _ meaning: String,
+        isAddress: Bool = false
+    ) -> Key {
+        let orEmpty: @Sendable (String) -> String? = { $0.isEmpty ? nil : rule($0) }
+        return make(
+            name, .text(orEmpty), meaning, isAddress: isAddress, get: { .string($0[keyPath: path] ?? "") }
+        ) { draft, value in
+            if case .string(let text) = value { draft[keyPath: path] = text.isEmpty ? nil : text }
+        }
+    }
+
+    static func secret(_ name: String, _ path: Path<Secret?>, _ meaning: String) -> Key {
+        make(name, .text(Rules.token), meaning, isSecret: true, get: { _ in nil }) { draft, value in
+            if case .string(let text) = value { draft[keyPath: path] = Secret(text) }
+        }
+    }
+
+    static func open(
+        _ name: String, _ path: Path<[Settings.Field]>, isSecret: Bool,
+        _ rule: @escaping @Sendable (String, String) -> String?, _ meaning: String
+    ) -> Key {
+        Key(
+            name: name, meaning: meaning, unit: nil, isSecret: isSecret, isAddress: false, kind: .open(rule),
+            access: .many { draft, fields in draft[keyPath: path] = fields })
+    }
+
+    private static func make(
+        _ name: String, _ kind: Kind, unit: String? = nil, _ meaning: String, isSecret: Bool = false,
+        isAddress: Bool = false,
+        get: @escaping @Sendable (Draft) -> Value?, set: @escaping @Sendable (inout Draft, Value) -> Void
+    ) -> Key {
+        Key(
+            name: name, meaning: meaning, unit: unit, isSecret: isSecret, isAddress: isAddress, kind: kind,
+            access: .one(get: get, set: set))
+    }
+}

@@ -1,0 +1,84 @@
+/// One setting: its name, what it may be, and what it means. Everything that knows settings reads ``all``.
+public struct Key: Sendable {
+    /// Dotted name, such as `tracking.interval_seconds`.
+    public let name: String
+    /// One line for the manual.
+    public let meaning: String
+    /// Unit of a number, in words; nil for what has none.
+    public let unit: String?
+    /// The value is never shown, and is refused as a runtime setting.
+    public let isSecret: Bool
+    /// The value is a URL: its user info and query are never shown.
+    let isAddress: Bool
+    let kind: Kind
+    let access: Access
+
+    /// What values are allowed.
+    enum Kind: Sendable {
+        case flag
+        case integer(ClosedRange<Int>, clamped: Bool)
+        case number(ClosedRange<Double>, clamped: Bool)
+        case choice([String])
+        case text(@Sendable (String) -> String?)
+        /// A table whose names are the operator's choice; name and value each have a rule.
+        case open(@Sendable (_ name: String, _ value: String) -> String?)
+    }
+
+    /// How the setting is read from and written into a draft.
+    enum Access: Sendable {
+        case one(get: @Sendable (Draft) -> Value?, set: @Sendable (inout Draft, Value) -> Void)
+        case many(set: @Sendable (inout Draft, [Settings.Field]) -> Void)
+    }
+
+    /// The value that applies when nobody sets one; nil for none.
+    public var defaultValue: Value? {
+        if case .one(let get, _) = access { get(Draft()) } else { nil }
+    }
+
+    /// The setting is a table with names of the operator's choice: headers, extras.
+    public var isOpen: Bool { if case .open = kind { true } else { false } }
+
+    /// Out of range means the nearest allowed value and a warning, not an error.
+    public var isClamped: Bool {
+        switch kind {
+        case .integer(_, let clamped), .number(_, let clamped): clamped
+        case .flag, .choice, .text, .open: false
+        }
+    }
+
+    /// What may be written, in words: `a number from 0 to 31536000 (seconds)`.
+    public var allowed: String {
+        let unit = unit.map { " (\($0))" } ?? ""
+        return switch kind {
+        case .flag: "true or false"
+        case .integer(let range, _): "a whole number from \(range.lowerBound) to \(range.upperBound)" + unit
+        case .number(let range, _):
+            "a number from \(range.lowerBound.plain) to \(range.upperBound.plain)" + unit
+        case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
+        case .text: "a text in quotes"
+        case .open: "a table of texts"
+        }
+    }
+
+    /// Decides where data goes, or with which credentials: not for everybody who may tune.
+    public var needsAdmin: Bool {
+        let tunable = [
+            "sync.interval_seconds", "sync.batch_size", "sync.sync_threshold", "sync.timeout_seconds",
+        ]
+        return name == "gpsd.host" || name.hasPrefix("sync.") && !tunable.contains(name)
+    }
+
+    /// The setting a dotted name means; for open tables the name of the entry as well.
+    public static func named(_ name: String) -> (key: Key, entry: String?)? {
+        if let key = all.first(where: { $0.name == name && !$0.isOpen }) { return (key, nil) }
+        for key in all where key.isOpen && name.hasPrefix(key.name + ".") {
+            return (key, String(name.dropFirst(key.name.count + 1)))
+        }
+        return nil
+    }
+}
+
+extension Double {
+    /// Without a point when whole: `30`, `0.5`.
+    var plain: String { Int(exactly: self).map(String.init) ?? description }
+}

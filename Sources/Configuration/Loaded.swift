@@ -1,0 +1,103 @@
+/// A configuration as read: the settings, and where each came from.
+public struct Loaded: Sendable, Equatable {
+    /// What the daemon runs with.
+    public let settings: Settings
+    /// What the operator should know, a sentence each: clamped values, secrets others can read.
+    public let warnings: [String]
+    /// Every key with its value and origin, in the order of ``Key/all``; secrets are `(set)`.
+    public let listing: [Entry]
+
+    /// One line of the listing.
+    public struct Entry: Sendable, Equatable {
+        /// Dotted name, such as `tracking.interval_seconds`.
+        public let key: String
+        /// The value in force, never a secret.
+        public let value: Value
+        /// Where the value was set.
+        public let origin: Origin
+    }
+}
+
+/// A plain value of a setting, as TOML and JSON both have it.
+public enum Value: Sendable, Equatable {
+    /// `true` or `false`.
+    case bool(Bool)
+    /// A whole number.
+    case integer(Int)
+    /// A number with a fraction.
+    case number(Double)
+    /// A text.
+    case string(String)
+
+    /// What an operator calls this type, with its article.
+    var typeName: String {
+        switch self {
+        case .bool: "true or false"
+        case .integer: "a whole number"
+        case .number: "a number"
+        case .string: "a text in quotes"
+        }
+    }
+}
+
+/// Where a value was set.
+public enum Origin: Sendable, Equatable, CustomStringConvertible {
+    /// Nowhere: the default applies.
+    case `default`
+    /// By the `Configure` method, while running.
+    case runtime
+    /// In this line of this file.
+    case file(String, line: Int)
+
+    /// `default`, `runtime` or `file:line`.
+    public var description: String {
+        switch self {
+        case .default: "default"
+        case .runtime: "runtime"
+        case .file(let path, let line): "\(path):\(line)"
+        }
+    }
+}
+
+/// Why a configuration cannot be used: every problem found, not only the first.
+public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// At least one.
+    public let problems: [Problem]
+
+    /// An error of these problems.
+    public init(_ problems: [Problem]) { self.problems = problems }
+
+    /// One thing that is wrong, where it is, and what to do about it.
+    public struct Problem: Sendable, Equatable, CustomStringConvertible {
+        /// Path of the file, or `runtime` for a setting made while running.
+        public let file: String
+        /// Line, counted from 1; 0 where the whole file is meant.
+        public let line: Int
+        /// Column, counted from 1, of a syntax error.
+        public let column: Int?
+        /// Dotted name of the setting.
+        public let key: String?
+        /// What is wrong, what is allowed, and what to do.
+        public let message: String
+
+        /// Makes a problem.
+        public init(file: String, line: Int = 0, column: Int? = nil, key: String? = nil, message: String) {
+            self.file = file
+            self.line = line
+            self.column = column
+            self.key = key
+            self.message = message
+        }
+
+        /// `file:line: key: message`.
+        public var description: String {
+            var text = line > 0 ? "\(file):\(line)" : file
+            if let column { text += ":\(column)" }
+            if let key { text += ": \(key)" }
+            return text + ": " + message
+        }
+    }
+
+    /// One problem a line.
+    public var description: String { problems.map(\.description).joined(separator: "\n") }
+}

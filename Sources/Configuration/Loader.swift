@@ -1,0 +1,64 @@
+import Glibc
+
+/// Reads the configuration file, its drop-ins and the runtime settings, in this order; the last word wins.
+public enum Loader {
+    /// Loads `file`, then `*.toml` in the folder beside it named like it with `.d` for `.toml`, then `runtime`.
+    ///
+    /// - Parameters:
+    ///   - file: path of the configuration file.
+    ///   - isDefaultPath: nobody named the file, so that it may be missing: then the defaults apply.
+    ///   - runtime: settings made while running, by dotted name; secrets are refused here.
+    ///   - places: where secrets in file form may stand.
+    /// - Throws: every problem found in all files.
+    public static func load(
+        file: String, isDefaultPath: Bool, runtime: [String: Value] = [:],
+        places: SecretPlaces = .ofThisProcess()
+    ) throws(ConfigurationError) -> Loaded {
+        var assembly = Assembly()
+        for path in [file] + dropIns(beside: file, &assembly) {
+            do throws(ConfigurationError) {
+                if let content = try ConfigurationFile.read(path) {
+                    var collector = Collector(
+                        file: content, home: SecretFile.directory(of: file), places: places)
+                    collector.collect()
+                    assembly.add(collector)
+                } else if path == file, !isDefaultPath {
+                    throw ConfigurationError([
+                        .init(file: path, message: "there is no such file; check --config")
+                    ])
+                }
+            } catch { assembly.problems += error.problems }
+        }
+        assembly.add(runtime: runtime)
+        return try assembly.finish()
+    }
+
+    private static func dropIns(beside file: String, _ assembly: inout Assembly) -> [String] {
+        let stem = file.hasSuffix(".toml") ? String(file.dropLast(5)) : file
+        do throws(ConfigurationError) {
+            return try ConfigurationFile.dropIns(stem + ".d")
+        } catch {
+            assembly.problems += error.problems
+            return []
+        }
+    }
+}
+
+/// Which configuration files may name secret files, and where these may be.
+public struct SecretPlaces: Sendable, Equatable {
+    /// Folders whose configuration files may use the file form.
+    public var configurationRoots: [String]
+    /// The credentials systemd passed to the service, if any.
+    public var credentialsDirectory: String?
+
+    /// Only `/etc`, and no credentials, unless told otherwise.
+    public init(configurationRoots: [String] = ["/etc"], credentialsDirectory: String? = nil) {
+        self.configurationRoots = configurationRoots
+        self.credentialsDirectory = credentialsDirectory
+    }
+
+    /// `/etc`, and what `$CREDENTIALS_DIRECTORY` says.
+    public static func ofThisProcess() -> SecretPlaces {
+        SecretPlaces(credentialsDirectory: getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) })
+    }
+}

@@ -1,0 +1,86 @@
+/// Everything an operator can decide, complete and within its ranges once a ``Loader`` has made it.
+///
+/// The defaults are written here, once; names, units and ranges are in ``Key/all``.
+public struct Settings: Sendable, Equatable {
+    /// Where fixes come from.
+    public var gpsd = GPSD()
+    /// Which fixes become locations.
+    public var tracking = Tracking()
+    /// What is kept, for how long, and how safely.
+    public var store = Store()
+    /// Where locations go; nil without `sync.url`, and then no network request is ever made.
+    public var sync: Sync?
+    /// Texts sent along with every batch: at most 64, keys ≤ 100 bytes, values ≤ 1024 bytes.
+    public var extras: [String: String] = [:]
+
+    /// The defaults: local only, nothing is sent anywhere.
+    public init() {}
+
+    /// The gpsd to listen to.
+    public struct GPSD: Sendable, Equatable {
+        /// Name or address of the host gpsd runs on.
+        public var host = "127.0.0.1"
+        /// TCP port, 1…65535.
+        public var port: UInt16 = 2947
+        /// Path of the one receiver to use, as gpsd names it; empty: whichever has a fix.
+        public var device = ""
+        /// The source is a recording: no rollover correction, no refusal of odd times, no pruning by age.
+        public var replay = false
+    }
+
+    /// The gate, motion and quality.
+    public struct Tracking: Sendable, Equatable {
+        /// Start tracking on the very first run.
+        public var autostart = false
+        /// Seconds of fix time between admitted fixes; 0 switches this side of the gate off.
+        public var intervalSeconds = 30.0
+        /// Metres between admitted fixes; 0 switches this side of the gate off.
+        public var distanceMeters = 100.0
+        /// Change of bearing, in degrees, that admits a fix as well; 0 is off.
+        public var angleDegrees = 0.0
+        /// What happens to fixes while stationary.
+        public var stationaryMode = StationaryMode.pause
+        /// Metres around the parking spot that still count as standing; 5…1000.
+        public var stationaryRadiusMeters = 5.0
+        /// Seconds of standing that make it stationary.
+        public var stationaryAfterSeconds = 120.0
+        /// Seconds between check-ins in `pause_with_check_ins`.
+        public var checkInIntervalSeconds = 900.0
+        /// Name what the speeds look like: walking, cycling, automotive.
+        public var detectActivity = false
+        /// Metres of accuracy beyond which a fix is marked `low_accuracy`.
+        public var lowAccuracyMeters = 100.0
+        /// Metres per second between fixes beyond which a fix is marked `implausible_speed`.
+        public var implausibleSpeedMps = 100.0
+    }
+
+    /// What is admitted while the vehicle stands.
+    public enum StationaryMode: String, Sendable, CaseIterable {
+        /// Nothing.
+        case pause
+        /// One fix every `check_in_interval_seconds`.
+        case pauseWithCheckIns = "pause_with_check_ins"
+        /// Whatever the gate admits.
+        case keepTracking = "keep_tracking"
+    }
+
+    /// The database.
+    public struct Store: Sendable, Equatable {
+        /// Days after which rows go, unless they still have to be uploaded.
+        public var retentionDays = 7.0
+        /// Rows above which the oldest go.
+        public var maxRows = 100_000
+        /// What a power cut may cost.
+        public var durability = Durability.full
+        /// Keep uploaded rows under the rules above, instead of deleting them when they are acknowledged.
+        public var keepUploaded = false
+    }
+
+    /// What a power cut may cost.
+    public enum Durability: String, Sendable, CaseIterable {
+        /// Nothing that was stored.
+        case full
+        /// The newest commits; the database stays whole.
+        case normal
+    }
+}

@@ -1,0 +1,48 @@
+extension String {
+    /// The text with everything that could upset a terminal or a log line written as `\u{…}`, cut at 80 characters.
+    var escaped: String {
+        var text = ""
+        for scalar in unicodeScalars.prefix(80) {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse:
+                text += "\\u{\(String(scalar.value, radix: 16))}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return unicodeScalars.count > 80 ? text + "…" : text
+    }
+
+    /// No control characters, in particular no line ends and no NUL.
+    var isOneLine: Bool { unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } }
+}
+
+/// Finds what a misspelt name was meant to be.
+enum Nearest {
+    /// The candidate with the fewest typing mistakes in between, if these are few for its length.
+    static func name(to name: String, among candidates: [String]) -> String? {
+        guard name.utf8.count <= 128 else { return nil }
+        let ranked = candidates.map { (candidate: $0, distance: distance(Array(name.utf8), Array($0.utf8))) }
+        guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
+        return best.distance <= max(2, best.candidate.utf8.count / 4) ? best.candidate : nil
+    }
+
+    /// Letters to insert, remove, replace or swap with their neighbour.
+    static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var before: [Int] = []
+        var previous = Array(0...right.count)
+        for row in left.indices {
+            var line = [row + 1]
+            for column in right.indices {
+                let replaced = previous[column] + (left[row] == right[column] ? 0 : 1)
+                var best = min(replaced, previous[column + 1] + 1, line[column] + 1)
+                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+                    best = min(best, before[column - 1] + 1)
+                }
+                line.append(best)
+            }
+            before = previous
+            previous = line
+        }
+        return previous[right.count]
+    }
+}

@@ -1,0 +1,95 @@
+internal import GPSD
+internal import Linux
+internal import Synchronization
+internal import Tracking
+internal import Upload
+
+/// What the reader last said of itself.
+struct ReaderSnapshot: Equatable, Sendable {
+    enum State: String, Sendable { case idle, tracking, stopped }
+
+    var state = State.idle
+    var session: UUIDv7?
+    var sessionStartedAt: Timestamp?
+    var lastLocation: Location?
+    var health = SourceHealth.released
+    var facts = Source.Facts()
+    var isTimeSettled = false
+    var rollovers = 0
+    var refusedTimes = 0
+    var admitted = 0
+    var tooSoon = 0
+    var tooNear = 0
+    var waitingInMemory = 0
+    var refused = 0
+    /// What the last failed write said; nil while storage works.
+    var storageError: String?
+}
+
+/// What the uploader last said of itself.
+struct UploaderSnapshot: Equatable, Sendable {
+    var isConfigured = false
+    var isUploading = false
+    var failure: DrainOutcome.Failure?
+    var inFlightBatch: UUIDv7?
+    var lastAttempt: Timestamp?
+    var lastSuccess: Timestamp?
+    var lastHTTPStatus: Int?
+    var lastError: String?
+    /// The server's certificate is not valid yet: the clock is to blame.
+    var isClockSuspected = false
+    var nextAttempt: BootInstant?
+    var uploaded = 0
+    var rejected = 0
+    var retries = 0
+    var bytesSent = 0
+}
+
+/// What crosses between the threads: immutable snapshots, and a few flags.
+final class Board: Sendable {
+    private let reader = Mutex(ReaderSnapshot())
+    private let uploader = Mutex(UploaderSnapshot())
+    /// The daemon stops: every loop ends when it sees this.
+    let isStopping = Atomic(false)
+    /// Somebody listens to locations; without listeners none is handed over.
+    let hasListeners = Atomic(false)
+    let readerWork = Work()
+    let uploaderWork = Work()
+
+    var readerSnapshot: ReaderSnapshot { reader.withLock { $0 } }
+    var uploaderSnapshot: UploaderSnapshot { uploader.withLock { $0 } }
+
+    func publish(_ snapshot: ReaderSnapshot) {
+        reader.withLock { $0 = snapshot }
+    }
+
+    func publish(_ snapshot: UploaderSnapshot) {
+        uploader.withLock { $0 = snapshot }
+    }
+}
+
+/// Whether a thread gets on with its work: asleep, or busy since when.
+final class Work: Sendable {
+    private let busySince = Atomic<Int64>(0)
+
+    func begin(_ now: BootInstant) {
+        busySince.store(max(now.nanoseconds, 1), ordering: .relaxed)
+    }
+
+    func rest() {
+        busySince.store(0, ordering: .relaxed)
+    }
+
+    /// Seconds that the thread has been at the same piece of work.
+    func busyFor(_ now: BootInstant) -> Double {
+        let since = busySince.load(ordering: .relaxed)
+        return since == 0 ? 0 : now.seconds(since: BootInstant(nanoseconds: since))
+    }
+}
+
+extension BootInstant {
+    /// Read once per wake-up, in the loops only.
+    static func current() -> BootInstant {
+        BootInstant(nanoseconds: Clock.boot())
+    }
+}

@@ -1,0 +1,58 @@
+internal import Configuration
+internal import Storage
+internal import Tracking
+internal import Upload
+
+/// Names the call that waits for an answer.
+typealias Token = Int
+
+/// What the reader may be asked to do. It does it between two fixes.
+enum ReaderCommand: Sendable {
+    case start(Token)
+    case stop(Token)
+    case delete(before: Timestamp?, Token)
+    case configure(Settings)
+    case end
+}
+
+/// What the uploader may be asked to do.
+enum UploaderCommand: Sendable {
+    case trigger(DrainTrigger)
+    case sync(Token)
+    /// The user has deleted rows of these batches: a request under way with one of them ends.
+    case abort([UUIDv7])
+    case configure(Settings)
+    case end
+}
+
+/// What reaches the main thread.
+enum MainMessage: Sendable {
+    case started(Token, Result<UUIDv7, Failure>)
+    case stopped(Token, Result<Void, Failure>)
+    case deleted(Token, Result<Int, Failure>)
+    case synced(Token, SyncResult)
+    case location(Location)
+    case stateChanged
+    case sourceChanged
+    case syncChanged
+    case readerEnded
+    case uploaderEnded
+
+    /// Storage failed; the text says how.
+    struct Failure: Error, Sendable {
+        var reason: String
+    }
+}
+
+/// How the attempt that a `sync` asked for went. The names are the control interface's.
+struct SyncResult: Sendable {
+    enum Outcome: String, Sendable {
+        case drained
+        case nothingPending = "nothing_pending"
+        case transient, auth, permanent, rejected, disabled
+    }
+
+    var outcome: Outcome
+    var uploaded: Int
+    var pending: Int
+}

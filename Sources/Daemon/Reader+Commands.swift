@@ -1,0 +1,151 @@
+internal import Configuration
+internal import GPSD
+internal import Linux
+internal import Storage
+internal import Tracking
+
+extension Reader {
+    /// Takes up what was intended before the daemon ended, however it ended.
+    func resume(now: BootInstant) {
+        let intent: SmallFiles.Intent?
+        do {
+            intent = try hub.files.readIntent()
+        } catch {
+            Log.error(.storageFailed, "cannot read whether tracking was on: \(error)")
+            intent = nil
+        }
+        switch intent?.state {
+        case .tracking:
+            guard let intent, let id = intent.session else { break }
+            enter(session: id, startedAt: Timestamp(milliseconds: intent.startedAt))
+            source.acquire(now: now)
+            Log.notice(
+                .sessionResumed, "tracking goes on in session \(id)", [(.session, id.description)])
+        case .stopped: state = .stopped
+        case nil:
+            if settings.tracking.autostart, case .failure(let failure) = start(now: now) {
+                Log.error(.storageFailed, "autostart failed: \(failure.reason)")
+            }
+        }
+        publishState()
+    }
+
+    func perform(_ command: ReaderCommand, now: BootInstant) {
+        switch command {
+        case .start(let token): hub.tell(.started(token, start(now: now)))
+        case .stop(let token): hub.tell(.stopped(token, stop(now: now)))
+        case .delete(let cutoff, let token): delete(before: cutoff, token)
+        case .configure(let settings): configure(settings, now: now)
+        case .end: break
+        }
+    }
+
+    private func start(now: BootInstant) -> Result<UUIDv7, MainMessage.Failure> {
+        if state == .tracking, let session { return .success(session.id) }
+        let time = hub.clock.time(now: now)
+        let id = ids.next(at: time)
+        do {
+            try hub.files.write(SmallFiles.Intent(state: .tracking, session: id, startedAt: time))
+        } catch {
+            return .failure(MainMessage.Failure(reason: "the wish to track could not be written: \(error)"))
+        }
+        enter(session: id, startedAt: time)
+        source.acquire(now: now)
+        Log.notice(.sessionStarted, "tracking in session \(id)", [(.session, id.description)])
+        publishState()
+        return .success(id)
+    }
+
+    /// A store that fails now is no reason not to track: the session is written with its first location.
+    private func enter(session id: UUIDv7, startedAt: Timestamp) {
+        state = .tracking
+        session = (id, startedAt)
+        var tail: SessionTail?
+        do {
+            tail = try hub.store.enter(session: id, startedAt: startedAt)
+        } catch {
+            recorder.note(error)
+        }
+        odometer = tail?.odometer ?? 0
+        gate = Gate(thresholds: Gate.Thresholds(settings.tracking), last: tail?.reference)
+    }
+
+    private func stop(now: BootInstant) -> Result<Void, MainMessage.Failure> {
+        guard state == .tracking, let session else { return .success(()) }
+        // Epochs that are still open belong to the session.
+        for event in source.release(now: now) { handle(event, now: now) }
+        let intent = SmallFiles.Intent(state: .stopped, session: session.id, startedAt: session.startedAt)
+        do {
+            try hub.files.write(intent)
+        } catch {
+            source.acquire(now: now)
+            return .failure(MainMessage.Failure(reason: "the wish to stop could not be written: \(error)"))
+        }
+        state = .stopped
+        self.session = nil
+        receiverTime.unsettle()
+        flush(now: now)
+        do {
+            try hub.store.close(session: session.id, at: hub.clock.time(now: now))
+        } catch {
+            recorder.note(error)
+        }
+        Log.notice(
+            .sessionStopped, "tracking stopped, session \(session.id) ended", [(.session, session.id.description)])
+        if (hub.store.counts()?.pending ?? 0) > 0 { hub.tellUploader(.trigger(.sessionStopped)) }
+        publishState()
+        return .success(())
+    }
+
+    private func publishState() {
+        hub.tell(.stateChanged)
+    }
+
+    // MARK: Deletion
+
+    private func delete(before cutoff: Timestamp?, _ token: Token) {
+        guard deletion == nil else {
+            hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: "another deletion is under way"))))
+            return
+        }
+        do {
+            deletion = (try hub.store.beginDeletion(before: cutoff), token)
+        } catch {
+            hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: error.message))))
+        }
+    }
+
+    /// One step between two fixes, so that a large deletion keeps none waiting.
+    func proceedWithDeletion() {
+        guard let (started, token) = deletion else { return }
+        var work = started
+        let dissolved = work.dissolved.count
+        do {
+            try hub.store.proceed(with: &work)
+        } catch {
+            deletion = nil
+            hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: error.message))))
+            return
+        }
+        if work.dissolved.count > dissolved { hub.tellUploader(.abort(Array(work.dissolved[dissolved...]))) }
+        deletion = work.isFinished ? nil : (work, token)
+        guard work.isFinished else { return }
+        if let last = lastLocation, work.cutoff.map({ last.fix.time <= $0 }) ?? true { lastLocation = nil }
+        hub.tell(.deleted(token, .success(work.removed)))
+    }
+
+    // MARK: Configuration
+
+    /// New thresholds apply to the next fix; only a change of gpsd itself makes a new connection.
+    private func configure(_ new: Settings, now: BootInstant) {
+        let old = settings
+        settings = new
+        gate.thresholds = Gate.Thresholds(new.tracking)
+        receiverTime.isReplay = new.gpsd.replay
+        guard new.gpsd != old.gpsd, let fresh = Source(new.gpsd) else { return }
+        for event in source.release(now: now) { handle(event, now: now) }
+        source = fresh
+        receiverTime.unsettle()
+        if state == .tracking { source.acquire(now: now) }
+    }
+}

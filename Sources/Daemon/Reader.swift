@@ -1,0 +1,233 @@
+internal import Configuration
+internal import GPSD
+internal import Linux
+internal import Storage
+internal import Synchronization
+internal import Tracking
+internal import Upload
+
+/// The reader thread: gpsd → epochs → time → gate → COMMIT, one synchronous call chain that waits for nobody else.
+///
+/// Confined to its thread.
+final class Reader {
+    let hub: Hub
+    var settings: Settings
+    var source: Source
+    var receiverTime: ReceiverTime
+    var gate: Gate
+    var recorder: Recorder
+    var ids: UUIDv7Generator
+    var random = SystemRandomNumberGenerator()
+    var state = ReaderSnapshot.State.idle
+    var session: (id: UUIDv7, startedAt: Timestamp)?
+    var odometer = 0.0
+    var lastLocation: Location?
+    var counts = (admitted: 0, tooSoon: 0, tooNear: 0)
+    /// A deletion that is being carried out in steps, between fixes.
+    var deletion: (work: Deletion, token: Token)?
+    var lastHealth = SourceHealth.released
+    var loggedRollovers = BootInstant(nanoseconds: .min)
+
+    /// - Returns: nil when there is no memory for libgps.
+    init?(hub: Hub, settings: Settings) {
+        guard let source = Source(settings.gpsd) else { return nil }
+        self.hub = hub
+        self.settings = settings
+        self.source = source
+        receiverTime = ReceiverTime(isReplay: settings.gpsd.replay)
+        gate = Gate(thresholds: Gate.Thresholds(settings.tracking))
+        recorder = Recorder(store: hub.store)
+        ids = UUIDv7Generator(using: &random)
+    }
+
+    /// Runs until the daemon stops.
+    func run() {
+        resume(now: .current())
+        while !hub.board.isStopping.load(ordering: .relaxed) {
+            let now = BootInstant.current()
+            hub.board.readerWork.begin(now)
+            for command in hub.reader.takeAll() { perform(command, now: now) }
+            for event in source.run(now: now) { handle(event, now: now) }
+            proceedWithDeletion()
+            if recorder.isRetryDue(now) { flush(now: now) }
+            publish(now: now)
+            sleep(now: now)
+        }
+        finish(now: .current())
+    }
+
+    private func sleep(now: BootInstant) {
+        if deletion != nil { return }
+        var poll = PollSet()
+        poll.add(hub.reader.wakeup.descriptor)
+        poll.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)
+        let deadline = [source.deadline, recorder.retryAt].compactMap(\.self).min()
+        hub.board.readerWork.rest()
+        poll.wait(seconds: deadline.map { max($0.seconds(since: now), 0) })
+    }
+
+    /// The last epoch may still be open: what the receiver has told is stored before the end.
+    private func finish(now: BootInstant) {
+        for event in source.release(now: now) { handle(event, now: now) }
+        flush(now: now)
+        publish(now: now)
+        hub.board.readerWork.rest()
+        hub.tell(.readerEnded)
+    }
+
+    // MARK: Fixes
+
+    func handle(_ event: Source.Event, now: BootInstant) {
+        switch event {
+        case .connected:
+            Log.debug(.sourceChanged, "connected to gpsd at \(settings.gpsd.host):\(settings.gpsd.port)")
+        case .disconnected(let reason, let delay):
+            receiverTime.unsettle()
+            if lastHealth != .disconnected {
+                let pause = Int(delay.rounded(.up))
+                Log.warning(
+                    .sourceChanged,
+                    "no connection to gpsd at \(settings.gpsd.host):\(settings.gpsd.port) (\(reason)); "
+                        + "trying again in \(pause) s and from then on")
+            }
+        case .deviceChanged(let device):
+            receiverTime.unsettle()
+            Log.notice(.sourceChanged, "fixes come from \(device) now", [(.device, device)])
+        case .noFix: receiverTime.noFix()
+        case .fix(let fix): take(fix, now: now)
+        }
+    }
+
+    private func take(_ fix: Fix, now: BootInstant) {
+        let rollovers = receiverTime.rollovers
+        let verdict = receiverTime.judge(fix, now: now, systemClock: hub.clock.system(now: now))
+        if receiverTime.rollovers > rollovers { reportRollover(of: fix, now: now) }
+        guard case .settled(let fix) = verdict else { return }
+        // A recording's time says nothing about the present.
+        if !settings.gpsd.replay { hub.clock.observe(fix.time, now: now) }
+        guard state == .tracking else { return }
+        switch gate.decide(fix) {
+        case .admit(let trigger): admit(fix, trigger, now: now)
+        case .drop(.tooSoon): counts.tooSoon += 1
+        case .drop(.tooNear): counts.tooNear += 1
+        }
+    }
+
+    private func admit(_ fix: Fix, _ trigger: Trigger, now: BootInstant) {
+        guard let session else { return }
+        odometer += gate.last.map { $0.coordinate.distance(to: fix.coordinate) } ?? 0
+        gate.admitted(fix)
+        counts.admitted += 1
+        let location = Location(
+            id: ids.next(at: fix.time), session: session.id, fix: fix, trigger: trigger, motion: .unknown)
+        recorder.add(
+            NewLocation(
+                location: location, session: session.id, sessionStartedAt: session.startedAt, odometer: odometer,
+                extras: JSONText.object(settings.extras), prunesByAge: prunesByAge(fix, now: now)))
+        flush(now: now)
+    }
+
+    /// Only a time that has proved itself against another clock, or for an hour, may call other rows old: one run with a
+    /// receiver in the wrong future must not make every true fix look ancient.
+    private func prunesByAge(_ fix: Fix, now: BootInstant) -> Bool {
+        if settings.gpsd.replay { return false }
+        if let since = receiverTime.settledSince, now.seconds(since: since) >= 3600 { return true }
+        let system = hub.clock.system(now: now)
+        return Clock.isSynchronised() && abs(system.time.seconds(since: fix.time)) < 86_400
+    }
+
+    /// Writes what waits, in order, and tells whom it concerns. Told is only what COMMIT has returned for.
+    func flush(now: BootInstant) {
+        let result = recorder.flush(now: now)
+        for location in result.stored {
+            lastLocation = location
+            if hub.board.hasListeners.load(ordering: .relaxed) { hub.tell(.location(location)) }
+        }
+        if let pending = result.pending, let sync = settings.sync, sync.syncThreshold > 0,
+            pending >= sync.syncThreshold
+        {
+            hub.tellUploader(.trigger(.threshold))
+        }
+        for event in hub.store.takeEvents() { event.report() }
+    }
+
+    private func reportRollover(of fix: Fix, now: BootInstant) {
+        guard loggedRollovers.nanoseconds == .min || now.seconds(since: loggedRollovers) >= 3600 else { return }
+        loggedRollovers = now
+        Log.warning(
+            .receiverTime,
+            "the receiver says \(fix.time.iso8601), which is 1024 weeks or more ago: its week counter has rolled over; "
+                + "corrected (\(receiverTime.rollovers) so far). Its firmware wants an update")
+    }
+
+    // MARK: Status
+
+    private func publish(now: BootInstant) {
+        let health = source.health(now: now, isSettled: receiverTime.isSettled)
+        hub.board.publish(snapshot(health))
+        guard health != lastHealth else { return }
+        let before = lastHealth
+        lastHealth = health
+        report(health, after: before)
+        hub.tell(.sourceChanged)
+    }
+
+    private func snapshot(_ health: SourceHealth) -> ReaderSnapshot {
+        var snapshot = ReaderSnapshot()
+        snapshot.state = state
+        snapshot.session = session?.id
+        snapshot.sessionStartedAt = session?.startedAt
+        snapshot.lastLocation = lastLocation
+        snapshot.health = health
+        snapshot.facts = source.facts
+        snapshot.isTimeSettled = receiverTime.isSettled
+        snapshot.rollovers = receiverTime.rollovers
+        snapshot.refusedTimes = receiverTime.refusals
+        snapshot.admitted = counts.admitted
+        snapshot.tooSoon = counts.tooSoon
+        snapshot.tooNear = counts.tooNear
+        snapshot.waitingInMemory = recorder.waiting
+        snapshot.refused = recorder.refused
+        snapshot.storageError = recorder.error?.message
+        return snapshot
+    }
+
+    private func report(_ health: SourceHealth, after before: SourceHealth) {
+        switch health {
+        case .ok:
+            Log.info(
+                .sourceChanged, "receiver \(source.facts.device ?? "") has a fix and its time is settled",
+                [(.device, source.facts.device ?? "")])
+        case .noDevice:
+            Log.warning(.sourceChanged, "gpsd has no receiver: check the cable and gpsd's list of devices")
+        case .stale: Log.warning(.sourceChanged, "the receiver has sent no new fix for 10 s")
+        case .noFix where before == .ok: Log.warning(.sourceChanged, "the receiver has lost its fix")
+        case .noFix, .released, .disconnected, .unsettled: break
+        }
+    }
+}
+
+extension Source {
+    init?(_ settings: Settings.GPSD) {
+        self.init(host: settings.host, port: settings.port, device: settings.device)
+    }
+}
+
+extension Gate.Thresholds {
+    init(_ settings: Settings.Tracking) {
+        self.init(
+            interval: settings.intervalSeconds, distance: settings.distanceMeters, angle: settings.angleDegrees)
+    }
+}
+
+extension Store.Event {
+    /// Tells the operator.
+    func report() {
+        switch self {
+        case .quarantined(let name, let reason):
+            Log.error(
+                .databaseQuarantined,
+                "the database is damaged (\(reason)): it is kept as \(name), and an empty one has taken its place")
+        }
+    }
+}

@@ -1,0 +1,81 @@
+internal import Storage
+internal import Tracking
+
+/// Puts admitted fixes into the store in order. While storage fails they wait in memory, as many as there is room for.
+struct Recorder {
+    struct Result {
+        /// Those whose COMMIT has returned.
+        var stored: [Location] = []
+        /// Pending rows after the last of them.
+        var pending: Int?
+    }
+
+    /// Fixes that wait at most; more are refused and counted.
+    static let limit = 256
+    /// Seconds between attempts when no fix comes.
+    private static let retryDelay = 1.0
+
+    private let store: Store
+    private var queue: [NewLocation] = []
+    /// Locations lost because storage failed and memory was full.
+    private(set) var refused = 0
+    /// The fault that storage has at present.
+    private(set) var error: StorageError?
+    /// When to try again, while something waits.
+    private(set) var retryAt: BootInstant?
+
+    init(store: Store) {
+        self.store = store
+    }
+
+    var waiting: Int { queue.count }
+
+    func isRetryDue(_ now: BootInstant) -> Bool {
+        retryAt.map { $0 <= now } ?? false
+    }
+
+    mutating func add(_ location: NewLocation) {
+        if queue.count < Self.limit {
+            queue.append(location)
+        } else {
+            refused += 1
+        }
+    }
+
+    /// Writes what waits, oldest first, until something fails.
+    mutating func flush(now: BootInstant) -> Result {
+        var result = Result()
+        var written = 0
+        defer { queue.removeFirst(written) }
+        for location in queue {
+            do {
+                result.pending = try store.insert(location)
+                result.stored.append(location.location)
+                written += 1
+            } catch {
+                note(error)
+                retryAt = now.advanced(bySeconds: Self.retryDelay)
+                return result
+            }
+        }
+        retryAt = nil
+        if error != nil, written > 0 { recovered() }
+        return result
+    }
+
+    /// Reports a fault when it begins, not while it lasts.
+    mutating func note(_ fault: StorageError) {
+        if error == nil {
+            Log.error(
+                .storageFailed,
+                "cannot store: \(fault.message). Up to \(Self.limit) fixes wait in memory until storage works again; "
+                    + "check free space and the health of the disk")
+        }
+        error = fault
+    }
+
+    private mutating func recovered() {
+        error = nil
+        Log.notice(.storageRecovered, "storage works again; \(refused) fixes were lost since the start")
+    }
+}

@@ -1,0 +1,154 @@
+internal import Configuration
+internal import ControlProtocol
+internal import Linux
+internal import Storage
+internal import Tracking
+internal import Upload
+
+extension Uploader {
+    /// Sends batch after batch until nothing is pending or one fails.
+    func sendAll() -> DrainOutcome {
+        do {
+            if let batch = unacknowledged { try acknowledge(batch) }
+            while !isStopping, let sync = settings.sync, let batch = try nextBatch(limit: sync.batchSize) {
+                let outcome = send(batch, sync)
+                if let end = try conclude(batch, outcome, sync) { return end }
+            }
+            return .drained
+        } catch {
+            snapshot.lastError = "storage: " + error.message
+            return .transient(isNetwork: false, retryAfter: nil)
+        }
+    }
+
+    /// The frozen batch, or the next rows, frozen: committed with id and bytes before the first byte goes out.
+    private func nextBatch(limit: Int) throws(StorageError) -> FrozenBatch? {
+        while true {
+            if let frozen = try hub.store.nextFrozen() { return frozen }
+            guard let draft = try hub.store.draftBatch(limit: limit) else { return nil }
+            let (id, body) = try encode(draft)
+            // nil: the user deleted some of these rows meanwhile.
+            if let frozen = try hub.store.freeze(draft, id: id, body: body) { return frozen }
+        }
+    }
+
+    private func encode(_ draft: BatchDraft) throws(StorageError) -> (id: UUIDv7, body: [UInt8]) {
+        let sentAt = hub.clock.time(now: .current())
+        let id = ids.next(at: sentAt)
+        let bytes = payload.encode(
+            batch: id, session: draft.session, sentAt: sentAt, extras: draft.extras, locations: draft.locations)
+        guard let body = gzip.compress(bytes) else {
+            throw StorageError(operation: "compress", kind: .other, message: "zlib failed")
+        }
+        return (id, body)
+    }
+
+    private func send(_ batch: FrozenBatch, _ sync: Settings.Sync) -> HTTPOutcome {
+        isAborted = false
+        snapshot.isUploading = true
+        snapshot.inFlightBatch = batch.id
+        snapshot.lastAttempt = hub.clock.time(now: .current())
+        publish()
+        let outcome = client.post(batch.body, HTTPOptions(sync), wakeup: hub.uploader.wakeup) {
+            let now = BootInstant.current()
+            hub.board.uploaderWork.begin(now)
+            takeCommands(now: now)
+            return isStopping || isAborted
+        }
+        snapshot.inFlightBatch = nil
+        return outcome
+    }
+
+    /// Does what the answer means.
+    ///
+    /// - Returns: how the drain ends, or nil when it goes on.
+    private func conclude(
+        _ batch: FrozenBatch, _ outcome: HTTPOutcome, _ sync: Settings.Sync
+    ) throws(StorageError) -> DrainOutcome? {
+        switch outcome {
+        case .cancelled: return isStopping ? .transient(isNetwork: false, retryAfter: nil) : nil
+        case .failure(let failure):
+            snapshot.lastHTTPStatus = nil
+            snapshot.isClockSuspected = failure.kind == .clock
+            snapshot.lastError =
+                failure.kind == .clock
+                ? "clock: the server's certificate is not valid yet, so this machine's time is wrong" : failure.message
+            return .transient(isNetwork: true, retryAfter: nil)
+        case .response(let status, let retryAfter):
+            snapshot.lastHTTPStatus = status
+            snapshot.bytesSent += batch.body.count
+            snapshot.isClockSuspected = false
+            let time = hub.clock.time(now: .current())
+            let wait = retryAfter.flatMap { RetryAfter.seconds($0, at: time) }
+            return try conclude(batch, Verdict(status: status, retryAfter: wait), status, sync)
+        }
+    }
+
+    private func conclude(
+        _ batch: FrozenBatch, _ verdict: Verdict, _ status: Int, _ sync: Settings.Sync
+    ) throws(StorageError) -> DrainOutcome? {
+        if verdict != .accepted { snapshot.lastError = "the server answers \(status)" }
+        switch verdict {
+        case .accepted:
+            unacknowledged = batch
+            try acknowledge(batch)
+            return nil
+        case .rejected: return try reject(batch, status, sync)
+        case .unauthorised: return .failed(.auth)
+        case .transient(let isNetwork, let retryAfter):
+            return .transient(isNetwork: isNetwork, retryAfter: retryAfter)
+        case .permanent:
+            try hub.store.markPermanent(batch)
+            return .failed(.permanent)
+        }
+    }
+
+    private func acknowledge(_ batch: FrozenBatch) throws(StorageError) {
+        let count = try hub.store.acknowledge(batch)
+        unacknowledged = nil
+        snapshot.uploaded += count
+        snapshot.lastSuccess = hub.clock.time(now: .current())
+        Log.debug(
+            .uploaded, "uploaded \(count) locations, \(batch.body.count) bytes",
+            [(.batch, batch.id.description), (.count, "\(count)")])
+    }
+
+    private func reject(
+        _ batch: FrozenBatch, _ status: Int, _ sync: Settings.Sync
+    ) throws(StorageError) -> DrainOutcome? {
+        let fields: [(Log.Field, String)] = [(.batch, batch.id.description), (.httpStatus, "\(status)")]
+        if sync.onReject == .isolate, batch.locations > 1 {
+            guard try !hub.store.countRejection(of: batch) else { return .failed(.rejected) }
+            var pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])] = []
+            for half in try hub.store.halves(of: batch) {
+                let (id, body) = try encode(half)
+                pieces.append((half, id, body))
+            }
+            try hub.store.split(batch, into: pieces)
+            return nil
+        }
+        switch try hub.store.reject(batch, status: status, at: hub.clock.time(now: .current())) {
+        case .deadLettered(let count):
+            snapshot.rejected += count
+            Log.warning(
+                .batchRejected,
+                "the server has rejected \(count) locations (\(status)); they are kept as dead letters for 7 days",
+                fields + [(.count, "\(count)")])
+            return nil
+        case .suspected: return .failed(.rejected)
+        }
+    }
+}
+
+extension HTTPOptions {
+    init(_ sync: Settings.Sync) {
+        let headers =
+            ["Content-Type: application/json", "Content-Encoding: gzip"]
+            // libcurl takes "Name:" for a header to be left out, and "Name;" for an empty one.
+            + sync.headers.map { $0.value.text.isEmpty ? $0.name + ";" : "\($0.name): \($0.value.text)" }
+        self.init(
+            url: sync.url, headers: headers, userAgent: "beekond/" + Release.version, timeout: sync.timeoutSeconds,
+            caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,
+            proxy: sync.proxy)
+    }
+}

@@ -1,0 +1,233 @@
+internal import Configuration
+internal import ControlProtocol
+internal import Linux
+internal import Storage
+internal import Synchronization
+internal import Tracking
+internal import Upload
+
+/// The uploader thread: freezes a batch, sends it, and deletes what was acknowledged. One request at a time.
+///
+/// Confined to its thread.
+final class Uploader {
+    let hub: Hub
+    let installID: String
+    let model: String?
+    var settings: Settings
+    var schedule: DrainSchedule
+    var client: HTTPClient
+    let gzip: Gzip
+    var payload: Payload
+    var ids: UUIDv7Generator
+    var random = SystemRandomNumberGenerator()
+    var snapshot = UploaderSnapshot()
+    /// Those who asked for an attempt and wait for its result.
+    var waiting: [Token] = []
+    /// A complete 2xx whose rows could not be deleted yet: the deletion is tried again, not the request.
+    var unacknowledged: FrozenBatch?
+    var isAborted = false
+    private var lastLoggedError: (text: String, now: BootInstant)?
+
+    /// Seconds after which the same fault is logged again.
+    private static let logInterval = 3600.0
+
+    /// - Returns: nil when libcurl or zlib cannot work here.
+    init?(hub: Hub, settings: Settings, installID: String, now: BootInstant) {
+        guard let client = HTTPClient(), let gzip = Gzip() else { return nil }
+        self.hub = hub
+        self.installID = installID
+        self.settings = settings
+        self.client = client
+        self.gzip = gzip
+        model = Machine.model()
+        payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
+        ids = UUIDv7Generator(using: &random)
+        schedule = DrainSchedule(interval: settings.sync?.intervalSeconds ?? 300, now: now, using: &random)
+    }
+
+    /// Runs until the daemon stops.
+    func run() {
+        adopt(settings)
+        if settings.sync != nil, (hub.store.counts()?.pending ?? 0) > 0 {
+            schedule.trigger(.started, now: .current(), using: &random)
+        }
+        while !isStopping {
+            let now = BootInstant.current()
+            hub.board.uploaderWork.begin(now)
+            takeCommands(now: now)
+            if settings.sync != nil, schedule.due <= now { drain() }
+            publish()
+            hub.board.uploaderWork.rest()
+            if !isStopping { sleep() }
+        }
+        client.disconnect()
+        hub.tell(.uploaderEnded)
+    }
+
+    var isStopping: Bool { hub.board.isStopping.load(ordering: .relaxed) }
+
+    private func sleep() {
+        var poll = PollSet()
+        poll.add(hub.uploader.wakeup.descriptor)
+        let due = settings.sync == nil ? nil : max(schedule.due.seconds(since: .current()), 0)
+        poll.wait(seconds: due)
+    }
+
+    // MARK: Commands
+
+    func takeCommands(now: BootInstant) {
+        for command in hub.uploader.takeAll() {
+            switch command {
+            case .trigger(let trigger): schedule.trigger(trigger, now: now, using: &random)
+            case .sync(let token): sync(token, now: now)
+            case .abort(let batches):
+                if let current = snapshot.inFlightBatch, batches.contains(current) { isAborted = true }
+            case .configure(let settings): configure(settings, now: now)
+            case .end: break
+            }
+        }
+    }
+
+    private func sync(_ token: Token, now: BootInstant) {
+        let pending = hub.store.counts()?.pending ?? 0
+        guard settings.sync != nil else {
+            return hub.tell(.synced(token, SyncResult(outcome: .disabled, uploaded: 0, pending: pending)))
+        }
+        waiting.append(token)
+        schedule.trigger(.command, now: now, using: &random)
+    }
+
+    private func configure(_ new: Settings, now: BootInstant) {
+        let old = settings.sync
+        settings = new
+        guard new.sync != old else { return }
+        client.disconnect()
+        adopt(new)
+        if let sync = new.sync {
+            schedule.interval = sync.intervalSeconds
+            schedule.trigger(.command, now: now, using: &random)
+        }
+    }
+
+    private func adopt(_ settings: Settings) {
+        payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
+        snapshot.isConfigured = settings.sync != nil
+        guard let sync = settings.sync else { return }
+        do {
+            try hub.store.adopt(endpoint: sync.fingerprint)
+        } catch {
+            report("the change of the endpoint could not be written: \(error.message)", nil, now: .current())
+        }
+    }
+
+    // MARK: Draining
+
+    private func drain() {
+        let started = BootInstant.current()
+        schedule.begin(now: started, using: &random)
+        // Who asks while this drain runs gets one of its own.
+        let askers = waiting
+        waiting = []
+        let before = snapshot.uploaded
+        let hadWork = unacknowledged != nil || (hub.store.counts()?.pending ?? 1) > 0
+        let outcome = hadWork ? sendAll() : .drained
+        let ended = BootInstant.current()
+        snapshot.inFlightBatch = nil
+        snapshot.isUploading = false
+        let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
+        report(outcome, retryIn: delay, hadWork: hadWork, now: ended)
+        publish()
+        let pending = hub.store.counts()?.pending ?? 0
+        let result = SyncResult(
+            outcome: SyncResult.Outcome(outcome, hadWork: hadWork), uploaded: snapshot.uploaded - before,
+            pending: pending)
+        for token in askers { hub.tell(.synced(token, result)) }
+    }
+
+    private func report(_ outcome: DrainOutcome, retryIn delay: Double?, hadWork: Bool, now: BootInstant) {
+        switch outcome {
+        case .drained:
+            snapshot.failure = nil
+            snapshot.isClockSuspected = false
+            guard hadWork else { return }
+            if lastLoggedError != nil {
+                Log.notice(.uploadRecovered, "uploading works again; nothing is pending")
+                lastLoggedError = nil
+            }
+            snapshot.lastError = nil
+        case .transient:
+            snapshot.failure = nil
+            guard let delay, let error = snapshot.lastError else { return }
+            report("upload failed (\(error)); trying again in \(Int(delay.rounded(.up))) s", error, now: now)
+        case .failed(let failure):
+            snapshot.failure = failure
+            report(failure.advice(snapshot.lastHTTPStatus, settings.sync), failure.rawValue, now: now)
+        }
+    }
+
+    /// Says it when it begins or changes, then once an hour.
+    func report(_ message: String, _ key: String?, now: BootInstant) {
+        let key = key ?? message
+        if let last = lastLoggedError, last.text == key, now.seconds(since: last.now) < Self.logInterval { return }
+        lastLoggedError = (key, now)
+        Log.warning(.uploadFailed, message, snapshot.lastHTTPStatus.map { [(.httpStatus, "\($0)")] } ?? [])
+    }
+
+    func publish() {
+        snapshot.retries = schedule.retries
+        snapshot.nextAttempt = settings.sync == nil ? nil : schedule.due
+        let before = hub.board.uploaderSnapshot
+        guard snapshot != before else { return }
+        hub.board.publish(snapshot)
+        if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure { hub.tell(.syncChanged) }
+    }
+}
+
+extension SyncResult.Outcome {
+    init(_ outcome: DrainOutcome, hadWork: Bool) {
+        self =
+            switch outcome {
+            case .drained: hadWork ? .drained : .nothingPending
+            case .transient: .transient
+            case .failed(.auth): .auth
+            case .failed(.permanent): .permanent
+            case .failed(.rejected): .rejected
+            }
+    }
+}
+
+extension DrainOutcome.Failure {
+    /// What happened, and what to do.
+    func advice(_ status: Int?, _ sync: Settings.Sync?) -> String {
+        let code = status.map { "\($0)" } ?? "no status"
+        let next = "; nothing is lost, the next attempt follows on the schedule"
+        return switch self {
+        case .auth: "the server refuses our credentials (\(code)): check [sync.headers] and [sync.auth]" + next
+        case .permanent where status == 413:
+            "the server finds the batch too large (413): lower sync.batch_size (\(sync?.batchSize ?? 0)) or raise "
+                + "the server's limit" + next
+        case .permanent: "the server refuses the upload for good (\(code)): check sync.url" + next
+        case .rejected:
+            "the server has rejected three batches in a row (\(code)): it is suspected, not the data. "
+                + "Check that it unpacks gzip once and takes this format; one probe follows each \(Int(sync?.intervalSeconds ?? 300)) s"
+        }
+    }
+}
+
+extension Sender {
+    init(installID: String, _ sync: Settings.Sync?, model: String?) {
+        self.init(
+            installID: installID, platform: sync?.platform ?? "linux", version: Release.version, model: model)
+    }
+}
+
+extension Settings.Sync {
+    /// Differs whenever the url or the batch size do: FNV-1a, which is the same in every run.
+    var fingerprint: Int64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in "\(batchSize) \(url)".utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+        }
+        return Int64(bitPattern: hash)
+    }
+}

@@ -1,0 +1,41 @@
+internal import Linux
+internal import Synchronization
+internal import Tracking
+
+/// The best clock known: the system's when it is known to be right, else the receiver's latest settled time carried on by
+/// CLOCK_BOOTTIME, else the system's for want of a better one.
+final class WallClock: Sendable {
+    private struct Anchor {
+        var time: Timestamp
+        var now: BootInstant
+    }
+
+    /// A system clock this close to the receiver's has been set by something that knows. Seconds.
+    private static let agreement = 60.0
+
+    private let anchor = Mutex<Anchor?>(nil)
+
+    /// A settled fix has told the time.
+    func observe(_ time: Timestamp, now: BootInstant) {
+        anchor.withLock { $0 = Anchor(time: time, now: now) }
+    }
+
+    /// The system clock, and whether it can be believed.
+    func system(now: BootInstant) -> ReceiverTime.SystemClock {
+        let time = Timestamp(milliseconds: Clock.realtimeMilliseconds())
+        let agrees = receiver(now: now).map { abs(time.seconds(since: $0)) < Self.agreement } ?? false
+        return ReceiverTime.SystemClock(time: time, isKnownGood: agrees || Clock.isSynchronised())
+    }
+
+    /// The best guess at the present time.
+    func time(now: BootInstant) -> Timestamp {
+        let system = system(now: now)
+        return system.isKnownGood ? system.time : receiver(now: now) ?? system.time
+    }
+
+    private func receiver(now: BootInstant) -> Timestamp? {
+        anchor.withLock { anchor in
+            anchor.map { $0.time.advanced(bySeconds: now.seconds(since: $0.now)) }
+        }
+    }
+}

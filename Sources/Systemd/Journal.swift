@@ -1,0 +1,50 @@
+internal import CSystemd
+internal import Glibc
+
+/// The journal's own protocol: a message with fields.
+public enum Journal {
+    /// syslog's severities, the lower the graver.
+    public enum Priority: Int, Sendable, Comparable {
+        case error = 3
+        case warning = 4
+        case notice = 5
+        case info = 6
+        case debug = 7
+
+        public static func < (left: Priority, right: Priority) -> Bool {
+            left.rawValue < right.rawValue
+        }
+    }
+
+    /// Standard error leads into the journal: systemd(1) says so in JOURNAL_STREAM, by device and inode.
+    public static let isOurs: Bool = {
+        guard let stream = getenv("JOURNAL_STREAM") else { return false }
+        var status = stat()
+        guard fstat(STDERR_FILENO, &status) == 0 else { return false }
+        return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
+    }()
+
+    /// Sends one entry. Values may hold anything: the protocol knows their length.
+    ///
+    /// - Returns: false when the journal did not take it.
+    public static func send(_ message: String, priority: Priority, fields: [(name: String, value: String)]) -> Bool {
+        var lines = ["MESSAGE=" + message, "PRIORITY=\(priority.rawValue)", "SYSLOG_IDENTIFIER=beekond"]
+        lines += fields.map { $0.name + "=" + $0.value }
+        var bytes = lines.map { Array($0.utf8) }
+        return withVectors(&bytes, from: 0, []) { vectors in
+            sd_journal_sendv(vectors, Int32(vectors.count)) == 0
+        }
+    }
+
+    /// Holds every array in place while the vectors point into them.
+    private static func withVectors(
+        _ bytes: inout [[UInt8]], from index: Int, _ vectors: [iovec], _ body: ([iovec]) -> Bool
+    ) -> Bool {
+        guard index < bytes.count else { return body(vectors) }
+        var line = bytes[index]
+        return line.withUnsafeMutableBytes { line in
+            withVectors(
+                &bytes, from: index + 1, vectors + [iovec(iov_base: line.baseAddress, iov_len: line.count)], body)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+internal import CCurl
+public import Linux
+
+/// How requests are made.
+public struct HTTPOptions: Equatable, Sendable {
+    /// Used verbatim.
+    public var url: String
+    /// Complete lines, `Name: value`.
+    public var headers: [String]
+    public var userAgent: String
+    /// Seconds for the whole request.
+    public var timeout: Double
+    public var caFile: String?
+    public var clientCertificate: String?
+    public var clientKey: String?
+    /// nil for none: the environment is never asked.
+    public var proxy: String?
+
+    public init(
+        url: String, headers: [String], userAgent: String, timeout: Double, caFile: String? = nil,
+        clientCertificate: String? = nil, clientKey: String? = nil, proxy: String? = nil
+    ) {
+        self.url = url
+        self.headers = headers
+        self.userAgent = userAgent
+        self.timeout = timeout
+        self.caFile = caFile
+        self.clientCertificate = clientCertificate
+        self.clientKey = clientKey
+        self.proxy = proxy
+    }
+}
+
+/// Makes one POST at a time, on one connection that is kept between them, and can be told to stop at any moment.
+public struct HTTPClient: ~Copyable {
+    private let multi: OpaquePointer
+    private var easy: OpaquePointer?
+
+    /// - Returns: nil when libcurl cannot work here: no memory, or built without a resolver that can time out.
+    public init?() {
+        // Idempotent, and called on one thread before any other use.
+        guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK,
+            ccurl_resolves_asynchronously() != 0, let multi = curl_multi_init()
+        else { return nil }
+        self.multi = OpaquePointer(multi)
+    }
+
+    deinit {
+        if let easy { curl_easy_cleanup(UnsafeMutableRawPointer(easy)) }
+        curl_multi_cleanup(UnsafeMutableRawPointer(multi))
+    }
+
+    /// Sends `body` and waits for the answer.
+    ///
+    /// - Parameters:
+    ///   - wakeup: makes `isCancelled` be asked at once.
+    ///   - isCancelled: ends the request when true.
+    public mutating func post(
+        _ body: [UInt8], _ options: HTTPOptions, wakeup: Wakeup, isCancelled: () -> Bool
+    ) -> HTTPOutcome {
+        guard let handle = easy.map({ UnsafeMutableRawPointer($0) }) ?? curl_easy_init() else {
+            return .failure(TransportFailure(kind: .network, message: "no memory for libcurl"))
+        }
+        easy = OpaquePointer(handle)
+        let response = Response()
+        let outcome = withExtendedLifetime(response) {
+            body.withUnsafeBytes { bytes -> HTTPOutcome in
+                let lists = configure(handle, options, bytes, response)
+                defer { curl_slist_free_all(lists) }
+                return transfer(handle, response, wakeup: wakeup, isCancelled: isCancelled)
+            }
+        }
+        if case .response = outcome { return outcome }
+        // After a fault nothing of the connection is used again.
+        curl_easy_cleanup(handle)
+        easy = nil
+        return outcome
+    }
+
+    /// Closes the connection that is kept.
+    public mutating func disconnect() {
+        if let easy { curl_easy_cleanup(UnsafeMutableRawPointer(easy)) }
+        easy = nil
+    }
+
+    private func transfer(
+        _ handle: UnsafeMutableRawPointer, _ response: Response, wakeup: Wakeup, isCancelled: () -> Bool
+    ) -> HTTPOutcome {
+        let multi = UnsafeMutableRawPointer(multi)
+        guard curl_multi_add_handle(multi, handle) == CURLM_OK else {
+            return .failure(TransportFailure(kind: .network, message: "libcurl takes no request"))
+        }
+        defer { curl_multi_remove_handle(multi, handle) }
+        var running: Int32 = 1
+        while running > 0 {
+            guard curl_multi_perform(multi, &running) == CURLM_OK else { break }
+            if running == 0 { break }
+            if isCancelled() { return .cancelled }
+            var extra = curl_waitfd(fd: wakeup.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+            // Bounded, because a wake-up may be taken by another reader between the question and the poll.
+            curl_multi_poll(multi, &extra, 1, 1000, nil)
+        }
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            if message.pointee.msg == CURLMSG_DONE { return result(handle, ccurl_message_result(message), response) }
+        }
+        return .failure(TransportFailure(kind: .network, message: "libcurl gave no result"))
+    }
+
+    private func result(
+        _ handle: UnsafeMutableRawPointer, _ code: CURLcode, _ response: Response
+    ) -> HTTPOutcome {
+        var status = 0
+        _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
+        if code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
+            return .response(status: status, retryAfter: response.retryAfter)
+        }
+        var verification = 0
+        _ = ccurl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verification)
+        // X509_V_ERR_CERT_NOT_YET_VALID of OpenSSL.
+        let isClock = code == CURLE_PEER_FAILED_VERIFICATION && verification == 9
+        let words = String(cString: curl_easy_strerror(code))
+        let detail = response.detail
+        return .failure(
+            TransportFailure(
+                kind: isClock ? .clock : .network,
+                message: detail.isEmpty || detail == words ? words : "\(words): \(detail)"))
+    }
+}

@@ -1,0 +1,53 @@
+/// What one POST came to.
+public enum HTTPOutcome: Equatable, Sendable {
+    /// Headers complete, and the body ended as framed or was cut after 64 KiB.
+    case response(status: Int, retryAfter: String?)
+    case failure(TransportFailure)
+    /// The daemon stops, or the user has deleted rows of the batch.
+    case cancelled
+}
+
+/// No complete answer.
+public struct TransportFailure: Error, Equatable, Sendable {
+    public enum Kind: Equatable, Sendable {
+        case network
+        /// The server's certificate is not valid yet: on a box without a battery clock that is the clock's fault.
+        case clock
+    }
+
+    public let kind: Kind
+    /// libcurl's words.
+    public let message: String
+
+    public init(kind: Kind, message: String) {
+        self.kind = kind
+        self.message = message
+    }
+}
+
+/// What an answer means for the batch.
+public enum Verdict: Equatable, Sendable {
+    /// The backend has it now: the rows are deleted.
+    case accepted
+    /// The backend will never take it.
+    case rejected
+    case unauthorised
+    /// Try again later. `retryAfter` in seconds, when the server asked for it.
+    case transient(isNetwork: Bool, retryAfter: Double?)
+    /// Only a change of the configuration or of the server can help.
+    case permanent
+
+    /// The status table of the upload contract.
+    ///
+    /// - Parameter retryAfter: the header of that name, read already.
+    public init(status: Int, retryAfter: Double?) {
+        self =
+            switch status {
+            case 200...299: .accepted
+            case 400, 422: .rejected
+            case 401, 403: .unauthorised
+            case 408, 429, 500...599: .transient(isNetwork: false, retryAfter: retryAfter)
+            default: .permanent
+            }
+    }
+}

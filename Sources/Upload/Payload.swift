@@ -1,0 +1,157 @@
+public import Tracking
+
+/// Who uploads: the part of the envelope that is the same for every batch.
+public struct Sender: Equatable, Sendable {
+    public var installID: String
+    /// `linux`, unless the configuration says otherwise for backends that check the SDK's values.
+    public var platform: String
+    /// The version of beekond.
+    public var version: String
+    /// What the machine is called by its maker; nil when it does not say.
+    public var model: String?
+
+    public init(installID: String, platform: String, version: String, model: String?) {
+        self.installID = installID
+        self.platform = platform
+        self.version = version
+        self.model = model
+    }
+}
+
+/// The bytes of an upload, before compression.
+///
+/// Written by hand: the order of the root fields is fixed, a retry must be the same to the byte, and JSONEncoder promises
+/// neither. Optionals that are absent are left out; an integral number has no decimal point.
+public struct Payload: Sendable {
+    public let sender: Sender
+    /// One buffer for all batches.
+    private var buffer: [UInt8] = []
+
+    public init(sender: Sender) {
+        self.sender = sender
+    }
+
+    /// - Parameter extras: a JSON object, as it was stored; nil when there are none.
+    public mutating func encode(
+        batch: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?, locations: [Location]
+    ) -> [UInt8] {
+        buffer.removeAll(keepingCapacity: true)
+        raw("{\"schema_version\":1,\"batch_id\":\"")
+        batch.append(to: &buffer)
+        raw("\",\"session_id\":\"")
+        session.append(to: &buffer)
+        raw("\",\"sent_at\":\"")
+        sentAt.appendISO8601(to: &buffer)
+        raw("\",\"device\":{\"install_id\":")
+        string(sender.installID)
+        raw(",\"platform\":")
+        string(sender.platform)
+        raw(",\"sdk_version\":")
+        string(sender.version)
+        if let model = sender.model {
+            raw(",\"model\":")
+            string(model)
+        }
+        raw("}")
+        if let extras {
+            raw(",\"extras\":")
+            raw(extras)
+        }
+        raw(",\"locations\":[")
+        for (index, location) in locations.enumerated() {
+            if index > 0 { raw(",") }
+            append(location)
+        }
+        raw("],\"geofence_events\":[]}")
+        return buffer
+    }
+
+    private mutating func append(_ location: Location) {
+        let fix = location.fix
+        raw("{\"id\":\"")
+        location.id.append(to: &buffer)
+        raw("\",\"timestamp\":\"")
+        fix.time.appendISO8601(to: &buffer)
+        raw("\",\"trigger\":\"")
+        raw(location.trigger.rawValue)
+        raw("\",\"motion\":\"")
+        raw(location.motion.rawValue)
+        raw(fix.isMock ? "\",\"is_mock\":true,\"latitude\":" : "\",\"is_mock\":false,\"latitude\":")
+        number(fix.coordinate.latitude)
+        raw(",\"longitude\":")
+        number(fix.coordinate.longitude)
+        optional(",\"accuracy\":", fix.accuracy)
+        optional(",\"speed\":", fix.speed)
+        optional(",\"bearing\":", fix.bearing)
+        optional(",\"altitude\":", fix.altitude)
+        word(",\"activity\":\"", location.activity?.rawValue)
+        word(",\"quality\":\"", location.quality?.rawValue)
+        raw("}")
+    }
+
+    private mutating func raw(_ text: String) {
+        buffer.append(contentsOf: text.utf8)
+    }
+
+    private mutating func optional(_ name: String, _ value: Double?) {
+        guard let value else { return }
+        raw(name)
+        number(value)
+    }
+
+    private mutating func word(_ name: String, _ value: String?) {
+        guard let value else { return }
+        raw(name)
+        raw(value)
+        raw("\"")
+    }
+
+    /// The shortest text that reads back as the same Double, without the `.0` of an integral one; −0 is 0.
+    private mutating func number(_ value: Double) {
+        guard value != 0 else { return raw("0") }
+        var text = value.description
+        if text.hasSuffix(".0") { text.removeLast(2) }
+        raw(text)
+    }
+
+    private mutating func string(_ text: String) {
+        JSONText.append(text, to: &buffer)
+    }
+}
+
+/// JSON strings and objects of strings, in bytes that never vary.
+public enum JSONText {
+    /// A JSON object with its keys in ascending order of their code points; nil when empty.
+    public static func object(_ values: [String: String]) -> String? {
+        guard !values.isEmpty else { return nil }
+        var bytes: [UInt8] = [UInt8(ascii: "{")]
+        let ordered = values.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }
+        for (index, entry) in ordered.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            append(entry.key, to: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            append(entry.value, to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Appends a quoted string, escaping what RFC 8259 says must be.
+    static func append(_ text: String, to bytes: inout [UInt8]) {
+        let hex = Array("0123456789abcdef".utf8)
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(byte)
+            case 0..<0x20:
+                bytes.append(contentsOf: Array("\\u00".utf8))
+                bytes.append(hex[Int(byte >> 4)])
+                bytes.append(hex[Int(byte & 0xF)])
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,140 @@
+public import Tracking
+
+/// What makes a drain start.
+public enum DrainTrigger: Equatable, Sendable {
+    /// The user asks, or the configuration of the upload has changed: one attempt at once, in every state.
+    case command
+    /// A session has stopped with fixes pending.
+    case sessionStopped
+    /// As many fixes are pending as the threshold says.
+    case threshold
+    /// The daemon has started with fixes pending.
+    case started
+    /// A default route has appeared after this many seconds without one.
+    case networkReturned(outage: Double)
+}
+
+/// How a drain ended.
+public enum DrainOutcome: Equatable, Sendable {
+    /// Nothing is pending any more.
+    case drained
+    /// `retryAfter` in seconds, when the server asked for it.
+    case transient(isNetwork: Bool, retryAfter: Double?)
+    case failed(Failure)
+
+    public enum Failure: String, Equatable, Sendable { case auth, permanent, rejected }
+}
+
+/// Decides when the uploader tries. Pure: time and randomness are arguments.
+///
+/// All triggers feed one drain. During back-off only a command, a stop and (after network errors) a network return start
+/// it early; only a command overrides a Retry-After; after a failure that waiting alone will not mend, only the schedule
+/// and a command do.
+public struct DrainSchedule: Sendable {
+    private enum State: Equatable {
+        case ready
+        case backingOff(until: BootInstant, isNetwork: Bool, isAsked: Bool)
+        case failed(DrainOutcome.Failure)
+    }
+
+    /// Seconds: a van that is powered for four minutes a hop must upload too.
+    private static let startDelay = 30.0
+    /// Seconds: bounds of the random delay after the network has returned.
+    private static let returnDelay = 10.0...300.0
+
+    /// Seconds between two scheduled drains; a change applies from the next round.
+    public var interval: Double
+    private var state = State.ready
+    private var backOff = BackOff(first: 2, ceiling: 300)
+    /// The next scheduled drain.
+    private var tick: BootInstant
+    /// The earliest drain that a trigger has asked for.
+    private var wanted: BootInstant?
+    private var isForced = false
+    /// Attempts that followed a transient failure.
+    public private(set) var retries = 0
+
+    /// The first round ends at a random moment, so that a fleet powered up together does not stay in step.
+    public init(interval: Double, now: BootInstant, using random: inout some RandomNumberGenerator) {
+        self.interval = interval
+        tick = now.advanced(bySeconds: Double.random(in: 0...interval, using: &random))
+    }
+
+    /// nil unless the latest drain failed in a way that waiting alone will not mend.
+    public var failure: DrainOutcome.Failure? {
+        if case .failed(let failure) = state { failure } else { nil }
+    }
+
+    /// When the next drain is due.
+    public var due: BootInstant {
+        if isForced { return BootInstant(nanoseconds: .min) }
+        switch state {
+        case .ready: return min(wanted ?? tick, tick)
+        case .backingOff(let until, _, _): return min(wanted ?? until, until)
+        case .failed: return tick
+        }
+    }
+
+    public mutating func trigger(
+        _ trigger: DrainTrigger, now: BootInstant, using random: inout some RandomNumberGenerator
+    ) {
+        let time: BootInstant
+        switch trigger {
+        case .command:
+            isForced = true
+            return
+        case .sessionStopped, .threshold: time = now
+        case .started: time = now.advanced(bySeconds: Double.random(in: 0...Self.startDelay, using: &random))
+        case .networkReturned(let outage):
+            let most = min(max(outage / 2, Self.returnDelay.lowerBound), Self.returnDelay.upperBound)
+            time = now.advanced(bySeconds: Double.random(in: 0...most, using: &random))
+        }
+        if isHeard(trigger) { wanted = min(wanted ?? time, time) }
+    }
+
+    private func isHeard(_ trigger: DrainTrigger) -> Bool {
+        switch (state, trigger) {
+        case (.ready, _): true
+        case (.backingOff(_, _, isAsked: true), _), (.failed, _): false
+        case (.backingOff, .sessionStopped): true
+        case (.backingOff(_, let isNetwork, _), .networkReturned): isNetwork
+        case (.backingOff, _): false
+        }
+    }
+
+    /// A drain starts.
+    public mutating func begin(now: BootInstant, using random: inout some RandomNumberGenerator) {
+        if case .backingOff = state { retries += 1 }
+        isForced = false
+        wanted = nil
+        if tick <= now {
+            tick = now.advanced(bySeconds: interval * Double.random(in: 0.9...1.1, using: &random))
+        }
+    }
+
+    /// The drain that started has ended.
+    ///
+    /// - Returns: seconds until the next attempt, when it is a retry.
+    @discardableResult
+    public mutating func end(
+        _ outcome: DrainOutcome, now: BootInstant, using random: inout some RandomNumberGenerator
+    ) -> Double? {
+        switch outcome {
+        case .drained:
+            backOff.reset()
+            state = .ready
+            return nil
+        case .failed(let failure):
+            backOff.reset()
+            state = .failed(failure)
+            wanted = nil
+            return nil
+        case .transient(let isNetwork, let retryAfter):
+            let delay = max(backOff.next(using: &random), retryAfter ?? 0)
+            state = .backingOff(
+                until: now.advanced(bySeconds: delay), isNetwork: isNetwork, isAsked: retryAfter != nil)
+            wanted = nil
+            return delay
+        }
+    }
+}

@@ -3,6 +3,7 @@ internal import GPSD
 internal import Linux
 internal import Storage
 internal import Tracking
+internal import Upload
 
 extension Reader {
     /// Takes up what was intended before the daemon ended, however it ended.
@@ -92,7 +93,7 @@ extension Reader {
         }
         Log.notice(
             .sessionStopped, "tracking stopped, session \(session.id) ended", [(.session, session.id.description)])
-        if (hub.store.counts()?.pending ?? 0) > 0 { hub.tellUploader(.trigger(.sessionStopped)) }
+        if hub.store.counts().pending > 0 { hub.tellUploader(.trigger(.sessionStopped)) }
         publishState()
         return .success(())
     }

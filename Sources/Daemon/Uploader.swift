@@ -48,7 +48,7 @@ final class Uploader {
     /// Runs until the daemon stops.
     func run() {
         adopt(settings)
-        if settings.sync != nil, (hub.store.counts()?.pending ?? 0) > 0 {
+        if settings.sync != nil, hub.store.counts().pending > 0 {
             schedule.trigger(.started, now: .current(), using: &random)
         }
         while !isStopping {
@@ -89,7 +89,7 @@ final class Uploader {
     }
 
     private func sync(_ token: Token, now: BootInstant) {
-        let pending = hub.store.counts()?.pending ?? 0
+        let pending = hub.store.counts().pending
         guard settings.sync != nil else {
             return hub.tell(.synced(token, SyncResult(outcome: .disabled, uploaded: 0, pending: pending)))
         }
@@ -129,7 +129,7 @@ final class Uploader {
         let askers = waiting
         waiting = []
         let before = snapshot.uploaded
-        let hadWork = unacknowledged != nil || (hub.store.counts()?.pending ?? 1) > 0
+        let hadWork = unacknowledged != nil || hub.store.counts().pending > 0
         let outcome = hadWork ? sendAll() : .drained
         let ended = BootInstant.current()
         snapshot.inFlightBatch = nil
@@ -137,7 +137,7 @@ final class Uploader {
         let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
         report(outcome, retryIn: delay, hadWork: hadWork, now: ended)
         publish()
-        let pending = hub.store.counts()?.pending ?? 0
+        let pending = hub.store.counts().pending
         let result = SyncResult(
             outcome: SyncResult.Outcome(outcome, hadWork: hadWork), uploaded: snapshot.uploaded - before,
             pending: pending)

@@ -41,6 +41,8 @@ public struct Source: ~Copyable {
         public var fixes = 0
         /// Connections lost since the start.
         public var reconnects = 0
+
+        public init() {}
     }
 
     /// Seconds within which a connection must be made.
@@ -71,7 +73,8 @@ public struct Source: ~Copyable {
     private var backOff = BackOff(first: 1, ceiling: 30)
     private var random: SystemRandomNumberGenerator
     private var addressIndex = 0
-    private var hasDevices = false
+    /// nil until gpsd has told.
+    private var hasDevices: Bool?
     private var hasHeardTPV = false
     private var lastFix: BootInstant?
     /// The loop has been woken for the staleness of the last fix; once is enough.
@@ -120,7 +123,7 @@ public struct Source: ~Copyable {
         case .waiting, .connecting: return .disconnected
         case .watching: break
         }
-        guard hasDevices || hasHeardTPV else { return .noDevice }
+        guard hasDevices != false || hasHeardTPV else { return .noDevice }
         guard facts.mode >= 2 else { return .noFix }
         guard let lastFix, now.seconds(since: lastFix) < Self.staleness else { return .stale }
         return isSettled ? .ok : .unsettled
@@ -208,7 +211,7 @@ public struct Source: ~Copyable {
     private mutating func disconnect() {
         socket = nil
         descriptor = -1
-        hasDevices = false
+        hasDevices = nil
         hasHeardTPV = false
         lastFix = nil
         facts.device = nil

@@ -60,3 +60,9 @@ public func readFile(_ path: String, limit: Int) throws(SystemError) -> [UInt8] 
     }
     return bytes
 }
+
+/// The size of a file in bytes; nil when it cannot be looked at.
+public func fileSize(_ path: String) -> Int? {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : nil
+}

@@ -25,6 +25,8 @@ public final class Store: Sendable {
 
     private let path: String
     private let state: Mutex<State>
+    /// Beside the state, because whoever wants to know must not wait for a write that the disk holds up.
+    private let published = Mutex(StoreCounts())
 
     /// Opens `beekon.db` in the state directory, making it when it is missing. A damaged one is put aside.
     ///
@@ -82,6 +84,7 @@ public final class Store: Sendable {
     @available(*, noasync, message: "blocks on the disk")
     public func insert(_ location: NewLocation) throws(StorageError) -> Int {
         try state.withLock { (state) throws(StorageError) in
+            defer { publish(&state) }
             let mayExist = state.hasFailed
             let pending = try Self.perform("insert", &state, path) { (writer) throws(SQLiteError) in
                 try writer.insert(location, mayExist: mayExist)
@@ -180,15 +183,17 @@ public final class Store: Sendable {
         try perform("adopt endpoint") { (writer) throws(SQLiteError) in try writer.adopt(endpoint: endpoint) }
     }
 
-    /// What is stored and pending. Costs nothing but the lock: all of it is known by heart.
-    public func counts() -> StoreCounts? {
-        state.withLock { state in
-            guard let tally = state.writer?.tally else { return nil }
-            return StoreCounts(
-                locations: tally.rows, pending: tally.rows - tally.uploaded,
-                oldestPending: tally.oldestPending.map { Timestamp(milliseconds: $0.ts) },
-                rejected: tally.rejected, droppedUnsent: state.droppedUnsent + tally.droppedUnsent)
-        }
+    /// What was stored and pending after the latest operation. Never waits for the disk.
+    public func counts() -> StoreCounts {
+        published.withLock { $0 }
+    }
+
+    private static func counts(_ state: inout State) -> StoreCounts? {
+        guard let tally = state.writer?.tally else { return nil }
+        return StoreCounts(
+            locations: tally.rows, pending: tally.rows - tally.uploaded,
+            oldestPending: tally.oldestPending.map { Timestamp(milliseconds: $0.ts) },
+            rejected: tally.rejected, droppedUnsent: state.droppedUnsent + tally.droppedUnsent)
     }
 
     // MARK: Failure
@@ -196,7 +201,15 @@ public final class Store: Sendable {
     private func perform<Result: Sendable>(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
-        try state.withLock { (state) throws(StorageError) in try Self.perform(operation, &state, path, body) }
+        try state.withLock { (state) throws(StorageError) in
+            defer { publish(&state) }
+            return try Self.perform(operation, &state, path, body)
+        }
+    }
+
+    private func publish(_ state: inout State) {
+        guard let counts = Self.counts(&state) else { return }
+        published.withLock { $0 = counts }
     }
 
     private static func perform<Result>(

@@ -1,0 +1,117 @@
+internal import ControlProtocol
+internal import Linux
+internal import Storage
+internal import Tracking
+
+/// One client of the control socket. Its calls are answered in order; while one is under way, nothing more is read from
+/// it. Confined to the main thread.
+final class Connection {
+    /// What it is waiting for.
+    enum Activity {
+        case idle
+        /// The answer of another thread. A `oneway` call gets none.
+        case awaiting(Token, oneway: Bool)
+        /// Pages of history, each read when the one before has been sent.
+        case history(History.Cursor)
+        case subscribed(Subscription)
+    }
+
+    /// What a subscriber has not been sent yet.
+    struct Subscription {
+        /// Events kept for a subscriber that reads slowly; then the oldest is lost, and counted.
+        static let limit = 64
+
+        /// nil for all.
+        var kinds: Set<String>?
+        var events: [Wire.Event] = []
+        var missed = 0
+
+        mutating func add(_ event: Wire.Event) {
+            guard kinds?.contains(event.kind) ?? true else { return }
+            if events.count == Self.limit {
+                events.removeFirst()
+                missed += 1
+            }
+            events.append(event)
+        }
+
+        /// The oldest event, with the number of those lost before it.
+        mutating func next() -> Wire.Event? {
+            guard !events.isEmpty else { return nil }
+            var event = events.removeFirst()
+            event.missed = missed > 0 ? missed : nil
+            missed = 0
+            return event
+        }
+    }
+
+    let descriptor: FileDescriptor
+    let peer: Peer
+    var activity = Activity.idle
+    /// For history; made when it is asked for.
+    var history: History?
+    var lastActive: BootInstant
+    private var decoder = FrameDecoder.requests()
+    private var incompleteSince: BootInstant?
+    private var output: [UInt8] = []
+    private var sent = 0
+    private var hasEnded = false
+
+    init(_ descriptor: consuming FileDescriptor, _ peer: Peer, now: BootInstant) {
+        self.descriptor = descriptor
+        self.peer = peer
+        lastActive = now
+    }
+
+    var isIdle: Bool {
+        if case .idle = activity { incompleteSince == nil && !hasOutput } else { false }
+    }
+
+    var wantsRead: Bool {
+        if case .idle = activity { !hasEnded } else { false }
+    }
+
+    var hasOutput: Bool { sent < output.count }
+
+    /// The client has sent its last call, and all is answered.
+    var isFinished: Bool { hasEnded && !hasOutput && !wantsRead && isAtRest }
+
+    private var isAtRest: Bool {
+        if case .idle = activity { true } else { false }
+    }
+
+    /// Since when it has owed the end of a request.
+    var incomplete: BootInstant? { incompleteSince }
+
+    /// Reads what has come.
+    func receive(now: BootInstant) throws(SystemError) {
+        guard let bytes = try descriptor.read(upTo: 65_536) else { return }
+        lastActive = now
+        if bytes.isEmpty { hasEnded = true } else { decoder.append(bytes) }
+    }
+
+    /// The next complete call.
+    func nextCall(now: BootInstant) throws(ProtocolViolation) -> Call? {
+        guard let frame = try decoder.next() else {
+            incompleteSince = decoder.isMidFrame ? incompleteSince ?? now : nil
+            return nil
+        }
+        incompleteSince = nil
+        return try Call(decoding: frame)
+    }
+
+    func send(_ bytes: [UInt8]) {
+        output += bytes
+    }
+
+    /// Sends what the kernel has room for.
+    func flush() throws(SystemError) {
+        while hasOutput {
+            let count = try descriptor.send(output[sent...])
+            if count == 0 { return }
+            sent += count
+        }
+        output.removeAll(keepingCapacity: output.count <= 65_536)
+        sent = 0
+    }
+}

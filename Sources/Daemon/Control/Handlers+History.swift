@@ -1,0 +1,83 @@
+internal import ControlProtocol
+internal import Linux
+internal import Storage
+internal import Tracking
+
+extension Handlers {
+    /// History reads come from the read-only connection, which is opened for each and closed after it: so none of them
+    /// holds on to a database that has been put aside meanwhile.
+    func openHistory() throws -> History {
+        do {
+            return try History(directory: directory)
+        } catch {
+            throw ControlError.storageFailure(reason: error.message)
+        }
+    }
+
+    func locations(_ call: Call) throws -> Answer {
+        let parameters = try call.parameters(of: Wire.GetLocations.self)
+        var session: UUIDv7?
+        if let text = parameters.sessionId {
+            guard let id = UUIDv7(text) else { throw ControlError.invalidParameter("session_id") }
+            session = id
+        }
+        var cursor = History.Cursor(
+            from: try time(parameters.from), to: try time(parameters.to), session: session)
+        if call.more { return .history(cursor) }
+        let history = try openHistory()
+        do {
+            let rows = try history.next(&cursor, limit: History.pageLimit + 1)
+            guard rows.count <= History.pageLimit else { throw ControlError.tooMany(limit: History.pageLimit) }
+            return .reply(
+                try Reply.encode(Wire.GetLocations.self, .init(locations: rows.map { Wire.Location($0) })))
+        } catch let error as StorageError {
+            throw ControlError.storageFailure(reason: error.message)
+        }
+    }
+
+    /// One page of a streamed history, and whether it is the last.
+    func page(_ history: borrowing History?, _ cursor: inout History.Cursor) -> (bytes: [UInt8], isLast: Bool) {
+        do {
+            guard let rows = try history?.next(&cursor) else { return (Reply.encode(.expectedMore), true) }
+            let result = Wire.GetLocations.Result(locations: rows.map { Wire.Location($0) })
+            return (
+                try Reply.encode(Wire.GetLocations.self, result, continues: !cursor.isAtEnd), cursor.isAtEnd
+            )
+        } catch {
+            return (Reply.encode(.storageFailure(reason: "\(error)")), true)
+        }
+    }
+
+    func sessions(_ call: Call) throws -> Answer {
+        _ = try call.parameters(of: Wire.GetSessions.self)
+        let history = try openHistory()
+        do {
+            let sessions = try history.allSessions().map { Wire.Session($0) }
+            return .reply(try Reply.encode(Wire.GetSessions.self, .init(sessions: sessions)))
+        } catch let error as StorageError {
+            throw ControlError.storageFailure(reason: error.message)
+        }
+    }
+
+    func time(_ text: String?) throws(ControlError) -> Timestamp? {
+        guard let text else { return nil }
+        guard let time = Timestamp(iso8601: text) else { throw .invalidTime(value: text) }
+        return time
+    }
+
+    func subscribe(_ call: Call) throws -> Answer {
+        let kinds = try call.parameters(of: Wire.Subscribe.self).kinds
+        if let kinds, !Self.eventKinds.isSuperset(of: kinds) { throw ControlError.invalidParameter("kinds") }
+        guard call.more else { throw ControlError.expectedMore }
+        var subscription = Connection.Subscription(kinds: kinds.map { Set($0) })
+        let now = BootInstant.current()
+        // The present first, so that no change falls between a question and the subscription.
+        subscription.add(stateEvent())
+        subscription.add(sourceEvent())
+        subscription.add(syncEvent(now: now))
+        if let last = hub.board.readerSnapshot.lastLocation {
+            subscription.add(Wire.Event(kind: "location", location: Wire.Location(last)))
+        }
+        return .subscription(subscription)
+    }
+}

@@ -1,0 +1,72 @@
+internal import Configuration
+internal import ControlProtocol
+internal import GPSD
+internal import Linux
+internal import Storage
+internal import Tracking
+internal import Upload
+
+extension Handlers {
+    func status(_ call: Call) throws -> Answer {
+        _ = try call.parameters(of: Wire.GetStatus.self)
+        return .reply(try Reply.encode(Wire.GetStatus.self, .init(status: status(now: .current()))))
+    }
+
+    private func status(now: BootInstant) -> Wire.Status {
+        let reader = hub.board.readerSnapshot
+        let counts = hub.store.counts()
+        return Wire.Status(
+            version: Release.version, installId: installID, state: Wire.State(reader.state),
+            reason: reader.state == .stopped ? "user" : nil, sessionId: reader.session?.description,
+            sessionStartedAt: reader.sessionStartedAt?.iso8601, uptimeSeconds: Int(now.seconds(since: startedAt)),
+            lastLocation: reader.lastLocation.map { Wire.Location($0) }, source: Wire.SourceStatus(reader),
+            gate: Wire.GateStatus(
+                admitted: reader.admitted, tooSoon: reader.tooSoon, tooNear: reader.tooNear, paused: 0,
+                motion: MotionState.unknown.rawValue),
+            store: Wire.StoreStatus(
+                degraded: reader.storageError != nil, locations: counts.locations, bytes: databaseSize(),
+                waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.droppedUnsent,
+                refused: reader.refused, lastError: reader.storageError),
+            sync: syncStatus(now: now), auth: Wire.AuthStatus(state: "none", failures: 0), geofences: 0,
+            degraded: degraded(reader))
+    }
+
+    /// What is wrong, in a word each.
+    private func degraded(_ reader: ReaderSnapshot) -> [String] {
+        let uploader = hub.board.uploaderSnapshot
+        let isSourceBad =
+            switch reader.health {
+            case .disconnected, .noDevice, .noFix, .stale: reader.state == .tracking
+            case .released, .unsettled, .ok: false
+            }
+        let words: [(String, Bool)] = [
+            ("storage", reader.storageError != nil), ("config", isConfigurationStale),
+            ("clock", uploader.isClockSuspected), ("source", isSourceBad),
+            ("sync", uploader.lastError != nil && uploader.failure != .auth), ("auth", uploader.failure == .auth),
+        ]
+        return words.filter(\.1).map(\.0)
+    }
+
+    private func databaseSize() -> Int {
+        ["", "-wal", "-shm"].reduce(0) { $0 + (fileSize(directory + "/beekon.db" + $1) ?? 0) }
+    }
+
+    func syncStatus(now: BootInstant) -> Wire.SyncStatus {
+        let snapshot = hub.board.uploaderSnapshot
+        let next = snapshot.nextAttempt.map { max($0.seconds(since: now), 0) }
+        return Wire.SyncStatus(
+            snapshot, hub.store.counts(), nextAttempt: next.map { hub.clock.time(now: now).advanced(bySeconds: $0) })
+    }
+
+    func stateEvent() -> Wire.Event {
+        Wire.Event(kind: "state", state: Wire.State(hub.board.readerSnapshot.state))
+    }
+
+    func sourceEvent() -> Wire.Event {
+        Wire.Event(kind: "source", source: Wire.SourceStatus(hub.board.readerSnapshot))
+    }
+
+    func syncEvent(now: BootInstant) -> Wire.Event {
+        Wire.Event(kind: "sync", sync: syncStatus(now: now))
+    }
+}

@@ -1,0 +1,155 @@
+internal import Configuration
+internal import ControlProtocol
+internal import Linux
+internal import Storage
+internal import Tracking
+internal import Upload
+
+/// Carries out the methods of the control interface: answers at once from snapshots and history, or leaves a note in the
+/// mailbox of the thread that can.
+final class Handlers {
+    enum Answer {
+        case reply([UInt8])
+        /// Another thread answers.
+        case later(Token)
+        case history(History.Cursor)
+        case subscription(Connection.Subscription)
+    }
+
+    /// The group that may say where data goes and may delete it.
+    private static let adminGroup = "beekon-admin"
+    static let eventKinds: Set<String> = ["location", "geofence_event", "state", "source", "sync", "auth"]
+
+    let hub: Hub
+    let directory: String
+    let installID: String
+    let startedAt: BootInstant
+    var configuration: Loaded
+    /// The configuration file is bad: an earlier one is in force.
+    var isConfigurationStale = false
+    private let adminGroupID = groupID(named: adminGroup)
+    private var lastToken: Token = 0
+
+    init(hub: Hub, directory: String, installID: String, configuration: Loaded, startedAt: BootInstant) {
+        self.hub = hub
+        self.directory = directory
+        self.installID = installID
+        self.configuration = configuration
+        self.startedAt = startedAt
+    }
+
+    /// - Throws: a `ControlError` for the client.
+    func handle(_ call: Call, peer: Peer) throws -> Answer {
+        switch call.method {
+        case Wire.GetInfo.name: try info(call)
+        case Wire.GetInterfaceDescription.name: try interfaceDescription(call)
+        case Wire.GetStatus.name: try status(call)
+        case Wire.Start.name: try start(call, peer)
+        case Wire.Stop.name: try stop(call, peer)
+        case Wire.Sync.name: try sync(call, peer)
+        case Wire.GetPendingUploadCount.name: try pendingCount(call)
+        case Wire.GetLocations.name: try locations(call)
+        case Wire.GetSessions.name: try sessions(call)
+        case Wire.DeleteLocations.name: try delete(call, peer)
+        case Wire.GetConfig.name: try config(call)
+        case Wire.Subscribe.name: try subscribe(call)
+        default: throw InterfaceDescription.refusal(of: call)
+        }
+    }
+
+    // MARK: Service
+
+    private func info(_ call: Call) throws -> Answer {
+        _ = try call.parameters(of: Wire.GetInfo.self)
+        return .reply(
+            try Reply.encode(
+                Wire.GetInfo.self,
+                .init(
+                    vendor: "beekond", product: "beekond", version: Release.version, url: "https://beekond.org",
+                    interfaces: [Wire.serviceInterface, Wire.trackerInterface])))
+    }
+
+    private func interfaceDescription(_ call: Call) throws -> Answer {
+        let name = try call.parameters(of: Wire.GetInterfaceDescription.self).interface
+        guard let description = InterfaceDescription.named(name) else { throw ControlError.interfaceNotFound(name) }
+        return .reply(try Reply.encode(Wire.GetInterfaceDescription.self, .init(description: description.text)))
+    }
+
+    private func config(_ call: Call) throws -> Answer {
+        _ = try call.parameters(of: Wire.GetConfig.self)
+        let settings = configuration.listing.map { Wire.Setting($0) }
+        return .reply(try Reply.encode(Wire.GetConfig.self, .init(settings: settings)))
+    }
+
+    // MARK: Tracking and upload
+
+    private func start(_ call: Call, _ peer: Peer) throws -> Answer {
+        _ = try call.parameters(of: Wire.Start.self)
+        log(call, peer)
+        return try ask { .start($0) }
+    }
+
+    private func stop(_ call: Call, _ peer: Peer) throws -> Answer {
+        _ = try call.parameters(of: Wire.Stop.self)
+        log(call, peer)
+        return try ask { .stop($0) }
+    }
+
+    private func delete(_ call: Call, _ peer: Peer) throws -> Answer {
+        let parameters = try call.parameters(of: Wire.DeleteLocations.self)
+        try requireAdmin(peer)
+        let cutoff = try time(parameters.before)
+        log(call, peer)
+        return try ask { .delete(before: cutoff, $0) }
+    }
+
+    private func sync(_ call: Call, _ peer: Peer) throws -> Answer {
+        let waits = try call.parameters(of: Wire.Sync.self).wait ?? true
+        log(call, peer)
+        if waits, configuration.settings.sync != nil {
+            let token = nextToken()
+            hub.tellUploader(.sync(token))
+            return .later(token)
+        }
+        hub.tellUploader(.trigger(.command))
+        let pending = hub.store.counts().pending
+        let outcome: SyncResult.Outcome =
+            configuration.settings.sync == nil ? .disabled : pending > 0 ? .transient : .nothingPending
+        return .reply(
+            try Reply.encode(
+                Wire.Sync.self, .init(outcome: outcome.rawValue, uploaded: 0, pending: pending)))
+    }
+
+    private func pendingCount(_ call: Call) throws -> Answer {
+        _ = try call.parameters(of: Wire.GetPendingUploadCount.self)
+        return .reply(
+            try Reply.encode(Wire.GetPendingUploadCount.self, .init(count: hub.store.counts().pending)))
+    }
+
+    private func ask(_ command: (Token) -> ReaderCommand) throws -> Answer {
+        let token = nextToken()
+        guard hub.reader.post(command(token)) else {
+            throw ControlError.storageFailure(reason: "too many commands wait for the reader")
+        }
+        return .later(token)
+    }
+
+    private func nextToken() -> Token {
+        lastToken += 1
+        return lastToken
+    }
+
+    // MARK: Rights
+
+    /// Root, the user that the daemon runs as, who could delete the files anyway, and the group of administrators.
+    private func requireAdmin(_ peer: Peer) throws(ControlError) {
+        if peer.uid == 0 || peer.uid == ownUID() { return }
+        guard let adminGroupID, peer.groups.contains(adminGroupID) else { throw .permissionDenied }
+    }
+
+    private func log(_ call: Call, _ peer: Peer) {
+        Log.info(
+            .control, "\(call.method.split(separator: ".").last ?? "") by uid \(peer.uid), pid \(peer.pid)",
+            [(.method, call.method), (.uid, "\(peer.uid)"), (.pid, "\(peer.pid)")])
+    }
+}

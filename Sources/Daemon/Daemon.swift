@@ -1,0 +1,121 @@
+internal import Configuration
+internal import ControlProtocol
+internal import Glibc
+internal import Linux
+internal import Storage
+internal import Systemd
+internal import Tracking
+
+/// The daemon from start to end.
+public enum Daemon {
+    /// Where everything is.
+    public struct Options: Sendable {
+        /// The configuration file; nil for the default, which may be missing.
+        public var configuration: String?
+        public var stateDirectory: String
+        public var socket: String
+
+        public static let defaultConfiguration = "/etc/beekond/beekond.toml"
+
+        /// systemd's directories when it has made them, else the usual ones.
+        public init(environment: (String) -> String?) {
+            stateDirectory = environment("STATE_DIRECTORY") ?? "/var/lib/beekond"
+            socket = (environment("RUNTIME_DIRECTORY") ?? "/run/beekond") + "/beekond.sock"
+        }
+    }
+
+    /// The version, for `--version`.
+    public static let version = Release.version
+
+    /// Looks whether the configuration can be used, and tells.
+    ///
+    /// - Returns: an exit code of sysexits.h.
+    public static func check(_ options: Options) -> Int32 {
+        do {
+            let loaded = try load(options)
+            for warning in loaded.warnings { print("warning: " + warning) }
+            print("\(options.configuration ?? Options.defaultConfiguration): no errors")
+            return EX_OK
+        } catch {
+            complain(error.description)
+            return EX_CONFIG
+        }
+    }
+
+    /// Runs until SIGTERM or SIGINT.
+    ///
+    /// - Returns: an exit code of sysexits.h.
+    public static func run(_ options: Options) -> Int32 {
+        let startedAt = BootInstant.current()
+        do {
+            let signals = try Signals()
+            let directory = try StateDirectory(options.stateDirectory)
+            let lock = try lock(directory)
+            let (configuration, isStale) = try configuration(options, directory)
+            let supervisor = try Supervisor(
+                options, directory, configuration, isStale: isStale, startedAt: startedAt)
+            let code = supervisor.run(signals)
+            withExtendedLifetime(lock) {}
+            return code
+        } catch let error as ConfigurationError {
+            complain(error.description)
+            return EX_CONFIG
+        } catch let error as StorageError {
+            complain(error.description)
+            return error.kind == .newerSchema ? EX_CONFIG : EX_IOERR
+        } catch let error as StartFailure {
+            complain(error.message)
+            return error.code
+        } catch let error as SystemError {
+            complain(error.description)
+            return EX_OSERR
+        } catch {
+            complain("\(error)")
+            return EX_SOFTWARE
+        }
+    }
+
+    static func load(_ options: Options) throws(ConfigurationError) -> Loaded {
+        try Loader.load(
+            file: options.configuration ?? Options.defaultConfiguration, isDefaultPath: options.configuration == nil)
+    }
+
+    private static func lock(_ directory: StateDirectory) throws -> FileDescriptor {
+        do {
+            return try directory.lock()
+        } catch {
+            guard error.code == EWOULDBLOCK else { throw error }
+            throw StartFailure(
+                message: "another beekond is running on \(directory.path): stop it, or choose another --state-dir",
+                code: EX_TEMPFAIL)
+        }
+    }
+
+    /// The configuration, or, when the files are bad, the last that was good.
+    private static func configuration(
+        _ options: Options, _ directory: StateDirectory
+    ) throws(ConfigurationError) -> (Loaded, isStale: Bool) {
+        let lastGood = LastGoodConfiguration(directory)
+        do {
+            let loaded = try load(options)
+            lastGood.keep(options)
+            for warning in loaded.warnings { Log.warning(.configuration, warning) }
+            return (loaded, false)
+        } catch {
+            guard let loaded = lastGood.load() else { throw error }
+            Log.error(.configuration, "the configuration is bad, the last good one is used: \(error.description)")
+            return (loaded, true)
+        }
+    }
+
+    /// Tells on standard error, or in the journal, why the daemon does not start.
+    public static func complain(_ message: String) {
+        for line in message.split(separator: "\n") { Log.error(.started, String(line)) }
+    }
+}
+
+/// A reason not to start, with its exit code.
+struct StartFailure: Error {
+    var message: String
+    var code: Int32
+}

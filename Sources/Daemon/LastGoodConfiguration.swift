@@ -1,0 +1,72 @@
+internal import Configuration
+internal import Glibc
+internal import Linux
+
+/// A copy of the configuration files as they last were good, kept in the state directory, so that a typing error in a van
+/// that nobody can reach does not end tracking with the next reboot.
+struct LastGoodConfiguration {
+    private static let name = "last-good.toml"
+    private static let limit = 1 << 20
+    private let directory: StateDirectory
+
+    init(_ directory: StateDirectory) {
+        self.directory = directory
+    }
+
+    /// Keeps the files that have just been read. A failure costs only the copy.
+    func keep(_ options: Daemon.Options) {
+        let file = options.configuration ?? Daemon.Options.defaultConfiguration
+        do {
+            try copy(file, to: Self.name)
+            let source = Self.dropIns(of: file)
+            let target = Self.dropIns(of: Self.name)
+            if mkdir(directory.file(target), 0o700) != 0, errno != EEXIST { return }
+            let names = Self.names(in: source)
+            for name in names { try copy(source + "/" + name, to: target + "/" + name) }
+            for name in Self.names(in: directory.file(target)) where !names.contains(name) {
+                _ = unlink(directory.file(target + "/" + name))
+            }
+        } catch {
+            Log.warning(.configuration, "no copy of the configuration could be kept: \(error)")
+        }
+    }
+
+    /// The copy; nil when there is none, or it is no good either.
+    func load() -> Loaded? {
+        let path = directory.file(Self.name)
+        guard fileSize(path) != nil else { return nil }
+        var places = SecretPlaces.ofThisProcess()
+        places.configurationRoots.append(directory.path)
+        return try? Loader.load(file: path, isDefaultPath: false, places: places)
+    }
+
+    /// Writes only what has changed: flash wears.
+    private func copy(_ source: String, to name: String) throws(SystemError) {
+        let bytes: [UInt8]
+        do {
+            bytes = try readFile(source, limit: Self.limit)
+        } catch {
+            // A missing default file means all defaults, and so does an empty copy.
+            guard error.code == ENOENT else { throw error }
+            bytes = []
+        }
+        if try directory.read(name) != bytes { try directory.replace(name, with: bytes) }
+    }
+
+    private static func dropIns(of file: String) -> String {
+        (file.hasSuffix(".toml") ? String(file.dropLast(5)) : file) + ".d"
+    }
+
+    private static func names(in folder: String) -> [String] {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name.hasSuffix(".toml") { names.append(name) }
+        }
+        return names.sorted()
+    }
+}

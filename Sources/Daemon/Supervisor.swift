@@ -1,0 +1,259 @@
+internal import Configuration
+internal import ControlProtocol
+internal import GPSD
+internal import Linux
+internal import Storage
+internal import Synchronization
+internal import Systemd
+internal import Tracking
+internal import Upload
+
+/// The main thread: signals, the control socket, the watchdog, the network's coming and going, and the order of the end.
+final class Supervisor {
+    /// Seconds that the threads have for their last act: SIGTERM to exit takes two at most, whatever hangs.
+    private static let patience = 1.5
+    /// Seconds that a thread may spend on one piece of work before it counts as stuck: a disk may take that long in an
+    /// fsync and still be alive.
+    private static let stuckAfter = 120.0
+
+    private let options: Daemon.Options
+    private let hub: Hub
+    private let handlers: Handlers
+    private let server: ControlServer
+    private var settings: Settings
+    private var monitor: RouteMonitor?
+    private var routeLostAt: BootInstant?
+    private var watchdog: (interval: Double, next: BootInstant)?
+    private var running: Set<String> = ["reader", "uploader"]
+    private var stopBy: BootInstant?
+    private var statusText = ""
+
+    init(
+        _ options: Daemon.Options, _ directory: StateDirectory, _ configuration: Loaded, isStale: Bool,
+        startedAt: BootInstant
+    ) throws {
+        self.options = options
+        settings = configuration.settings
+        let store = try Store(directory: directory.path, options: StoreOptions(settings))
+        for event in store.takeEvents() { event.report() }
+        hub = try Hub(store: store, files: SmallFiles(directory))
+        let installID = try Machine.installID(SmallFiles(directory), at: hub.clock.time(now: startedAt))
+        handlers = Handlers(
+            hub: hub, directory: directory.path, installID: installID, configuration: configuration,
+            startedAt: startedAt)
+        handlers.isConfigurationStale = isStale
+        server = try ControlServer(path: options.socket, handlers: handlers)
+        routeLostAt = startedAt
+        if let interval = Notifier.watchdogInterval() {
+            watchdog = (interval / 3, startedAt.advanced(bySeconds: interval / 3))
+        }
+        watchRoutes()
+    }
+
+    /// Starts the threads and serves until the end.
+    ///
+    /// - Returns: the exit code.
+    func run(_ signals: borrowing Signals) -> Int32 {
+        do {
+            try startThreads()
+        } catch {
+            Log.error(.started, error.description)
+            return 71
+        }
+        Log.notice(.started, "beekond \(Release.version) is running, state in \(handlers.directory)")
+        Notifier.ready()
+        while !isDone(now: .current()) {
+            var poll = PollSet()
+            poll.add(signals.raw)
+            poll.add(hub.main.wakeup.descriptor)
+            poll.add(monitor?.raw ?? -1)
+            server.addTo(&poll, at: 3)
+            poll.wait(seconds: nextDeadline.map { max($0.seconds(since: .current()), 0) })
+            let now = BootInstant.current()
+            if poll.isReadable(0) { for signal in signals.take() { take(signal, now: now) } }
+            for message in hub.main.takeAll() { take(message, now: now) }
+            if poll.isReadable(2) { followRoutes(now: now) }
+            server.serve(poll, now: now)
+            feedWatchdog(now: now)
+        }
+        return end()
+    }
+
+    private func startThreads() throws(SystemError) {
+        let (hub, settings, installID) = (hub, settings, handlers.installID)
+        try startThread(named: "reader") {
+            guard let reader = Reader(hub: hub, settings: settings) else { return hub.tell(.readerEnded) }
+            reader.run()
+        }
+        try startThread(named: "uploader") {
+            guard let uploader = Uploader(hub: hub, settings: settings, installID: installID, now: .current()) else {
+                return hub.tell(.uploaderEnded)
+            }
+            uploader.run()
+        }
+    }
+
+    private var nextDeadline: BootInstant? {
+        [server.deadline, stopBy, watchdog?.next].compactMap(\.self).min()
+    }
+
+    // MARK: The end
+
+    private func isDone(now: BootInstant) -> Bool {
+        if running.isEmpty { return true }
+        return stopBy.map { now >= $0 } ?? false
+    }
+
+    private func stop(now: BootInstant) {
+        guard stopBy == nil else { return }
+        Notifier.stopping()
+        stopBy = now.advanced(bySeconds: Self.patience)
+        hub.board.isStopping.store(true, ordering: .relaxed)
+        _ = hub.reader.post(.end)
+        _ = hub.uploader.post(.end)
+    }
+
+    private func end() -> Int32 {
+        unlinkSocket(options.socket)
+        guard running.isEmpty else {
+            // Its work is safe: what was stored is stored, and what was being sent is sent again.
+            Log.warning(.stopped, "stopped without waiting for: " + running.sorted().joined(separator: ", "))
+            return 0
+        }
+        hub.store.close()
+        Log.notice(.stopped, "beekond has stopped")
+        return stopBy == nil ? 70 : 0
+    }
+
+    // MARK: What comes in
+
+    private func take(_ signal: Signals.Signal, now: BootInstant) {
+        switch signal {
+        case .terminate: stop(now: now)
+        case .reload: reload()
+        }
+    }
+
+    /// A bad file changes nothing.
+    private func reload() {
+        do {
+            let loaded = try Daemon.load(options)
+            for warning in loaded.warnings { Log.warning(.configuration, warning) }
+            settings = loaded.settings
+            handlers.configuration = loaded
+            handlers.isConfigurationStale = false
+            hub.store.configure(StoreOptions(settings))
+            _ = hub.reader.post(.configure(settings))
+            hub.tellUploader(.configure(settings))
+            watchRoutes()
+            Log.notice(.configuration, "the configuration has been read again")
+        } catch {
+            handlers.isConfigurationStale = true
+            Log.error(.configuration, "the configuration is bad, nothing was changed: \(error.description)")
+        }
+    }
+
+    private func take(_ message: MainMessage, now: BootInstant) {
+        do {
+            switch message {
+            case .started(let token, let result):
+                let reply = result.map { Wire.Start.Result(state: .tracking, sessionId: $0.description) }
+                try complete(token, Wire.Start.self, reply, now: now)
+            case .stopped(let token, let result):
+                let state = Wire.State(hub.board.readerSnapshot.state)
+                try complete(token, Wire.Stop.self, result.map { .init(state: state) }, now: now)
+            case .deleted(let token, let result):
+                try complete(token, Wire.DeleteLocations.self, result.map { .init(removed: $0) }, now: now)
+            case .synced(let token, let result):
+                let reply = Wire.Sync.Result(
+                    outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending)
+                try complete(token, Wire.Sync.self, .success(reply), now: now)
+            case .location(let location):
+                server.publish(Wire.Event(kind: "location", location: Wire.Location(location)), now: now)
+            case .stateChanged: changed(handlers.stateEvent(), now: now)
+            case .sourceChanged: changed(handlers.sourceEvent(), now: now)
+            case .syncChanged: changed(handlers.syncEvent(now: now), now: now)
+            case .readerEnded: ended("reader", now: now)
+            case .uploaderEnded: ended("uploader", now: now)
+            }
+        } catch {
+            Log.error(.control, "an answer could not be written: \(error)")
+        }
+    }
+
+    private func complete<Method: ControlMethod>(
+        _ token: Token, _ method: Method.Type, _ result: Result<Method.Result, MainMessage.Failure>, now: BootInstant
+    ) throws {
+        switch result {
+        case .success(let value): server.complete(token, with: try Reply.encode(method, value), now: now)
+        case .failure(let failure):
+            server.complete(token, with: Reply.encode(.storageFailure(reason: failure.reason)), now: now)
+        }
+    }
+
+    private func changed(_ event: Wire.Event, now: BootInstant) {
+        server.publish(event, now: now)
+        let reader = hub.board.readerSnapshot
+        let pending = hub.store.counts().pending
+        let text = "\(reader.state.rawValue), receiver \(reader.health.rawValue), \(pending) pending"
+        if text != statusText { Notifier.status(text) }
+        statusText = text
+    }
+
+    /// A thread that ends before it was asked to could not work at all; without it nothing else makes sense.
+    private func ended(_ name: String, now: BootInstant) {
+        running.remove(name)
+        guard stopBy == nil else { return }
+        Log.error(.stopped, "the \(name) cannot work here: no memory, or an unfit libgps, libcurl or zlib")
+        stop(now: now)
+    }
+
+    // MARK: Watchdog and network
+
+    private func feedWatchdog(now: BootInstant) {
+        guard let due = watchdog, due.next <= now else { return }
+        watchdog?.next = now.advanced(bySeconds: due.interval)
+        let stuck = [("reader", hub.board.readerWork), ("uploader", hub.board.uploaderWork)].filter {
+            $0.1.busyFor(now) > Self.stuckAfter
+        }
+        if stuck.isEmpty { return Notifier.feedWatchdog() }
+        Log.error(.threadStuck, "stuck for two minutes: " + stuck.map(\.0).joined(separator: ", "))
+    }
+
+    /// Without an upload nobody asks what the network does.
+    private func watchRoutes() {
+        guard settings.sync != nil else {
+            monitor = nil
+            return
+        }
+        guard monitor == nil else { return }
+        do {
+            monitor = try RouteMonitor()
+        } catch {
+            Log.warning(.uploadFailed, "the network's return will not be noticed: \(error)")
+        }
+    }
+
+    private func followRoutes(now: BootInstant) {
+        for change in monitor?.take() ?? [] {
+            switch change {
+            case .vanished: routeLostAt = routeLostAt ?? now
+            case .appeared:
+                let outage = routeLostAt.map { now.seconds(since: $0) } ?? 0
+                routeLostAt = nil
+                if hub.store.counts().pending > 0 {
+                    hub.tellUploader(.trigger(.networkReturned(outage: outage)))
+                }
+            }
+        }
+    }
+}
+
+extension StoreOptions {
+    init(_ settings: Settings) {
+        self.init(
+            retention: settings.store.retentionDays * 86_400, maxRows: settings.store.maxRows,
+            durability: settings.store.durability == .full ? .full : .normal,
+            keepsUploaded: settings.store.keepUploaded, isSyncing: settings.sync != nil)
+    }
+}

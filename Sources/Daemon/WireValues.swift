@@ -1,0 +1,101 @@
+internal import Configuration
+internal import ControlProtocol
+internal import GPSD
+internal import Storage
+internal import Tracking
+internal import Upload
+
+// The daemon's values in the words of the control interface.
+
+extension Wire.Location {
+    init(_ location: Location) {
+        let fix = location.fix
+        self.init(
+            id: location.id.description, sessionId: location.session?.description, timestamp: fix.time.iso8601,
+            trigger: location.trigger.rawValue, motion: location.motion.rawValue, isMock: fix.isMock,
+            latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, accuracy: fix.accuracy,
+            speed: fix.speed, bearing: fix.bearing, altitude: fix.altitude, activity: location.activity?.rawValue,
+            quality: location.quality?.rawValue)
+    }
+}
+
+extension Wire.Session {
+    init(_ session: SessionRecord) {
+        self.init(
+            id: session.id.description, startedAt: session.startedAt.iso8601, stoppedAt: session.stoppedAt?.iso8601,
+            locations: session.locations, distanceMeters: session.distance)
+    }
+}
+
+extension Wire.State {
+    init(_ state: ReaderSnapshot.State) {
+        self =
+            switch state {
+            case .idle: .idle
+            case .tracking: .tracking
+            case .stopped: .stopped
+            }
+    }
+}
+
+extension Wire.SourceStatus {
+    init(_ snapshot: ReaderSnapshot) {
+        self.init(
+            health: Wire.SourceHealth(snapshot.health), device: snapshot.facts.device, mode: snapshot.facts.mode,
+            satellitesUsed: snapshot.facts.satellitesUsed, satellitesVisible: snapshot.facts.satellitesVisible,
+            timeSettled: snapshot.isTimeSettled, fixes: snapshot.facts.fixes,
+            reconnects: snapshot.facts.reconnects, rollovers: snapshot.rollovers,
+            refusedTimes: snapshot.refusedTimes)
+    }
+}
+
+extension Wire.SourceHealth {
+    init(_ health: SourceHealth) {
+        self =
+            switch health {
+            case .released: .released
+            case .disconnected: .disconnected
+            case .noDevice: .noDevice
+            case .noFix: .noFix
+            case .unsettled: .unsettled
+            case .stale: .stale
+            case .ok: .ok
+            }
+    }
+}
+
+extension Wire.SyncStatus {
+    /// - Parameter nextAttempt: in the best clock known.
+    init(_ snapshot: UploaderSnapshot, _ counts: StoreCounts, nextAttempt: Timestamp?) {
+        let state: Wire.SyncState =
+            if !snapshot.isConfigured {
+                .disabled
+            } else if snapshot.isUploading {
+                .uploading
+            } else if snapshot.failure != nil {
+                .failed
+            } else {
+                counts.pending > 0 ? .pending : .idle
+            }
+        self.init(
+            state: state, failure: state == .failed ? snapshot.failure?.rawValue : nil, pending: counts.pending,
+            oldestPending: counts.pending > 0 ? counts.oldestPending?.iso8601 : nil,
+            inFlightBatch: snapshot.inFlightBatch?.description, lastAttempt: snapshot.lastAttempt?.iso8601,
+            lastSuccess: snapshot.lastSuccess?.iso8601, lastHttpStatus: snapshot.lastHTTPStatus,
+            lastError: snapshot.lastError, nextAttempt: nextAttempt?.iso8601, uploaded: snapshot.uploaded,
+            rejected: snapshot.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent)
+    }
+}
+
+extension Wire.Setting {
+    init(_ entry: Loaded.Entry) {
+        let value: JSONValue =
+            switch entry.value {
+            case .bool(let value): .bool(value)
+            case .integer(let value): .integer(Int64(value))
+            case .number(let value): .number(value)
+            case .string(let value): .string(value)
+            }
+        self.init(key: entry.key, value: value, origin: entry.origin.description)
+    }
+}

@@ -1,0 +1,31 @@
+internal import CLinux
+internal import Glibc
+
+/// Signals, read like any other input instead of interrupting.
+public struct Signals: ~Copyable {
+    public enum Signal: Sendable { case terminate, reload }
+
+    private let descriptor: FileDescriptor
+
+    public var raw: Int32 { descriptor.raw }
+
+    /// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all that it starts later, and ignores SIGPIPE.
+    public init() throws(SystemError) {
+        _ = signal(SIGPIPE, SIG_IGN)
+        let numbers = [SIGTERM, SIGINT, SIGHUP]
+        let raw = clinux_block_signals(numbers, Int32(numbers.count), Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
+        guard raw >= 0 else { throw SystemError("signalfd") }
+        descriptor = FileDescriptor(owning: raw)
+    }
+
+    /// The signals that have come, in order.
+    public func take() -> [Signal] {
+        var signals: [Signal] = []
+        var info = signalfd_siginfo()
+        let size = MemoryLayout<signalfd_siginfo>.size
+        while read(raw, &info, size) == size {
+            signals.append(Int32(info.ssi_signo) == SIGHUP ? .reload : .terminate)
+        }
+        return signals
+    }
+}

@@ -1,0 +1,96 @@
+internal import CLinux
+internal import Glibc
+
+/// Who is at the other end of a Unix socket, as the kernel knows it: what it was when it connected, beyond forging.
+public struct Peer: Equatable, Sendable {
+    /// For the log only: a process id may be given again.
+    public let pid: Int32
+    public let uid: UInt32
+    /// The primary group and all others.
+    public let groups: [UInt32]
+
+    /// Groups of one peer that are looked at; more count as none.
+    private static let groupLimit: Int32 = 1024
+
+    public init(of descriptor: borrowing FileDescriptor) throws(SystemError) {
+        var credentials = clinux_credentials()
+        guard clinux_peer_credentials(descriptor.raw, &credentials) == 0 else { throw SystemError("SO_PEERCRED") }
+        var others = [UInt32](repeating: 0, count: Int(Self.groupLimit))
+        let count = clinux_peer_groups(descriptor.raw, &others, Self.groupLimit)
+        pid = credentials.pid
+        uid = credentials.uid
+        groups = [credentials.gid] + others.prefix(Int(max(count, 0)))
+    }
+}
+
+/// The number of a group; nil when there is none of that name.
+public func groupID(named name: String) -> UInt32? {
+    getgrnam(name)?.pointee.gr_gid
+}
+
+/// The user that this process runs as.
+public func ownUID() -> UInt32 {
+    geteuid()
+}
+
+extension FileDescriptor {
+    /// Listens on a Unix stream socket at `path`, which only its owner and `group` may open (0660).
+    ///
+    /// A socket that is left over from an earlier run is replaced. That nobody else listens on it is certain: whoever
+    /// does holds the lock of the state directory.
+    public static func listen(at path: String, group: UInt32?) throws(SystemError) -> FileDescriptor {
+        var address = sockaddr_un()
+        let bytes = Array(path.utf8)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard bytes.count < room, !bytes.isEmpty else {
+            throw SystemError("socket path \(path) (at most \(room - 1) bytes)", code: ENAMETOOLONG)
+        }
+        address.sun_family = UInt16(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = FileDescriptor(owning: try retrying("socket") { socket(AF_UNIX, type, 0) })
+        var status = stat()
+        if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK { _ = unlink(path) }
+        // Nobody may connect before the rights are set.
+        let before = umask(0o177)
+        let result = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor.raw, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        let failure = errno
+        umask(before)
+        guard result == 0 else { throw SystemError("bind " + path, code: failure) }
+        // Without the right to give it away, the socket stays with our own group.
+        if let group { _ = chown(path, uid_t.max, group) }
+        guard chmod(path, 0o660) == 0 else { throw SystemError("chmod " + path) }
+        try retrying("listen on " + path) { Glibc.listen(descriptor.raw, 64) }
+        return descriptor
+    }
+
+    /// The next connection; nil when none waits.
+    public func accept() -> FileDescriptor? {
+        let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let accepted = clinux_accept(raw, flags)
+        return accepted < 0 ? nil : FileDescriptor(owning: accepted)
+    }
+
+    /// Sends what the kernel has room for.
+    ///
+    /// - Returns: how many bytes it took.
+    public func send(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
+        do {
+            return try retrying("send") {
+                bytes.withUnsafeBytes { Glibc.send(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            }
+        } catch {
+            if error.code == EAGAIN { return 0 }
+            throw error
+        }
+    }
+}
+
+/// Removes a socket that nobody listens on any more; a missing one is as good.
+public func unlinkSocket(_ path: String) {
+    _ = unlink(path)
+}

@@ -47,6 +47,8 @@ public enum Daemon {
     /// - Returns: an exit code of sysexits.h.
     public static func run(_ options: Options) -> Int32 {
         let startedAt = BootInstant.current()
+        // Where somebody has been is nobody else's business.
+        _ = umask(0o077)
         do {
             let signals = try Signals()
             let directory = try StateDirectory(options.stateDirectory)

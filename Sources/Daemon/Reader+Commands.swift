@@ -8,6 +8,8 @@ internal import Upload
 extension Reader {
     /// Takes up what was intended before the daemon ended, however it ended.
     func resume(now: BootInstant) {
+        // What subscribers and status show until the next fix comes. Storage that fails now is reported by the first write.
+        lastLocation = try? hub.store.latestLocation()
         let intent: SmallFiles.Intent?
         do {
             intent = try hub.files.readIntent()

@@ -133,7 +133,7 @@ final class Reader {
         if settings.gpsd.replay { return false }
         if let since = receiverTime.settledSince, now.seconds(since: since) >= 3600 { return true }
         let system = hub.clock.system(now: now)
-        return Clock.isSynchronised() && abs(system.time.seconds(since: fix.time)) < 86_400
+        return system.isKnownGood && abs(system.time.seconds(since: fix.time)) < 86_400
     }
 
     /// Writes what waits, in order, and tells whom it concerns. Told is only what COMMIT has returned for.

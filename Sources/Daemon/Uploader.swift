@@ -149,12 +149,12 @@ final class Uploader {
         case .drained:
             snapshot.failure = nil
             snapshot.isClockSuspected = false
+            snapshot.lastError = nil
             guard hadWork else { return }
             if lastLoggedError != nil {
                 Log.notice(.uploadRecovered, "uploading works again; nothing is pending")
                 lastLoggedError = nil
             }
-            snapshot.lastError = nil
         case .transient:
             snapshot.failure = nil
             guard let delay, let error = snapshot.lastError else { return }

@@ -71,6 +71,12 @@ public final class Store: Sendable {
         }
     }
 
+    /// The newest location that is still stored.
+    @available(*, noasync, message: "blocks on the disk")
+    public func latestLocation() throws(StorageError) -> Location? {
+        try perform("read latest location") { (writer) throws(SQLiteError) in try writer.latestLocation() }
+    }
+
     @available(*, noasync, message: "blocks on the disk")
     public func close(session: UUIDv7, at time: Timestamp) throws(StorageError) {
         try perform("close session") { (writer) throws(SQLiteError) in

@@ -68,6 +68,12 @@ extension Writer {
         book(pruned)
     }
 
+    func latestLocation() throws(SQLiteError) -> Location? {
+        let row = try db.prepare("SELECT \(Schema.columns) FROM locations ORDER BY ts DESC, seq DESC LIMIT 1")
+        guard try row.step() else { return nil }
+        return LocationRow(row, sessionID: { sessions[$0] })?.location
+    }
+
     private mutating func book(_ pruned: [Pruned]) {
         for row in pruned {
             tally.rows -= 1

@@ -30,7 +30,7 @@ final class ControlServer {
         firstIndex = index
         poll.add(listener.raw)
         for connection in connections {
-            poll.add(connection.descriptor.raw, read: connection.wantsRead, write: connection.hasOutput)
+            poll.add(connection.descriptor.raw, read: connection.wantsRead, write: connection.wantsWrite)
         }
     }
 
@@ -183,12 +183,14 @@ extension Connection {
         if case .idle = activity { true } else { false }
     }
 
-    /// A stream has more to send.
+    /// A subscriber has more to be sent. Of history, one page follows with each turn of the loop, so that a long export
+    /// keeps nobody waiting.
     fileprivate var canGoOn: Bool {
-        switch activity {
-        case .idle, .awaiting: false
-        case .history: true
-        case .subscribed(let subscription): !subscription.events.isEmpty
-        }
+        if case .subscribed(let subscription) = activity { !subscription.events.isEmpty } else { false }
+    }
+
+    /// There is output, or the next page of history is to be made when there is room for it.
+    fileprivate var wantsWrite: Bool {
+        if case .history = activity { true } else { hasOutput }
     }
 }

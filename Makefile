@@ -8,6 +8,8 @@ DURATION ?=
 ONLY ?=
 
 PRODUCTS := beekond beekonctl beekon-sim
+# lld comes with the toolchain; gold, the default, warns about a function of the runtime library. -s strips.
+RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s
 SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
@@ -21,7 +23,7 @@ deps:  ## Install what is missing on this Debian (sudo only if needed)
 	@etc/build/deps
 
 build: deps  ## Build the release: Swift runtime inside, stripped, without ICU
-	$(SWIFT_BUILD) -c release --static-swift-stdlib -Xlinker -s
+	$(SWIFT_BUILD) $(RELEASE)
 	@etc/build/binary $(BUILD)/release $(PRODUCTS)
 
 run: deps build  ## Receiver, gpsd, beekond and a backend on this machine, live; DURATION=30 ends by itself

@@ -224,10 +224,11 @@ extension Store.Event {
     /// Tells the operator.
     func report() {
         switch self {
-        case .quarantined(let name, let reason):
+        case .quarantined(let name, let reason, let salvaged):
             Log.error(
                 .databaseQuarantined,
-                "the database is damaged (\(reason)): it is kept as \(name), and an empty one has taken its place")
+                "the database was damaged (\(reason)): it is kept as \(name), and \(salvaged) locations that could "
+                    + "still be read are in a new one. Check the health of the disk")
         }
     }
 }

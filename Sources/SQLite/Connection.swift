@@ -34,6 +34,11 @@ public struct Connection: ~Copyable {
         sqlite3_close_v2(handle)
     }
 
+    /// Leaves the WAL as it is when the connection closes, so that the database file is not written to.
+    public func keepWAL() {
+        _ = csqlite_no_checkpoint_on_close(handle)
+    }
+
     /// Runs statements that return nothing.
     public func execute(_ sql: String) throws(SQLiteError) {
         try check(sqlite3_exec(handle, sql, nil, nil, nil), sql)

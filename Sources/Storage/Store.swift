@@ -11,14 +11,18 @@ public import Tracking
 public final class Store: Sendable {
     /// What opening the database found.
     public enum Event: Equatable, Sendable {
-        /// The database was damaged: it has this name now, and an empty one took its place.
-        case quarantined(name: String, reason: String)
+        /// The database was damaged: it has this name now, and another took its place, with as many of its rows as could
+        /// be read.
+        case quarantined(name: String, reason: String, salvaged: Int)
     }
 
     private struct State: ~Copyable {
         var writer: Writer?
         var options: StoreOptions
+        /// An operation has failed since the last location was written.
         var hasFailed = false
+        /// The device failed: what it was last given may not have arrived, whatever a later fsync says.
+        var needsRepair = false
         var droppedUnsent = 0
         var events: [Event] = []
     }
@@ -232,6 +236,7 @@ public final class Store: Sendable {
             return result
         } catch {
             state.hasFailed = true
+            if error.code.primary == .ioError { state.needsRepair = true }
             state.droppedUnsent += writer.tally.droppedUnsent
             throw StorageError(error)
         }
@@ -240,12 +245,37 @@ public final class Store: Sendable {
     private static func open(_ state: inout State, _ path: String) throws(StorageError) {
         do {
             try Quarantine.check(path)
-            state.writer = try Writer.open(path, options: state.options, repairing: state.hasFailed)
+            state.writer = try Writer.open(path, options: state.options, repairing: state.needsRepair)
+            state.needsRepair = false
         } catch {
             guard error.kind == .corrupt else { throw error }
-            let name = try Quarantine.putAside(path)
-            state.events.append(.quarantined(name: name, reason: error.message))
-            state.writer = try Writer.open(path, options: state.options, repairing: false)
+            try startAnew(&state, path, reason: error.message)
         }
+    }
+
+    /// Puts a damaged database aside and starts another, with what still reads of the old one.
+    private static func startAnew(_ state: inout State, _ path: String, reason: String) throws(StorageError) {
+        let deadline = Clock.boot() + Int64(Salvage.patience * 1e9)
+        var name = try Quarantine.putAside(path)
+        var salvaged = 0
+        do {
+            var writer = try Writer.open(path, options: state.options, repairing: false)
+            let salvage = Salvage(path: name, deadline: deadline)
+            salvaged = try writer.importRows(salvage)
+            if salvage.isComplete { name = try Quarantine.markSalvaged(name, in: directory(of: path)) }
+        } catch let error as StorageError {
+            throw error
+        } catch let error as SQLiteError {
+            throw StorageError(error)
+        } catch {
+            throw StorageError(operation: "salvage", kind: .other, message: "\(error)")
+        }
+        state.events.append(.quarantined(name: name, reason: reason, salvaged: salvaged))
+        // Opened anew, so that the rows that came in are counted like any others.
+        state.writer = try Writer.open(path, options: state.options, repairing: false)
+    }
+
+    private static func directory(of path: String) -> String {
+        String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     }
 }

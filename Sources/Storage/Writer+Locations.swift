@@ -140,7 +140,7 @@ extension Writer {
     }
 
     /// The version number of a set of extras; 0 means none. New sets get the next number.
-    private mutating func version(ofExtras json: String?) throws(SQLiteError) -> Int64 {
+    mutating func version(ofExtras json: String?) throws(SQLiteError) -> Int64 {
         guard let json else { return 0 }
         if let known = extras[json] { return known }
         let version = (extras.values.max() ?? 0) + 1

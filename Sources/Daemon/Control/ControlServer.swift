@@ -89,13 +89,18 @@ final class ControlServer {
 
     /// Handles calls and sends answers until the client must send or read.
     private func proceed(_ connection: Connection, now: BootInstant) throws {
-        repeat {
+        try connection.flush()
+        var goesOn = true
+        while goesOn, !connection.hasOutput {
             while connection.wantsCall, let call = try connection.nextCall(now: now) {
                 try handle(call, of: connection)
             }
+            let wasBusy = !connection.wantsCall
             try fill(connection)
+            // A stream that has just ended makes way for the call behind it.
+            goesOn = connection.canGoOn || wasBusy && connection.wantsCall
             try connection.flush()
-        } while !connection.hasOutput && connection.canGoOn
+        }
         if connection.isFinished { close(connection) }
     }
 

@@ -66,3 +66,11 @@ public func fileSize(_ path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
 }
+
+/// Bytes that we may still write on the file system that `path` lies on; nil when it does not tell.
+public func freeSpace(beside path: String) -> Int? {
+    let directory = path[..<(path.lastIndex(of: "/") ?? path.endIndex)]
+    var status = statvfs()
+    guard statvfs(directory.isEmpty ? "/" : String(directory), &status) == 0 else { return nil }
+    return Int(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
+}

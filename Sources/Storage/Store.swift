@@ -25,6 +25,7 @@ public final class Store: Sendable {
         var needsRepair = false
         var droppedUnsent = 0
         var events: [Event] = []
+        var ballast: Ballast
     }
 
     private let path: String
@@ -37,7 +38,7 @@ public final class Store: Sendable {
     /// - Throws: `newerSchema`, and what keeps a new database from being made.
     public init(directory: String, options: StoreOptions) throws(StorageError) {
         path = directory + "/beekon.db"
-        state = Mutex(State(options: options))
+        state = Mutex(State(options: options, ballast: Ballast(directory: directory)))
         try perform("open") { (_: inout Writer) throws(SQLiteError) in }
     }
 
@@ -116,7 +117,7 @@ public final class Store: Sendable {
     /// One step of at most 1,000 rows.
     @available(*, noasync, message: "blocks on the disk")
     public func proceed(with deletion: inout Deletion) throws(StorageError) {
-        deletion = try perform("delete") { [deletion] (writer) throws(SQLiteError) in
+        deletion = try performAtAnyCost("delete") { [deletion] (writer) throws(SQLiteError) in
             var deletion = deletion
             try writer.proceed(with: &deletion)
             return deletion
@@ -140,7 +141,7 @@ public final class Store: Sendable {
     /// Commits the batch; nil when the user deleted some of its rows since it was drafted.
     @available(*, noasync, message: "blocks on the disk")
     public func freeze(_ draft: BatchDraft, id: UUIDv7, body: [UInt8]) throws(StorageError) -> FrozenBatch? {
-        try perform("freeze batch") { (writer) throws(SQLiteError) in
+        try performAtAnyCost("freeze batch") { (writer) throws(SQLiteError) in
             try writer.freeze(draft, id: id, body: body)
         }
     }
@@ -148,13 +149,13 @@ public final class Store: Sendable {
     /// A complete 2xx: the rows leave, or are marked, in one transaction. Returns how many.
     @available(*, noasync, message: "blocks on the disk")
     public func acknowledge(_ batch: FrozenBatch) throws(StorageError) -> Int {
-        try perform("acknowledge") { (writer) throws(SQLiteError) in try writer.acknowledge(batch) }
+        try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in try writer.acknowledge(batch) }
     }
 
     /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.
     @available(*, noasync, message: "blocks on the disk")
     public func reject(_ batch: FrozenBatch, status: Int, at time: Timestamp) throws(StorageError) -> Rejection {
-        try perform("reject") { (writer) throws(SQLiteError) in
+        try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
             try writer.reject(batch, status: status, at: time)
         }
     }
@@ -163,7 +164,7 @@ public final class Store: Sendable {
     /// a row were rejected, and none accepted between.
     @available(*, noasync, message: "blocks on the disk")
     public func countRejection(of batch: FrozenBatch) throws(StorageError) -> Bool {
-        try perform("count rejection") { (writer) throws(SQLiteError) in try writer.countRejection(of: batch) }
+        try performAtAnyCost("count rejection") { (writer) throws(SQLiteError) in try writer.countRejection(of: batch) }
     }
 
     /// The rows of a rejected batch in two halves, for the search for poison rows.
@@ -177,20 +178,20 @@ public final class Store: Sendable {
     public func split(
         _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
     ) throws(StorageError) {
-        try perform("split batch") { (writer) throws(SQLiteError) in try writer.split(batch, into: pieces) }
+        try performAtAnyCost("split batch") { (writer) throws(SQLiteError) in try writer.split(batch, into: pieces) }
     }
 
     /// The server refused the batch in a way that only a change of configuration can mend.
     @available(*, noasync, message: "blocks on the disk")
     public func markPermanent(_ batch: FrozenBatch) throws(StorageError) {
-        try perform("mark batch") { (writer) throws(SQLiteError) in try writer.markPermanent(batch) }
+        try performAtAnyCost("mark batch") { (writer) throws(SQLiteError) in try writer.markPermanent(batch) }
     }
 
     /// Tells where batches go now, as a number that differs whenever url or batch size do. Batches that the old
     /// endpoint refused for good are dissolved; their rows go into new ones.
     @available(*, noasync, message: "blocks on the disk")
     public func adopt(endpoint: Int64) throws(StorageError) {
-        try perform("adopt endpoint") { (writer) throws(SQLiteError) in try writer.adopt(endpoint: endpoint) }
+        try performAtAnyCost("adopt endpoint") { (writer) throws(SQLiteError) in try writer.adopt(endpoint: endpoint) }
     }
 
     /// What was stored and pending after the latest operation. Never waits for the disk.
@@ -214,6 +215,23 @@ public final class Store: Sendable {
         try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
             return try Self.perform(operation, &state, path, body)
+        }
+    }
+
+    /// Like `perform`, for what makes room or must not be forgotten: when the disk is full, the ballast goes first.
+    private func performAtAnyCost<Result: Sendable>(
+        _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
+    ) throws(StorageError) -> Result {
+        try state.withLock { (state) throws(StorageError) in
+            defer { publish(&state) }
+            do throws(StorageError) {
+                let result = try Self.perform(operation, &state, path, body)
+                state.ballast.hold()
+                return result
+            } catch {
+                guard error.kind == .full, state.ballast.release() else { throw error }
+                return try Self.perform(operation, &state, path, body)
+            }
         }
     }
 
@@ -247,6 +265,7 @@ public final class Store: Sendable {
             try Quarantine.check(path)
             state.writer = try Writer.open(path, options: state.options, repairing: state.needsRepair)
             state.needsRepair = false
+            state.ballast.hold()
         } catch {
             guard error.kind == .corrupt else { throw error }
             try startAnew(&state, path, reason: error.message)

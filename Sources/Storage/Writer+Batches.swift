@@ -87,7 +87,12 @@ extension Writer {
             return count
         }
         frozen.removeAll { $0.key == batch.key }
-        if options.keepsUploaded { tally.uploaded += count } else { tally.rows -= count }
+        if options.keepsUploaded {
+            tally.uploaded += count
+            tally.uploadedFrom = min(tally.uploadedFrom, batch.members.first)
+        } else {
+            tally.rows -= count
+        }
         remove(pending: count, ofSession: batch.members.session)
         try findOldestPending(from: tally.oldestPending ?? batch.members.first)
         return count

@@ -66,6 +66,11 @@ extension Writer {
         tally.pending[session.key, default: 0] += 1
         tally.oldestPending = min(tally.oldestPending ?? key, key)
         book(pruned)
+        if new.prunesByAge, options.isSyncing, pruned.count < Int(Self.ageLimit) {
+            // Nothing uploaded is older than the cutoff any more: the next search begins there.
+            let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
+            tally.uploadedFrom = max(tally.uploadedFrom, RowKey(ts: cutoff, seq: .min))
+        }
     }
 
     func latestLocation() throws(SQLiteError) -> Location? {
@@ -95,19 +100,26 @@ extension Writer {
     /// Deletes what the rules of retention say must go, oldest first. Never the row just written, never a member of a
     /// batch that is frozen or about to be.
     private func prune(keeping newest: RowKey, time: Timestamp, byAge: Bool) throws(SQLiteError) -> [Pruned] {
-        var surplus = tally.rows + 1 - options.maxRows
-        let cutoff = byAge ? time.advanced(bySeconds: -options.retention).milliseconds : .min
-        var pruned: [Pruned] = []
-        // Without uploaded rows and with an upload configured, nothing can be too old.
-        let ageApplies = byAge && (!options.isSyncing || tally.uploaded > 0)
-        for row in try oldest(max(Int64(surplus), ageApplies ? Self.ageLimit : 0)) where row.key != newest {
-            let isOld = row.key.ts < cutoff && (row.isUploaded || !options.isSyncing)
-            guard surplus > 0 || isOld else { continue }
-            try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq))
-            pruned.append(row)
-            surplus -= 1
+        let surplus = tally.rows + 1 - options.maxRows
+        var doomed = try oldest(Int64(surplus))
+        if byAge {
+            let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
+            let old = try options.isSyncing ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
+            doomed += old.filter { row in !doomed.contains { $0.key == row.key } }
         }
-        return pruned
+        doomed.removeAll { $0.key == newest }
+        for row in doomed { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
+        return doomed
+    }
+
+    /// With an upload configured, only what has been uploaded can be too old.
+    private func uploaded(before cutoff: Int64) throws(SQLiteError) -> [Pruned] {
+        guard tally.uploaded > 0 else { return [] }
+        let start = tally.uploadedFrom
+        try statements.oldestUploaded.bind([
+            .integer(start.ts), .integer(start.seq), .integer(cutoff), .integer(Self.ageLimit),
+        ])
+        return try rows(statements.oldestUploaded)
     }
 
     /// The oldest rows outside every batch.
@@ -128,6 +140,10 @@ extension Writer {
         _ statement: borrowing Statement, _ key: RowKey, _ limit: Int64
     ) throws(SQLiteError) -> [Pruned] {
         try statement.bind([.integer(key.ts), .integer(key.seq), .integer(limit)])
+        return try rows(statement)
+    }
+
+    private func rows(_ statement: borrowing Statement) throws(SQLiteError) -> [Pruned] {
         var rows: [Pruned] = []
         while try statement.step() {
             rows.append(

@@ -32,6 +32,8 @@ struct Writer: ~Copyable {
         var pending: [Int64: Int] = [:]
         /// No pending row lies before this one.
         var oldestPending: RowKey?
+        /// No uploaded row lies before this one.
+        var uploadedFrom = RowKey(ts: .min, seq: .min)
         /// The sequence number of the next row.
         var nextSeq: Int64 = 1
         var droppedUnsent = 0
@@ -165,6 +167,7 @@ struct Statements: ~Copyable {
     let oldestAfter: Statement
     let deleteRow: Statement
     let oldestPending: Statement
+    let oldestUploaded: Statement
     let draft: Statement
     let deleteMembers: Statement
     let markMembers: Statement
@@ -213,6 +216,11 @@ extension Statements {
             deleteRow: try db.prepare("DELETE FROM locations WHERE ts = ? AND seq = ?"),
             oldestPending: try db.prepare(
                 "SELECT ts, seq FROM locations WHERE (ts, seq) >= (?, ?) AND uploaded = 0 ORDER BY ts, seq LIMIT 1"),
+            oldestUploaded: try db.prepare(
+                """
+                SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) >= (?, ?) AND ts < ? \
+                AND uploaded = 1 ORDER BY ts, seq LIMIT ?
+                """),
             draft: try db.prepare(
                 """
                 SELECT \(Schema.columns) FROM locations WHERE (ts, seq) >= (?, ?) AND session = ? AND uploaded = 0 \

@@ -79,7 +79,8 @@ public enum Daemon {
 
     static func load(_ options: Options) throws(ConfigurationError) -> Loaded {
         try Loader.load(
-            file: options.configuration ?? Options.defaultConfiguration, isDefaultPath: options.configuration == nil)
+            file: options.configuration ?? Options.defaultConfiguration,
+            isDefaultPath: options.configuration == nil)
     }
 
     private static func lock(_ directory: StateDirectory) throws -> FileDescriptor {
@@ -88,7 +89,8 @@ public enum Daemon {
         } catch {
             guard error.code == EWOULDBLOCK else { throw error }
             throw StartFailure(
-                message: "another beekond is running on \(directory.path): stop it, or choose another --state-dir",
+                message:
+                    "another beekond is running on \(directory.path): stop it, or choose another --state-dir",
                 code: EX_TEMPFAIL)
         }
     }
@@ -105,7 +107,8 @@ public enum Daemon {
             return (loaded, false)
         } catch {
             guard let loaded = lastGood.load() else { throw error }
-            Log.error(.configuration, "the configuration is bad, the last good one is used: \(error.description)")
+            Log.error(
+                .configuration, "the configuration is bad, the last good one is used: \(error.description)")
             return (loaded, true)
         }
     }

@@ -90,14 +90,16 @@ struct Parser: ~Copyable {
     private mutating func tpv(_ report: cgps_report) -> TPV {
         TPV(
             device: text(report.device), mode: Int(report.mode), time: time(report),
-            latitude: finite(report.latitude), longitude: finite(report.longitude), accuracy: accuracy(report),
+            latitude: finite(report.latitude), longitude: finite(report.longitude),
+            accuracy: accuracy(report),
             speed: finite(report.speed).flatMap { $0 >= 0 ? $0 : nil },
             bearing: finite(report.track).flatMap { $0 >= 0 && $0 < 360 ? $0 : nil },
             altitude: finite(report.altitude_hae), isSimulated: report.status == Self.simulated)
     }
 
     private func time(_ report: cgps_report) -> Timestamp? {
-        guard report.seconds > 0, report.seconds <= Self.lastSecond, (0..<1_000_000_000).contains(report.nanoseconds)
+        guard report.seconds > 0, report.seconds <= Self.lastSecond,
+            (0..<1_000_000_000).contains(report.nanoseconds)
         else { return nil }
         return Timestamp(milliseconds: Int64(report.seconds) * 1000 + Int64(report.nanoseconds) / 1_000_000)
     }

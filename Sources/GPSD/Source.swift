@@ -108,7 +108,9 @@ public struct Source: ~Copyable {
         case .waiting(let until): return until
         case .connecting(let since): return since.advanced(bySeconds: Self.connectTimeout)
         case .watching(let lastHeard, let askedAt):
-            let quiet = askedAt?.advanced(bySeconds: Self.answerTimeout) ?? lastHeard.advanced(bySeconds: Self.silence)
+            let quiet =
+                askedAt?.advanced(bySeconds: Self.answerTimeout)
+                ?? lastHeard.advanced(bySeconds: Self.silence)
             let stale = isStale ? nil : lastFix?.advanced(bySeconds: Self.staleness)
             return [quiet, epochs.deadline, stale].compactMap(\.self).min()
         }
@@ -240,7 +242,8 @@ public struct Source: ~Copyable {
             state = .watching(lastHeard: now, askedAt: nil)
         } else if let askedAt {
             if now.seconds(since: askedAt) >= Self.answerTimeout {
-                throw SystemError("gpsd has said nothing for \(Int(Self.silence + Self.answerTimeout)) s", code: 110)
+                throw SystemError(
+                    "gpsd has said nothing for \(Int(Self.silence + Self.answerTimeout)) s", code: 110)
             }
         } else if now.seconds(since: lastHeard) >= Self.silence {
             try socket?.send("?VERSION;\n")

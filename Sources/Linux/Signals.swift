@@ -13,7 +13,8 @@ public struct Signals: ~Copyable {
     public init() throws(SystemError) {
         _ = signal(SIGPIPE, SIG_IGN)
         let numbers = [SIGTERM, SIGINT, SIGHUP]
-        let raw = clinux_block_signals(numbers, Int32(numbers.count), Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
+        let raw = clinux_block_signals(
+            numbers, Int32(numbers.count), Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
         guard raw >= 0 else { throw SystemError("signalfd") }
         descriptor = FileDescriptor(owning: raw)
     }

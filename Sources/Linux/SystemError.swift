@@ -25,7 +25,8 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// Calls again while a signal interrupts.
 @discardableResult
-func retrying<Result: SignedInteger>(_ operation: String, _ call: () -> Result) throws(SystemError) -> Result {
+func retrying<Result: SignedInteger>(_ operation: String, _ call: () -> Result) throws(SystemError) -> Result
+{
     while true {
         let result = call()
         if result >= 0 { return result }

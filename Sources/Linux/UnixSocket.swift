@@ -14,7 +14,9 @@ public struct Peer: Equatable, Sendable {
 
     public init(of descriptor: borrowing FileDescriptor) throws(SystemError) {
         var credentials = clinux_credentials()
-        guard clinux_peer_credentials(descriptor.raw, &credentials) == 0 else { throw SystemError("SO_PEERCRED") }
+        guard clinux_peer_credentials(descriptor.raw, &credentials) == 0 else {
+            throw SystemError("SO_PEERCRED")
+        }
         var others = [UInt32](repeating: 0, count: Int(Self.groupLimit))
         let count = clinux_peer_groups(descriptor.raw, &others, Self.groupLimit)
         pid = credentials.pid

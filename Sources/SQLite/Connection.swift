@@ -92,7 +92,8 @@ public struct Connection: ~Copyable {
 
     private func error(_ code: Int32, _ operation: String) -> SQLiteError {
         SQLiteError(
-            operation: operation, code: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(handle)),
+            operation: operation, code: ResultCode(rawValue: code),
+            message: String(cString: sqlite3_errmsg(handle)),
             systemCode: sqlite3_system_errno(handle))
     }
 }

@@ -43,7 +43,8 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
     static func newerSchema(found: Int64, known: Int64) -> StorageError {
         StorageError(
             operation: "open", kind: .newerSchema,
-            message: "beekon.db has schema \(found), this version of beekond knows up to \(known): install the "
+            message:
+                "beekon.db has schema \(found), this version of beekond knows up to \(known): install the "
                 + "version that wrote it, or move the file away to start an empty one")
     }
 

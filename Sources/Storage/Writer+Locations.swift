@@ -104,7 +104,9 @@ extension Writer {
         var doomed = try oldest(Int64(surplus))
         if byAge {
             let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
-            let old = try options.isSyncing ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
+            let old =
+                try options.isSyncing
+                ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
             doomed += old.filter { row in !doomed.contains { $0.key == row.key } }
         }
         doomed.removeAll { $0.key == newest }

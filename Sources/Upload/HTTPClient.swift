@@ -102,7 +102,9 @@ public struct HTTPClient: ~Copyable {
         }
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
-            if message.pointee.msg == CURLMSG_DONE { return result(handle, ccurl_message_result(message), response) }
+            if message.pointee.msg == CURLMSG_DONE {
+                return result(handle, ccurl_message_result(message), response)
+            }
         }
         return .failure(TransportFailure(kind: .network, message: "libcurl gave no result"))
     }

@@ -12,9 +12,12 @@ public enum Daemon {
     public struct Options: Sendable {
         /// The configuration file; nil for the default, which may be missing.
         public var configuration: String?
+        /// Where the database lies.
         public var stateDirectory: String
+        /// The path of the control socket.
         public var socket: String
 
+        /// Read when no other is given.
         public static let defaultConfiguration = "/etc/beekond/beekond.toml"
 
         /// systemd's directories when it has made them, else the usual ones.

@@ -51,12 +51,12 @@ final class Reader {
             proceedWithDeletion()
             if recorder.isRetryDue(now) { flush(now: now) }
             publish(now: now)
-            sleep(now: now)
+            waitForWork(now: now)
         }
         finish(now: .current())
     }
 
-    private func sleep(now: BootInstant) {
+    private func waitForWork(now: BootInstant) {
         if deletion != nil { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)

@@ -58,7 +58,7 @@ final class Uploader {
             if settings.sync != nil, schedule.due <= now { drain() }
             publish()
             hub.board.uploaderWork.rest()
-            if !isStopping { sleep() }
+            if !isStopping { waitForWork() }
         }
         client.disconnect()
         hub.tell(.uploaderEnded)
@@ -66,7 +66,7 @@ final class Uploader {
 
     var isStopping: Bool { hub.board.isStopping.load(ordering: .relaxed) }
 
-    private func sleep() {
+    private func waitForWork() {
         var poll = PollSet()
         poll.add(hub.uploader.wakeup.descriptor)
         let due = settings.sync == nil ? nil : max(schedule.due.seconds(since: .current()), 0)

@@ -33,6 +33,7 @@ public struct Epochs: Sendable {
 
     private var devices: [Device] = []
 
+    /// No device is known yet.
     public init() {}
 
     /// Takes a TPV with a time.

@@ -3,10 +3,12 @@ internal import Glibc
 
 /// Signals, read like any other input instead of interrupting.
 public struct Signals: ~Copyable {
+    /// What is asked of the daemon.
     public enum Signal: Sendable { case terminate, reload }
 
     private let descriptor: FileDescriptor
 
+    /// For poll.
     public var raw: Int32 { descriptor.raw }
 
     /// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all that it starts later, and ignores SIGPIPE.

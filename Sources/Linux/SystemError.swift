@@ -7,6 +7,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// errno.
     public let code: Int32
 
+    /// The code is an errno, which the description puts into words.
     public init(_ operation: String, code: Int32) {
         self.operation = operation
         self.code = code

@@ -2,6 +2,7 @@ internal import CSQLite
 
 /// An open database that closes itself. One thread at a time.
 public struct Connection: ~Copyable {
+    /// What a connection may do with the file.
     public enum Access: Sendable { case readWrite, readOnly }
 
     let handle: OpaquePointer

@@ -82,6 +82,7 @@ public final class Store: Sendable {
         try perform("read latest location") { (writer) throws(SQLiteError) in try writer.latestLocation() }
     }
 
+    /// The session ends; its locations stay.
     @available(*, noasync, message: "blocks on the disk")
     public func close(session: UUIDv7, at time: Timestamp) throws(StorageError) {
         try perform("close session") { (writer) throws(SQLiteError) in

@@ -9,6 +9,7 @@ public struct Deletion: Sendable {
     let maxSeq: Int64
     /// Locations and dead letters removed so far.
     public internal(set) var removed = 0
+    /// Nothing is left to remove.
     public internal(set) var isFinished = false
     /// Frozen batches that held such rows; what is left of them goes into new ones.
     public internal(set) var dissolved: [UUIDv7] = []

@@ -3,8 +3,11 @@ public import Tracking
 
 /// What is to be written for one admitted fix.
 public struct NewLocation: Sendable {
+    /// The admitted fix.
     public var location: Location
+    /// The session it was admitted in.
     public var session: UUIDv7
+    /// When that session began, for its row, which is written with its first location.
     public var sessionStartedAt: Timestamp
     /// Metres of the session, this fix included.
     public var odometer: Double
@@ -13,6 +16,7 @@ public struct NewLocation: Sendable {
     /// The fix time is trusted well enough to call other rows old by it.
     public var prunesByAge: Bool
 
+    /// Everything that one write needs.
     public init(
         location: Location, session: UUIDv7, sessionStartedAt: Timestamp, odometer: Double, extras: String?,
         prunesByAge: Bool

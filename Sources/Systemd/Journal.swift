@@ -11,6 +11,7 @@ public enum Journal {
         case info = 6
         case debug = 7
 
+        /// The graver is the smaller.
         public static func < (left: Priority, right: Priority) -> Bool {
             left.rawValue < right.rawValue
         }

@@ -26,6 +26,7 @@ public struct UUIDv7: Hashable, Comparable, Sendable {
         }
     }
 
+    /// By the time part first: ids of one run sort as they were minted.
     public static func < (left: UUIDv7, right: UUIDv7) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }

@@ -127,7 +127,8 @@ public struct HTTPClient: ~Copyable {
         _ = ccurl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verification)
         // X509_V_ERR_CERT_NOT_YET_VALID of OpenSSL.
         let isClock = code == CURLE_PEER_FAILED_VERIFICATION && verification == 9
-        let words = code == CURLE_OK ? "the answer ended within its headers" : String(cString: curl_easy_strerror(code))
+        let words =
+            code == CURLE_OK ? "the answer ended within its headers" : String(cString: curl_easy_strerror(code))
         let detail = response.detail
         return .failure(
             TransportFailure(

@@ -128,7 +128,10 @@ public struct HTTPClient: ~Copyable {
         // X509_V_ERR_CERT_NOT_YET_VALID of OpenSSL.
         let isClock = code == CURLE_PEER_FAILED_VERIFICATION && verification == 9
         let words =
-            code == CURLE_OK ? "the answer ended within its headers" : String(cString: curl_easy_strerror(code))
+            switch code {
+            case CURLE_OK: "the answer ended within its headers"
+            default: String(cString: curl_easy_strerror(code))
+            }
         let detail = response.detail
         return .failure(
             TransportFailure(

@@ -75,5 +75,6 @@ let package = Package(
         test("ControlProtocol", []),
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),
+        test("Upload", ["Tracking"]),
     ]
 )

@@ -6,19 +6,28 @@ import Tracking
 
 @Suite("the bytes of an upload") struct PayloadTests {
     private let sender = Sender(
-        installID: "0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff", platform: "linux", version: "0.1.0", model: "Raspberry Pi 4")
-    private let batch = UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f")!
-    private let session = UUIDv7("0190d4e0-1234-7000-8000-aabbccddeeff")!
-    private let sentAt = Timestamp(iso8601: "2026-06-15T12:34:56.789Z")!
+        installID: "0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff", platform: "linux", version: "0.1.0",
+        model: "Raspberry Pi 4")
+    private let batch: UUIDv7
+    private let session: UUIDv7
+    private let sentAt: Timestamp
+    private let sample: Location
 
-    private func location(_ change: (inout Location) -> Void = { _ in }) -> Location {
-        let coordinate = Coordinate(latitude: 37.7749, longitude: -122.4194)!
-        var location = Location(
-            id: UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20")!, session: session,
+    init() throws {
+        batch = try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"))
+        session = try #require(UUIDv7("0190d4e0-1234-7000-8000-aabbccddeeff"))
+        sentAt = try #require(Timestamp(iso8601: "2026-06-15T12:34:56.789Z"))
+        sample = Location(
+            id: try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20")), session: session,
             fix: Fix(
-                time: Timestamp(iso8601: "2026-06-15T12:34:10.000Z")!, mode: 3, coordinate: coordinate, accuracy: 5.2,
+                time: try #require(Timestamp(iso8601: "2026-06-15T12:34:10.000Z")), mode: 3,
+                coordinate: try #require(Coordinate(latitude: 37.7749, longitude: -122.4194)), accuracy: 5.2,
                 speed: 2.5, bearing: 180, altitude: 14.3),
             trigger: .interval, motion: .moving)
+    }
+
+    private func location(_ change: (inout Location) -> Void = { _ in }) -> Location {
+        var location = sample
         change(&location)
         return location
     }
@@ -54,7 +63,9 @@ import Tracking
         }
         let text = text([poor], sender: bare)
         #expect(text.contains("\"longitude\":-122.4194}]"))
-        for word in ["null", "model", "extras", "accuracy", "activity", "quality"] { #expect(!text.contains(word)) }
+        for word in ["null", "model", "extras", "accuracy", "activity", "quality"] {
+            #expect(!text.contains(word))
+        }
         #expect(self.text([]).contains("\"locations\":[],\"geofence_events\":[]"))
     }
 
@@ -75,7 +86,8 @@ import Tracking
     @Test(
         "numbers: integral ones without a point, minus zero is zero",
         arguments: [
-            (180.0, "180"), (-0.0, "0"), (0.0, "0"), (0.1, "0.1"), (1e16, "1e+16"), (5e-7, "5e-07"), (-3.0, "-3"),
+            (180.0, "180"), (-0.0, "0"), (0.0, "0"), (0.1, "0.1"), (1e16, "1e+16"), (5e-7, "5e-07"),
+            (-3.0, "-3"),
             (123_456.789, "123456.789"), (0.1 + 0.2, "0.30000000000000004"),
         ])
     func numbers(value: Double, expected: String) {
@@ -88,9 +100,9 @@ import Tracking
             let value = Double(bitPattern: random.next())
             guard value.isFinite else { continue }
             let text = text([location { $0.fix.altitude = value }])
-            let root = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
-            let rows = root?["locations"] as? [[String: Any]]
-            #expect((rows?.first?["altitude"] as? NSNumber)?.doubleValue == value, "\(value)")
+            let digits = try #require(text.split(separator: "\"altitude\":").last).prefix { $0 != "}" }
+            // strtod reads exactly; JSONSerialization does not.
+            #expect(strtod(String(digits), nil) == value)
         }
     }
 

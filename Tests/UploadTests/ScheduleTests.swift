@@ -55,7 +55,8 @@ private struct Rig {
     private static let server = DrainOutcome.transient(isNetwork: false, retryAfter: nil)
     private static let asked = DrainOutcome.transient(isNetwork: false, retryAfter: 600)
 
-    @Test("the first round ends at a random moment, later ones within a tenth of the interval") func rounds() {
+    @Test("the first round ends at a random moment, later ones within a tenth of the interval") func rounds()
+    {
         var firsts: [Double] = []
         for seed in 0..<200 {
             var rig = Rig(seed: UInt64(seed))
@@ -70,7 +71,8 @@ private struct Rig {
         #expect(firsts.filter { $0 < 75 }.count > 25 && firsts.filter { $0 > 225 }.count > 25)
     }
 
-    @Test("back-off: uniform in the upper half of min(300, 2 · 2ⁿ), and from the start again once all is sent")
+    @Test(
+        "back-off: uniform in the upper half of min(300, 2 · 2ⁿ), and from the start again once all is sent")
     func backOff() throws {
         for seed in 0..<100 {
             var rig = Rig(interval: 1e6, seed: UInt64(seed))
@@ -95,11 +97,14 @@ private struct Rig {
         arguments: [
             (nil, .command, true), (nil, .sessionStopped, true), (nil, .threshold, true),
             (nil, .networkReturned(outage: 20), true),
-            (Self.server, .command, true), (Self.server, .sessionStopped, true), (Self.server, .threshold, false),
+            (Self.server, .command, true), (Self.server, .sessionStopped, true),
+            (Self.server, .threshold, false),
             (Self.server, .networkReturned(outage: 20), false),
-            (Self.network, .command, true), (Self.network, .sessionStopped, true), (Self.network, .threshold, false),
+            (Self.network, .command, true), (Self.network, .sessionStopped, true),
+            (Self.network, .threshold, false),
             (Self.network, .networkReturned(outage: 20), true),
-            (Self.asked, .command, true), (Self.asked, .sessionStopped, false), (Self.asked, .threshold, false),
+            (Self.asked, .command, true), (Self.asked, .sessionStopped, false),
+            (Self.asked, .threshold, false),
             (Self.asked, .networkReturned(outage: 20), false),
             (.failed(.auth), .command, true), (.failed(.auth), .sessionStopped, false),
             (.failed(.permanent), .threshold, false), (.failed(.permanent), .command, true),

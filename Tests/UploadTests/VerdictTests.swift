@@ -21,7 +21,8 @@ import Tracking
     @Test(
         "Retry-After in every form",
         arguments: [
-            ("120", 120.0), (" 0", 0), ("999999999999999999999999", 3600), ("-5", nil), ("1.5", nil), ("", nil),
+            ("120", 120.0), (" 0", 0), ("999999999999999999999999", 3600), ("-5", nil), ("1.5", nil),
+            ("", nil),
             ("soon", nil), ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("Mon, 15 Jun 2026 12:35:00 GMT", 60),
             ("Mon, 15 Jun 2027 12:35:00 GMT", 3600), ("Mon, 15 Jux 2026 12:35:00 GMT", nil),
             ("Mon, 15 Jun 2026 12:35:00 CET", nil), (String(repeating: "1", count: 100), nil),

@@ -44,7 +44,7 @@ class ControlTest(SystemTest):
         return caught.exception.parameters
 
 
-@unittest.skipUnless(varlink, "the Python package varlink is not installed (make deps installs it)")
+@unittest.skipUnless(varlink, "the Python package varlink is not installed (make test installs it)")
 class VarlinkPackageTests(ControlTest):
     """The independent implementation reads our interface and speaks with us."""
 

@@ -99,8 +99,8 @@ def settled(found: list) -> list:
             beyond = step - (epoch.now - last.now)
             if proved and (step < -1 or beyond > 3600):
                 proved, run = False, []
-            elif not proved and abs(beyond) > STEP_TOLERANCE:
-                run = []
+            elif not proved and (step <= 0 or abs(beyond) > STEP_TOLERANCE):
+                run = []  # no clock steps backwards, however little
         last = epoch
         if not proved:
             run.append(epoch)

@@ -94,7 +94,8 @@ extension Reader {
             recorder.note(error)
         }
         Log.notice(
-            .sessionStopped, "tracking stopped, session \(session.id) ended", [(.session, session.id.description)])
+            .sessionStopped, "tracking stopped, session \(session.id) ended",
+            [(.session, session.id.description)])
         if hub.store.counts().pending > 0 { hub.tellUploader(.trigger(.sessionStopped)) }
         publishState(now: now)
         return .success(())

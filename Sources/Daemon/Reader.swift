@@ -51,12 +51,12 @@ final class Reader {
             proceedWithDeletion()
             if recorder.isRetryDue(now) { flush(now: now) }
             publish(now: now)
-            sleep(now: now)
+            waitForWork(now: now)
         }
         finish(now: .current())
     }
 
-    private func sleep(now: BootInstant) {
+    private func waitForWork(now: BootInstant) {
         if deletion != nil { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
@@ -122,7 +122,8 @@ final class Reader {
             id: ids.next(at: fix.time), session: session.id, fix: fix, trigger: trigger, motion: .unknown)
         recorder.add(
             NewLocation(
-                location: location, session: session.id, sessionStartedAt: session.startedAt, odometer: odometer,
+                location: location, session: session.id, sessionStartedAt: session.startedAt,
+                odometer: odometer,
                 extras: JSONText.object(settings.extras), prunesByAge: prunesByAge(fix, now: now)))
         flush(now: now)
     }
@@ -152,7 +153,9 @@ final class Reader {
     }
 
     private func reportRollover(of fix: Fix, now: BootInstant) {
-        guard loggedRollovers.nanoseconds == .min || now.seconds(since: loggedRollovers) >= 3600 else { return }
+        guard loggedRollovers.nanoseconds == .min || now.seconds(since: loggedRollovers) >= 3600 else {
+            return
+        }
         loggedRollovers = now
         Log.warning(
             .receiverTime,
@@ -216,7 +219,8 @@ extension Source {
 extension Gate.Thresholds {
     init(_ settings: Settings.Tracking) {
         self.init(
-            interval: settings.intervalSeconds, distance: settings.distanceMeters, angle: settings.angleDegrees)
+            interval: settings.intervalSeconds, distance: settings.distanceMeters,
+            angle: settings.angleDegrees)
     }
 }
 

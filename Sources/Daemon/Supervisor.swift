@@ -89,7 +89,8 @@ final class Supervisor {
             reader.run()
         }
         try startThread(named: "uploader") {
-            guard let uploader = Uploader(hub: hub, settings: settings, installID: installID, now: .current()) else {
+            guard let uploader = Uploader(hub: hub, settings: settings, installID: installID, now: .current())
+            else {
                 return hub.tell(.uploaderEnded)
             }
             uploader.run()
@@ -187,7 +188,8 @@ final class Supervisor {
     }
 
     private func complete<Method: ControlMethod>(
-        _ token: Token, _ method: Method.Type, _ result: Result<Method.Result, MainMessage.Failure>, now: BootInstant
+        _ token: Token, _ method: Method.Type, _ result: Result<Method.Result, MainMessage.Failure>,
+        now: BootInstant
     ) throws {
         switch result {
         case .success(let value): server.complete(token, with: try Reply.encode(method, value), now: now)

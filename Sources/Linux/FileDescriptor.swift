@@ -16,7 +16,9 @@ public struct FileDescriptor: ~Copyable {
     }
 
     /// Opens a file, close-on-exec.
-    public static func open(_ path: String, _ flags: Int32, mode: UInt32 = 0o600) throws(SystemError) -> FileDescriptor {
+    public static func open(_ path: String, _ flags: Int32, mode: UInt32 = 0o600) throws(SystemError)
+        -> FileDescriptor
+    {
         FileDescriptor(owning: try retrying("open " + path) { Glibc.open(path, flags | O_CLOEXEC, mode) })
     }
 
@@ -39,7 +41,9 @@ public struct FileDescriptor: ~Copyable {
         var offset = 0
         while offset < bytes.count {
             offset += try retrying("write") {
-                bytes.withUnsafeBytes { Glibc.write(raw, $0.baseAddress?.advanced(by: offset), $0.count - offset) }
+                bytes.withUnsafeBytes {
+                    Glibc.write(raw, $0.baseAddress?.advanced(by: offset), $0.count - offset)
+                }
             }
         }
     }

@@ -2,6 +2,7 @@ internal import CSQLite
 
 /// An open database that closes itself. One thread at a time.
 public struct Connection: ~Copyable {
+    /// What a connection may do with the file.
     public enum Access: Sendable { case readWrite, readOnly }
 
     let handle: OpaquePointer
@@ -92,7 +93,8 @@ public struct Connection: ~Copyable {
 
     private func error(_ code: Int32, _ operation: String) -> SQLiteError {
         SQLiteError(
-            operation: operation, code: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(handle)),
+            operation: operation, code: ResultCode(rawValue: code),
+            message: String(cString: sqlite3_errmsg(handle)),
             systemCode: sqlite3_system_errno(handle))
     }
 }

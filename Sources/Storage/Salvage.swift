@@ -50,7 +50,8 @@ struct Salvage {
             while try all.step() {
                 guard let id = UUIDv7(bytes: all.blob(1)) else { continue }
                 sessions[all.integer(0)] = Session(
-                    id: id, startedAt: all.integer(2), stoppedAt: all.optionalInteger(3), odometer: all.real(4))
+                    id: id, startedAt: all.integer(2), stoppedAt: all.optionalInteger(3),
+                    odometer: all.real(4))
             }
             let versions = try db.prepare("SELECT version, json FROM extras")
             while try versions.step() { extras[versions.integer(0)] = versions.text(1) }
@@ -68,7 +69,9 @@ struct Salvage {
                 while isInTime, try all.step() {
                     let known = sessions
                     guard let row = LocationRow(all, sessionID: { known[$0]?.id }) else { continue }
-                    if rows.updateValue(Row(row: row, isUploaded: all.integer(18) != 0), forKey: row.key.seq) == nil {
+                    if rows.updateValue(Row(row: row, isUploaded: all.integer(18) != 0), forKey: row.key.seq)
+                        == nil
+                    {
                         isInTime = Clock.boot() < deadline
                     }
                 }

@@ -82,6 +82,7 @@ public final class Store: Sendable {
         try perform("read latest location") { (writer) throws(SQLiteError) in try writer.latestLocation() }
     }
 
+    /// The session ends; its locations stay.
     @available(*, noasync, message: "blocks on the disk")
     public func close(session: UUIDv7, at time: Timestamp) throws(StorageError) {
         try perform("close session") { (writer) throws(SQLiteError) in
@@ -154,7 +155,9 @@ public final class Store: Sendable {
 
     /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.
     @available(*, noasync, message: "blocks on the disk")
-    public func reject(_ batch: FrozenBatch, status: Int, at time: Timestamp) throws(StorageError) -> Rejection {
+    public func reject(_ batch: FrozenBatch, status: Int, at time: Timestamp) throws(StorageError)
+        -> Rejection
+    {
         try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
             try writer.reject(batch, status: status, at: time)
         }
@@ -164,7 +167,9 @@ public final class Store: Sendable {
     /// a row were rejected, and none accepted between.
     @available(*, noasync, message: "blocks on the disk")
     public func countRejection(of batch: FrozenBatch) throws(StorageError) -> Bool {
-        try performAtAnyCost("count rejection") { (writer) throws(SQLiteError) in try writer.countRejection(of: batch) }
+        try performAtAnyCost("count rejection") { (writer) throws(SQLiteError) in
+            try writer.countRejection(of: batch)
+        }
     }
 
     /// The rows of a rejected batch in two halves, for the search for poison rows.
@@ -178,7 +183,9 @@ public final class Store: Sendable {
     public func split(
         _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
     ) throws(StorageError) {
-        try performAtAnyCost("split batch") { (writer) throws(SQLiteError) in try writer.split(batch, into: pieces) }
+        try performAtAnyCost("split batch") { (writer) throws(SQLiteError) in
+            try writer.split(batch, into: pieces)
+        }
     }
 
     /// The server refused the batch in a way that only a change of configuration can mend.
@@ -191,7 +198,9 @@ public final class Store: Sendable {
     /// endpoint refused for good are dissolved; their rows go into new ones.
     @available(*, noasync, message: "blocks on the disk")
     public func adopt(endpoint: Int64) throws(StorageError) {
-        try performAtAnyCost("adopt endpoint") { (writer) throws(SQLiteError) in try writer.adopt(endpoint: endpoint) }
+        try performAtAnyCost("adopt endpoint") { (writer) throws(SQLiteError) in
+            try writer.adopt(endpoint: endpoint)
+        }
     }
 
     /// What was stored and pending after the latest operation. Never waits for the disk.

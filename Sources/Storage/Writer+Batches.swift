@@ -28,11 +28,13 @@ extension Writer {
     private mutating func draft(of rows: [LocationRow], session: Int64) -> BatchDraft? {
         guard let first = rows.first, let last = rows.last, let id = sessions[session] else { return nil }
         let members = BatchMembers(
-            session: session, extras: first.extras, first: first.key, last: last.key, maxSeq: tally.nextSeq - 1,
+            session: session, extras: first.extras, first: first.key, last: last.key,
+            maxSeq: tally.nextSeq - 1,
             count: rows.count)
         draft = members
         return BatchDraft(
-            session: id, extras: extras.first { $0.value == first.extras }?.key, locations: rows.map(\.location),
+            session: id, extras: extras.first { $0.value == first.extras }?.key,
+            locations: rows.map(\.location),
             members: members, generation: generation)
     }
 

@@ -3,8 +3,11 @@ public import Tracking
 
 /// What is to be written for one admitted fix.
 public struct NewLocation: Sendable {
+    /// The admitted fix.
     public var location: Location
+    /// The session it was admitted in.
     public var session: UUIDv7
+    /// When that session began, for its row, which is written with its first location.
     public var sessionStartedAt: Timestamp
     /// Metres of the session, this fix included.
     public var odometer: Double
@@ -13,6 +16,7 @@ public struct NewLocation: Sendable {
     /// The fix time is trusted well enough to call other rows old by it.
     public var prunesByAge: Bool
 
+    /// Everything that one write needs.
     public init(
         location: Location, session: UUIDv7, sessionStartedAt: Timestamp, odometer: Double, extras: String?,
         prunesByAge: Bool
@@ -104,7 +108,9 @@ extension Writer {
         var doomed = try oldest(Int64(surplus))
         if byAge {
             let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
-            let old = try options.isSyncing ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
+            let old =
+                try options.isSyncing
+                ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
             doomed += old.filter { row in !doomed.contains { $0.key == row.key } }
         }
         doomed.removeAll { $0.key == newest }

@@ -109,7 +109,8 @@ struct Writer: ~Copyable {
             guard let expected = pragma.expected, found != expected else { continue }
             throw SQLiteError(
                 operation: "PRAGMA " + pragma.set, code: .ioError,
-                message: "SQLite answers \(pragma.name) = \(found ?? "nothing"), but \(expected) was asked for")
+                message:
+                    "SQLite answers \(pragma.name) = \(found ?? "nothing"), but \(expected) was asked for")
         }
     }
 
@@ -138,7 +139,8 @@ struct Writer: ~Copyable {
         while try batches.step() {
             frozen.append(
                 Frozen(
-                    key: batches.integer(0), members: Statements.members(batches), isPermanent: batches.integer(9) != 0))
+                    key: batches.integer(0), members: Statements.members(batches),
+                    isPermanent: batches.integer(9) != 0))
         }
         try findOldestPending(from: RowKey(ts: .min, seq: .min))
     }
@@ -188,7 +190,8 @@ struct Statements: ~Copyable {
 
     static func members(_ row: borrowing Statement) -> BatchMembers {
         BatchMembers(
-            session: row.integer(1), extras: row.integer(2), first: RowKey(ts: row.integer(3), seq: row.integer(4)),
+            session: row.integer(1), extras: row.integer(2),
+            first: RowKey(ts: row.integer(3), seq: row.integer(4)),
             last: RowKey(ts: row.integer(5), seq: row.integer(6)), maxSeq: row.integer(7),
             count: Int(clamping: row.integer(8)))
     }
@@ -210,12 +213,15 @@ extension Statements {
             insert: try db.prepare("INSERT INTO locations (\(Schema.columns)) VALUES (\(places))"),
             exists: try db.prepare("SELECT 1 FROM locations WHERE ts = ? AND id = ?"),
             oldestBefore: try db.prepare(
-                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) < (?, ?) ORDER BY ts, seq LIMIT ?"),
+                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) < (?, ?) ORDER BY ts, seq LIMIT ?"
+            ),
             oldestAfter: try db.prepare(
-                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) > (?, ?) ORDER BY ts, seq LIMIT ?"),
+                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) > (?, ?) ORDER BY ts, seq LIMIT ?"
+            ),
             deleteRow: try db.prepare("DELETE FROM locations WHERE ts = ? AND seq = ?"),
             oldestPending: try db.prepare(
-                "SELECT ts, seq FROM locations WHERE (ts, seq) >= (?, ?) AND uploaded = 0 ORDER BY ts, seq LIMIT 1"),
+                "SELECT ts, seq FROM locations WHERE (ts, seq) >= (?, ?) AND uploaded = 0 ORDER BY ts, seq LIMIT 1"
+            ),
             oldestUploaded: try db.prepare(
                 """
                 SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) >= (?, ?) AND ts < ? \

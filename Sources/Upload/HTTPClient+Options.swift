@@ -55,8 +55,10 @@ extension HTTPClient {
         let numbers: [(CURLoption, Int)] = [
             (CURLOPT_POST, 1), (CURLOPT_PATH_AS_IS, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NOSIGNAL, 1),
             (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
-            (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)), (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
-            (CURLOPT_CONNECTTIMEOUT, Self.connectTimeout), (CURLOPT_TIMEOUT_MS, milliseconds(options.timeout)),
+            (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+            (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
+            (CURLOPT_CONNECTTIMEOUT, Self.connectTimeout),
+            (CURLOPT_TIMEOUT_MS, milliseconds(options.timeout)),
             (CURLOPT_LOW_SPEED_LIMIT, Self.lowSpeed), (CURLOPT_LOW_SPEED_TIME, Self.lowSpeedTime),
             (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_TCP_KEEPIDLE, 30), (CURLOPT_TCP_KEEPINTVL, 10),
             (CURLOPT_MAXAGE_CONN, 60),

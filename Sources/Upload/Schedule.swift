@@ -22,6 +22,7 @@ public enum DrainOutcome: Equatable, Sendable {
     case transient(isNetwork: Bool, retryAfter: Double?)
     case failed(Failure)
 
+    /// What waiting alone will not mend.
     public enum Failure: String, Equatable, Sendable { case auth, permanent, rejected }
 }
 
@@ -76,6 +77,7 @@ public struct DrainSchedule: Sendable {
         }
     }
 
+    /// Something happened that may make an upload due; the deadline tells when.
     public mutating func trigger(
         _ trigger: DrainTrigger, now: BootInstant, using random: inout some RandomNumberGenerator
     ) {

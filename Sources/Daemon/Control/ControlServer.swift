@@ -43,7 +43,9 @@ final class ControlServer {
     func serve(_ poll: borrowing PollSet, now: BootInstant) {
         for (offset, connection) in connections.enumerated() {
             let index = firstIndex + 1 + offset
-            guard poll.isReadable(index) || poll.isWritable(index) || isLate(connection, now) else { continue }
+            guard poll.isReadable(index) || poll.isWritable(index) || isLate(connection, now) else {
+                continue
+            }
             do {
                 if isLate(connection, now) { throw SystemError("request not completed in time", code: 110) }
                 if poll.isReadable(index) {

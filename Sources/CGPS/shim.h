@@ -22,8 +22,7 @@ enum cgps_kind {
     CGPS_DEVICES,
     CGPS_DEVICE,
     CGPS_TPV,
-    CGPS_SKY,
-    CGPS_ERROR
+    CGPS_SKY
 };
 
 // Doubles are NaN and `seconds` is 0 where the receiver reported nothing. `device` lives in the parser.
@@ -38,6 +37,7 @@ struct cgps_report {
     double eph, epx, epy;
     double speed, track;
     int satellites_used, satellites_visible;
+    // Whether there is any.
     int devices;
     int activated;
 };
@@ -50,30 +50,53 @@ static inline void cgps_free(struct gps_data_t *data) {
     free(data);
 }
 
+// gpsd writes the class first, and a line must begin so: libgps looks for it anywhere.
+static inline int cgps_begins(const char *line, const char *prefix) {
+    return strncmp(line, prefix, strlen(prefix)) == 0;
+}
+
+static inline int cgps_count(const char *line, const char *text) {
+    int count = 0;
+    for (const char *found = strstr(line, text); found != NULL; found = strstr(found + 1, text)) {
+        count++;
+    }
+    return count;
+}
+
 // Reads one line, ended by NUL. libgps leaves the values of earlier messages in place: `set` is zeroed first, so that
-// it tells what this message carried. The class is found by the same literal text that libgps itself looks for.
+// it tells what this message carried.
+//
+// gps_unpack turns in circles for ever when an object within the line is damaged, or another class is named in it. So only
+// lines that are one flat object are handed to it; of the others no more is wanted than to count.
 static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_report *report) {
     memset(report, 0, sizeof *report);
+    if (cgps_begins(line, "{\"class\":\"TPV\",")) {
+        report->kind = CGPS_TPV;
+    } else if (cgps_begins(line, "{\"class\":\"DEVICE\",")) {
+        report->kind = CGPS_DEVICE;
+    } else if (cgps_begins(line, "{\"class\":\"SKY\",")) {
+        report->satellites_visible = cgps_count(line, "\"PRN\":");
+        report->satellites_used = cgps_count(line, "\"used\":true");
+        // gpsd also sends a SKY that only tells how precise the constellation is.
+        report->kind = report->satellites_visible > 0 ? CGPS_SKY : CGPS_OTHER;
+        return 0;
+    } else if (cgps_begins(line, "{\"class\":\"DEVICES\",")) {
+        report->kind = CGPS_DEVICES;
+        report->devices = strstr(line, "\"path\":") != NULL;
+        return 0;
+    } else {
+        report->kind = cgps_begins(line, "{\"class\":\"VERSION\",") ? CGPS_VERSION : CGPS_OTHER;
+        return 0;
+    }
+    if (strchr(line + 1, '{') != NULL || strstr(line + 2, "\"class\":") != NULL) {
+        return -1;
+    }
     data->set = 0;
     data->dev.path[0] = '\0';
-    if (strstr(line, "\"class\":\"TPV\"") != NULL) {
-        report->kind = CGPS_TPV;
+    if (report->kind == CGPS_TPV) {
         gps_clear_fix(&data->fix);
         data->fix.time.tv_sec = 0;
         data->fix.time.tv_nsec = 0;
-    } else if (strstr(line, "\"class\":\"SKY\"") != NULL) {
-        report->kind = CGPS_SKY;
-    } else if (strstr(line, "\"class\":\"DEVICES\"") != NULL) {
-        report->kind = CGPS_DEVICES;
-    } else if (strstr(line, "\"class\":\"DEVICE\"") != NULL) {
-        report->kind = CGPS_DEVICE;
-    } else if (strstr(line, "\"class\":\"VERSION\"") != NULL) {
-        report->kind = CGPS_VERSION;
-    } else if (strstr(line, "\"class\":\"ERROR\"") != NULL) {
-        report->kind = CGPS_ERROR;
-    } else {
-        report->kind = CGPS_OTHER;
-        return 0;
     }
     if (gps_unpack(line, data) != 0) {
         return -1;
@@ -82,7 +105,7 @@ static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_re
     // number where libgps wants a time, and that leaves `set` empty as well.
     if (report->kind == CGPS_DEVICE) {
         report->activated = strstr(line, "\"activated\":0") == NULL;
-    } else if (report->kind != CGPS_ERROR && data->set == 0) {
+    } else if (data->set == 0) {
         return -1;
     }
     report->device = data->dev.path;
@@ -98,9 +121,6 @@ static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_re
     report->epy = data->fix.epy;
     report->speed = data->fix.speed;
     report->track = data->fix.track;
-    report->satellites_used = data->satellites_used;
-    report->satellites_visible = data->satellites_visible;
-    report->devices = data->devices.ndevices;
     return 0;
 }
 

@@ -4,8 +4,8 @@ public import Tracking
 /// One message of gpsd, as far as it matters here. NaN, zero times and impossible values are nil from here on.
 public enum Report: Equatable, Sendable {
     case version
-    /// All devices that gpsd has, by their number.
-    case devices(Int)
+    /// gpsd's list of devices: whether it holds any.
+    case devices(any: Bool)
     /// A device came (or changed), or went.
     case device(path: String, isActive: Bool)
     case tpv(TPV)
@@ -83,7 +83,7 @@ struct Parser: ~Copyable {
         guard cgps_parse(data, line, &report) == 0 else { return .other }
         switch report.kind {
         case CGPS_VERSION: return .version
-        case CGPS_DEVICES: return .devices(Int(report.devices))
+        case CGPS_DEVICES: return .devices(any: report.devices != 0)
         case CGPS_DEVICE:
             return .device(path: text(report.device), isActive: report.activated != 0)
         case CGPS_SKY:

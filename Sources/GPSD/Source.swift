@@ -263,7 +263,7 @@ public struct Source: ~Copyable {
         for report in reports {
             switch report {
             case .version: backOff.reset()
-            case .devices(let count): hasDevices = count > 0
+            case .devices(let any): hasDevices = any
             case .device(let path, let isActive):
                 hasDevices = isActive
                 if !isActive, path == facts.device { facts.mode = 0 }

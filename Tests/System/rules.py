@@ -48,8 +48,8 @@ class Epoch:
         accuracy = fields.get("eph")
         if accuracy is None and "epx" in fields and "epy" in fields:
             accuracy = math.sqrt(fields["epx"] ** 2 + fields["epy"] ** 2)
-        bearing = fields.get("track")
-        return (self.time, fields["lat"], fields["lon"], accuracy, fields.get("speed"),
+        bearing, speed = fields.get("track"), fields.get("speed")
+        return (self.time, fields["lat"], fields["lon"], accuracy, speed if speed is not None and speed >= 0 else None,
                 bearing if bearing is not None and 0 <= bearing < 360 else None,
                 fields.get("altHAE") if fields["mode"] == 3 else None)
 
@@ -99,8 +99,8 @@ def settled(found: list) -> list:
             beyond = step - (epoch.now - last.now)
             if proved and (step < -1 or beyond > 3600):
                 proved, run = False, []
-            elif not proved and abs(beyond) > STEP_TOLERANCE:
-                run = []
+            elif not proved and (step <= 0 or abs(beyond) > STEP_TOLERANCE):
+                run = []  # no clock steps backwards, however little
         last = epoch
         if not proved:
             run.append(epoch)

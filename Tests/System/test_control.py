@@ -16,6 +16,7 @@ try:
     import varlink
 except ImportError:
     varlink = None
+    print("the Python package varlink is not installed (make deps installs it): its tests are skipped")
 
 DESCRIPTION = os.path.join(ROOT, "Sources", "ControlProtocol", INTERFACE + ".varlink")
 SERVICE = "org.varlink.service"

@@ -64,6 +64,8 @@ class CrashTests(SystemTest):
         stored = self.victim.stored_ids()
         lost = self.reported - stored - set(self.receiver.ids)
         self.assertEqual(lost, set(), "reported as stored, and now neither in the database nor at the receiver")
+        damaged = [name for name in os.listdir(self.victim.state) if "corrupt" in name]
+        self.assertEqual(damaged, [], "a kill damages nothing")
 
     def drain(self, session):
         """Stops, and syncs until nothing is pending."""

@@ -1,15 +1,17 @@
-"""Recordings of real receivers, through a real gpsd: the stored rows are those that the rules demand, bit for bit.
+"""Recordings of real receivers through a real gpsd, and random streams: the stored rows are those that the rules demand.
 
 The recordings are not part of the project: BEEKOND_GNSS_LOGS names their folder.
 """
 import json
 import os
+import random
 import socket
 import threading
 import time
 import unittest
 
 import rules
+from fakegpsd import METERS_PER_DEGREE, tpv
 from harness import SystemTest, free_port, needs_gpsd, wait_for
 
 LOGS = os.environ.get("BEEKOND_GNSS_LOGS")
@@ -130,6 +132,69 @@ class ReplayTests(SystemTest):
 
         wait_for(silent, "gpsd has said everything")
         return list(ears.heard)
+
+
+class RandomStreamTests(SystemTest):
+    """What no recording here has: jitter about the interval, jumps of time, epochs of changing fullness, odd values."""
+
+    def test_stored_rows_are_those_the_rules_demand(self):
+        seed = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
+        print(f"random streams: seed {seed}")
+        choice = random.Random(seed)
+        for round in range(6):
+            with self.subTest(seed=seed, round=round):
+                self.compare(choice, interval=choice.choice([0, 1, 5]), meters=choice.choice([0, 10, 50]))
+
+    def compare(self, choice, interval, meters):
+        self.now, self.latitude, self.longitude, self.fullness = 1_584_537_000_000, 47.0, 8.0, 1
+        reports = [report for _ in range(500) for report in self.epoch(choice)]
+        fake = self.fake()
+        daemon = self.daemon(
+            fake.port, gpsd={"replay": True}, store={"durability": "normal"},
+            tracking={"interval_seconds": interval, "distance_meters": meters}).start()
+        daemon.call("Start")
+        fake.wait_watched()
+        fake.report(*reports)
+        # All at once: in the daemon as here, no time passes between two reports.
+        epochs = rules.epochs([rules.Heard(0, report) for report in reports])
+        fixes = [epoch for epoch in epochs if epoch.has_fix]
+        expected, too_soon, too_near = rules.admitted(rules.settled(epochs), interval, meters)
+        daemon.wait_status(lambda status: status["source"]["fixes"] >= len(fixes) - 1, f"{len(fixes)} fixes read")
+        daemon.call("Stop")
+        status = daemon.status()
+        stored = daemon.query("SELECT ts, lat, lng, accuracy, speed, bearing, altitude FROM locations ORDER BY seq")
+        daemon.kill()
+        self.assertEqual(stored, [epoch.row for epoch in expected])
+        gate = status["gate"]
+        self.assertEqual((status["source"]["fixes"], gate["admitted"], gate["too_soon"], gate["too_near"]),
+                         (len(fixes), len(expected), too_soon, too_near))
+        self.assertGreater(len(expected), 10)
+
+    def epoch(self, choice) -> list:
+        """The reports of one instant, each with something the ones before lack."""
+        self.now += choice.choices(
+            [1000, 950, 949, 1050, 500, choice.randrange(2_000, 60_000), -choice.randrange(2_000, 100_000),
+             choice.randrange(3_700_000, 9_000_000)], [60, 8, 8, 8, 8, 3, 2, 1])[0]
+        self.latitude += choice.uniform(-1, 3) * 5 / METERS_PER_DEGREE
+        self.longitude += choice.uniform(-1, 1) * 5 / METERS_PER_DEGREE
+        if choice.random() < 0.05:
+            self.fullness = choice.choice([1, 2, 3])
+        odd = choice.random()
+        if odd < 0.03:
+            return [tpv(self.now, mode=1)]
+        if odd < 0.05:
+            return [tpv(None, self.latitude, self.longitude)]
+        if odd < 0.06:
+            return [tpv(self.now, choice.choice([90.5, -91.0]), self.longitude)]
+        if odd < 0.08:
+            return [tpv(self.now, self.latitude, self.longitude, mode=2, altHAE=55.5)]
+        if odd < 0.12:
+            return [tpv(self.now, self.latitude, self.longitude, track=choice.choice([360.0, -1.0, 359.999]),
+                        speed=choice.choice([0.0, -1.0, None]), eph=None, epx=3.0, epy=choice.choice([4.0, None]))]
+        count = self.fullness + (choice.random() < 0.05)
+        return [tpv(self.now, self.latitude + part * 1e-7, self.longitude, eph=round(choice.uniform(1, 50), 3),
+                    speed=round(choice.uniform(0, 40), 3) if part else None,
+                    track=round(choice.uniform(0, 359.99), 4) if part != 1 else None) for part in range(count)]
 
 
 if __name__ == "__main__":

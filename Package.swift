@@ -74,5 +74,11 @@ let package = Package(
         test("ControlProtocol", []),
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),
+
+        .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
+        test("Tracking", ["Support"]),
+        test("Linux", ["Support"]),
+        test("GPSD", ["Linux", "Support", "Tracking"]),
+        test("Storage", ["Linux", "SQLite", "Support", "Tracking"]),
     ]
 )

@@ -1,7 +1,7 @@
 // libgps as Swift may see it: gps_data_t is 24 KB and changes between releases, so only the few values that
 // beekond reads leave this header, flattened.
 //
-// beekond owns the socket and hands libgps whole lines (gps_unpack). gps_read(3) would own it instead, but blocks
+// beekond owns the socket and hands libgps whole lines. gps_read(3) would own it instead, but blocks
 // in connect and on half a line, keeps messages in a buffer that poll(2) cannot see, and never recovers from an
 // over-long line.
 #ifndef CGPS_SHIM_H
@@ -42,6 +42,11 @@ struct cgps_report {
     int activated;
 };
 
+// libgps exports this for gps_unpack(3), which calls it again and again for messages that follow each other in one
+// text. It must not be used: a DEVICES message whose inner object is damaged sets its place back, and it never returns
+// (seen with gpsd 3.22); it also hides whether a message could be read at all.
+int libgps_json_unpack(const char *line, struct gps_data_t *data, const char **end);
+
 static inline struct gps_data_t *cgps_new(void) {
     return (struct gps_data_t *)calloc(1, sizeof(struct gps_data_t));
 }
@@ -54,6 +59,11 @@ static inline void cgps_free(struct gps_data_t *data) {
 // it tells what this message carried. The class is found by the same literal text that libgps itself looks for.
 static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_report *report) {
     memset(report, 0, sizeof *report);
+    // libgps takes the end of the text for the end of a number: a message that was cut would lose digits unnoticed.
+    size_t length = strlen(line);
+    if (length < 2 || line[0] != '{' || line[length - 1] != '}') {
+        return -1;
+    }
     data->set = 0;
     data->dev.path[0] = '\0';
     if (strstr(line, "\"class\":\"TPV\"") != NULL) {
@@ -75,16 +85,14 @@ static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_re
         report->kind = CGPS_OTHER;
         return 0;
     }
-    if (gps_unpack(line, data) != 0) {
+    const char *end = NULL;
+    int status = libgps_json_unpack(line, data, &end);
+    // gpsd says "activated":0 of a lost device, a number where libgps wants a time, and that is an error to it.
+    int lost = report->kind == CGPS_DEVICE && strstr(line, "\"activated\":0") != NULL;
+    if (status != 0 && !lost) {
         return -1;
     }
-    // gps_unpack swallows syntax errors: it then leaves `set` empty. gpsd says "activated":0 of a lost device, a
-    // number where libgps wants a time, and that leaves `set` empty as well.
-    if (report->kind == CGPS_DEVICE) {
-        report->activated = strstr(line, "\"activated\":0") == NULL;
-    } else if (report->kind != CGPS_ERROR && data->set == 0) {
-        return -1;
-    }
+    report->activated = !lost;
     report->device = data->dev.path;
     report->mode = data->fix.mode;
     report->status = data->fix.status;

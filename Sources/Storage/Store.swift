@@ -19,6 +19,8 @@ public final class Store: Sendable {
         var writer: Writer?
         var options: StoreOptions
         var hasFailed = false
+        /// The last failure was one of damage: look at the whole database before it is used again.
+        var isSuspect = false
         var droppedUnsent = 0
         var events: [Event] = []
     }
@@ -55,7 +57,10 @@ public final class Store: Sendable {
 
     /// Closes the database; the WAL is folded into it.
     public func close() {
-        state.withLock { $0.writer = nil }
+        state.withLock { state in
+            state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
+            state.writer = nil
+        }
     }
 
     // MARK: The reader's side
@@ -233,17 +238,21 @@ public final class Store: Sendable {
         } catch {
             state.hasFailed = true
             state.droppedUnsent += writer.tally.droppedUnsent
-            throw StorageError(error)
+            let failure = StorageError(error)
+            state.isSuspect = failure.kind == .corrupt
+            throw failure
         }
     }
 
     private static func open(_ state: inout State, _ path: String) throws(StorageError) {
         do {
-            try Quarantine.check(path)
+            try Quarantine.check(path, thoroughly: state.isSuspect)
+            state.isSuspect = false
             state.writer = try Writer.open(path, options: state.options, repairing: state.hasFailed)
         } catch {
             guard error.kind == .corrupt else { throw error }
             let name = try Quarantine.putAside(path)
+            state.isSuspect = false
             state.events.append(.quarantined(name: name, reason: error.message))
             state.writer = try Writer.open(path, options: state.options, repairing: false)
         }

@@ -65,7 +65,7 @@ extension Writer {
         tally.rows += 1
         tally.pending[session.key, default: 0] += 1
         tally.oldestPending = min(tally.oldestPending ?? key, key)
-        book(pruned)
+        try book(pruned)
     }
 
     func latestLocation() throws(SQLiteError) -> Location? {
@@ -74,7 +74,7 @@ extension Writer {
         return LocationRow(row, sessionID: { sessions[$0] })?.location
     }
 
-    private mutating func book(_ pruned: [Pruned]) {
+    private mutating func book(_ pruned: [Pruned]) throws(SQLiteError) {
         for row in pruned {
             tally.rows -= 1
             if row.isUploaded {
@@ -83,6 +83,9 @@ extension Writer {
                 tally.droppedUnsent += options.isSyncing ? 1 : 0
                 remove(pending: 1, ofSession: row.session)
             }
+        }
+        if let oldest = tally.oldestPending, pruned.contains(where: { $0.key == oldest }) {
+            try findOldestPending(from: oldest)
         }
     }
 
@@ -100,7 +103,9 @@ extension Writer {
         var pruned: [Pruned] = []
         // Without uploaded rows and with an upload configured, nothing can be too old.
         let ageApplies = byAge && (!options.isSyncing || tally.uploaded > 0)
-        for row in try oldest(max(Int64(surplus), ageApplies ? Self.ageLimit : 0)) where row.key != newest {
+        // One more than is too many, because the row just written may be the oldest.
+        let wanted = max(surplus > 0 ? Int64(surplus) + 1 : 0, ageApplies ? Self.ageLimit : 0)
+        for row in try oldest(min(wanted, Self.pruneLimit)) where row.key != newest {
             let isOld = row.key.ts < cutoff && (row.isUploaded || !options.isSyncing)
             guard surplus > 0 || isOld else { continue }
             try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq))
@@ -111,8 +116,7 @@ extension Writer {
     }
 
     /// The oldest rows outside every batch.
-    private func oldest(_ wanted: Int64) throws(SQLiteError) -> [Pruned] {
-        let limit = min(wanted, Self.pruneLimit)
+    private func oldest(_ limit: Int64) throws(SQLiteError) -> [Pruned] {
         guard limit > 0 else { return [] }
         let reserved = frozen.map(\.members) + (draft.map { [$0] } ?? [])
         let ends = RowKey(ts: .min, seq: .min)

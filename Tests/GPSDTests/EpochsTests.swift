@@ -150,7 +150,9 @@ func noTime() {
     #expect(epochs.flush() == [])
 }
 
-@Test("random streams: every instant closes once, in order, with all that came in time", arguments: 1...20 as ClosedRange<UInt64>)
+@Test(
+    "random streams: every instant closes once, in order, with all that came in time",
+    arguments: 1...20 as ClosedRange<UInt64>)
 func randomEpochs(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var epochs = Epochs()
@@ -175,7 +177,8 @@ func mergeRules() {
     #expect(
         first
             == TPV(
-                device: "A", mode: 3, time: time(1), latitude: 1.5, longitude: 2, accuracy: 3, speed: 4, bearing: 5,
+                device: "A", mode: 3, time: time(1), latitude: 1.5, longitude: 2, accuracy: 3, speed: 4,
+                bearing: 5,
                 altitude: 6, isSimulated: true))
     first.merge(TPV(device: "A", mode: 3, time: time(1), speed: 0))
     #expect(first.speed == 0 && first.isSimulated)

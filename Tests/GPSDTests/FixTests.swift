@@ -63,11 +63,14 @@ func noFixTime() throws {
 @Test(
     "values that cannot mean anything are absent",
     arguments: [
-        (#""track":360.0"#, \Fix.bearing, nil), (#""track":-0.1"#, \.bearing, nil), (#""track":0.0"#, \.bearing, 0),
-        (#""track":359.99"#, \.bearing, 359.99), (#""speed":-0.1"#, \.speed, nil), (#""speed":0.0"#, \.speed, 0),
+        (#""track":360.0"#, \Fix.bearing, nil), (#""track":-0.1"#, \.bearing, nil),
+        (#""track":0.0"#, \.bearing, 0),
+        (#""track":359.99"#, \.bearing, 359.99), (#""speed":-0.1"#, \.speed, nil),
+        (#""speed":0.0"#, \.speed, 0),
         (#""speed":1e400"#, \.speed, nil), (#""speed":340.0"#, \.speed, 340),
         (#""eph":0.0"#, \.accuracy, 0), (#""eph":-1.0"#, \.accuracy, nil), (#""eph":7.5"#, \.accuracy, 7.5),
-        (#""epx":3.0,"epy":4.0"#, \.accuracy, 5), (#""epx":3.0"#, \.accuracy, nil), (#""epy":3.0"#, \.accuracy, nil),
+        (#""epx":3.0,"epy":4.0"#, \.accuracy, 5), (#""epx":3.0"#, \.accuracy, nil),
+        (#""epy":3.0"#, \.accuracy, nil),
         (#""eph":9.0,"epx":3.0,"epy":4.0"#, \.accuracy, 9), (#""epx":1e300,"epy":1e300"#, \.accuracy, nil),
         (#""altHAE":-40.5"#, \.altitude, -40.5), (#""altMSL":36.0,"alt":36.0"#, \.altitude, nil),
     ] as [(String, FixValue, Double?)])

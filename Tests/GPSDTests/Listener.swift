@@ -47,7 +47,8 @@ struct Listener: ~Copyable {
     }
 
     /// Waits for the descriptor and runs, until `condition` holds; the time stands still meanwhile.
-    mutating func runUntil(_ condition: ([Source.Event], borrowing Listener) -> Bool) throws -> [Source.Event] {
+    mutating func runUntil(_ condition: ([Source.Event], borrowing Listener) -> Bool) throws -> [Source.Event]
+    {
         var events: [Source.Event] = []
         let end = monotonicSeconds() + 5
         while true {

@@ -10,9 +10,14 @@ import Testing
         (FakeGPSD.version, .version),
         (devicesLine, .devices(any: true)),
         (#"{"class":"DEVICES","devices":[]}"#, .devices(any: false)),
-        (#"{"class":"DEVICE","path":"/dev/gps0","activated":0}"#, .device(path: "/dev/gps0", isActive: false)),
-        (#"{"class":"DEVICE","path":"/dev/gps0","activated":"2027-03-15T08:00:00.000Z","driver":"u-blox"}"#,
-         .device(path: "/dev/gps0", isActive: true)),
+        (
+            #"{"class":"DEVICE","path":"/dev/gps0","activated":0}"#,
+            .device(path: "/dev/gps0", isActive: false)
+        ),
+        (
+            #"{"class":"DEVICE","path":"/dev/gps0","activated":"2027-03-15T08:00:00.000Z","driver":"u-blox"}"#,
+            .device(path: "/dev/gps0", isActive: true)
+        ),
         (#"{"class":"WATCH","enable":true,"json":true}"#, .other),
         (#"{"class":"ERROR","message":"Can't perform DEVICE configuration"}"#, .other),
         (#"{"class":"POLL","time":"2027-03-15T08:00:00.000Z","active":0,"tpv":[],"sky":[]}"#, .other),
@@ -51,12 +56,16 @@ func cutAnywhere() throws {
     let whole = tpvLine(0, fields: #""speed":5.0,"track":7.0"#)
     let expected = parser.parse(whole)
     for line in [whole, devicesLine, skyLine(bytes: 600), FakeGPSD.version] {
-        for end in 0..<line.utf8.count { _ = parser.parse(String(decoding: line.utf8.prefix(end), as: UTF8.self)) }
+        for end in 0..<line.utf8.count {
+            _ = parser.parse(String(decoding: line.utf8.prefix(end), as: UTF8.self))
+        }
         try #require(parser.parse(whole) == expected)
     }
 }
 
-@Test("a message with random bytes in it harms neither the parser nor the next message", arguments: [UInt64(1), 2])
+@Test(
+    "a message with random bytes in it harms neither the parser nor the next message",
+    arguments: [UInt64(1), 2])
 func damagedAnywhere(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var parser = try makeParser()
@@ -66,7 +75,8 @@ func damagedAnywhere(seed: UInt64) throws {
         for _ in 0..<500 {
             var bytes = Array(line.utf8)
             for _ in 0...3 {
-                bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 1...127, using: &random)
+                bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(
+                    in: 1...127, using: &random)
             }
             _ = parser.parse(String(decoding: bytes, as: UTF8.self))
         }

@@ -16,7 +16,8 @@ func boot(_ seconds: Double) -> BootInstant {
 
 /// A TPV line as gpsd writes it; `fields` are further ones.
 func tpvLine(
-    _ seconds: Double, device: String = "/dev/gps0", mode: Int = 3, latitude: Double = 52.5, fields: String = ""
+    _ seconds: Double, device: String = "/dev/gps0", mode: Int = 3, latitude: Double = 52.5,
+    fields: String = ""
 ) -> String {
     #"{"class":"TPV","device":"\#(device)","mode":\#(mode),"time":"\#(time(seconds).iso8601)","#
         + #""lat":\#(latitude),"lon":13.25\#(fields.isEmpty ? "" : ",")\#(fields)}"#
@@ -30,7 +31,8 @@ let devicesLine =
 
 /// A SKY line of about `bytes` bytes with one used satellite.
 func skyLine(bytes: Int) -> String {
-    var text = #"{"class":"SKY","device":"/dev/gps0","satellites":[{"PRN":1,"el":10.0,"az":20.0,"ss":30.0,"used":true}"#
+    var text =
+        #"{"class":"SKY","device":"/dev/gps0","satellites":[{"PRN":1,"el":10.0,"az":20.0,"ss":30.0,"used":true}"#
     var number = 2
     while text.utf8.count < bytes - 80, number <= 100 {
         text += #",{"PRN":\#(number),"el":10.0,"az":20.0,"ss":30.0,"used":false}"#

@@ -73,10 +73,13 @@ func pieces() throws {
     }
 }
 
-@Test("a line is read up to the limit, and a longer one is skipped to its end", arguments: [
-    (11_000, true), (Socket.lineLimit - 1, true), (Socket.lineLimit, false), (Socket.lineLimit + 1, false),
-    (40_000, false), (200_000, false),
-])
+@Test(
+    "a line is read up to the limit, and a longer one is skipped to its end",
+    arguments: [
+        (11_000, true), (Socket.lineLimit - 1, true), (Socket.lineLimit, false),
+        (Socket.lineLimit + 1, false),
+        (40_000, false), (200_000, false),
+    ])
 func longLines(size: Int, isRead: Bool) throws {
     var line = try Line.connected()
     // A line feed and a carriage return count as well.

@@ -135,7 +135,8 @@ func refused() throws {
     #expect(listener.source.facts.reconnects == 0)
 }
 
-@Test("every attempt is one: a gpsd that has come by the second or the third is found there", arguments: 1...4)
+@Test(
+    "every attempt is one: a gpsd that has come by the second or the third is found there", arguments: 1...4)
 func foundAtNextAttempt(failures: Int) throws {
     var listener = try Listener()
     listener.gpsd.stopListening()

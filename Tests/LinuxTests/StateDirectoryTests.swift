@@ -57,7 +57,8 @@ func oldOrNew() throws {
 @Test(
     "a directory that others may write to is refused",
     arguments: [
-        (0o700, true), (0o750, true), (0o755, true), (0o770, false), (0o702, false), (0o777, false), (0o1777, false),
+        (0o700, true), (0o750, true), (0o755, true), (0o770, false), (0o702, false), (0o777, false),
+        (0o1777, false),
     ] as [(mode_t, Bool)])
 func directoryMode(mode: mode_t, isAccepted: Bool) throws {
     let temporary = try TemporaryDirectory()

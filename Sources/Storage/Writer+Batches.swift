@@ -33,7 +33,8 @@ extension Writer {
             count: rows.count)
         draft = members
         return BatchDraft(
-            session: id, extras: extras.first { $0.value == first.extras }?.key, locations: rows.map(\.location),
+            session: id, extras: extras.first { $0.value == first.extras }?.key,
+            locations: rows.map(\.location),
             members: members)
     }
 

@@ -139,6 +139,10 @@ struct Writer: ~Copyable {
                     key: batches.integer(0), members: Statements.members(batches), isPermanent: batches.integer(9) != 0))
         }
         try findOldestPending(from: RowKey(ts: .min, seq: .min))
+        // The uploader may delete the last rows of the session that goes on before its next fix comes.
+        if let key = Int64(try db.value("SELECT MAX(key) FROM sessions WHERE stopped_at IS NULL") ?? "") {
+            current = try loadSession(key)
+        }
     }
 
     /// Looks for the oldest pending row at or after `start`.

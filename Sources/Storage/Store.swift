@@ -19,6 +19,8 @@ public final class Store: Sendable {
         var writer: Writer?
         var options: StoreOptions
         var hasFailed = false
+        /// Outlives the writers, because drafts do.
+        var generation = 0
         var droppedUnsent = 0
         var events: [Event] = []
     }
@@ -232,13 +234,14 @@ public final class Store: Sendable {
             return result
         } catch {
             state.hasFailed = true
+            state.generation = writer.generation + 1
             state.droppedUnsent += writer.tally.droppedUnsent
             throw StorageError(error)
         }
     }
 
     private static func open(_ state: inout State, _ path: String) throws(StorageError) {
-        do {
+        do throws(StorageError) {
             try Quarantine.check(path)
             state.writer = try Writer.open(path, options: state.options, repairing: state.hasFailed)
         } catch {
@@ -247,5 +250,6 @@ public final class Store: Sendable {
             state.events.append(.quarantined(name: name, reason: error.message))
             state.writer = try Writer.open(path, options: state.options, repairing: false)
         }
+        state.writer?.generation = state.generation
     }
 }

@@ -13,6 +13,8 @@ public struct ResultCode: RawRepresentable, Equatable, Sendable {
     public var primary: ResultCode { ResultCode(rawValue: rawValue & 0xFF) }
 
     public static let ok = ResultCode(rawValue: SQLITE_OK)
+    /// SQL that does not fit the schema, or a file format that this SQLite does not know.
+    public static let error = ResultCode(rawValue: SQLITE_ERROR)
     public static let busy = ResultCode(rawValue: SQLITE_BUSY)
     public static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
     public static let ioError = ResultCode(rawValue: SQLITE_IOERR)

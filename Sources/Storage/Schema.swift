@@ -52,12 +52,36 @@ enum Schema {
         """
     ]
 
+    /// The columns of all tables, with their types; not the text of the statements, which may be laid out anew.
+    private static let columnList = """
+        SELECT group_concat(line) FROM (SELECT tables.name || '.' || columns.name || ' ' || columns.type || ' '
+            || columns."notnull" || columns.pk AS line
+            FROM sqlite_schema tables JOIN pragma_table_info(tables.name) columns WHERE tables.type = 'table'
+            ORDER BY tables.name, columns.cid)
+        """
+
+    /// Whether the tables are those of a database of `version` that we wrote. An empty database is one, too.
+    static func isOurs(_ connection: borrowing Connection, version: Int64) throws(SQLiteError) -> Bool {
+        let found = try connection.value(columnList) ?? ""
+        if found.isEmpty { return version == 0 }
+        guard (1...Self.version).contains(version),
+            try connection.value("PRAGMA application_id") == "\(applicationID)"
+        else { return false }
+        let model = try Connection(path: ":memory:", access: .readWrite)
+        for step in migrations[..<Int(version)] { try model.execute(step) }
+        return try model.value(columnList) == found
+    }
+
+    static func foundVersion(_ connection: borrowing Connection) throws(SQLiteError) -> Int64 {
+        Int64(try connection.value("PRAGMA user_version") ?? "") ?? 0
+    }
+
     /// Brings the database to the present version.
     ///
     /// - Throws: `newerSchema` for a database of a later version, which is not touched.
     static func migrate(_ connection: borrowing Connection) throws(StorageError) {
         do {
-            let found = Int64(try connection.value("PRAGMA user_version") ?? "") ?? 0
+            let found = try foundVersion(connection)
             guard found <= version else { throw StorageError.newerSchema(found: found, known: version) }
             guard found < version else { return }
             try connection.transaction { () throws(SQLiteError) in

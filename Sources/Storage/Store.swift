@@ -19,6 +19,8 @@ public final class Store: Sendable {
         var writer: Writer?
         var options: StoreOptions
         var hasFailed = false
+        /// What SQLite found wrong with the database while it was in use.
+        var damage: String?
         /// Outlives the writers, because drafts do.
         var generation = 0
         var droppedUnsent = 0
@@ -233,20 +235,26 @@ public final class Store: Sendable {
             state.writer = consume writer
             return result
         } catch {
+            let error = StorageError(error)
             state.hasFailed = true
+            if error.kind == .corrupt { state.damage = error.message }
             state.generation = writer.generation + 1
             state.droppedUnsent += writer.tally.droppedUnsent
-            throw StorageError(error)
+            throw error
         }
     }
 
     private static func open(_ state: inout State, _ path: String) throws(StorageError) {
         do throws(StorageError) {
+            if let damage = state.damage {
+                throw StorageError(operation: "open", kind: .corrupt, message: damage)
+            }
             try Quarantine.check(path)
             state.writer = try Writer.open(path, options: state.options, repairing: state.hasFailed)
         } catch {
             guard error.kind == .corrupt else { throw error }
             let name = try Quarantine.putAside(path)
+            state.damage = nil
             state.events.append(.quarantined(name: name, reason: error.message))
             state.writer = try Writer.open(path, options: state.options, repairing: false)
         }

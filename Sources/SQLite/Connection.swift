@@ -53,9 +53,14 @@ public struct Connection: ~Copyable {
     }
 
     /// The first column of the first row, as text; nil when there is no row.
+    ///
+    /// Runs to the end: `PRAGMA journal_mode = WAL` commits behind its row, and would else fail unseen.
     public func value(_ sql: String) throws(SQLiteError) -> String? {
         let statement = try prepare(sql)
-        return try statement.step() ? statement.text(0) ?? "" : nil
+        guard try statement.step() else { return nil }
+        let text = statement.text(0) ?? ""
+        while try statement.step() {}
+        return text
     }
 
     /// Rows that the latest INSERT, UPDATE or DELETE changed.

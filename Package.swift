@@ -74,5 +74,14 @@ let package = Package(
         test("ControlProtocol", []),
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),
+
+        .target(name: "CRecordingVFS", dependencies: ["CSQLite"], path: "Tests/CRecordingVFS"),
+        .testTarget(
+            name: "StorageFaultsTests",
+            dependencies: ["CRecordingVFS", "SQLite", "Storage", "Tracking"], swiftSettings: settings),
+        // Not a product: the subject of Tests/System/test_faults_store.py.
+        .executableTarget(
+            name: "store-exerciser", dependencies: ["SQLite", "Storage", "Tracking"],
+            path: "Tests/Tools/store-exerciser", swiftSettings: settings),
     ]
 )

@@ -8,8 +8,8 @@ enum Quarantine {
 
     /// Looks whether the file is a sound database of ours, before anything in it is changed.
     ///
-    /// After a clean end, too: the whole check costs what counting the rows does, 0.05 s for 100,000 of them, because the
-    /// large tables have no further index; and flash decays while the power is off.
+    /// After a clean end, too: the whole check costs what counting the rows does, 0.05 s for 100,000 of them,
+    /// because the large tables have no further index; and flash decays while the power is off.
     ///
     /// - Throws: an error of kind `corrupt` for a database that must be put aside, and `newerSchema`.
     static func check(_ path: String) throws(StorageError) {

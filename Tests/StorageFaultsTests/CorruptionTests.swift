@@ -7,7 +7,7 @@ import Tracking
 /// version wrote it, refused and left alone. BEEKOND_LONG=1 flips more bits.
 @Suite struct CorruptionTests {
     /// What opening a damaged database led to.
-    private enum Outcome: Hashable { case sound, quarantined, refused, quarantinedAtWork }
+    private enum Outcome: String { case sound, quarantined, refused, quarantinedAtWork }
 
     @Test(arguments: [true, false])
     func everyMutationStarts(endsCleanly: Bool) throws {
@@ -29,7 +29,8 @@ import Tracking
                 Issue.record("\(damage.name): \(error) (BEEKOND_SEED=\(Effort.seed))")
             }
         }
-        print("\(corpus.count) mutations, ended cleanly: \(endsCleanly): \(outcomes), slowest \(slowest)")
+        let summary = outcomes.map { "\($0.value) \($0.key.rawValue)" }.sorted().joined(separator: ", ")
+        print("\(corpus.count) mutations, ended cleanly: \(endsCleanly): \(summary), slowest \(slowest)")
         #expect(corpus.count >= 200)
         #expect(slowest < .seconds(2))
     }

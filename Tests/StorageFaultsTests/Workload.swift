@@ -158,10 +158,10 @@ final class Workload {
 extension NewLocation {
     init(at time: Timestamp, id: UUIDv7, session: UUIDv7, odometer: Double, extras: String? = nil) {
         let seconds = Double(time.milliseconds / 1000 % 1_000_000)
+        // In range whatever the time.
+        let place = Coordinate(latitude: 47 + seconds / 1e7, longitude: 8 + seconds / 1e7).unsafelyUnwrapped
         let fix = Fix(
-            time: time, mode: 3,
-            coordinate: Coordinate(latitude: 47 + seconds / 1e7, longitude: 8 + seconds / 1e7)!,
-            accuracy: 4, speed: 13.5, bearing: 271, altitude: 431.2)
+            time: time, mode: 3, coordinate: place, accuracy: 4, speed: 13.5, bearing: 271, altitude: 431.2)
         self.init(
             location: Location(id: id, session: session, fix: fix, trigger: .interval, motion: .moving),
             session: session, sessionStartedAt: time, odometer: odometer, extras: extras, prunesByAge: false)

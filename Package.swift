@@ -82,5 +82,14 @@ let package = Package(
         test("Linux", ["Support"]),
         test("GPSD", ["Linux", "Support", "Tracking"]),
         test("Storage", ["Linux", "SQLite", "Support", "Tracking"]),
+
+        .target(name: "CRecordingVFS", dependencies: ["CSQLite"], path: "Tests/CRecordingVFS"),
+        .testTarget(
+            name: "StorageFaultsTests",
+            dependencies: ["CRecordingVFS", "SQLite", "Storage", "Tracking"], swiftSettings: settings),
+        // Not a product: the subject of Tests/System/test_faults_store.py.
+        .executableTarget(
+            name: "store-exerciser", dependencies: ["SQLite", "Storage", "Tracking"],
+            path: "Tests/Tools/store-exerciser", swiftSettings: settings),
     ]
 )

@@ -51,6 +51,10 @@ public struct StateDirectory: Sendable {
 
     /// fsync of the directory itself: makes renames, new files and removals durable.
     public func synchronise() throws(SystemError) {
+        try Self.synchronise(path)
+    }
+
+    public static func synchronise(_ path: String) throws(SystemError) {
         let directory = try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
         try retrying("fsync " + path) { fsync(directory.raw) }
     }

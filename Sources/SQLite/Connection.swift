@@ -46,6 +46,11 @@ public struct Connection: ~Copyable {
         sqlite3_close_v2(handle)
     }
 
+    /// Closing the last connection then leaves the WAL as it is, instead of folding it into the database.
+    public func leaveLogOnClose() {
+        _ = csqlite_no_checkpoint_on_close(handle)
+    }
+
     /// Runs statements that return nothing.
     public func execute(_ sql: String) throws(SQLiteError) {
         try check(sqlite3_exec(handle, sql, nil, nil, nil), sql)
@@ -60,9 +65,14 @@ public struct Connection: ~Copyable {
     }
 
     /// The first column of the first row, as text; nil when there is no row.
+    ///
+    /// Runs to the end: `PRAGMA journal_mode = WAL` commits behind its row, and would else fail unseen.
     public func value(_ sql: String) throws(SQLiteError) -> String? {
         let statement = try prepare(sql)
-        return try statement.step() ? statement.text(0) ?? "" : nil
+        guard try statement.step() else { return nil }
+        let text = statement.text(0) ?? ""
+        while try statement.step() {}
+        return text
     }
 
     /// Rows that the latest INSERT, UPDATE or DELETE changed.
@@ -73,6 +83,11 @@ public struct Connection: ~Copyable {
     /// No transaction is open. SQLite itself rolls back after some errors (SQLITE_FULL, SQLITE_IOERR, …).
     public var isInAutocommit: Bool {
         sqlite3_get_autocommit(handle) != 0
+    }
+
+    /// The file cannot be written to, or says in its header that this SQLite may not. Known once it has been read.
+    public var isReadOnly: Bool {
+        sqlite3_db_readonly(handle, "main") == 1
     }
 
     /// Runs `body` in an immediate transaction: it is committed when this returns and rolled back when it throws.

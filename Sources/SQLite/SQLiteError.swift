@@ -15,6 +15,8 @@ public struct ResultCode: RawRepresentable, Equatable, Sendable {
 
     /// Done.
     public static let ok = ResultCode(rawValue: SQLITE_OK)
+    /// SQL that does not fit the schema, or a file format that this SQLite does not know.
+    public static let error = ResultCode(rawValue: SQLITE_ERROR)
     /// Another connection holds a lock.
     public static let busy = ResultCode(rawValue: SQLITE_BUSY)
     /// The file may not be written.

@@ -23,8 +23,8 @@ public final class Store: Sendable {
         var hasFailed = false
         /// The device failed: what it was last given may not have arrived, whatever a later fsync says.
         var needsRepair = false
-        /// The last failure was one of damage: look at the whole database before it is used again.
-        var isSuspect = false
+        /// What SQLite found wrong with the database while it was in use.
+        var damage: String?
         var droppedUnsent = 0
         var events: [Event] = []
         var ballast: Ballast
@@ -266,27 +266,29 @@ public final class Store: Sendable {
             let result = try body(&writer)
             state.writer = consume writer
             return result
-        } catch {
+        } catch let failed {
+            let error = StorageError(failed)
             state.hasFailed = true
-            if error.code.primary == .ioError { state.needsRepair = true }
+            if failed.code.primary == .ioError { state.needsRepair = true }
+            if error.kind == .corrupt { state.damage = error.message }
             state.droppedUnsent += writer.tally.droppedUnsent
-            let failure = StorageError(error)
-            state.isSuspect = failure.kind == .corrupt
-            throw failure
+            throw error
         }
     }
 
     private static func open(_ state: inout State, _ path: String) throws(StorageError) {
-        do {
-            try Quarantine.check(path, thoroughly: state.isSuspect)
-            state.isSuspect = false
+        do throws(StorageError) {
+            if let damage = state.damage {
+                throw StorageError(operation: "open", kind: .corrupt, message: damage)
+            }
+            try Quarantine.check(path)
             state.writer = try Writer.open(path, options: state.options, repairing: state.needsRepair)
             state.needsRepair = false
             state.ballast.hold()
         } catch {
             guard error.kind == .corrupt else { throw error }
-            state.isSuspect = false
             try startAnew(&state, path, reason: error.message)
+            state.damage = nil
         }
     }
 

@@ -87,7 +87,7 @@ extension Writer {
     }
 
     /// What is known of the session's last fix: from its newest row, or, when that has left, as it was written down.
-    private func loadSession(_ key: Int64) throws(SQLiteError) -> CurrentSession {
+    func loadSession(_ key: Int64) throws(SQLiteError) -> CurrentSession {
         let stored = try db.prepare(
             "SELECT last_seq, last_ts, last_lat, last_lng, last_bearing, odometer FROM sessions WHERE key = ?"
         )

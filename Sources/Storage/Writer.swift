@@ -1,3 +1,4 @@
+internal import Linux
 internal import SQLite
 internal import Tracking
 
@@ -59,15 +60,18 @@ struct Writer: ~Copyable {
     ) throws(StorageError) -> Writer {
         do {
             let db = try Connection(path: path, access: .readWrite)
-            try Schema.refuseNewer(db)
             try configure(db, options)
             try Schema.migrate(db)
             if repairing { _ = try db.value("PRAGMA wal_checkpoint(TRUNCATE)") }
             let statements = try Statements(db)
             var writer = Writer(db: db, statements: statements, options: options)
             try writer.load()
+            // The names of the database and its WAL. SQLite syncs them, too, but does not look at the result.
+            try StateDirectory.synchronise(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
             return writer
         } catch let error as SQLiteError {
+            throw StorageError(error)
+        } catch let error as SystemError {
             throw StorageError(error)
         } catch let error as StorageError {
             throw error

@@ -1,0 +1,72 @@
+import SQLite
+import Tracking
+
+/// What the tables say, as text, so that two databases can be compared.
+enum Contents {
+    static func location(ts: Int64, seq: Int64, id: String, odometer: Int64, isUploaded: Bool) -> String {
+        "location \(ts) \(seq) \(id) \(odometer) \(isUploaded ? 1 : 0)"
+    }
+
+    static func rejected(seq: Int64, id: String) -> String { "rejected \(seq) \(id)" }
+
+    static func batch(id: String, body: String) -> String { "batch \(id) \(body)" }
+
+    private static let lines = """
+        SELECT group_concat(line, char(10)) FROM (
+            SELECT 1 AS part, ts, seq, 'location ' || ts || ' ' || seq || ' ' || hex(id) || ' ' ||
+                CAST(odometer AS INTEGER) || ' ' || uploaded AS line FROM locations
+            UNION ALL SELECT 2, 0, seq, 'rejected ' || seq || ' ' || hex(id) FROM rejected
+            UNION ALL SELECT 3, 0, key, 'batch ' || hex(id) || ' ' || hex(body) FROM batches
+            ORDER BY 1, 2, 3)
+        """
+
+    static func text(_ db: borrowing Connection) throws -> String {
+        try db.value(lines) ?? ""
+    }
+
+    /// Rules that no table alone can break; each query counts what breaks it.
+    private static let rules: [(rule: String, count: String)] = [
+        (
+            "an id is there twice",
+            """
+            SELECT COUNT(*) - COUNT(DISTINCT id) FROM
+                (SELECT id FROM locations UNION ALL SELECT id FROM rejected)
+            """
+        ),
+        (
+            "a row has no session",
+            "SELECT COUNT(*) FROM locations WHERE session NOT IN (SELECT key FROM sessions)"
+        ),
+        (
+            "a row has no extras",
+            "SELECT COUNT(*) FROM locations WHERE extras > 0 AND extras NOT IN (SELECT version FROM extras)"
+        ),
+        (
+            "a batch has lost rows",
+            """
+            SELECT COUNT(*) FROM batches b WHERE locations <> (SELECT COUNT(*) FROM locations l
+                WHERE (ts, seq) >= (b.first_ts, b.first_seq) AND (ts, seq) <= (b.last_ts, b.last_seq)
+                AND seq <= b.max_seq AND l.session = b.session AND l.extras = b.extras AND uploaded = 0)
+            """
+        ),
+    ]
+
+    /// What is wrong with the database; nil when it is sound.
+    static func fault(_ db: borrowing Connection) throws -> String? {
+        let integrity = try db.value("PRAGMA integrity_check") ?? "no answer"
+        guard integrity == "ok" else { return "integrity_check: " + integrity }
+        for (rule, count) in rules where try db.value(count) != "0" { return rule }
+        return nil
+    }
+}
+
+extension UUIDv7 {
+    /// As SQLite's hex() spells it.
+    var hex: String { description.filter { $0 != "-" }.uppercased() }
+}
+
+/// As SQLite's hex() spells it.
+func hex(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}

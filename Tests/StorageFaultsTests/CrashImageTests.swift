@@ -1,0 +1,145 @@
+import SQLite
+import Storage
+import Testing
+import Tracking
+
+/// What a power cut leaves, at thousands of points of a workload, opened with the real code.
+///
+/// A VFS of SQLite records every write, truncation, sync, creation and deletion of a random workload. At each point the
+/// directory is built as a cut could have left it: all that was synced, and of the rest any subset, whole or torn
+/// (`Disk`). Reproduce a failure with BEEKOND_SEED=<the seed it prints>. BEEKOND_LONG=1 takes 12,000 points (about a
+/// minute) instead of 1,500.
+@Suite struct CrashImageTests {
+    private let points = Effort.isLong ? 6000 : 750
+    private let operations = Effort.isLong ? 1500 : 400
+
+    @Test(arguments: [StoreOptions.Durability.full, .normal])
+    func everyImageOpens(durability: StoreOptions.Durability) throws {
+        let folder = try Folder()
+        let recording = try #require(Recording(directory: folder.path))
+        print("crash images, durability \(durability): BEEKOND_SEED=\(Effort.seed)")
+        let workload = try Workload(
+            in: folder, recording: recording, durability: durability, seed: Effort.seed)
+        try workload.run(operations: operations)
+        workload.close()
+        let events = recording.events()
+        var examination = try Examination(states: workload.states, durability: durability)
+        var disk = Disk()
+        let chosen = choose(from: events)
+        for (index, event) in events.enumerated() {
+            disk.apply(event)
+            examination.pass(event)
+            guard chosen.contains(index) else { continue }
+            var random = SeededRandom(seed: Effort.seed &+ UInt64(index) << 20)
+            let loss = Loss.allCases.randomElement(using: &random) ?? .any
+            let fault = examination.fault(of: disk.image(after: loss, using: &random))
+            try #require(
+                fault == nil,
+                "\(fault ?? "") (BEEKOND_SEED=\(Effort.seed), event \(index) of \(events.count), loss \(loss))"
+            )
+        }
+        print("crash images, durability \(durability): \(events.count) events, \(examination.summary)")
+        #expect(examination.images >= points)
+    }
+
+    /// Half of the points anywhere, half where something else than the WAL changes: rare, and where the danger is.
+    private func choose(from events: [Recording.Event]) -> Set<Int> {
+        var random = SeededRandom(seed: Effort.seed)
+        let rare = events.indices.filter { index in
+            switch events[index] {
+            case .open(_, let isNew): isNew
+            case .write(let name, _, _), .sync(let name, _): !name.hasSuffix("-wal")
+            case .truncate, .delete: true
+            case .mark: false
+            }
+        }
+        var chosen = Set(rare.shuffled(using: &random).prefix(points / 2))
+        for index in events.indices.shuffled(using: &random) {
+            if chosen.count >= points { break }
+            chosen.insert(index)
+        }
+        return chosen
+    }
+}
+
+/// Opens images and compares what is in them with what the workload left at that time.
+private struct Examination {
+    private let states: [Workload.State]
+    private let durability: StoreOptions.Durability
+    /// Which operations left a database like this.
+    private let operations: [String: [Int]]
+    private let folder = Result { try Folder() }
+    private var probes: UUIDv7Generator
+    /// The latest operation that had returned.
+    private var returned = 0
+    /// The latest one after which everything had been folded into the database.
+    private var folded = 0
+    private(set) var images = 0
+    private var lost = 0
+    private var mostLost = 0
+
+    init(states: [Workload.State], durability: StoreOptions.Durability) throws {
+        self.states = states
+        self.durability = durability
+        operations = Dictionary(grouping: states.indices, by: { states[$0].text })
+        var random = SeededRandom(seed: Effort.seed &+ 1)
+        probes = UUIDv7Generator(using: &random)
+    }
+
+    var summary: String {
+        "\(states.count) operations, \(images) images, \(lost) of them older than the last operation"
+            + " (by \(mostLost) at most)"
+    }
+
+    mutating func pass(_ event: Recording.Event) {
+        guard case .mark(let number) = event else { return }
+        returned = number
+        if states[number].isReopened { folded = number }
+    }
+
+    mutating func fault(of image: [String: FileBytes]) -> String? {
+        images += 1
+        do {
+            let folder = try folder.get()
+            try folder.clear()
+            for (name, content) in image { try folder.write(name, content.bytes) }
+            let options = StoreOptions(maxRows: Workload.cap, durability: durability, isSyncing: true)
+            let store = try Store(directory: folder.path, options: options)
+            if let event = store.takeEvents().first { return "\(event)" }
+            let db = try Connection(path: folder.database, access: .readOnly)
+            if let fault = try Contents.fault(db) { return fault }
+            let text = try Contents.text(db)
+            // At FULL what had returned is there; the operation under way may be. At NORMAL any earlier state will do.
+            let earliest = durability == .full ? returned : folded
+            let candidates = operations[text, default: []].filter { earliest...returned + 1 ~= $0 }
+            guard let first = candidates.first, let last = candidates.last else { return fault(found: text) }
+            if last < returned { lost += 1 }
+            mostLost = max(mostLost, returned - last)
+            return try faultOfUse(store, db, after: first)
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private func fault(found text: String) -> String {
+        guard let any = operations[text] else {
+            return "holds what the store never held: a hole, or a mixture"
+        }
+        return "holds what operation \(any) left, but \(returned) had returned"
+    }
+
+    /// The store goes on where the image ends.
+    private mutating func faultOfUse(
+        _ store: Store, _ db: borrowing Connection, after operation: Int
+    ) throws -> String? {
+        guard try store.nextFrozen()?.body == states[operation].body else {
+            return "the frozen batch has other bytes"
+        }
+        let time = Timestamp(milliseconds: 1_800_000_000_000)
+        let (id, session) = (probes.next(at: time), probes.next(at: time))
+        _ = try store.insert(NewLocation(at: time, id: id, session: session, odometer: 0))
+        let seq = Int64(try db.value("SELECT seq FROM locations WHERE id = x'\(id.hex)'") ?? "") ?? 0
+        let last = states[operation].lastSeq
+        return seq > last ? nil : "sequence number \(seq) is used again, \(last) had been given"
+    }
+}

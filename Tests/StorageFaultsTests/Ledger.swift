@@ -1,0 +1,101 @@
+import Storage
+import Tracking
+
+/// What the store should hold: the contract on rows and batches, without a database.
+struct Ledger {
+    struct Row {
+        let ts: Int64
+        let seq: Int64
+        let id: UUIDv7
+        private let odometer: Int64
+        private let hexID: String
+        private(set) var line: String
+        var isUploaded = false {
+            didSet { line = describe() }
+        }
+
+        init(ts: Int64, seq: Int64, id: UUIDv7, odometer: Int64) {
+            (self.ts, self.seq, self.id, self.odometer) = (ts, seq, id, odometer)
+            (hexID, line) = (id.hex, "")
+            line = describe()
+        }
+
+        var key: (Int64, Int64) { (ts, seq) }
+        var rejectedLine: String { Contents.rejected(seq: seq, id: hexID) }
+
+        private func describe() -> String {
+            Contents.location(ts: ts, seq: seq, id: hexID, odometer: odometer, isUploaded: isUploaded)
+        }
+    }
+
+    private(set) var rows: [Row] = []
+    private var rejected: [Row] = [] {
+        didSet { rejectedLines = rejected.sorted { $0.seq < $1.seq }.map(\.rejectedLine) }
+    }
+    private var rejectedLines: [String] = []
+    private(set) var lastSeq: Int64 = 0
+    /// Rows that a draft or a batch holds.
+    private var members: [UUIDv7] = []
+    private var batch: (line: String, body: [UInt8])?
+
+    var pending: Int { rows.count { !$0.isUploaded } }
+    var isFrozen: Bool { batch != nil }
+    var body: [UInt8]? { batch?.body }
+
+    /// The same text as `Contents.text` of the database.
+    var text: String {
+        (rows.map(\.line) + rejectedLines + (batch.map { [$0.line] } ?? [])).joined(separator: "\n")
+    }
+
+    /// The row is the newest, and the oldest outside a batch go until there are no more than `cap`.
+    mutating func insert(ts: Int64, id: UUIDv7, odometer: Int64, cap: Int) {
+        lastSeq += 1
+        let reserved = rows.filter { members.contains($0.id) }
+        rows.append(Row(ts: ts, seq: lastSeq, id: id, odometer: odometer))
+        var surplus = rows.count - cap
+        rows.removeAll { row in
+            guard surplus > 0, row.seq != lastSeq else { return false }
+            if let first = reserved.first, let last = reserved.last, row.key >= first.key, row.key <= last.key
+            {
+                return false
+            }
+            surplus -= 1
+            return true
+        }
+    }
+
+    mutating func draft(_ ids: [UUIDv7]) {
+        members = ids
+    }
+
+    mutating func freeze(id: UUIDv7, body: [UInt8]) {
+        batch = (Contents.batch(id: id.hex, body: hex(body)), body)
+    }
+
+    mutating func acknowledge(keeping: Bool) {
+        if keeping {
+            for index in rows.indices where members.contains(rows[index].id) { rows[index].isUploaded = true }
+        } else {
+            rows.removeAll { members.contains($0.id) }
+        }
+        dissolve()
+    }
+
+    mutating func reject() {
+        rejected += rows.filter { members.contains($0.id) }
+        rows.removeAll { members.contains($0.id) }
+        dissolve()
+    }
+
+    mutating func delete(before cutoff: Int64?) {
+        let limit = cutoff ?? .max
+        if rows.contains(where: { $0.ts <= limit && members.contains($0.id) }) { dissolve() }
+        rows.removeAll { $0.ts <= limit }
+        rejected.removeAll { $0.ts <= limit }
+    }
+
+    private mutating func dissolve() {
+        batch = nil
+        members = []
+    }
+}

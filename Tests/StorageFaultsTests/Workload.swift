@@ -1,0 +1,169 @@
+import SQLite
+import Storage
+import Testing
+import Tracking
+
+/// Uses the real store in every way the daemon does, at random, and notes after each operation what it must hold.
+final class Workload {
+    /// After an operation: what the database holds, and the highest sequence number ever given.
+    struct State {
+        let text: String
+        let lastSeq: Int64
+        /// Of the frozen batch.
+        let body: [UInt8]?
+        /// The store was closed and opened again: everything is in the database file, and synced.
+        let isReopened: Bool
+    }
+
+    private let folder: Folder
+    private let recording: Recording
+    private var random: SeededRandom
+    private var ids: UUIDv7Generator
+    private var options: StoreOptions
+    private var store: Store
+    private var ledger = Ledger()
+    private var frozen: FrozenBatch?
+    private var session: UUIDv7
+    private var time = Timestamp(milliseconds: 1_700_000_000_000)
+    private var metres: Int64 = 0
+    private(set) var states: [State] = []
+
+    static let cap = 60
+
+    init(in folder: Folder, recording: Recording, durability: StoreOptions.Durability, seed: UInt64) throws {
+        self.folder = folder
+        self.recording = recording
+        random = SeededRandom(seed: seed)
+        ids = UUIDv7Generator(using: &random)
+        session = ids.next(at: time)
+        options = StoreOptions(maxRows: Self.cap, durability: durability, isSyncing: true)
+        store = try Store(directory: folder.path, options: options)
+        try note()
+    }
+
+    func run(operations: Int) throws {
+        for _ in 0..<operations { try step() }
+    }
+
+    func close() {
+        store.close()
+    }
+
+    private func step() throws {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<3: try reopen()
+        case 3..<5: try startSession()
+        case 5..<7: try delete()
+        case 7..<9: configure()
+        case 9..<29: try upload()
+        default: try insert()
+        }
+    }
+
+    private func upload() throws {
+        if ledger.isFrozen {
+            if random.chance(0.2) { try reject() } else { try acknowledge() }
+        } else if ledger.pending > 0 {
+            try freeze()
+        }
+    }
+
+    /// The operation has returned: whatever it changed must outlive a power cut from now on.
+    private func note(isReopened: Bool = false) throws {
+        recording.mark(states.count)
+        let text = ledger.text
+        let db = try Connection(path: folder.database, access: .readOnly)
+        let found = try Contents.text(db)
+        try #require(found == text, "the store does not hold what it should, after operation \(states.count)")
+        states.append(State(text: text, lastSeq: ledger.lastSeq, body: ledger.body, isReopened: isReopened))
+    }
+
+    private func insert() throws {
+        if !random.chance(0.1) {
+            time = time.advanced(bySeconds: Double(Int.random(in: 1...60, using: &random)))
+        }
+        metres += 10
+        let id = ids.next(at: time)
+        let extras = [nil, #"{"vehicle":1}"#, #"{"vehicle":2}"#]
+        let new = NewLocation(
+            at: time, id: id, session: session, odometer: Double(metres),
+            extras: extras[metres % 500 < 250 ? 0 : Int(metres / 500 % 2) + 1])
+        _ = try store.insert(new)
+        ledger.insert(ts: time.milliseconds, id: id, odometer: metres, cap: Self.cap)
+        try note()
+    }
+
+    private func freeze() throws {
+        let limit = [3, 20, 100].randomElement(using: &random) ?? 3
+        let draft = try #require(try store.draftBatch(limit: limit))
+        ledger.draft(draft.locations.map(\.id))
+        // Fixes go on being written while the body is compressed.
+        for _ in 0..<Int.random(in: 0...2, using: &random) { try insert() }
+        let id = ids.next(at: time)
+        let body = (0..<Int.random(in: 1...3000, using: &random)).map { UInt8(truncatingIfNeeded: $0) }
+        let batch = try #require(try store.freeze(draft, id: id, body: body))
+        frozen = batch
+        ledger.freeze(id: id, body: body)
+        try note()
+    }
+
+    private func acknowledge() throws {
+        _ = try store.acknowledge(try #require(frozen))
+        ledger.acknowledge(keeping: options.keepsUploaded)
+        try note()
+    }
+
+    private func reject() throws {
+        switch try store.reject(try #require(frozen), status: 422, at: time) {
+        case .deadLettered: ledger.reject()
+        case .suspected: break
+        }
+        try note()
+    }
+
+    private func delete() throws {
+        let row = ledger.rows.prefix(20).randomElement(using: &random)
+        let cutoff = random.chance(0.2) ? nil : row.map { Timestamp(milliseconds: $0.ts) }
+        var deletion = try store.beginDeletion(before: cutoff)
+        try store.proceed(with: &deletion)
+        try #require(deletion.isFinished)
+        ledger.delete(before: cutoff?.milliseconds)
+        try note()
+    }
+
+    private func startSession() throws {
+        try store.close(session: session, at: time)
+        session = ids.next(at: time)
+        metres = 0
+        try note()
+    }
+
+    private func configure() {
+        options.keepsUploaded.toggle()
+        store.configure(options)
+    }
+
+    private func reopen() throws {
+        store.close()
+        store = try Store(directory: folder.path, options: options)
+        frozen = try store.nextFrozen()
+        try note(isReopened: true)
+        guard random.chance(0.3) else { return }
+        // The uploader may drain everything before the first fix comes; and then the power fails again.
+        for _ in 0..<3 { try upload() }
+        try reopen()
+    }
+}
+
+extension NewLocation {
+    init(at time: Timestamp, id: UUIDv7, session: UUIDv7, odometer: Double, extras: String? = nil) {
+        let seconds = Double(time.milliseconds / 1000 % 1_000_000)
+        // In range whatever the time.
+        let place = Coordinate(latitude: 47 + seconds / 1e7, longitude: 8 + seconds / 1e7).unsafelyUnwrapped
+        let fix = Fix(
+            time: time, mode: 3, coordinate: place, accuracy: 4, speed: 13.5, bearing: 271, altitude: 431.2)
+        self.init(
+            location: Location(id: id, session: session, fix: fix, trigger: .interval, motion: .moving),
+            session: session, sessionStartedAt: time, odometer: odometer, extras: extras, prunesByAge: false)
+    }
+}

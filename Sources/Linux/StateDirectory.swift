@@ -54,6 +54,7 @@ public struct StateDirectory: Sendable {
         try Self.synchronise(path)
     }
 
+    /// The same for any directory.
     public static func synchronise(_ path: String) throws(SystemError) {
         let directory = try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
         try retrying("fsync " + path) { fsync(directory.raw) }

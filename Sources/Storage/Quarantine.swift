@@ -15,7 +15,9 @@ enum Quarantine {
     static func check(_ path: String) throws(StorageError) {
         var status = stat()
         for suffix in suffixes where lstat(path + suffix, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFREG else { throw damage(path + suffix + " is no regular file") }
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw damage(path + suffix + " is no regular file")
+            }
         }
         guard lstat(path, &status) == 0, status.st_size > 0 else { return }
         do {

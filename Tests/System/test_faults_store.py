@@ -108,6 +108,28 @@ class StoreFaultTests(unittest.TestCase):
                 if second.status == 0:
                     break
 
+    def test_killed_while_putting_a_damaged_database_aside(self):
+        kills = 0
+        for call in ["rename", "openat", "unlink"]:
+            for number in range(1, LIMIT, 1 if LONG or call != "openat" else 11):
+                shutil.rmtree(self.directory)
+                os.mkdir(self.directory)
+                for suffix in ["", "-wal", "-journal"]:
+                    with open(os.path.join(self.directory, "beekon.db" + suffix), "w") as file:
+                        file.write("no database" * 1000)
+                life = Life(self.directory, call, f"signal=KILL:when={number}")
+                done = subprocess.run([EXERCISER, "check", self.directory], capture_output=True, text=True, timeout=60)
+                context = f"killed at {call} {number}: {done.stdout}"
+                self.assertEqual(done.returncode, 0, context)
+                self.assertIn("integrity ok", done.stdout.splitlines(), context)
+                found = {line.split(" ")[1] for line in done.stdout.splitlines() if line.startswith("location ")}
+                self.assertLessEqual(life.said("stored") - life.said("leaving"), found, context)
+                self.assertTrue([name for name in os.listdir(self.directory) if ".corrupt-" in name], context)
+                kills += not life.is_complete
+                if life.is_complete:
+                    break
+        print(f"killed while putting aside: {kills} times")
+
     def test_errors_at_every_call(self):
         # The last three syncs belong to the checkpoint of the end: what it was to fold in is still in the WAL.
         last_commit = len(self.live("fdatasync", "delay_enter=1").injected) - 3

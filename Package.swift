@@ -76,5 +76,11 @@ let package = Package(
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),
         test("Upload", ["Tracking"]),
+
+        .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
+        test("Tracking", ["Support"]),
+        test("Linux", ["Support"]),
+        test("GPSD", ["Linux", "Support", "Tracking"]),
+        test("Storage", ["Linux", "SQLite", "Support", "Tracking"]),
     ]
 )

@@ -43,7 +43,7 @@ public struct Epochs: Sendable {
         guard let time = tpv.time else { return [] }
         let index = index(of: tpv.device)
         var closed: [TPV] = []
-        if devices[index].closedTime == time, devices[index].open == nil {
+        if devices[index].closedTime == time {
             countLate(index)
             return []
         }

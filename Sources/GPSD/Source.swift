@@ -174,34 +174,42 @@ public struct Source: ~Copyable {
 
     // MARK: Connecting
 
-    private mutating func connect(now: BootInstant) throws(SystemError) {
-        guard let address = try Address.resolve(host: host, port: port, index: addressIndex) else {
-            addressIndex = 0
-            throw SystemError("connect to \(host):\(port)", code: 111)
+    /// Starts to connect to the next address that can be tried. A name may have several: they are tried at once, one
+    /// after the other, and only after the last comes a pause.
+    private mutating func connect(now: BootInstant, after failure: SystemError? = nil) throws(SystemError) {
+        var failure = failure
+        while let address = try Address.resolve(host: host, port: port, index: addressIndex) {
+            addressIndex += 1
+            do {
+                let opened = try Socket(address)
+                descriptor = opened.raw
+                socket = consume opened
+                state = .connecting(since: now)
+                return
+            } catch {
+                failure = error
+            }
         }
-        addressIndex += 1
-        let opened = try Socket(address)
-        descriptor = opened.raw
-        socket = consume opened
-        state = .connecting(since: now)
+        addressIndex = 0
+        throw failure ?? SystemError("connect to \(host):\(port)", code: 111)
     }
 
     private mutating func finishConnecting(
         since: BootInstant, now: BootInstant, _ events: inout [Event]
     ) throws(SystemError) {
-        if now.seconds(since: since) >= Self.connectTimeout {
-            throw SystemError("connect to \(host):\(port)", code: 110)
-        }
         var poll = PollSet()
         poll.add(descriptor, read: false, write: true)
         poll.wait(seconds: 0)
-        guard poll.isWritable(0) else { return }
+        guard poll.isWritable(0) else {
+            guard now.seconds(since: since) >= Self.connectTimeout else { return }
+            disconnect()
+            return try connect(now: now, after: SystemError("connect to \(host):\(port)", code: 110))
+        }
         do {
             try socket?.finishConnecting()
         } catch {
-            // A name may have more addresses: the next one is tried at once, and only after the last comes a pause.
             disconnect()
-            return try connect(now: now)
+            return try connect(now: now, after: SystemError("connect to \(host):\(port)", code: error.code))
         }
         addressIndex = 0
         try socket?.send("?WATCH={\"enable\":true,\"json\":true};\n")

@@ -51,9 +51,12 @@ public struct FileDescriptor: ~Copyable {
 
 /// Reads a whole regular file of at most `limit` bytes.
 ///
+/// - Parameter followingLinks: false refuses a symbolic link (ELOOP).
 /// - Throws: also when it is larger (EFBIG) or no regular file (EINVAL): a device or a FIFO could block for ever.
-public func readFile(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
-    let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK)
+public func readFile(
+    _ path: String, limit: Int, followingLinks: Bool = true
+) throws(SystemError) -> [UInt8] {
+    let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK | (followingLinks ? 0 : O_NOFOLLOW))
     var status = stat()
     try retrying("stat " + path) { fstat(file.raw, &status) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw SystemError("read " + path, code: EINVAL) }

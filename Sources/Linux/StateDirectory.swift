@@ -32,7 +32,7 @@ public struct StateDirectory: Sendable {
     /// - Returns: nil when there is no such file.
     public func read(_ name: String, limit: Int = 1 << 20) throws(SystemError) -> [UInt8]? {
         do {
-            return try readFile(file(name), limit: limit)
+            return try readFile(file(name), limit: limit, followingLinks: false)
         } catch {
             if error.code == ENOENT { return nil }
             throw error

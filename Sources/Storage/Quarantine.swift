@@ -6,15 +6,17 @@ internal import SQLite
 enum Quarantine {
     /// Looks whether the file can be one of ours, and sound after an unclean end.
     ///
+    /// - Parameter thoroughly: also after a clean end.
     /// - Throws: an error of kind `corrupt` for a database that must be put aside.
-    static func check(_ path: String) throws(StorageError) {
+    static func check(_ path: String, thoroughly: Bool) throws(StorageError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw StorageError(operation: "open", kind: .corrupt, message: path + " is no regular file")
         }
         // A clean end leaves no WAL behind.
-        guard status.st_size > 0, stat(path + "-wal", &status) == 0, status.st_size > 0 else { return }
+        guard status.st_size > 0 else { return }
+        guard thoroughly || stat(path + "-wal", &status) == 0 && status.st_size > 0 else { return }
         do {
             let connection = try Connection(path: path, access: .readWrite)
             let result = try connection.value("PRAGMA quick_check(1)") ?? "no answer"

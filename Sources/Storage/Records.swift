@@ -79,7 +79,6 @@ public struct BatchDraft: Sendable {
     /// Oldest first; at least one.
     public let locations: [Location]
     let members: BatchMembers
-    let generation: Int
 }
 
 /// Which rows a batch holds: those between two keys, of one session and one version of the extras, that had arrived

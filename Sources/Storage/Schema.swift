@@ -53,25 +53,35 @@ enum Schema {
         """
     ]
 
-    /// Brings the database to the present version.
+    /// Must come before anything that writes, a pragma included.
     ///
     /// - Throws: `newerSchema` for a database of a later version, which is not touched.
+    static func refuseNewer(_ connection: borrowing Connection) throws(StorageError) {
+        let found: Int64
+        do {
+            found = try version(of: connection)
+        } catch {
+            throw StorageError(error)
+        }
+        guard found <= version else { throw StorageError.newerSchema(found: found, known: version) }
+    }
+
+    private static func version(of connection: borrowing Connection) throws(SQLiteError) -> Int64 {
+        Int64(try connection.value("PRAGMA user_version") ?? "") ?? 0
+    }
+
+    /// Brings the database to the present version.
     static func migrate(_ connection: borrowing Connection) throws(StorageError) {
         do {
-            let found = Int64(try connection.value("PRAGMA user_version") ?? "") ?? 0
-            guard found <= version else { throw StorageError.newerSchema(found: found, known: version) }
+            let found = try version(of: connection)
             guard found < version else { return }
             try connection.transaction { () throws(SQLiteError) in
                 for step in migrations[Int(max(found, 0))...] { try connection.execute(step) }
                 try connection.execute("PRAGMA application_id = \(applicationID)")
                 try connection.execute("PRAGMA user_version = \(version)")
             }
-        } catch let error as SQLiteError {
-            throw StorageError(error)
-        } catch let error as StorageError {
-            throw error
         } catch {
-            throw StorageError(operation: "migrate", kind: .other, message: "\(error)")
+            throw StorageError(error)
         }
     }
 }

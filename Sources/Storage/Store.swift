@@ -23,6 +23,8 @@ public final class Store: Sendable {
         var hasFailed = false
         /// The device failed: what it was last given may not have arrived, whatever a later fsync says.
         var needsRepair = false
+        /// The last failure was one of damage: look at the whole database before it is used again.
+        var isSuspect = false
         var droppedUnsent = 0
         var events: [Event] = []
         var ballast: Ballast
@@ -60,7 +62,10 @@ public final class Store: Sendable {
 
     /// Closes the database; the WAL is folded into it.
     public func close() {
-        state.withLock { $0.writer = nil }
+        state.withLock { state in
+            state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
+            state.writer = nil
+        }
     }
 
     // MARK: The reader's side
@@ -265,18 +270,22 @@ public final class Store: Sendable {
             state.hasFailed = true
             if error.code.primary == .ioError { state.needsRepair = true }
             state.droppedUnsent += writer.tally.droppedUnsent
-            throw StorageError(error)
+            let failure = StorageError(error)
+            state.isSuspect = failure.kind == .corrupt
+            throw failure
         }
     }
 
     private static func open(_ state: inout State, _ path: String) throws(StorageError) {
         do {
-            try Quarantine.check(path)
+            try Quarantine.check(path, thoroughly: state.isSuspect)
+            state.isSuspect = false
             state.writer = try Writer.open(path, options: state.options, repairing: state.needsRepair)
             state.needsRepair = false
             state.ballast.hold()
         } catch {
             guard error.kind == .corrupt else { throw error }
+            state.isSuspect = false
             try startAnew(&state, path, reason: error.message)
         }
     }

@@ -35,17 +35,24 @@ extension Writer {
         return BatchDraft(
             session: id, extras: extras.first { $0.value == first.extras }?.key,
             locations: rows.map(\.location),
-            members: members, generation: generation)
+            members: members)
     }
 
     /// Commits a batch: from here on it has these bytes and this id for ever.
     ///
     /// - Returns: nil when rows of the draft were deleted meanwhile; take a new draft.
     mutating func freeze(_ draft: BatchDraft, id: UUIDv7, body: [UInt8]) throws(SQLiteError) -> FrozenBatch? {
-        guard draft.generation == generation else { return nil }
+        guard try isComplete(draft) else { return nil }
         try insertBatch(id: id, members: draft.members, body: body, isPiece: false)
         self.draft = nil
         return try nextFrozen()
+    }
+
+    /// Whether all rows of the draft are still there; none can have joined them.
+    private func isComplete(_ draft: BatchDraft) throws(SQLiteError) -> Bool {
+        let rows = try db.prepare("SELECT COUNT(*) FROM locations WHERE " + Statements.isMember)
+        try rows.bind(Statements.memberValues(draft.members))
+        return try rows.step() && rows.integer(0) == Int64(draft.members.count)
     }
 
     private mutating func insertBatch(
@@ -153,7 +160,7 @@ extension Writer {
             (members.first, members.last, members.count) = (first.key, last.key, half.count)
             return BatchDraft(
                 session: batch.session, extras: extras.first { $0.value == first.extras }?.key,
-                locations: half.map(\.location), members: members, generation: generation)
+                locations: half.map(\.location), members: members)
         }
     }
 
@@ -161,7 +168,7 @@ extension Writer {
     mutating func split(
         _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
     ) throws(SQLiteError) {
-        guard pieces.allSatisfy({ $0.draft.generation == generation }) else { return }
+        for piece in pieces { guard try isComplete(piece.draft) else { return } }
         let before = frozen
         frozen = []
         do {

@@ -39,9 +39,9 @@ extension Writer {
         }
         rows.reset()
         let doomed = last.map { end in frozen.filter { $0.members.first <= end } } ?? []
-        let isLastStep = counts.all < Int(Self.deletionStep)
-        deletion.dissolved += try delete(upTo: last, doomed: doomed, deletion, isLastStep: isLastStep)
-        generation += 1
+        // Dead letters come last, with what is left of the step.
+        let room = Self.deletionStep - Int64(counts.all)
+        deletion.dissolved += try delete(upTo: last, doomed: doomed, deletion, deadLetters: room)
         frozen.removeAll { batch in doomed.contains { $0.key == batch.key } }
         tally.rows -= counts.all
         tally.uploaded -= counts.uploaded
@@ -49,12 +49,12 @@ extension Writer {
         try findOldestPending(from: RowKey(ts: .min, seq: .min))
         let rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
         deletion.removed += counts.all + tally.rejected - rejected
+        deletion.isFinished = tally.rejected - rejected < Int(room)
         tally.rejected = rejected
-        deletion.isFinished = isLastStep
     }
 
     private func delete(
-        upTo last: RowKey?, doomed: [Frozen], _ deletion: Deletion, isLastStep: Bool
+        upTo last: RowKey?, doomed: [Frozen], _ deletion: Deletion, deadLetters: Int64
     ) throws(SQLiteError) -> [UUIDv7] {
         // What the user deletes is overwritten with zeros, not only unlinked.
         try db.execute("PRAGMA secure_delete = ON")
@@ -70,9 +70,15 @@ extension Writer {
                 try db.prepare("DELETE FROM locations WHERE (ts, seq) <= (?, ?) AND seq <= ?").run(
                     .integer(last.ts), .integer(last.seq), .integer(deletion.maxSeq))
             }
-            if isLastStep {
-                try db.prepare("DELETE FROM rejected WHERE ts <= ? AND seq <= ?").run(
-                    .integer(deletion.cutoff?.milliseconds ?? .max), .integer(deletion.maxSeq))
+            if deadLetters > 0 {
+                try db.prepare(
+                    """
+                    DELETE FROM rejected WHERE (rejected_at, seq) IN \
+                    (SELECT rejected_at, seq FROM rejected WHERE ts <= ? AND seq <= ? LIMIT ?)
+                    """
+                ).run(
+                    .integer(deletion.cutoff?.milliseconds ?? .max), .integer(deletion.maxSeq),
+                    .integer(deadLetters))
             }
             try writeTail()
             return dissolved

@@ -69,7 +69,7 @@ extension Writer {
         tally.rows += 1
         tally.pending[session.key, default: 0] += 1
         tally.oldestPending = min(tally.oldestPending ?? key, key)
-        book(pruned)
+        try book(pruned)
         if new.prunesByAge, options.isSyncing, pruned.count < Int(Self.ageLimit) {
             // Nothing uploaded is older than the cutoff any more: the next search begins there.
             let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
@@ -83,7 +83,7 @@ extension Writer {
         return LocationRow(row, sessionID: { sessions[$0] })?.location
     }
 
-    private mutating func book(_ pruned: [Pruned]) {
+    private mutating func book(_ pruned: [Pruned]) throws(SQLiteError) {
         for row in pruned {
             tally.rows -= 1
             if row.isUploaded {
@@ -92,6 +92,9 @@ extension Writer {
                 tally.droppedUnsent += options.isSyncing ? 1 : 0
                 remove(pending: 1, ofSession: row.session)
             }
+        }
+        if let oldest = tally.oldestPending, pruned.contains(where: { $0.key == oldest }) {
+            try findOldestPending(from: oldest)
         }
     }
 
@@ -105,15 +108,19 @@ extension Writer {
     /// batch that is frozen or about to be.
     private func prune(keeping newest: RowKey, time: Timestamp, byAge: Bool) throws(SQLiteError) -> [Pruned] {
         let surplus = tally.rows + 1 - options.maxRows
-        var doomed = try oldest(Int64(surplus))
+        var doomed: [Pruned] = []
+        if surplus > 0 {
+            // One more than is too many, because the row just written may be the oldest.
+            let candidates = try oldest(min(Int64(surplus) + 1, Self.pruneLimit)).filter { $0.key != newest }
+            doomed += candidates.prefix(surplus)
+        }
         if byAge {
             let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
             let old =
                 try options.isSyncing
                 ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
-            doomed += old.filter { row in !doomed.contains { $0.key == row.key } }
+            doomed += old.filter { row in row.key != newest && !doomed.contains { $0.key == row.key } }
         }
-        doomed.removeAll { $0.key == newest }
         for row in doomed { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
         return doomed
     }
@@ -129,8 +136,7 @@ extension Writer {
     }
 
     /// The oldest rows outside every batch.
-    private func oldest(_ wanted: Int64) throws(SQLiteError) -> [Pruned] {
-        let limit = min(wanted, Self.pruneLimit)
+    private func oldest(_ limit: Int64) throws(SQLiteError) -> [Pruned] {
         guard limit > 0 else { return [] }
         let reserved = frozen.map(\.members) + (draft.map { [$0] } ?? [])
         let ends = RowKey(ts: .min, seq: .min)

@@ -6,6 +6,7 @@ extension Writer {
     mutating func enter(session id: UUIDv7, startedAt: Timestamp) throws(SQLiteError) {
         if let current, sessions[current.key] == id { return }
         try closeOpenSessions(except: id)
+        try leaveSession()
         if let key = sessions.first(where: { $0.value == id })?.key {
             current = try loadSession(key)
             return
@@ -34,12 +35,30 @@ extension Writer {
     /// Writes down the end of the session, with all that is known of its last fix.
     mutating func close(session id: UUIDv7, at time: Timestamp) throws(SQLiteError) {
         guard let key = sessions.first(where: { $0.value == id })?.key else { return }
-        if current?.key != key { current = try loadSession(key) }
         try db.transaction { () throws(SQLiteError) in
             try writeTail()
             try db.prepare("UPDATE sessions SET stopped_at = ? WHERE key = ?").run(
                 .integer(time.milliseconds), .integer(key))
         }
+        if current?.key == key { current = nil }
+    }
+
+    /// Makes the session current whose tail was not written down before the previous end: only that of the current one
+    /// ever lags behind its rows, so there is one at most. Its rows may leave before anybody enters it again.
+    ///
+    /// - Parameter newestRows: the last sequence number in each session that has rows.
+    mutating func resumeSession(newestRows: [(session: Int64, seq: Int64)]) throws(SQLiteError) {
+        let written = try db.prepare("SELECT last_seq FROM sessions WHERE key = ?")
+        for row in newestRows {
+            try written.bind([.integer(row.session)])
+            guard try written.step(), written.integer(0) < row.seq else { continue }
+            current = try loadSession(row.session)
+        }
+    }
+
+    private mutating func leaveSession() throws(SQLiteError) {
+        guard current != nil else { return }
+        try db.transaction { () throws(SQLiteError) in try writeTail() }
         current = nil
     }
 
@@ -61,8 +80,8 @@ extension Writer {
         while try open.step() { found.append((open.integer(0), open.integer(1))) }
         for session in found {
             guard let other = sessions[session.key], other != id else { continue }
-            current = try loadSession(session.key)
-            let end = current?.tail.reference?.time ?? Timestamp(milliseconds: session.startedAt)
+            let known = current?.key == session.key ? current : try loadSession(session.key)
+            let end = known?.tail.reference?.time ?? Timestamp(milliseconds: session.startedAt)
             try close(session: other, at: end)
         }
     }

@@ -18,8 +18,6 @@ struct Writer: ~Copyable {
     var frozen: [Frozen] = []
     /// Rows that the uploader is about to freeze: they are not pruned either.
     var draft: BatchMembers?
-    /// Counts the deletions by the user: a draft that is older than one must not be frozen.
-    var generation = 0
     var extras: [String: Int64] = [:]
 
     static let sessionLimit = 1000
@@ -61,6 +59,7 @@ struct Writer: ~Copyable {
     ) throws(StorageError) -> Writer {
         do {
             let db = try Connection(path: path, access: .readWrite)
+            try Schema.refuseNewer(db)
             try configure(db, options)
             try Schema.migrate(db)
             if repairing { _ = try db.value("PRAGMA wal_checkpoint(TRUNCATE)") }
@@ -121,12 +120,14 @@ struct Writer: ~Copyable {
         let groups = try db.prepare(
             "SELECT session, COUNT(*), SUM(uploaded), MAX(seq) FROM locations GROUP BY session")
         var lastSeq: Int64 = 0
+        var newest: [(session: Int64, seq: Int64)] = []
         while try groups.step() {
             let (count, uploaded) = (Int(groups.integer(1)), Int(groups.integer(2)))
             tally.rows += count
             tally.uploaded += uploaded
             if count > uploaded { tally.pending[groups.integer(0)] = count - uploaded }
             lastSeq = max(lastSeq, groups.integer(3))
+            newest.append((groups.integer(0), groups.integer(3)))
         }
         for sql in ["SELECT MAX(last_seq) FROM sessions", "SELECT MAX(seq) FROM rejected"] {
             lastSeq = max(lastSeq, Int64(try db.value(sql) ?? "") ?? 0)
@@ -143,6 +144,7 @@ struct Writer: ~Copyable {
                     isPermanent: batches.integer(9) != 0))
         }
         try findOldestPending(from: RowKey(ts: .min, seq: .min))
+        try resumeSession(newestRows: newest)
     }
 
     /// Looks for the oldest pending row at or after `start`.

@@ -1,0 +1,185 @@
+import Support
+import Testing
+
+@testable import GPSD
+@testable import Tracking
+
+/// What happens to the epochs: a TPV of an instant, with a mark in its speed; or only time going on.
+private enum Act {
+    case tpv(_ instant: Double, speed: Double? = nil, device: String = "A", at: Double)
+    case expire(at: Double)
+    case flush
+}
+
+private func tpv(_ instant: Double, speed: Double? = nil, device: String = "A") -> TPV {
+    TPV(device: device, mode: 3, time: time(instant), latitude: 1, longitude: 2, speed: speed)
+}
+
+/// What closes, in words: the instant, the speed that the merged epoch has, and the device if it is not A.
+private func play(_ acts: [Act]) -> [[String]] {
+    var epochs = Epochs()
+    return acts.map { act in
+        let closed =
+            switch act {
+            case .tpv(let instant, let speed, let device, let at):
+                epochs.add(tpv(instant, speed: speed, device: device), now: boot(at))
+            case .expire(let at): epochs.expire(now: boot(at))
+            case .flush: epochs.flush()
+            }
+        return closed.map { epoch in
+            let instant = epoch.time.map { Int($0.seconds(since: time(0))) } ?? -1
+            let speed = epoch.speed.map { " \(Int($0))" } ?? ""
+            return "\(instant)\(speed)" + (epoch.device == "A" ? "" : " " + epoch.device)
+        }
+    }
+}
+
+@Test("a receiver with one TPV an epoch is waited for once only")
+func oneTPV() {
+    #expect(
+        play([
+            .tpv(1, at: 1), .tpv(2, at: 2), .tpv(3, at: 3), .tpv(4, at: 4), .expire(at: 60), .flush,
+        ]) == [[], ["1", "2"], ["3"], ["4"], [], []])
+}
+
+@Test("a receiver with two TPVs an epoch: each closes with its second, merged")
+func twoTPVs() {
+    #expect(
+        play([
+            .tpv(1, speed: 10, at: 1), .tpv(1, speed: 11, at: 1.1), .tpv(2, speed: 20, at: 2),
+            .tpv(2, speed: 21, at: 2.1), .tpv(3, speed: 30, at: 3), .tpv(3, at: 3.1), .expire(at: 60),
+        ]) == [[], [], ["1 11"], ["2 21"], [], ["3 30"], []])
+}
+
+@Test("a receiver with three TPVs an epoch, one of which is missing once")
+func threeTPVs() {
+    #expect(
+        play([
+            .tpv(1, at: 1), .tpv(1, at: 1.1), .tpv(1, at: 1.2),
+            .tpv(2, at: 2), .tpv(2, at: 2.1), .tpv(2, at: 2.2),
+            .tpv(3, at: 3), .tpv(3, at: 3.1),
+            .tpv(4, at: 4), .tpv(4, at: 4.1), .tpv(4, at: 4.2),
+        ]) == [[], [], [], ["1"], [], ["2"], [], [], ["3"], [], ["4"]])
+}
+
+@Test("the fullest of the last five epochs counts, and an older one no more")
+func memoryOfFive() {
+    var acts: [Act] = [.tpv(0, at: 0), .tpv(0, at: 0.1), .tpv(0, at: 0.2)]
+    // From here on each epoch has one TPV. Five close only when the next begins; then the three are forgotten.
+    for second in 1...8 { acts.append(.tpv(Double(second), at: Double(second))) }
+    #expect(
+        play(acts) == [[], [], [], ["0"], ["1"], ["2"], ["3"], ["4"], ["5", "6"], ["7"], ["8"]])
+}
+
+@Test("a TPV that comes late is no new fix; the next epochs wait for as many")
+func lateTPV() {
+    #expect(
+        play([
+            .tpv(1, at: 1), .tpv(2, at: 2), .tpv(3, speed: 30, at: 3), .tpv(3, speed: 31, at: 3.1),
+            .tpv(4, speed: 40, at: 4), .tpv(4, speed: 41, at: 4.1),
+        ]) == [[], ["1", "2"], ["3 30"], [], [], ["4 41"]])
+}
+
+@Test("a TPV that comes even after the next epoch has begun closes nothing and is no new fix")
+func veryLateTPV() {
+    #expect(
+        play([
+            .tpv(1, at: 1), .tpv(1, at: 1.1), .tpv(2, at: 2), .tpv(2, at: 2.1),
+            .tpv(3, at: 3), .tpv(2, at: 3.1), .tpv(3, at: 3.2), .tpv(3, at: 3.3),
+        ]) == [[], [], ["1"], ["2"], [], [], [], ["3"]])
+}
+
+@Test("a time that stands still gives one fix")
+func frozenTime() {
+    var acts: [Act] = [.tpv(1, at: 1), .tpv(2, at: 2)]
+    for second in 3...50 { acts += [.tpv(2, at: Double(second)), .expire(at: Double(second) + 0.9)] }
+    #expect(play(acts).flatMap { $0 } == ["1", "2"])
+    // When it goes on, so do the fixes.
+    acts += [.tpv(3, at: 51), .tpv(4, at: 52), .expire(at: 53.5)]
+    #expect(play(acts).flatMap { $0 } == ["1", "2", "3", "4"])
+}
+
+@Test("time that goes backwards is another time")
+func backwardsTime() {
+    #expect(play([.tpv(10, at: 1), .tpv(11, at: 2), .tpv(5, at: 3)]) == [[], ["10", "11"], ["5"]])
+}
+
+@Test("an epoch closes 1.5 s after its last TPV")
+func expiry() {
+    #expect(
+        play([
+            .tpv(1, at: 1), .expire(at: 2.4), .tpv(1, speed: 5, at: 2.4), .expire(at: 3.89), .expire(at: 3.9),
+            .expire(at: 9),
+        ]) == [[], [], [], [], ["1 5"], []])
+}
+
+@Test("the deadline is that of the epoch which has waited longest")
+func epochDeadline() {
+    var epochs = Epochs()
+    #expect(epochs.deadline == nil)
+    _ = epochs.add(tpv(1, device: "A"), now: boot(1))
+    _ = epochs.add(tpv(1, device: "B"), now: boot(2))
+    #expect(epochs.deadline == boot(2.5))
+    _ = epochs.add(tpv(1, device: "A"), now: boot(2.2))
+    #expect(epochs.deadline == boot(3.5))
+    #expect(epochs.expire(now: boot(3.5)).map(\.device) == ["B"])
+    #expect(epochs.flush().map(\.device) == ["A"])
+    #expect(epochs.deadline == nil)
+}
+
+@Test("two receivers do not close each other's epochs")
+func twoDevices() {
+    #expect(
+        play([
+            .tpv(1, at: 1), .tpv(1.5, device: "B", at: 1.5), .tpv(2, at: 2), .tpv(2.5, device: "B", at: 2.5),
+            .tpv(3, device: "B", at: 3.5), .tpv(3, at: 3), .flush,
+        ]) == [[], [], ["1", "2"], ["1 B", "2 B"], ["3 B"], ["3"], []])
+}
+
+@Test("receivers that come under ever new names do not fill the memory")
+func manyDevices() {
+    var epochs = Epochs()
+    for number in 0..<1000 { _ = epochs.add(tpv(1, device: "\(number)"), now: boot(1)) }
+    #expect(epochs.flush().count <= 16)
+}
+
+@Test("a TPV without a time is of no epoch")
+func noTime() {
+    var epochs = Epochs()
+    #expect(epochs.add(TPV(device: "A", mode: 1, time: nil), now: boot(1)) == [])
+    #expect(epochs.flush() == [])
+}
+
+@Test(
+    "random streams: every instant closes once, in order, with all that came in time",
+    arguments: 1...20 as ClosedRange<UInt64>)
+func randomEpochs(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var epochs = Epochs()
+    var closed: [TPV] = []
+    for second in 0..<300 {
+        let count = Int.random(in: 1...4, using: &random)
+        for index in 0..<count {
+            let report = tpv(Double(second), speed: Double(index))
+            closed += epochs.add(report, now: boot(Double(second) + Double(index) / 10))
+        }
+        closed += epochs.expire(now: boot(Double(second) + 0.9))
+    }
+    closed += epochs.flush()
+    #expect(closed.map(\.time) == (0..<300).map { time(Double($0)) }, "seed \(seed)")
+}
+
+@Test("a later report of the instant replaces and fills in, and takes nothing away")
+func mergeRules() {
+    var first = TPV(
+        device: "A", mode: 2, time: time(1), latitude: 1, longitude: 2, accuracy: 3, speed: 4, bearing: 5)
+    first.merge(TPV(device: "A", mode: 3, time: time(1), latitude: 1.5, altitude: 6, isSimulated: true))
+    #expect(
+        first
+            == TPV(
+                device: "A", mode: 3, time: time(1), latitude: 1.5, longitude: 2, accuracy: 3, speed: 4,
+                bearing: 5,
+                altitude: 6, isSimulated: true))
+    first.merge(TPV(device: "A", mode: 3, time: time(1), speed: 0))
+    #expect(first.speed == 0 && first.isSimulated)
+}

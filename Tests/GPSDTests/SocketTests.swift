@@ -1,0 +1,146 @@
+import Linux
+import Support
+import Testing
+
+@testable import GPSD
+@testable import Tracking
+
+/// A socket that is connected to a fake gpsd.
+private struct Line: ~Copyable {
+    let gpsd: FakeGPSD
+    var socket: Socket
+    var parser: Parser
+
+    static func connected() throws -> Line {
+        let gpsd = try FakeGPSD()
+        var line = Line(gpsd: gpsd, socket: try makeSocket(port: gpsd.port), parser: try makeParser())
+        try gpsd.accept()
+        try line.socket.finishConnecting()
+        return line
+    }
+
+    /// Reads until `count` reports have come.
+    mutating func reports(_ count: Int) throws -> [Report] {
+        var reports: [Report] = []
+        let isComplete = try wait(upTo: 5) {
+            var poll = PollSet()
+            poll.add(socket.raw)
+            poll.wait(seconds: 1)
+            _ = try socket.read(with: &parser, into: &reports)
+            return reports.count >= count
+        }
+        try #require(isComplete, "only \(reports.count) of \(count) reports have come")
+        return reports
+    }
+}
+
+private func makeSocket(port: UInt16) throws -> Socket {
+    guard let address = try Address.resolve(host: "127.0.0.1", port: port, index: 0) else { throw NoMemory() }
+    return try Socket(address)
+}
+
+@Test("lines that come in two pieces are read whole, wherever they are cut")
+func splitEverywhere() throws {
+    var line = try Line.connected()
+    let text = tpvLine(1) + "\r\n" + #"{"class":"DEVICES","devices":[]}"# + "\r\n"
+    let expected = [try parse(tpvLine(1)), .devices(any: false)]
+    for cut in 1..<text.utf8.count {
+        try line.gpsd.send(Array(text.utf8.prefix(cut)))
+        // Whatever of it is there is read now, before the rest is sent.
+        var first: [Report] = []
+        var poll = PollSet()
+        poll.add(line.socket.raw)
+        poll.wait(seconds: 5)
+        let count = try line.socket.read(with: &line.parser, into: &first)
+        try #require(count == cut)
+        try line.gpsd.send(Array(text.utf8.dropFirst(cut)))
+        try #require(first + (try line.reports(2 - first.count)) == expected, "cut at \(cut)")
+    }
+}
+
+@Test("lines that come byte by byte, together, or with a bare line feed are the same lines")
+func pieces() throws {
+    var line = try Line.connected()
+    let expected = [try parse(tpvLine(1)), .devices(any: false)]
+    for text in [
+        tpvLine(1) + "\n" + #"{"class":"DEVICES","devices":[]}"# + "\n",
+        "\r\n\r\n" + tpvLine(1) + "\r\n\n" + #"{"class":"DEVICES","devices":[]}"# + "\r\n",
+    ] {
+        try line.gpsd.send(Array(text.utf8))
+        #expect(try line.reports(2) == expected)
+        for byte in text.utf8 { try line.gpsd.send([byte]) }
+        #expect(try line.reports(2) == expected)
+    }
+}
+
+@Test(
+    "a line is read up to the limit, and a longer one is skipped to its end",
+    arguments: [
+        (11_000, true), (Socket.lineLimit - 1, true), (Socket.lineLimit, false),
+        (Socket.lineLimit + 1, false),
+        (40_000, false), (200_000, false),
+    ])
+func longLines(size: Int, isRead: Bool) throws {
+    var line = try Line.connected()
+    // A line feed and a carriage return count as well.
+    try line.gpsd.say(skyLine(bytes: size - 2 + 1), tpvLine(1))
+    let reports = try line.reports(isRead ? 2 : 1)
+    #expect(reports.last == (try parse(tpvLine(1))))
+    #expect(reports.count == (isRead ? 2 : 1))
+    if isRead, case .sky(let used, let visible) = reports[0] {
+        #expect(used == 1)
+        #expect(visible == 100)
+    }
+}
+
+@Test("garbage between messages costs only itself")
+func garbageBetween() throws {
+    var line = try Line.connected()
+    var random = SeededGenerator(seed: 1)
+    var bytes: [UInt8] = []
+    for _ in 0..<50 {
+        bytes += (0..<Int.random(in: 0...300, using: &random)).map { _ in
+            UInt8.random(in: 0...255, using: &random)
+        }
+        bytes += [0x0A] + Array(tpvLine(1).utf8) + [0x0D, 0x0A]
+    }
+    try line.gpsd.send(bytes + Array(#"{"class":"DEVICES","devices":[]}"#.utf8) + [0x0A])
+    var reports: [Report] = []
+    while reports.last != .devices(any: false) { reports += try line.reports(1) }
+    let whole = try parse(tpvLine(1))
+    #expect(reports.count { $0 == whole } == 50)
+}
+
+@Test("what came before gpsd closed the connection is still read")
+func closing() throws {
+    var line = try Line.connected()
+    try line.gpsd.say(tpvLine(1))
+    line.gpsd.hangUp()
+    var reports: [Report] = []
+    let isClosed = wait(upTo: 5) {
+        do {
+            _ = try line.socket.read(with: &line.parser, into: &reports)
+            return false
+        } catch {
+            return (error as? SystemError)?.code == 104
+        }
+    }
+    #expect(isClosed)
+    #expect(reports == [try parse(tpvLine(1))])
+}
+
+@Test("one read takes no more than a flood's share")
+func floodIsRationed() throws {
+    var line = try Line.connected()
+    let flood = [UInt8](Array(repeating: tpvLine(1) + "\r\n", count: 20_000).joined().utf8)
+    var sent = 0
+    while sent < 300_000 {
+        let count = line.gpsd.sendWhatFits(Array(flood[sent...]))
+        if count == 0 { break }
+        sent += count
+    }
+    try #require(sent > 150_000)
+    var reports: [Report] = []
+    let count = try line.socket.read(with: &line.parser, into: &reports)
+    #expect(count <= 65_536 + Socket.lineLimit)
+}

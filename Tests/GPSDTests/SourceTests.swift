@@ -1,0 +1,322 @@
+import Linux
+import Support
+import Testing
+
+@testable import GPSD
+@testable import Tracking
+
+@Test("without need there is no connection")
+func released() throws {
+    var listener = try Listener()
+    #expect(listener.run(at: 0) == [])
+    #expect(listener.source.descriptor == -1)
+    #expect(listener.source.deadline == nil)
+    #expect(listener.health() == .released)
+    #expect(!listener.gpsd.hasCaller)
+}
+
+@Test("from the need to the fix and back")
+func lifeOfASource() throws {
+    var listener = try Listener()
+    listener.source.acquire(now: boot(0))
+    #expect(listener.source.deadline == boot(0))
+    #expect(listener.health() == .disconnected)
+    #expect(try listener.connect() == [.connected])
+    #expect(listener.source.descriptor >= 0 && !listener.source.wantsWrite)
+    #expect(try listener.hear(FakeGPSD.version, devicesLine) == [])
+    #expect(listener.health() == .noFix)
+    #expect(try listener.tpv(1, at: 1, mode: 1) == [])
+    #expect(listener.health() == .noFix)
+    // The first epoch closes when the second begins, which is known to be as full by then.
+    let events = try listener.tpv(2, at: 2)
+    #expect(events.first == .noFix)
+    #expect(events.fixTimes == [2])
+    #expect(try listener.tpv(3, at: 3).fixTimes == [3])
+    #expect(listener.health(isSettled: false) == .unsettled)
+    #expect(listener.health(isSettled: true) == .ok)
+    #expect(listener.source.facts.device == "/dev/gps0")
+    #expect(listener.source.facts.mode == 3)
+    #expect(listener.source.facts.fixes == 2)
+    #expect(listener.source.release(now: boot(4)) == [])
+    #expect(listener.source.descriptor == -1)
+    #expect(listener.health() == .released)
+    #expect(listener.gpsd.hear() == nil, "gpsd sees the end of the connection")
+}
+
+@Test("the end of the tracking closes the epoch that is open")
+func releaseFlushes() throws {
+    var listener = try Listener.watching()
+    #expect(try listener.tpv(1, at: 1) == [])
+    #expect(listener.source.release(now: boot(1.1)).fixTimes == [1])
+}
+
+@Test("an epoch that nothing follows closes after 1.5 s, and the source says when to come back")
+func epochExpires() throws {
+    var listener = try Listener.watching()
+    #expect(try listener.tpv(1, at: 1) == [])
+    #expect(listener.source.deadline == boot(2.5))
+    #expect(listener.run(at: 2.4) == [])
+    #expect(listener.run(at: 2.5).fixTimes == [1])
+}
+
+@Test("no device is told, and a device that comes and goes")
+func devices() throws {
+    var listener = try Listener.watching(devices: #"{"class":"DEVICES","devices":[]}"#)
+    #expect(listener.health() == .noDevice)
+    let activated = #"{"class":"DEVICE","path":"/dev/gps0","activated":"2027-03-15T08:00:00.000Z"}"#
+    _ = try listener.hear(activated)
+    #expect(listener.health() == .noFix)
+    _ = try listener.tpv(1, at: 1)
+    _ = try listener.tpv(2, at: 2)
+    #expect(listener.health() == .ok)
+    _ = try listener.hear(#"{"class":"DEVICE","path":"/dev/gps0","activated":0}"#)
+    #expect(listener.health() == .noDevice)
+    _ = try listener.hear(activated)
+    #expect(listener.health() == .noFix)
+    _ = try listener.tpv(3, at: 3)
+    #expect(listener.health() == .ok)
+}
+
+@Test("a source is stale 10 s after its last fix, wakes the loop for that once, and recovers")
+func stale() throws {
+    var listener = try Listener.watching()
+    _ = try listener.tpv(1, at: 1)
+    _ = try listener.tpv(2, at: 2)
+    #expect(listener.source.deadline == boot(12))
+    #expect(listener.run(at: 11.9) == [])
+    #expect(listener.health() == .ok)
+    #expect(listener.run(at: 12) == [])
+    #expect(listener.health() == .stale)
+    #expect(listener.source.deadline == boot(32))
+    _ = try listener.tpv(13, at: 13)
+    #expect(listener.health() == .ok)
+}
+
+@Test("a receiver whose time stands still is stale")
+func frozen() throws {
+    var listener = try Listener.watching()
+    _ = try listener.tpv(1, at: 1)
+    for second in 2...12 { _ = try listener.tpv(2, at: Double(second)) }
+    #expect(listener.source.facts.fixes == 2)
+    #expect(listener.health() == .stale)
+}
+
+@Test("a sky without a fix is told at once")
+func fixLost() throws {
+    var listener = try Listener.watching()
+    _ = try listener.tpv(1, at: 1)
+    _ = try listener.tpv(2, at: 2)
+    #expect(try listener.tpv(3, at: 3, mode: 1) == [.noFix])
+    #expect(listener.health() == .noFix)
+    #expect(try listener.tpv(4, at: 4).fixTimes == [4])
+    #expect(listener.health() == .ok)
+}
+
+@Test("a gpsd that is not there is tried again, with back-off, and found when it comes")
+func refused() throws {
+    var listener = try Listener()
+    listener.gpsd.stopListening()
+    listener.source.acquire(now: boot(0))
+    var losses: [(reason: String, retryIn: Double)] = []
+    for ceiling in [1, 2, 4, 8, 16, 30, 30] as [Double] {
+        let events = try listener.runUntil { events, _ in !events.isEmpty }
+        #expect(events.count == 1)
+        losses += events.losses
+        let delay = try #require(losses.last?.retryIn)
+        #expect((ceiling / 2...ceiling).contains(delay))
+        #expect(losses.last?.reason.contains("refused") == true)
+        #expect(listener.health() == .disconnected)
+        let retryAt = listener.now + delay
+        let untilRetry = listener.source.deadline?.seconds(since: boot(retryAt))
+        #expect(abs(untilRetry ?? 1) < 1e-6)
+        #expect(listener.run(at: retryAt - 0.01) == [])
+        listener.now = retryAt + 1e-6
+    }
+    #expect(listener.source.facts.reconnects == 0)
+}
+
+@Test(
+    "every attempt is one: a gpsd that has come by the second or the third is found there", arguments: 1...4)
+func foundAtNextAttempt(failures: Int) throws {
+    var listener = try Listener()
+    listener.gpsd.stopListening()
+    listener.source.acquire(now: boot(0))
+    for _ in 0..<failures {
+        let events = try listener.runUntil { events, _ in !events.isEmpty }
+        listener.now += try #require(events.losses.first).retryIn + 1e-6
+    }
+    let gpsd = try FakeGPSD(port: listener.gpsd.port)
+    #expect(try listener.runUntil { events, _ in !events.isEmpty } == [.connected])
+    try gpsd.accept()
+}
+
+@Test("a name with several addresses is tried at all of them at once")
+func severalAddresses() throws {
+    // localhost is ::1 first, where the fake gpsd does not listen.
+    var listener = try Listener(host: "localhost")
+    listener.source.acquire(now: boot(0))
+    #expect(try listener.connect() == [.connected])
+}
+
+@Test("a name that nobody knows is a failed attempt like any other")
+func unknownName() throws {
+    var listener = try Listener(host: "no such host")
+    listener.source.acquire(now: boot(0))
+    #expect(listener.run(at: 0).losses.count == 1)
+    #expect(listener.health() == .disconnected)
+}
+
+@Test("gpsd goes away and comes back: the open epoch is closed, and a new watch begins")
+func peerCloses() throws {
+    var listener = try Listener.watching()
+    _ = try listener.tpv(1, at: 1)
+    _ = try listener.tpv(2, at: 2)
+    let second = tpvLine(3) + "\r\n"
+    try listener.gpsd.send(Array(second.utf8))
+    listener.gpsd.hangUp()
+    let events = try listener.runUntil { events, _ in !events.losses.isEmpty }
+    #expect(events.fixTimes == [3])
+    let loss = try #require(events.losses.first)
+    #expect(loss.reason.contains("closed"))
+    #expect((0.5...1).contains(loss.retryIn), "it had greeted us, so the back-off starts anew")
+    #expect(listener.source.facts.reconnects == 1)
+    #expect(listener.health() == .disconnected)
+    listener.now += loss.retryIn + 1e-6
+    #expect(try listener.connect() == [.connected])
+    #expect(try listener.hear(FakeGPSD.version, devicesLine) == [])
+    _ = try listener.tpv(5, at: 5)
+    #expect(try listener.tpv(6, at: 6).fixTimes == [5, 6])
+}
+
+@Test("a gpsd that accepts and hangs up without a greeting is not hammered")
+func hangsUpAtOnce() throws {
+    var listener = try Listener()
+    listener.source.acquire(now: boot(0))
+    for ceiling in [1, 2, 4, 8, 16, 30, 30] as [Double] {
+        _ = try listener.connect()
+        listener.gpsd.hangUp()
+        let events = try listener.runUntil { events, _ in !events.losses.isEmpty }
+        let delay = try #require(events.losses.first).retryIn
+        #expect((ceiling / 2...ceiling).contains(delay))
+        listener.now += delay + 1e-6
+    }
+}
+
+@Test("silence for 30 s is answered with a question, and silence for 10 s more with a new connection")
+func silence() throws {
+    var listener = try Listener.watching()
+    listener.now = 1
+    _ = try listener.hear()
+    #expect(listener.source.deadline == boot(31))
+    #expect(listener.run(at: 30.9) == [])
+    #expect(listener.run(at: 31) == [])
+    #expect(listener.gpsd.hear() == "?VERSION;")
+    #expect(listener.source.deadline == boot(41))
+    // An idle gpsd answers, and is left alone for another 30 s.
+    listener.now = 35
+    #expect(try listener.hear(FakeGPSD.version) == [])
+    #expect(listener.source.deadline == boot(65))
+    #expect(listener.run(at: 65) == [])
+    #expect(listener.gpsd.hear() == "?VERSION;")
+    #expect(listener.run(at: 74.9) == [])
+    let events = listener.run(at: 75)
+    #expect(events.losses.count == 1)
+    #expect(events.losses.first?.reason.contains("40 s") == true)
+    #expect(listener.health() == .disconnected)
+}
+
+@Test("a connection that does not come about within 5 s is given up, and the next attempt is a real one")
+func connectTimeout() throws {
+    // 192.0.2.0/24 is for documentation: nobody is there, or nobody lets us.
+    var source = try makeSource(host: "192.0.2.1", port: 2947)
+    source.acquire(now: boot(0))
+    var now = 0.0
+    var reasons: Set<String> = []
+    for _ in 0..<4 {
+        var events = source.run(now: boot(now))
+        if source.wantsWrite {
+            #expect(source.deadline == boot(now + 5))
+            events += source.run(now: boot(now + 4.9))
+            events += source.run(now: boot(now + 5))
+            now += 5
+        }
+        let loss = try #require(events.losses.first)
+        #expect(source.descriptor == -1)
+        reasons.insert(loss.reason)
+        now += loss.retryIn + 1e-6
+    }
+    #expect(reasons.count == 1, "one way to fail, every time: \(reasons)")
+}
+
+@Test("the receiver in use keeps its place until it has given no fix for 10 s")
+func deviceStickiness() throws {
+    var listener = try Listener.watching()
+    _ = try listener.tpv(1, at: 1)
+    #expect(try listener.tpv(2, at: 2).fixTimes == [1, 2])
+    #expect(try listener.tpv(2.5, at: 2.5, device: "/dev/gps1") == [])
+    #expect(try listener.tpv(3.5, at: 3.5, device: "/dev/gps1") == [])
+    #expect(try listener.tpv(11.9, at: 11.9, device: "/dev/gps1") == [])
+    let events = try listener.tpv(12, at: 12, device: "/dev/gps1")
+    #expect(events.first == .deviceChanged("/dev/gps1"))
+    #expect(events.fixTimes == [12])
+    #expect(listener.source.facts.device == "/dev/gps1")
+    // Now it is the first one that has to wait.
+    #expect(try listener.tpv(13, at: 13) == [])
+    #expect(try listener.tpv(13.5, at: 13.5, device: "/dev/gps1").fixTimes == [13.5])
+}
+
+@Test("another receiver's lost sky is not that of the one in use")
+func otherDeviceWithoutFix() throws {
+    var listener = try Listener.watching()
+    _ = try listener.tpv(1, at: 1)
+    _ = try listener.tpv(2, at: 2)
+    #expect(try listener.tpv(2, at: 2.1, device: "/dev/gps1", mode: 1) == [])
+    #expect(try listener.tpv(3, at: 2.2, device: "/dev/gps1", mode: 1) == [])
+    #expect(listener.health() == .ok)
+}
+
+@Test("a pinned receiver is the only one")
+func pinnedDevice() throws {
+    var listener = try Listener.watching(device: "/dev/gps1")
+    for second in 1...20 {
+        #expect(try listener.tpv(Double(second), at: Double(second)) == [])
+    }
+    #expect(listener.health() == .noFix)
+    _ = try listener.tpv(21, at: 21, device: "/dev/gps1")
+    #expect(try listener.tpv(22, at: 22, device: "/dev/gps1").fixTimes == [21, 22])
+    #expect(listener.source.facts.device == "/dev/gps1")
+}
+
+@Test("a flood is taken in portions, so that nothing else starves")
+func flood() throws {
+    var listener = try Listener.watching()
+    let flood = Array((0..<4000).map { tpvLine(Double($0) / 10) + "\r\n" }.joined().utf8)
+    var sent = 0
+    var runs = 0
+    var fixes: [Double] = []
+    let isHeard = wait(upTo: 5) {
+        if sent < flood.count { sent += listener.gpsd.sendWhatFits(Array(flood[sent...])) }
+        let events = listener.run(at: 1)
+        fixes += events.fixTimes
+        runs += 1
+        return fixes.count >= 3999
+    }
+    #expect(isHeard)
+    #expect(runs >= flood.count / (65_536 + Socket.lineLimit))
+    #expect(fixes == (0..<4000).map { Double($0) / 10 }.prefix(fixes.count).map { $0 })
+}
+
+@Test("a source that is needed and not needed in turn leaks no descriptor")
+func noLeak() throws {
+    var listener = try Listener()
+    var descriptors: Set<Int32> = []
+    for round in 0..<50 {
+        listener.now = Double(round)
+        listener.source.acquire(now: boot(listener.now))
+        _ = try listener.connect()
+        descriptors.insert(listener.source.descriptor)
+        _ = listener.source.release(now: boot(listener.now))
+        listener.gpsd.hangUp()
+    }
+    #expect(descriptors.count < 40, "other tests take some meanwhile")
+}

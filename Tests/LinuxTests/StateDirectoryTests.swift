@@ -1,0 +1,127 @@
+import Glibc
+import Support
+import Testing
+
+@testable import Linux
+
+@Test("a file reads back as it was replaced, and a missing one is nil")
+func replaceAndRead() throws {
+    let temporary = try TemporaryDirectory()
+    let directory = try StateDirectory(temporary.path)
+    #expect(try directory.read("intent.json") == nil)
+    for content in [[], [1, 2, 3], [UInt8](repeating: 7, count: 200_000), [9]] as [[UInt8]] {
+        try directory.replace("intent.json", with: content)
+        #expect(try directory.read("intent.json") == content)
+    }
+    #expect(try temporary.names() == ["intent.json"], "no temporary file stays behind")
+    var status = stat()
+    #expect(stat(temporary.file("intent.json"), &status) == 0)
+    #expect(status.st_mode & 0o777 == 0o600)
+}
+
+@Test("a cut before the rename leaves the old content, and the next replacement does not mind the remains")
+func cutBeforeRename() throws {
+    let temporary = try TemporaryDirectory()
+    let directory = try StateDirectory(temporary.path)
+    try directory.replace("intent.json", with: Array("old".utf8))
+    try temporary.write("intent.json.tmp", Array("half of the new, longer than what comes n".utf8))
+    #expect(try directory.read("intent.json") == Array("old".utf8))
+    try directory.replace("intent.json", with: Array("new".utf8))
+    #expect(try directory.read("intent.json") == Array("new".utf8))
+}
+
+@Test("whoever reads while a file is replaced finds the old content or the new, whole")
+func oldOrNew() throws {
+    let temporary = try TemporaryDirectory()
+    let directory = try StateDirectory(temporary.path)
+    let contents = (0..<2).map { [UInt8](repeating: UInt8($0), count: 100_000 + $0) }
+    try directory.replace("state", with: contents[0])
+    let done = try Wakeup()
+    try startThread(named: "replace") {
+        for round in 1...40 { try? directory.replace("state", with: contents[round % 2]) }
+        done.signal()
+    }
+    var reads = 0
+    let isDone = try wait {
+        let content = try #require(try directory.read("state"))
+        try #require(contents.contains(content))
+        reads += 1
+        var poll = PollSet()
+        poll.add(done.descriptor)
+        poll.wait(seconds: 0)
+        return poll.isReadable(0)
+    }
+    #expect(isDone && reads > 0)
+}
+
+@Test(
+    "a directory that others may write to is refused",
+    arguments: [
+        (0o700, true), (0o750, true), (0o755, true), (0o770, false), (0o702, false), (0o777, false),
+        (0o1777, false),
+    ] as [(mode_t, Bool)])
+func directoryMode(mode: mode_t, isAccepted: Bool) throws {
+    let temporary = try TemporaryDirectory()
+    #expect(chmod(temporary.path, mode) == 0)
+    if isAccepted {
+        _ = try StateDirectory(temporary.path)
+    } else {
+        let error = #expect(throws: SystemError.self) { try StateDirectory(temporary.path) }
+        #expect(error?.code == EPERM)
+        #expect(error?.operation.contains(temporary.path) == true)
+    }
+}
+
+@Test("a missing directory is made for its owner alone; a file in its place is refused")
+func directoryIsMade() throws {
+    let temporary = try TemporaryDirectory()
+    let directory = try StateDirectory(temporary.file("state"))
+    var status = stat()
+    #expect(stat(directory.path, &status) == 0)
+    #expect(status.st_mode & 0o777 == 0o700)
+    try temporary.write("file", [1])
+    #expect(throws: SystemError.self) { try StateDirectory(temporary.file("file")) }
+    #expect(throws: SystemError.self) { try StateDirectory(temporary.file("no/parent")) }
+}
+
+@Test("symbolic links in the state directory are not followed")
+func linksAreNotFollowed() throws {
+    let temporary = try TemporaryDirectory()
+    let directory = try StateDirectory(temporary.file("state"))
+    try temporary.write("elsewhere", [1, 2, 3])
+    for name in ["intent.json", "intent.json.tmp", "lock"] {
+        #expect(symlink(temporary.file("elsewhere"), directory.file(name)) == 0)
+    }
+    #expect(throws: SystemError.self) { try directory.read("intent.json") }
+    #expect(throws: SystemError.self) { try directory.replace("intent.json", with: [9]) }
+    #expect(throws: SystemError.self) { _ = try directory.lock() }
+    #expect(try temporary.read("elsewhere") == [1, 2, 3])
+}
+
+@Test("the lock keeps a second instance out, in this process and in another")
+func lockExcludes() throws {
+    let temporary = try TemporaryDirectory()
+    let directory = try StateDirectory(temporary.path)
+    do {
+        let lock = try directory.lock()
+        #expect(lock.raw >= 0)
+        let error = #expect(throws: SystemError.self) { _ = try directory.lock() }
+        #expect(error?.code == EWOULDBLOCK)
+        #expect(!otherProcessLocks(directory.file("lock")))
+    }
+    #expect(otherProcessLocks(directory.file("lock")))
+    _ = try directory.lock()
+}
+
+/// flock(1), which exits 1 when somebody else holds the lock.
+private func otherProcessLocks(_ path: String) -> Bool {
+    let words = ["flock", "--nonblock", path, "true"]
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { $0.withCString { strdup($0) } } + [nil]
+    defer { for argument in arguments { free(argument) } }
+    var child = pid_t()
+    var status: Int32 = -1
+    guard posix_spawnp(&child, "flock", nil, nil, &arguments, environ) == 0,
+        waitpid(child, &status, 0) == child
+    else { return false }
+    return status == 0
+}

@@ -1,0 +1,105 @@
+import Glibc
+import Support
+import Testing
+
+@testable import Linux
+
+private func isReady(_ descriptor: Int32, within seconds: Double? = 0) -> Bool {
+    var poll = PollSet()
+    poll.add(descriptor)
+    poll.wait(seconds: seconds)
+    return poll.isReadable(0)
+}
+
+@Test("a mailbox takes as many messages as it may, wakes its owner, and gives them in order")
+func mailbox() throws {
+    let mailbox = try Mailbox<Int>(limit: 3)
+    #expect(!isReady(mailbox.wakeup.descriptor))
+    #expect((1...5).map { mailbox.post($0) } == [true, true, true, false, false])
+    #expect(isReady(mailbox.wakeup.descriptor))
+    #expect(mailbox.takeAll() == [1, 2, 3])
+    #expect(!isReady(mailbox.wakeup.descriptor))
+    #expect(mailbox.takeAll() == [])
+    #expect(mailbox.post(6))
+    #expect(mailbox.takeAll() == [6])
+}
+
+@Test("messages from several threads arrive all, and none is slept through")
+func mailboxThreads() throws {
+    let mailbox = try Mailbox<(Int, Int)>(limit: 10_000)
+    for thread in 0..<4 {
+        try startThread(named: "post") {
+            for number in 0..<1000 { _ = mailbox.post((thread, number)) }
+        }
+    }
+    var next = [0, 0, 0, 0]
+    let isComplete = try wait {
+        _ = isReady(mailbox.wakeup.descriptor, within: 5)
+        for (thread, number) in mailbox.takeAll() {
+            try #require(next[thread] == number, "in order for each thread")
+            next[thread] += 1
+        }
+        return next == [1000, 1000, 1000, 1000]
+    }
+    #expect(isComplete)
+}
+
+@Test("poll sleeps for its time, not shorter, and wakes at once when something is ready")
+func pollTimeouts() throws {
+    let wakeup = try Wakeup()
+    for seconds in [0, 0.0004, 0.02] {
+        let start = monotonicSeconds()
+        #expect(!isReady(wakeup.descriptor, within: seconds))
+        #expect(monotonicSeconds() - start >= seconds, "rounded up: rounding down would spin")
+    }
+    wakeup.signal()
+    let start = monotonicSeconds()
+    #expect(isReady(wakeup.descriptor, within: nil))
+    #expect(isReady(wakeup.descriptor, within: 1e12))
+    #expect(monotonicSeconds() - start < 5)
+    wakeup.clear()
+    #expect(!isReady(wakeup.descriptor, within: -1), "a deadline that has passed does not wait")
+}
+
+@Test("poll tells the entries apart, and a descriptor of -1 is never ready")
+func pollEntries() throws {
+    let (quiet, loud) = (try Wakeup(), try Wakeup())
+    loud.signal()
+    var poll = PollSet()
+    poll.add(-1)
+    poll.add(quiet.descriptor)
+    poll.add(loud.descriptor, read: true, write: true)
+    poll.add(quiet.descriptor, read: false, write: true)
+    poll.wait(seconds: 5)
+    #expect((0..<4).map { poll.isReadable($0) } == [false, false, true, false])
+    #expect((0..<4).map { poll.isWritable($0) } == [false, false, true, true])
+}
+
+@Test("the other end's going away makes a descriptor ready")
+func pollHangUp() throws {
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let reader = FileDescriptor(owning: ends[0])
+    #expect(!isReady(reader.raw))
+    close(ends[1])
+    #expect(isReady(reader.raw, within: nil))
+}
+
+@Test("threads have their name")
+func threadName() throws {
+    let mailbox = try Mailbox<String>(limit: 1)
+    try startThread(named: "beekon-reader") {
+        let name = try? readFile("/proc/thread-self/comm", limit: 100)
+        _ = mailbox.post(String(decoding: name ?? [], as: UTF8.self))
+    }
+    #expect(isReady(mailbox.wakeup.descriptor, within: 5))
+    #expect(mailbox.takeAll() == ["beekon-reader\n"])
+}
+
+@Test("the boot clock goes on and the real-time clock is in this century")
+func clocks() {
+    let before = Clock.boot()
+    #expect(Clock.boot() >= before)
+    #expect(Clock.realtimeMilliseconds() > 1_700_000_000_000)
+    _ = Clock.isSynchronised()
+}

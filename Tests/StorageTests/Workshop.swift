@@ -1,0 +1,120 @@
+import SQLite
+import Support
+import Testing
+
+@testable import Storage
+@testable import Tracking
+
+/// 2027-03-15T08:00:00Z, in milliseconds.
+let start: Int64 = 1_805_097_600_000
+
+func time(_ seconds: Double) -> Timestamp {
+    Timestamp(milliseconds: start).advanced(bySeconds: seconds)
+}
+
+func uuid(_ number: Int) -> UUIDv7 {
+    UUIDv7(time: time(Double(number)), counter: (high: 1, low: UInt64(number)))
+}
+
+/// A location `seconds` after the start, with everything that can be absent absent.
+func location(_ seconds: Double, id: UUIDv7, latitude: Double = 52.5) -> Location {
+    guard let coordinate = Coordinate(latitude: latitude, longitude: 13.25) else {
+        preconditionFailure("no place")
+    }
+    return Location(
+        id: id, session: nil, fix: Fix(time: time(seconds), mode: 3, coordinate: coordinate),
+        trigger: .interval, motion: .unknown)
+}
+
+/// A state directory with a store, which writes without waiting for the disk: what a power cut would do to it is not
+/// tested here.
+final class Workshop {
+    let directory: TemporaryDirectory
+    var store: Store
+    var options: StoreOptions { didSet { store.configure(options) } }
+    /// Locations written so far.
+    private(set) var written = 0
+    private(set) var batches = 0
+
+    init(_ options: StoreOptions = StoreOptions(isSyncing: true)) throws {
+        var options = options
+        options.durability = .normal
+        directory = try TemporaryDirectory()
+        self.options = options
+        store = try Store(directory: directory.path, options: options)
+    }
+
+    func reopen() throws {
+        store.close()
+        store = try Store(directory: directory.path, options: options)
+    }
+
+    /// Writes a location, and returns its id.
+    @discardableResult
+    func insert(
+        _ seconds: Double, session: Int = 1, extras: String? = nil, prunesByAge: Bool = false
+    ) throws -> UUIDv7 {
+        written += 1
+        let id = uuid(1_000_000 + written)
+        _ = try store.insert(
+            NewLocation(
+                location: location(seconds, id: id), session: uuid(session), sessionStartedAt: time(0),
+                odometer: Double(written), extras: extras, prunesByAge: prunesByAge))
+        return id
+    }
+
+    func insert(_ seconds: ClosedRange<Int>, session: Int = 1, extras: String? = nil) throws -> [UUIDv7] {
+        try seconds.map { try insert(Double($0), session: session, extras: extras) }
+    }
+
+    /// Freezes the next batch, with a body that names its rows.
+    @discardableResult
+    func freeze(limit: Int = 10) throws -> FrozenBatch {
+        let draft = try #require(try store.draftBatch(limit: limit))
+        return try #require(try freeze(draft))
+    }
+
+    func freeze(_ draft: BatchDraft) throws -> FrozenBatch? {
+        batches += 1
+        return try store.freeze(draft, id: uuid(2_000_000 + batches), body: body(of: draft))
+    }
+
+    func body(of draft: BatchDraft) -> [UInt8] {
+        draft.locations.flatMap(\.id.bytes)
+    }
+
+    func delete(before cutoff: Double? = nil) throws -> Deletion {
+        var deletion = try store.beginDeletion(before: cutoff.map(time))
+        while !deletion.isFinished { try store.proceed(with: &deletion) }
+        return deletion
+    }
+
+    /// Everything that is stored, in order.
+    func stored(session: Int? = nil) throws -> [Location] {
+        let history = try History(directory: directory.path)
+        var cursor = History.Cursor(from: nil, to: nil, session: session.map(uuid))
+        var all: [Location] = []
+        while !cursor.isAtEnd { all += try history.next(&cursor) }
+        return all
+    }
+
+    func sessions() throws -> [SessionRecord] {
+        try History(directory: directory.path).allSessions()
+    }
+
+    /// What the database itself says, through a connection of the test's own.
+    func query(_ sql: String) throws -> String? {
+        try Connection(path: directory.file("beekon.db"), access: .readOnly).value(sql)
+    }
+
+    func count(_ from: String) throws -> Int {
+        Int(try query("SELECT COUNT(*) FROM " + from) ?? "") ?? -1
+    }
+}
+
+extension FrozenBatch {
+    /// The ids that it carries, from its body.
+    var ids: [UUIDv7] {
+        stride(from: 0, to: body.count, by: 16).compactMap { UUIDv7(bytes: body[$0..<$0 + 16]) }
+    }
+}

@@ -1,0 +1,103 @@
+internal import Glibc
+
+/// A gpsd on a loopback port that says what a test tells it to, byte by byte.
+///
+/// It needs no thread: the kernel completes connections by itself, and the client under test never blocks.
+public final class FakeGPSD {
+    /// Where it listens on 127.0.0.1.
+    public let port: UInt16
+    private var listener: Int32
+    private var connection: Int32 = -1
+
+    /// The greeting of gpsd 3.22.
+    public static let version =
+        #"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}"#
+
+    /// Listens on a free port, or on `port` when an earlier one is to come back.
+    public init(port wanted: UInt16 = 0) throws {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var reuse: Int32 = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = wanted.bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        let isListening = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, size) == 0 && listen(listener, 8) == 0
+                    && getsockname(listener, $0, &size) == 0
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        guard isListening else { throw SetUpFailed(operation: "listen", code: errno) }
+    }
+
+    deinit {
+        hangUp()
+        stopListening()
+    }
+
+    /// Takes the next connection, waiting for it at most five seconds; an earlier one is closed.
+    public func accept() throws {
+        hangUp()
+        guard isReadable(listener) else { throw SetUpFailed(operation: "accept", code: ETIMEDOUT) }
+        connection = Glibc.accept(listener, nil, nil)
+        guard connection >= 0 else { throw SetUpFailed(operation: "accept", code: errno) }
+    }
+
+    /// Whether a connection waits to be taken.
+    public var hasCaller: Bool { isReadable(listener, milliseconds: 0) }
+
+    /// Sends lines, each ended by CR LF as gpsd does.
+    public func say(_ lines: String...) throws {
+        for line in lines { try send(Array(line.utf8) + [0x0D, 0x0A]) }
+    }
+
+    /// Sends bytes as they are.
+    public func send(_ bytes: [UInt8]) throws {
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(
+                    connection, $0.baseAddress?.advanced(by: offset), $0.count - offset, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw SetUpFailed(operation: "send", code: errno) }
+            offset += count
+        }
+    }
+
+    /// Sends as much of the bytes as the kernel takes without waiting, and returns how many that were.
+    public func sendWhatFits(_ bytes: [UInt8]) -> Int {
+        max(0, Glibc.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)))
+    }
+
+    /// The next line from the client, without its end; nil when none comes within five seconds.
+    public func hear() -> String? {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while isReadable(connection), recv(connection, &byte, 1, 0) == 1 {
+            if byte == 0x0A { return String(decoding: line, as: UTF8.self) }
+            line.append(byte)
+        }
+        return nil
+    }
+
+    /// Closes the connection.
+    public func hangUp() {
+        if connection >= 0 { close(connection) }
+        connection = -1
+    }
+
+    /// Refuses connections from now on.
+    public func stopListening() {
+        if listener >= 0 { close(listener) }
+        listener = -1
+    }
+
+    private func isReadable(_ descriptor: Int32, milliseconds: Int32 = 5000) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, milliseconds) > 0
+    }
+}

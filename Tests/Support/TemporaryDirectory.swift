@@ -1,0 +1,53 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// A directory of its own for one test, removed with everything in it.
+public final class TemporaryDirectory: Sendable {
+    /// Its absolute path, without a slash at the end.
+    public let path: String
+
+    /// Makes the directory, which only its owner may enter.
+    public init() throws {
+        var template = Array("/tmp/beekond-test-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SetUpFailed(operation: "mkdtemp", code: errno) }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The path of an entry.
+    public func file(_ name: String) -> String {
+        path + "/" + name
+    }
+
+    /// The names in it, sorted.
+    public func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    }
+
+    /// The content of an entry.
+    public func read(_ name: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(filePath: file(name))))
+    }
+
+    /// Writes an entry, neither atomically nor durably.
+    public func write(_ name: String, _ bytes: [UInt8]) throws {
+        try Data(bytes).write(to: URL(filePath: file(name)))
+    }
+}
+
+/// What a test needs to run could not be had.
+public struct SetUpFailed: Error {
+    /// What was attempted.
+    public var operation: String
+    /// errno.
+    public var code: Int32
+
+    /// A failure with the errno of the call made just before, unless told otherwise.
+    public init(operation: String, code: Int32) {
+        self.operation = operation
+        self.code = code
+    }
+}

@@ -1,0 +1,19 @@
+internal import Glibc
+
+/// Calls `step` until it returns true; `step` itself must wait for something (poll, accept, a lock).
+///
+/// - Returns: false when that has taken longer than `seconds`: the deadline of a test that hangs, never a delay.
+public func wait(upTo seconds: Double = 10, until step: () throws -> Bool) rethrows -> Bool {
+    let end = monotonicSeconds() + seconds
+    while monotonicSeconds() < end {
+        if try step() { return true }
+    }
+    return false
+}
+
+/// Seconds on a clock that nobody sets.
+public func monotonicSeconds() -> Double {
+    var time = timespec()
+    _ = clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}

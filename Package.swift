@@ -28,7 +28,8 @@ func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func test(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name + "Tests", dependencies: [.byName(name: name)] + dependencies, swiftSettings: settings)
+    .testTarget(
+        name: name + "Tests", dependencies: [.byName(name: name)] + dependencies, swiftSettings: settings)
 }
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -41,7 +42,7 @@ let package = Package(
         .executable(name: "beekon-sim", targets: ["beekon-sim"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ],
     targets: [
         system("CGPS", pkgConfig: "libgps", package: "libgps-dev"),
@@ -74,6 +75,7 @@ let package = Package(
         test("ControlProtocol", []),
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),
+        test("Upload", ["Tracking"]),
 
         .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
         test("Tracking", ["Support"]),

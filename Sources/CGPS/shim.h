@@ -1,7 +1,7 @@
 // libgps as Swift may see it: gps_data_t is 24 KB and changes between releases, so only the few values that
 // beekond reads leave this header, flattened.
 //
-// beekond owns the socket and hands libgps whole lines. gps_read(3) would own it instead, but blocks
+// beekond owns the socket and hands libgps whole lines (gps_unpack). gps_read(3) would own it instead, but blocks
 // in connect and on half a line, keeps messages in a buffer that poll(2) cannot see, and never recovers from an
 // over-long line.
 #ifndef CGPS_SHIM_H
@@ -22,8 +22,7 @@ enum cgps_kind {
     CGPS_DEVICES,
     CGPS_DEVICE,
     CGPS_TPV,
-    CGPS_SKY,
-    CGPS_ERROR
+    CGPS_SKY
 };
 
 // Doubles are NaN and `seconds` is 0 where the receiver reported nothing. `device` lives in the parser.
@@ -38,14 +37,10 @@ struct cgps_report {
     double eph, epx, epy;
     double speed, track;
     int satellites_used, satellites_visible;
+    // Whether there is any.
     int devices;
     int activated;
 };
-
-// libgps exports this for gps_unpack(3), which calls it again and again for messages that follow each other in one
-// text. It must not be used: a DEVICES message whose inner object is damaged sets its place back, and it never returns
-// (seen with gpsd 3.22); it also hides whether a message could be read at all.
-int libgps_json_unpack(const char *line, struct gps_data_t *data, const char **end);
 
 static inline struct gps_data_t *cgps_new(void) {
     return (struct gps_data_t *)calloc(1, sizeof(struct gps_data_t));
@@ -55,44 +50,69 @@ static inline void cgps_free(struct gps_data_t *data) {
     free(data);
 }
 
+// gpsd writes the class first, and a line must begin so: libgps looks for it anywhere.
+static inline int cgps_begins(const char *line, const char *prefix) {
+    return strncmp(line, prefix, strlen(prefix)) == 0;
+}
+
+static inline int cgps_count(const char *line, const char *text) {
+    int count = 0;
+    for (const char *found = strstr(line, text); found != NULL; found = strstr(found + 1, text)) {
+        count++;
+    }
+    return count;
+}
+
 // Reads one line, ended by NUL. libgps leaves the values of earlier messages in place: `set` is zeroed first, so that
-// it tells what this message carried. The class is found by the same literal text that libgps itself looks for.
+// it tells what this message carried.
+//
+// gps_unpack turns in circles for ever when an object within the line is damaged, or another class is named in it. So only
+// lines that are one flat object are handed to it; of the others no more is wanted than to count.
 static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_report *report) {
     memset(report, 0, sizeof *report);
-    // libgps takes the end of the text for the end of a number: a message that was cut would lose digits unnoticed.
+    // libgps takes the end of the text for the end of a number: a line that was cut would lose digits unnoticed.
     size_t length = strlen(line);
-    if (length < 2 || line[0] != '{' || line[length - 1] != '}') {
+    if (length == 0 || line[length - 1] != '}') {
+        return -1;
+    }
+    if (cgps_begins(line, "{\"class\":\"TPV\",")) {
+        report->kind = CGPS_TPV;
+    } else if (cgps_begins(line, "{\"class\":\"DEVICE\",")) {
+        report->kind = CGPS_DEVICE;
+    } else if (cgps_begins(line, "{\"class\":\"SKY\",")) {
+        report->satellites_visible = cgps_count(line, "\"PRN\":");
+        report->satellites_used = cgps_count(line, "\"used\":true");
+        // gpsd also sends a SKY that only tells how precise the constellation is.
+        report->kind = report->satellites_visible > 0 ? CGPS_SKY : CGPS_OTHER;
+        return 0;
+    } else if (cgps_begins(line, "{\"class\":\"DEVICES\",")) {
+        report->kind = CGPS_DEVICES;
+        report->devices = strstr(line, "\"path\":") != NULL;
+        return 0;
+    } else {
+        report->kind = cgps_begins(line, "{\"class\":\"VERSION\",") ? CGPS_VERSION : CGPS_OTHER;
+        return 0;
+    }
+    if (strchr(line + 1, '{') != NULL || strstr(line + 2, "\"class\":") != NULL) {
         return -1;
     }
     data->set = 0;
     data->dev.path[0] = '\0';
-    if (strstr(line, "\"class\":\"TPV\"") != NULL) {
-        report->kind = CGPS_TPV;
+    if (report->kind == CGPS_TPV) {
         gps_clear_fix(&data->fix);
         data->fix.time.tv_sec = 0;
         data->fix.time.tv_nsec = 0;
-    } else if (strstr(line, "\"class\":\"SKY\"") != NULL) {
-        report->kind = CGPS_SKY;
-    } else if (strstr(line, "\"class\":\"DEVICES\"") != NULL) {
-        report->kind = CGPS_DEVICES;
-    } else if (strstr(line, "\"class\":\"DEVICE\"") != NULL) {
-        report->kind = CGPS_DEVICE;
-    } else if (strstr(line, "\"class\":\"VERSION\"") != NULL) {
-        report->kind = CGPS_VERSION;
-    } else if (strstr(line, "\"class\":\"ERROR\"") != NULL) {
-        report->kind = CGPS_ERROR;
-    } else {
-        report->kind = CGPS_OTHER;
-        return 0;
     }
-    const char *end = NULL;
-    int status = libgps_json_unpack(line, data, &end);
-    // gpsd says "activated":0 of a lost device, a number where libgps wants a time, and that is an error to it.
-    int lost = report->kind == CGPS_DEVICE && strstr(line, "\"activated\":0") != NULL;
-    if (status != 0 && !lost) {
+    if (gps_unpack(line, data) != 0) {
         return -1;
     }
-    report->activated = !lost;
+    // gps_unpack swallows syntax errors: it then leaves `set` empty. gpsd says "activated":0 of a lost device, a
+    // number where libgps wants a time, and that leaves `set` empty as well.
+    if (report->kind == CGPS_DEVICE) {
+        report->activated = strstr(line, "\"activated\":0") == NULL;
+    } else if (data->set == 0) {
+        return -1;
+    }
     report->device = data->dev.path;
     report->mode = data->fix.mode;
     report->status = data->fix.status;
@@ -106,9 +126,6 @@ static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_re
     report->epy = data->fix.epy;
     report->speed = data->fix.speed;
     report->track = data->fix.track;
-    report->satellites_used = data->satellites_used;
-    report->satellites_visible = data->satellites_visible;
-    report->devices = data->devices.ndevices;
     return 0;
 }
 

@@ -26,6 +26,9 @@ struct Found {
 
 /// Goes through one file and gathers its settings, and everything wrong with them.
 struct Collector {
+    /// After so many mistakes in one file the rest is not worth reading.
+    private static let maxProblems = 50
+
     let file: ConfigurationFile
     /// Folder of the main configuration file.
     let home: String
@@ -53,6 +56,7 @@ struct Collector {
 
     private mutating func walk(_ table: TOMLTable, path: String) {
         for name in table.names {
+            guard problems.count < Self.maxProblems else { return }
             guard let node = table[name] else { continue }
             let dotted = path + name
             if dotted == "sync.auth" { hasAuth = true }

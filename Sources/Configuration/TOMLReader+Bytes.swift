@@ -62,11 +62,21 @@ extension TOMLReader {
         return "“\(Unicode.Scalar(byte))”"
     }
 
-    /// A problem here, or at `start` in this line.
-    func problem(_ message: String, at start: Int? = nil) -> TOMLProblem {
-        let end = min(start ?? position, bytes.count)
+    /// A place to complain about later, when reading has gone on.
+    struct Mark {
+        let position: Int
+        let line: Int
+        let lineStart: Int
+    }
+
+    /// Where the reader stands.
+    var mark: Mark { Mark(position: position, line: line, lineStart: lineStart) }
+
+    /// A problem here, or at `place`. Costs a look at the line: only for what is thrown.
+    func problem(_ message: String, at place: Mark? = nil) -> TOMLProblem {
+        let place = place ?? mark
         // Characters, not bytes: what an editor counts.
-        let column = end > lineStart ? bytes[lineStart..<end].count { $0 & 0xC0 != 0x80 } : 0
-        return TOMLProblem(line: line, column: column + 1, message: message)
+        let column = bytes[place.lineStart..<place.position].count { $0 & 0xC0 != 0x80 }
+        return TOMLProblem(line: place.line, column: column + 1, message: message)
     }
 }

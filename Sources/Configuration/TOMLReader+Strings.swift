@@ -23,12 +23,14 @@ extension TOMLReader {
 
     /// Reads `"""…"""` or `'''…'''`; up to two more quotes may stand directly before the closing three.
     mutating func readMultilineString(quote: StaticString, isBasic: Bool) throws(TOMLProblem) -> String {
-        let opening = problem("this text is never closed; \(quote)\(quote)\(quote) ends it")
+        let opening = mark
         position += 3
         _ = takeLineEnd()
         var text: [UInt8] = []
         while true {
-            guard position < bytes.count else { throw opening }
+            guard position < bytes.count else {
+                throw problem("this text is never closed; \(quote)\(quote)\(quote) ends it", at: opening)
+            }
             let quotes = countQuotes(bytes[position], of: quote)
             if quotes >= 3 {
                 guard quotes <= 5 else { throw problem("too many quotes at the end of a text") }

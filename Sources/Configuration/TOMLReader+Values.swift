@@ -21,19 +21,21 @@ extension TOMLReader {
     }
 
     private mutating func readArray(depth: Int) throws(TOMLProblem) -> TOMLNode.Content {
-        let opening = problem("this list is never closed; “]” ends it")
+        let start = mark
+        let neverClosed = "this list is never closed; “]” ends it"
         position += 1
         var nodes: [TOMLNode] = []
         while true {
             try skipBlankLines()
             if take("]") { return .array(nodes) }
-            guard position < bytes.count else { throw opening }
+            guard position < bytes.count else { throw problem(neverClosed, at: start) }
             let valueLine = line
             nodes.append(TOMLNode(content: try readValue(depth: depth + 1), line: valueLine))
             try skipBlankLines()
             if take(",") { continue }
             guard take("]") else {
-                throw position < bytes.count ? problem("“,” or “]” was expected in this list") : opening
+                throw position < bytes.count
+                    ? problem("“,” or “]” was expected in this list") : problem(neverClosed, at: start)
             }
             return .array(nodes)
         }
@@ -57,9 +59,9 @@ extension TOMLReader {
 
     /// Reads what has no quotes or brackets: `true`, numbers, dates.
     private mutating func readPlainValue() throws(TOMLProblem) -> TOMLNode.Content {
-        let start = position
+        let start = mark
         while let byte = peek, Self.isPlain(byte) { position += 1 }
-        let word = String(decoding: bytes[start..<position], as: UTF8.self)
+        let word = String(decoding: bytes[start.position..<position], as: UTF8.self)
         switch word {
         case "true": return .value(.bool(true))
         case "false": return .value(.bool(false))

@@ -3,6 +3,8 @@
 struct TOMLReader {
     /// Nesting and key depth beyond which a document is refused: recursion must not depend on the file.
     static let maxDepth = 16
+    /// Tables of one name beyond which a document is refused.
+    static let maxTables = 1000
     /// After so many mistakes the rest is not worth reading.
     static let maxProblems = 20
 
@@ -50,8 +52,7 @@ struct TOMLReader {
     private mutating func readHeader() throws(TOMLProblem) {
         // Until the header proves right, what follows belongs to no table anybody asked for.
         current = TOMLTable(.headed, line: line)
-        let start = position
-        let headerLine = line
+        let start = mark
         position += 1
         let isList = take("[")
         skipSpaces()
@@ -65,17 +66,21 @@ struct TOMLReader {
             parent = try descend(from: parent, name, form: .implied, at: start)
         }
         guard let name = path.last else { return }
-        current = try open(name, in: parent, isList: isList, line: headerLine, at: start)
+        current = try open(name, in: parent, isList: isList, at: start)
     }
 
     private func open(
-        _ name: String, in parent: TOMLTable, isList: Bool, line: Int, at start: Int
+        _ name: String, in parent: TOMLTable, isList: Bool, at start: Mark
     ) throws(TOMLProblem) -> TOMLTable {
         let table = TOMLTable(.headed, line: line)
         switch (parent[name]?.content, isList) {
         case (nil, false): parent.set(name, TOMLNode(content: .table(table), line: line))
         case (nil, true): parent.set(name, TOMLNode(content: .tables([table]), line: line))
         case (.tables(let tables), true):
+            // Each one is a copy of the list; no setting is a list of tables.
+            guard tables.count < Self.maxTables else {
+                throw problem("more than \(Self.maxTables) tables of one name", at: start)
+            }
             parent.set(name, TOMLNode(content: .tables(tables + [table]), line: line))
         case (.table(let known), false) where known.form == .implied:
             known.form = .headed
@@ -88,7 +93,7 @@ struct TOMLReader {
     }
 
     private func descend(
-        from table: TOMLTable, _ name: String, form: TOMLTable.Form, at start: Int
+        from table: TOMLTable, _ name: String, form: TOMLTable.Form, at start: Mark
     ) throws(TOMLProblem) -> TOMLTable {
         switch table[name]?.content {
         case nil:
@@ -107,8 +112,7 @@ struct TOMLReader {
 
     /// Reads `key = value`. A key given twice is noted, and reading goes on behind its value.
     mutating func readPair(into table: TOMLTable, depth: Int = 0) throws(TOMLProblem) {
-        let start = position
-        let keyLine = line
+        let start = mark
         let path = try readKey()
         guard take("=") else { throw problem("“=” and a value must follow the key") }
         skipSpaces()
@@ -121,9 +125,9 @@ struct TOMLReader {
                 throw problem(
                     "\(name.escaped) is set already, in line \(first); remove one of the two", at: start)
             }
-            parent.set(name, TOMLNode(content: content, line: keyLine))
+            parent.set(name, TOMLNode(content: content, line: start.line))
         } catch {
-            problems.append(TOMLProblem(line: keyLine, column: error.column, message: error.message))
+            problems.append(error)
         }
     }
 

@@ -12,9 +12,12 @@ public enum Daemon {
     public struct Options: Sendable {
         /// The configuration file; nil for the default, which may be missing.
         public var configuration: String?
+        /// Where the database lies.
         public var stateDirectory: String
+        /// The path of the control socket.
         public var socket: String
 
+        /// Read when no other is given.
         public static let defaultConfiguration = "/etc/beekond/beekond.toml"
 
         /// systemd's directories when it has made them, else the usual ones.
@@ -47,6 +50,8 @@ public enum Daemon {
     /// - Returns: an exit code of sysexits.h.
     public static func run(_ options: Options) -> Int32 {
         let startedAt = BootInstant.current()
+        // Where somebody has been is nobody else's business.
+        _ = umask(0o077)
         do {
             let signals = try Signals()
             let directory = try StateDirectory(options.stateDirectory)
@@ -77,7 +82,8 @@ public enum Daemon {
 
     static func load(_ options: Options) throws(ConfigurationError) -> Loaded {
         try Loader.load(
-            file: options.configuration ?? Options.defaultConfiguration, isDefaultPath: options.configuration == nil)
+            file: options.configuration ?? Options.defaultConfiguration,
+            isDefaultPath: options.configuration == nil)
     }
 
     private static func lock(_ directory: StateDirectory) throws -> FileDescriptor {
@@ -86,7 +92,8 @@ public enum Daemon {
         } catch {
             guard error.code == EWOULDBLOCK else { throw error }
             throw StartFailure(
-                message: "another beekond is running on \(directory.path): stop it, or choose another --state-dir",
+                message:
+                    "another beekond is running on \(directory.path): stop it, or choose another --state-dir",
                 code: EX_TEMPFAIL)
         }
     }
@@ -103,7 +110,8 @@ public enum Daemon {
             return (loaded, false)
         } catch {
             guard let loaded = lastGood.load() else { throw error }
-            Log.error(.configuration, "the configuration is bad, the last good one is used: \(error.description)")
+            Log.error(
+                .configuration, "the configuration is bad, the last good one is used: \(error.description)")
             return (loaded, true)
         }
     }

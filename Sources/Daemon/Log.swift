@@ -85,7 +85,9 @@ enum Log {
 
     /// Texts of servers and receivers end up in lines: a control character must not begin another one, or reach a terminal.
     private static func escaped(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            return text
+        }
         return text.unicodeScalars.map { scalar in
             scalar.properties.generalCategory == .control
                 ? "\\u{" + String(scalar.value, radix: 16) + "}" : String(scalar)

@@ -30,7 +30,8 @@ enum Machine {
         try files.write(SmallFiles.Identity(installID: id, machineID: machine ?? ""))
         if let known {
             Log.notice(
-                .identity, "this is another machine than install_id \(known.installID) was minted on: it is \(id) now")
+                .identity,
+                "this is another machine than install_id \(known.installID) was minted on: it is \(id) now")
         }
         return id
     }

@@ -30,7 +30,7 @@ extension Reader {
                 Log.error(.storageFailed, "autostart failed: \(failure.reason)")
             }
         }
-        publishState()
+        publishState(now: now)
     }
 
     func perform(_ command: ReaderCommand, now: BootInstant) {
@@ -55,7 +55,7 @@ extension Reader {
         enter(session: id, startedAt: time)
         source.acquire(now: now)
         Log.notice(.sessionStarted, "tracking in session \(id)", [(.session, id.description)])
-        publishState()
+        publishState(now: now)
         return .success(id)
     }
 
@@ -94,13 +94,16 @@ extension Reader {
             recorder.note(error)
         }
         Log.notice(
-            .sessionStopped, "tracking stopped, session \(session.id) ended", [(.session, session.id.description)])
+            .sessionStopped, "tracking stopped, session \(session.id) ended",
+            [(.session, session.id.description)])
         if hub.store.counts().pending > 0 { hub.tellUploader(.trigger(.sessionStopped)) }
-        publishState()
+        publishState(now: now)
         return .success(())
     }
 
-    private func publishState() {
+    /// The snapshot first: whoever is told looks at it.
+    private func publishState(now: BootInstant) {
+        publish(now: now)
         hub.tell(.stateChanged)
     }
 

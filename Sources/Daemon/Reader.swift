@@ -51,12 +51,12 @@ final class Reader {
             proceedWithDeletion()
             if recorder.isRetryDue(now) { flush(now: now) }
             publish(now: now)
-            sleep(now: now)
+            waitForWork(now: now)
         }
         finish(now: .current())
     }
 
-    private func sleep(now: BootInstant) {
+    private func waitForWork(now: BootInstant) {
         if deletion != nil { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
@@ -122,7 +122,8 @@ final class Reader {
             id: ids.next(at: fix.time), session: session.id, fix: fix, trigger: trigger, motion: .unknown)
         recorder.add(
             NewLocation(
-                location: location, session: session.id, sessionStartedAt: session.startedAt, odometer: odometer,
+                location: location, session: session.id, sessionStartedAt: session.startedAt,
+                odometer: odometer,
                 extras: JSONText.object(settings.extras), prunesByAge: prunesByAge(fix, now: now)))
         flush(now: now)
     }
@@ -133,7 +134,7 @@ final class Reader {
         if settings.gpsd.replay { return false }
         if let since = receiverTime.settledSince, now.seconds(since: since) >= 3600 { return true }
         let system = hub.clock.system(now: now)
-        return Clock.isSynchronised() && abs(system.time.seconds(since: fix.time)) < 86_400
+        return system.isKnownGood && abs(system.time.seconds(since: fix.time)) < 86_400
     }
 
     /// Writes what waits, in order, and tells whom it concerns. Told is only what COMMIT has returned for.
@@ -152,7 +153,9 @@ final class Reader {
     }
 
     private func reportRollover(of fix: Fix, now: BootInstant) {
-        guard loggedRollovers.nanoseconds == .min || now.seconds(since: loggedRollovers) >= 3600 else { return }
+        guard loggedRollovers.nanoseconds == .min || now.seconds(since: loggedRollovers) >= 3600 else {
+            return
+        }
         loggedRollovers = now
         Log.warning(
             .receiverTime,
@@ -162,7 +165,7 @@ final class Reader {
 
     // MARK: Status
 
-    private func publish(now: BootInstant) {
+    func publish(now: BootInstant) {
         let health = source.health(now: now, isSettled: receiverTime.isSettled)
         hub.board.publish(snapshot(health))
         guard health != lastHealth else { return }
@@ -216,7 +219,8 @@ extension Source {
 extension Gate.Thresholds {
     init(_ settings: Settings.Tracking) {
         self.init(
-            interval: settings.intervalSeconds, distance: settings.distanceMeters, angle: settings.angleDegrees)
+            interval: settings.intervalSeconds, distance: settings.distanceMeters,
+            angle: settings.angleDegrees)
     }
 }
 
@@ -224,10 +228,11 @@ extension Store.Event {
     /// Tells the operator.
     func report() {
         switch self {
-        case .quarantined(let name, let reason):
+        case .quarantined(let name, let reason, let salvaged):
             Log.error(
                 .databaseQuarantined,
-                "the database is damaged (\(reason)): it is kept as \(name), and an empty one has taken its place")
+                "the database was damaged (\(reason)): it is kept as \(name), and \(salvaged) locations that could "
+                    + "still be read are in a new one. Check the health of the disk")
         }
     }
 }

@@ -25,6 +25,8 @@ final class Supervisor {
     private var routeLostAt: BootInstant?
     private var watchdog: (interval: Double, next: BootInstant)?
     private var running: Set<String> = ["reader", "uploader"]
+    /// The reader has taken up what was intended: before that, a client would be told of an idle daemon.
+    private var hasResumed = false
     private var stopBy: BootInstant?
     private var statusText = ""
 
@@ -67,13 +69,14 @@ final class Supervisor {
             poll.add(signals.raw)
             poll.add(hub.main.wakeup.descriptor)
             poll.add(monitor?.raw ?? -1)
-            server.addTo(&poll, at: 3)
+            let serves = hasResumed
+            if serves { server.addTo(&poll, at: 3) }
             poll.wait(seconds: nextDeadline.map { max($0.seconds(since: .current()), 0) })
             let now = BootInstant.current()
             if poll.isReadable(0) { for signal in signals.take() { take(signal, now: now) } }
             for message in hub.main.takeAll() { take(message, now: now) }
             if poll.isReadable(2) { followRoutes(now: now) }
-            server.serve(poll, now: now)
+            if serves { server.serve(poll, now: now) }
             feedWatchdog(now: now)
         }
         return end()
@@ -86,7 +89,8 @@ final class Supervisor {
             reader.run()
         }
         try startThread(named: "uploader") {
-            guard let uploader = Uploader(hub: hub, settings: settings, installID: installID, now: .current()) else {
+            guard let uploader = Uploader(hub: hub, settings: settings, installID: installID, now: .current())
+            else {
                 return hub.tell(.uploaderEnded)
             }
             uploader.run()
@@ -170,7 +174,9 @@ final class Supervisor {
                 try complete(token, Wire.Sync.self, .success(reply), now: now)
             case .location(let location):
                 server.publish(Wire.Event(kind: "location", location: Wire.Location(location)), now: now)
-            case .stateChanged: changed(handlers.stateEvent(), now: now)
+            case .stateChanged:
+                hasResumed = true
+                changed(handlers.stateEvent(), now: now)
             case .sourceChanged: changed(handlers.sourceEvent(), now: now)
             case .syncChanged: changed(handlers.syncEvent(now: now), now: now)
             case .readerEnded: ended("reader", now: now)
@@ -182,7 +188,8 @@ final class Supervisor {
     }
 
     private func complete<Method: ControlMethod>(
-        _ token: Token, _ method: Method.Type, _ result: Result<Method.Result, MainMessage.Failure>, now: BootInstant
+        _ token: Token, _ method: Method.Type, _ result: Result<Method.Result, MainMessage.Failure>,
+        now: BootInstant
     ) throws {
         switch result {
         case .success(let value): server.complete(token, with: try Reply.encode(method, value), now: now)

@@ -36,7 +36,8 @@ extension Uploader {
         let sentAt = hub.clock.time(now: .current())
         let id = ids.next(at: sentAt)
         let bytes = payload.encode(
-            batch: id, session: draft.session, sentAt: sentAt, extras: draft.extras, locations: draft.locations)
+            batch: id, session: draft.session, sentAt: sentAt, extras: draft.extras,
+            locations: draft.locations)
         guard let body = gzip.compress(bytes) else {
             throw StorageError(operation: "compress", kind: .other, message: "zlib failed")
         }
@@ -72,7 +73,8 @@ extension Uploader {
             snapshot.isClockSuspected = failure.kind == .clock
             snapshot.lastError =
                 failure.kind == .clock
-                ? "clock: the server's certificate is not valid yet, so this machine's time is wrong" : failure.message
+                ? "clock: the server's certificate is not valid yet, so this machine's time is wrong"
+                : failure.message
             return .transient(isNetwork: true, retryAfter: nil)
         case .response(let status, let retryAfter):
             snapshot.lastHTTPStatus = status
@@ -147,7 +149,8 @@ extension HTTPOptions {
             // libcurl takes "Name:" for a header to be left out, and "Name;" for an empty one.
             + sync.headers.map { $0.value.text.isEmpty ? $0.name + ";" : "\($0.name): \($0.value.text)" }
         self.init(
-            url: sync.url, headers: headers, userAgent: "beekond/" + Release.version, timeout: sync.timeoutSeconds,
+            url: sync.url, headers: headers, userAgent: "beekond/" + Release.version,
+            timeout: sync.timeoutSeconds,
             caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,
             proxy: sync.proxy)
     }

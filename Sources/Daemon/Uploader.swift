@@ -58,7 +58,7 @@ final class Uploader {
             if settings.sync != nil, schedule.due <= now { drain() }
             publish()
             hub.board.uploaderWork.rest()
-            if !isStopping { sleep() }
+            if !isStopping { waitForWork() }
         }
         client.disconnect()
         hub.tell(.uploaderEnded)
@@ -66,7 +66,7 @@ final class Uploader {
 
     var isStopping: Bool { hub.board.isStopping.load(ordering: .relaxed) }
 
-    private func sleep() {
+    private func waitForWork() {
         var poll = PollSet()
         poll.add(hub.uploader.wakeup.descriptor)
         let due = settings.sync == nil ? nil : max(schedule.due.seconds(since: .current()), 0)
@@ -149,12 +149,12 @@ final class Uploader {
         case .drained:
             snapshot.failure = nil
             snapshot.isClockSuspected = false
+            snapshot.lastError = nil
             guard hadWork else { return }
             if lastLoggedError != nil {
                 Log.notice(.uploadRecovered, "uploading works again; nothing is pending")
                 lastLoggedError = nil
             }
-            snapshot.lastError = nil
         case .transient:
             snapshot.failure = nil
             guard let delay, let error = snapshot.lastError else { return }
@@ -168,7 +168,9 @@ final class Uploader {
     /// Says it when it begins or changes, then once an hour.
     func report(_ message: String, _ key: String?, now: BootInstant) {
         let key = key ?? message
-        if let last = lastLoggedError, last.text == key, now.seconds(since: last.now) < Self.logInterval { return }
+        if let last = lastLoggedError, last.text == key, now.seconds(since: last.now) < Self.logInterval {
+            return
+        }
         lastLoggedError = (key, now)
         Log.warning(.uploadFailed, message, snapshot.lastHTTPStatus.map { [(.httpStatus, "\($0)")] } ?? [])
     }
@@ -179,7 +181,9 @@ final class Uploader {
         let before = hub.board.uploaderSnapshot
         guard snapshot != before else { return }
         hub.board.publish(snapshot)
-        if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure { hub.tell(.syncChanged) }
+        if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure {
+            hub.tell(.syncChanged)
+        }
     }
 }
 
@@ -202,7 +206,8 @@ extension DrainOutcome.Failure {
         let code = status.map { "\($0)" } ?? "no status"
         let next = "; nothing is lost, the next attempt follows on the schedule"
         return switch self {
-        case .auth: "the server refuses our credentials (\(code)): check [sync.headers] and [sync.auth]" + next
+        case .auth:
+            "the server refuses our credentials (\(code)): check [sync.headers] and [sync.auth]" + next
         case .permanent where status == 413:
             "the server finds the batch too large (413): lower sync.batch_size (\(sync?.batchSize ?? 0)) or raise "
                 + "the server's limit" + next

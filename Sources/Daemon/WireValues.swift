@@ -11,10 +11,12 @@ extension Wire.Location {
     init(_ location: Location) {
         let fix = location.fix
         self.init(
-            id: location.id.description, sessionId: location.session?.description, timestamp: fix.time.iso8601,
+            id: location.id.description, sessionId: location.session?.description,
+            timestamp: fix.time.iso8601,
             trigger: location.trigger.rawValue, motion: location.motion.rawValue, isMock: fix.isMock,
             latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, accuracy: fix.accuracy,
-            speed: fix.speed, bearing: fix.bearing, altitude: fix.altitude, activity: location.activity?.rawValue,
+            speed: fix.speed, bearing: fix.bearing, altitude: fix.altitude,
+            activity: location.activity?.rawValue,
             quality: location.quality?.rawValue)
     }
 }
@@ -22,7 +24,8 @@ extension Wire.Location {
 extension Wire.Session {
     init(_ session: SessionRecord) {
         self.init(
-            id: session.id.description, startedAt: session.startedAt.iso8601, stoppedAt: session.stoppedAt?.iso8601,
+            id: session.id.description, startedAt: session.startedAt.iso8601,
+            stoppedAt: session.stoppedAt?.iso8601,
             locations: session.locations, distanceMeters: session.distance)
     }
 }
@@ -41,8 +44,10 @@ extension Wire.State {
 extension Wire.SourceStatus {
     init(_ snapshot: ReaderSnapshot) {
         self.init(
-            health: Wire.SourceHealth(snapshot.health), device: snapshot.facts.device, mode: snapshot.facts.mode,
-            satellitesUsed: snapshot.facts.satellitesUsed, satellitesVisible: snapshot.facts.satellitesVisible,
+            health: Wire.SourceHealth(snapshot.health), device: snapshot.facts.device,
+            mode: snapshot.facts.mode,
+            satellitesUsed: snapshot.facts.satellitesUsed,
+            satellitesVisible: snapshot.facts.satellitesVisible,
             timeSettled: snapshot.isTimeSettled, fixes: snapshot.facts.fixes,
             reconnects: snapshot.facts.reconnects, rollovers: snapshot.rollovers,
             refusedTimes: snapshot.refusedTimes)
@@ -78,7 +83,8 @@ extension Wire.SyncStatus {
                 counts.pending > 0 ? .pending : .idle
             }
         self.init(
-            state: state, failure: state == .failed ? snapshot.failure?.rawValue : nil, pending: counts.pending,
+            state: state, failure: state == .failed ? snapshot.failure?.rawValue : nil,
+            pending: counts.pending,
             oldestPending: counts.pending > 0 ? counts.oldestPending?.iso8601 : nil,
             inFlightBatch: snapshot.inFlightBatch?.description, lastAttempt: snapshot.lastAttempt?.iso8601,
             lastSuccess: snapshot.lastSuccess?.iso8601, lastHttpStatus: snapshot.lastHTTPStatus,

@@ -33,6 +33,7 @@ public struct Epochs: Sendable {
 
     private var devices: [Device] = []
 
+    /// No device is known yet.
     public init() {}
 
     /// Takes a TPV with a time.
@@ -46,7 +47,9 @@ public struct Epochs: Sendable {
             countLate(index)
             return []
         }
-        if let open = devices[index].open, open.time != time, let epoch = close(index) { closed.append(epoch) }
+        if let open = devices[index].open, open.time != time, let epoch = close(index) {
+            closed.append(epoch)
+        }
         if devices[index].open == nil {
             devices[index].open = Open(tpv: tpv, time: time, count: 1, updated: now)
         } else {
@@ -123,7 +126,8 @@ extension TPV {
             let coordinate = Coordinate(latitude: latitude, longitude: longitude)
         else { return nil }
         return Fix(
-            device: device, time: time, mode: min(mode, 3), coordinate: coordinate, accuracy: accuracy, speed: speed,
+            device: device, time: time, mode: min(mode, 3), coordinate: coordinate, accuracy: accuracy,
+            speed: speed,
             bearing: bearing, altitude: mode >= 3 ? altitude : nil, isMock: isSimulated)
     }
 }

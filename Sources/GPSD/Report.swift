@@ -4,8 +4,8 @@ public import Tracking
 /// One message of gpsd, as far as it matters here. NaN, zero times and impossible values are nil from here on.
 public enum Report: Equatable, Sendable {
     case version
-    /// All devices that gpsd has, by their number.
-    case devices(Int)
+    /// gpsd's list of devices: whether it holds any.
+    case devices(any: Bool)
     /// A device came (or changed), or went.
     case device(path: String, isActive: Bool)
     case tpv(TPV)
@@ -16,11 +16,15 @@ public enum Report: Equatable, Sendable {
 
 /// A report of time, position and velocity. One measurement instant may give several, each with other values.
 public struct TPV: Equatable, Sendable {
+    /// The path of the receiver, as gpsd names it.
     public var device: String
     /// 0…3, as gpsd defines it.
     public var mode: Int
+    /// The measurement instant.
     public var time: Timestamp?
+    /// Degrees, WGS-84.
     public var latitude: Double?
+    /// Degrees, WGS-84.
     public var longitude: Double?
     /// Metres, horizontal: eph, else √(epx² + epy²).
     public var accuracy: Double?
@@ -30,8 +34,10 @@ public struct TPV: Equatable, Sendable {
     public var bearing: Double?
     /// Metres above the ellipsoid.
     public var altitude: Double?
+    /// gpsd marks it as made by a simulator.
     public var isSimulated: Bool
 
+    /// Values that were not reported are left out.
     public init(
         device: String, mode: Int, time: Timestamp?, latitude: Double? = nil, longitude: Double? = nil,
         accuracy: Double? = nil, speed: Double? = nil, bearing: Double? = nil, altitude: Double? = nil,
@@ -77,7 +83,7 @@ struct Parser: ~Copyable {
         guard cgps_parse(data, line, &report) == 0 else { return .other }
         switch report.kind {
         case CGPS_VERSION: return .version
-        case CGPS_DEVICES: return .devices(Int(report.devices))
+        case CGPS_DEVICES: return .devices(any: report.devices != 0)
         case CGPS_DEVICE:
             return .device(path: text(report.device), isActive: report.activated != 0)
         case CGPS_SKY:
@@ -90,14 +96,16 @@ struct Parser: ~Copyable {
     private mutating func tpv(_ report: cgps_report) -> TPV {
         TPV(
             device: text(report.device), mode: Int(report.mode), time: time(report),
-            latitude: finite(report.latitude), longitude: finite(report.longitude), accuracy: accuracy(report),
+            latitude: finite(report.latitude), longitude: finite(report.longitude),
+            accuracy: accuracy(report),
             speed: finite(report.speed).flatMap { $0 >= 0 ? $0 : nil },
             bearing: finite(report.track).flatMap { $0 >= 0 && $0 < 360 ? $0 : nil },
             altitude: finite(report.altitude_hae), isSimulated: report.status == Self.simulated)
     }
 
     private func time(_ report: cgps_report) -> Timestamp? {
-        guard report.seconds > 0, report.seconds <= Self.lastSecond, (0..<1_000_000_000).contains(report.nanoseconds)
+        guard report.seconds > 0, report.seconds <= Self.lastSecond,
+            (0..<1_000_000_000).contains(report.nanoseconds)
         else { return nil }
         return Timestamp(milliseconds: Int64(report.seconds) * 1000 + Int64(report.nanoseconds) / 1_000_000)
     }

@@ -21,8 +21,10 @@ struct Socket: ~Copyable {
     /// Starts to connect; `finishConnecting` tells when it has.
     init(_ address: borrowing Address) throws(SystemError) {
         descriptor = FileDescriptor(
-            owning: socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-                | Int32(SOCK_CLOEXEC.rawValue), 0))
+            owning: socket(
+                address.family,
+                Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+                    | Int32(SOCK_CLOEXEC.rawValue), 0))
         buffer = .allocate(capacity: Self.lineLimit + 1)
         guard descriptor.raw >= 0 else { throw SystemError("socket") }
         let result = address.withSockaddr { connect(descriptor.raw, $0, $1) }
@@ -111,7 +113,9 @@ struct Address: ~Copyable {
         storage = sockaddr_storage()
         withUnsafeMutableBytes(of: &storage) { target in
             let count = min(target.count, Int(info.ai_addrlen))
-            if let source = info.ai_addr { target.copyMemory(from: UnsafeRawBufferPointer(start: source, count: count)) }
+            if let source = info.ai_addr {
+                target.copyMemory(from: UnsafeRawBufferPointer(start: source, count: count))
+            }
         }
     }
 

@@ -20,6 +20,7 @@ public enum SourceHealth: String, Sendable {
 /// It never blocks (but for the resolver, when the host is a name) and has no thread: the loop that owns it calls `run`
 /// whenever the descriptor is ready or the deadline has passed.
 public struct Source: ~Copyable {
+    /// What the loop is told.
     public enum Event: Equatable, Sendable {
         case connected
         /// The next attempt follows after this many seconds.
@@ -33,15 +34,20 @@ public struct Source: ~Copyable {
 
     /// What status tells of gpsd and its receiver.
     public struct Facts: Equatable, Sendable {
+        /// The receiver in use; nil before the first fix of one.
         public var device: String?
+        /// 0…3, of its latest report.
         public var mode = 0
+        /// nil before the first sky view.
         public var satellitesUsed: Int?
+        /// nil before the first sky view.
         public var satellitesVisible: Int?
         /// Fixes of the receiver in use.
         public var fixes = 0
         /// Connections lost since the start.
         public var reconnects = 0
 
+        /// Nothing is known yet.
         public init() {}
     }
 
@@ -61,6 +67,7 @@ public struct Source: ~Copyable {
         case watching(lastHeard: BootInstant, askedAt: BootInstant?)
     }
 
+    /// For status.
     public private(set) var facts = Facts()
 
     private let host: String
@@ -108,7 +115,9 @@ public struct Source: ~Copyable {
         case .waiting(let until): return until
         case .connecting(let since): return since.advanced(bySeconds: Self.connectTimeout)
         case .watching(let lastHeard, let askedAt):
-            let quiet = askedAt?.advanced(bySeconds: Self.answerTimeout) ?? lastHeard.advanced(bySeconds: Self.silence)
+            let quiet =
+                askedAt?.advanced(bySeconds: Self.answerTimeout)
+                ?? lastHeard.advanced(bySeconds: Self.silence)
             let stale = isStale ? nil : lastFix?.advanced(bySeconds: Self.staleness)
             return [quiet, epochs.deadline, stale].compactMap(\.self).min()
         }
@@ -248,7 +257,8 @@ public struct Source: ~Copyable {
             state = .watching(lastHeard: now, askedAt: nil)
         } else if let askedAt {
             if now.seconds(since: askedAt) >= Self.answerTimeout {
-                throw SystemError("gpsd has said nothing for \(Int(Self.silence + Self.answerTimeout)) s", code: 110)
+                throw SystemError(
+                    "gpsd has said nothing for \(Int(Self.silence + Self.answerTimeout)) s", code: 110)
             }
         } else if now.seconds(since: lastHeard) >= Self.silence {
             try socket?.send("?VERSION;\n")
@@ -261,7 +271,7 @@ public struct Source: ~Copyable {
         for report in reports {
             switch report {
             case .version: backOff.reset()
-            case .devices(let count): hasDevices = count > 0
+            case .devices(let any): hasDevices = any
             case .device(let path, let isActive):
                 hasDevices = isActive
                 if !isActive, path == facts.device { facts.mode = 0 }

@@ -16,7 +16,9 @@ public struct FileDescriptor: ~Copyable {
     }
 
     /// Opens a file, close-on-exec.
-    public static func open(_ path: String, _ flags: Int32, mode: UInt32 = 0o600) throws(SystemError) -> FileDescriptor {
+    public static func open(_ path: String, _ flags: Int32, mode: UInt32 = 0o600) throws(SystemError)
+        -> FileDescriptor
+    {
         FileDescriptor(owning: try retrying("open " + path) { Glibc.open(path, flags | O_CLOEXEC, mode) })
     }
 
@@ -39,7 +41,9 @@ public struct FileDescriptor: ~Copyable {
         var offset = 0
         while offset < bytes.count {
             offset += try retrying("write") {
-                bytes.withUnsafeBytes { Glibc.write(raw, $0.baseAddress?.advanced(by: offset), $0.count - offset) }
+                bytes.withUnsafeBytes {
+                    Glibc.write(raw, $0.baseAddress?.advanced(by: offset), $0.count - offset)
+                }
             }
         }
     }
@@ -68,4 +72,12 @@ public func readFile(
 public func fileSize(_ path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
+}
+
+/// Bytes that we may still write on the file system that `path` lies on; nil when it does not tell.
+public func freeSpace(beside path: String) -> Int? {
+    let directory = path[..<(path.lastIndex(of: "/") ?? path.endIndex)]
+    var status = statvfs()
+    guard statvfs(directory.isEmpty ? "/" : String(directory), &status) == 0 else { return nil }
+    return Int(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
 }

@@ -2,10 +2,12 @@ internal import Synchronization
 
 /// A bounded queue from any thread to one, which sleeps in poll(2) on its wake-up.
 public final class Mailbox<Message: Sendable>: Sendable {
+    /// Signalled with each message; who takes them waits for it.
     public let wakeup: Wakeup
     private let limit: Int
     private let messages = Mutex<[Message]>([])
 
+    /// A mailbox that refuses messages beyond the limit.
     public init(limit: Int) throws(SystemError) {
         self.limit = limit
         wakeup = try Wakeup()

@@ -3,12 +3,15 @@ internal import Glibc
 
 /// Hears from the kernel (rtnetlink) when a default route comes or goes.
 public struct RouteMonitor: ~Copyable {
+    /// What happened to the default route.
     public enum Change: Equatable, Sendable { case appeared, vanished }
 
     private let descriptor: FileDescriptor
 
+    /// For poll.
     public var raw: Int32 { descriptor.raw }
 
+    /// Hears of changes from here on.
     public init() throws(SystemError) {
         let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let opened = FileDescriptor(

@@ -3,17 +3,20 @@ internal import Glibc
 
 /// Signals, read like any other input instead of interrupting.
 public struct Signals: ~Copyable {
+    /// What is asked of the daemon.
     public enum Signal: Sendable { case terminate, reload }
 
     private let descriptor: FileDescriptor
 
+    /// For poll.
     public var raw: Int32 { descriptor.raw }
 
     /// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all that it starts later, and ignores SIGPIPE.
     public init() throws(SystemError) {
         _ = signal(SIGPIPE, SIG_IGN)
         let numbers = [SIGTERM, SIGINT, SIGHUP]
-        let raw = clinux_block_signals(numbers, Int32(numbers.count), Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
+        let raw = clinux_block_signals(
+            numbers, Int32(numbers.count), Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
         guard raw >= 0 else { throw SystemError("signalfd") }
         descriptor = FileDescriptor(owning: raw)
     }

@@ -7,6 +7,7 @@ internal import Glibc
 /// The sequence write to a temporary file, fsync, rename, fsync of the directory is the one that survives a cut at any
 /// point; without the first fsync a cut leaves an empty file, without the last one the old file may come back.
 public struct StateDirectory: Sendable {
+    /// Without a slash at its end.
     public let path: String
 
     /// Makes the directory (0700) when it is missing.
@@ -23,6 +24,7 @@ public struct StateDirectory: Sendable {
         }
     }
 
+    /// The path of a file in it.
     public func file(_ name: String) -> String {
         path + "/" + name
     }

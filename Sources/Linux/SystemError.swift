@@ -7,6 +7,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// errno.
     public let code: Int32
 
+    /// The code is an errno, which the description puts into words.
     public init(_ operation: String, code: Int32) {
         self.operation = operation
         self.code = code
@@ -25,7 +26,8 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// Calls again while a signal interrupts.
 @discardableResult
-func retrying<Result: SignedInteger>(_ operation: String, _ call: () -> Result) throws(SystemError) -> Result {
+func retrying<Result: SignedInteger>(_ operation: String, _ call: () -> Result) throws(SystemError) -> Result
+{
     while true {
         let result = call()
         if result >= 0 { return result }

@@ -5,6 +5,7 @@ internal import Glibc
 public struct Peer: Equatable, Sendable {
     /// For the log only: a process id may be given again.
     public let pid: Int32
+    /// The user it runs as.
     public let uid: UInt32
     /// The primary group and all others.
     public let groups: [UInt32]
@@ -12,9 +13,12 @@ public struct Peer: Equatable, Sendable {
     /// Groups of one peer that are looked at; more count as none.
     private static let groupLimit: Int32 = 1024
 
+    /// Asks the kernel about the other end of a connection.
     public init(of descriptor: borrowing FileDescriptor) throws(SystemError) {
         var credentials = clinux_credentials()
-        guard clinux_peer_credentials(descriptor.raw, &credentials) == 0 else { throw SystemError("SO_PEERCRED") }
+        guard clinux_peer_credentials(descriptor.raw, &credentials) == 0 else {
+            throw SystemError("SO_PEERCRED")
+        }
         var others = [UInt32](repeating: 0, count: Int(Self.groupLimit))
         let count = clinux_peer_groups(descriptor.raw, &others, Self.groupLimit)
         pid = credentials.pid

@@ -6,6 +6,7 @@ public final class Wakeup: Sendable {
     /// Readable after `signal` until `clear`.
     public let descriptor: Int32
 
+    /// A new eventfd, not signalled.
     public init() throws(SystemError) {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         if descriptor < 0 { throw SystemError("eventfd") }
@@ -15,11 +16,13 @@ public final class Wakeup: Sendable {
         _ = close(descriptor)
     }
 
+    /// Wakes who waits; may be called from any thread, and often.
     public func signal() {
         // Fails only when the counter is full, and then the sleeper is awake already.
         _ = eventfd_write(descriptor, 1)
     }
 
+    /// To be called by who waits, before looking at what there is to do.
     public func clear() {
         var count: eventfd_t = 0
         _ = eventfd_read(descriptor, &count)
@@ -30,6 +33,7 @@ public final class Wakeup: Sendable {
 public struct PollSet: ~Copyable {
     private var entries: [pollfd] = []
 
+    /// An empty set.
     public init() {}
 
     /// - Parameter descriptor: a negative one is never ready.

@@ -2,6 +2,7 @@ internal import CSQLite
 
 /// An open database that closes itself. One thread at a time.
 public struct Connection: ~Copyable {
+    /// What a connection may do with the file.
     public enum Access: Sendable { case readWrite, readOnly }
 
     let handle: OpaquePointer
@@ -32,6 +33,11 @@ public struct Connection: ~Copyable {
     deinit {
         // The v2 form waits for statements that are still to be finalised, whatever order they are dropped in.
         sqlite3_close_v2(handle)
+    }
+
+    /// Leaves the WAL as it is when the connection closes, so that the database file is not written to.
+    public func keepWAL() {
+        _ = csqlite_no_checkpoint_on_close(handle)
     }
 
     /// Runs statements that return nothing.
@@ -87,7 +93,8 @@ public struct Connection: ~Copyable {
 
     private func error(_ code: Int32, _ operation: String) -> SQLiteError {
         SQLiteError(
-            operation: operation, code: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(handle)),
+            operation: operation, code: ResultCode(rawValue: code),
+            message: String(cString: sqlite3_errmsg(handle)),
             systemCode: sqlite3_system_errno(handle))
     }
 }

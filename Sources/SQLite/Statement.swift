@@ -4,10 +4,6 @@ internal import CSQLite
 public struct Statement: ~Copyable {
     let handle: OpaquePointer
 
-    init(handle: OpaquePointer) {
-        self.handle = handle
-    }
-
     deinit {
         sqlite3_finalize(handle)
     }
@@ -50,32 +46,39 @@ public struct Statement: ~Copyable {
         _ = sqlite3_reset(handle)
     }
 
+    /// NULL stays apart from zero and from empty text.
     public func isNull(_ column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
+    /// Zero when the column is NULL.
     public func integer(_ column: Int32) -> Int64 {
         sqlite3_column_int64(handle, column)
     }
 
+    /// Zero when the column is NULL.
     public func real(_ column: Int32) -> Double {
         sqlite3_column_double(handle, column)
     }
 
+    /// nil when the column is NULL.
     public func optionalReal(_ column: Int32) -> Double? {
         isNull(column) ? nil : real(column)
     }
 
+    /// nil when the column is NULL.
     public func optionalInteger(_ column: Int32) -> Int64? {
         isNull(column) ? nil : integer(column)
     }
 
+    /// nil when the column is NULL.
     public func text(_ column: Int32) -> String? {
         guard let bytes = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 
+    /// Empty when the column is NULL.
     public func blob(_ column: Int32) -> [UInt8] {
         guard let bytes = sqlite3_column_blob(handle, column) else { return [] }
         return [UInt8](UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))))
@@ -119,10 +122,12 @@ public enum Value: Equatable, Sendable {
     case text(String)
     case blob([UInt8])
 
+    /// NULL for nil.
     public static func optional(_ value: Double?) -> Value {
         value.map { .real($0) } ?? .null
     }
 
+    /// NULL for nil.
     public static func optional(_ value: Int64?) -> Value {
         value.map { .integer($0) } ?? .null
     }

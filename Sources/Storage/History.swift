@@ -9,6 +9,7 @@ public struct History: ~Copyable {
     /// Rows of one page at most.
     public static let pageLimit = 1000
 
+    /// Opens the database in this directory, which must exist.
     public init(directory: String) throws(StorageError) {
         do {
             statements = try HistoryStatements(path: directory + "/beekon.db")
@@ -22,6 +23,7 @@ public struct History: ~Copyable {
         var last: RowKey
         let end: Int64
         let session: UUIDv7?
+        /// The range has been read to its end.
         public fileprivate(set) var isAtEnd = false
 
         /// Both ends are inclusive; nil is open.

@@ -13,7 +13,9 @@ struct LocationRow {
     // The position in each list is the stored code: append only.
     private static let triggers: [Trigger] = [.interval, .motion, .checkIn, .geofence, .manual]
     private static let motions: [MotionState] = [.unknown, .moving, .stationary]
-    private static let activities: [Activity] = [.unknown, .stationary, .walking, .running, .cycling, .automotive]
+    private static let activities: [Activity] = [
+        .unknown, .stationary, .walking, .running, .cycling, .automotive,
+    ]
     private static let qualities: [Quality] = [.lowAccuracy, .implausibleSpeed]
 
     /// The values for `Schema.columns`.
@@ -23,7 +25,8 @@ struct LocationRow {
             .integer(key.ts), .integer(key.seq), .integer(session), .blob(location.id.bytes),
             .real(fix.coordinate.latitude), .real(fix.coordinate.longitude), .optional(fix.accuracy),
             .optional(fix.speed), .optional(fix.bearing), .optional(fix.altitude), .integer(Int64(fix.mode)),
-            Self.code(of: location.trigger, in: Self.triggers), Self.code(of: location.motion, in: Self.motions),
+            Self.code(of: location.trigger, in: Self.triggers),
+            Self.code(of: location.motion, in: Self.motions),
             Self.code(of: location.activity, in: Self.activities),
             Self.code(of: location.quality, in: Self.qualities),
             .integer(fix.isMock ? 1 : 0), .integer(extras), .real(odometer),
@@ -47,7 +50,8 @@ struct LocationRow {
         location = Location(
             id: id, session: sessionID(session),
             fix: Fix(
-                time: Timestamp(milliseconds: key.ts), mode: row.integer(10) == 3 ? 3 : 2, coordinate: coordinate,
+                time: Timestamp(milliseconds: key.ts), mode: row.integer(10) == 3 ? 3 : 2,
+                coordinate: coordinate,
                 accuracy: row.optionalReal(6), speed: row.optionalReal(7), bearing: row.optionalReal(8),
                 altitude: row.optionalReal(9), isMock: row.integer(15) != 0),
             trigger: trigger, motion: motion,

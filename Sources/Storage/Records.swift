@@ -2,18 +2,21 @@ public import Tracking
 
 /// How the store behaves; all of it may change while it is open, except `durability`.
 public struct StoreOptions: Equatable, Sendable {
+    /// What a power cut may take: with `full` nothing stored, with `normal` the latest commits.
     public enum Durability: String, Sendable { case full, normal }
 
     /// Seconds.
     public var retention: Double
     /// Locations kept at most, uploaded and pending together.
     public var maxRows: Int
+    /// Fixed while the database is open.
     public var durability: Durability
     /// Keep acknowledged rows, marked, under the rules of retention.
     public var keepsUploaded: Bool
     /// An upload is configured: rows that are still pending are never pruned by age.
     public var isSyncing: Bool
 
+    /// The defaults are those of the configuration.
     public init(
         retention: Double = 7 * 86_400, maxRows: Int = 100_000, durability: Durability = .full,
         keepsUploaded: Bool = false, isSyncing: Bool = false
@@ -28,10 +31,12 @@ public struct StoreOptions: Equatable, Sendable {
 
 /// What is known of the last admitted fix of a session, also when its row has left the database.
 public struct SessionTail: Equatable, Sendable {
+    /// What the gate compares with; nil when nothing has been admitted.
     public var reference: Gate.Reference?
     /// Metres.
     public var odometer: Double
 
+    /// Both belong to one session.
     public init(reference: Gate.Reference?, odometer: Double) {
         self.reference = reference
         self.odometer = odometer
@@ -40,9 +45,13 @@ public struct SessionTail: Equatable, Sendable {
 
 /// One start…stop run. Its counts include what has been uploaded and deleted.
 public struct SessionRecord: Equatable, Sendable {
+    /// As in the uploads.
     public var id: UUIDv7
+    /// When tracking was started.
     public var startedAt: Timestamp
+    /// When it was stopped; nil while it is under way.
     public var stoppedAt: Timestamp?
+    /// Admitted in it.
     public var locations: Int
     /// Metres.
     public var distance: Double
@@ -50,9 +59,12 @@ public struct SessionRecord: Equatable, Sendable {
 
 /// A location's place in the database: ordered by time, then by arrival.
 public struct RowKey: Hashable, Comparable, Sendable {
+    /// The time of the fix, Unix milliseconds.
     public var ts: Int64
+    /// Counts up with each row that arrives.
     public var seq: Int64
 
+    /// Oldest first, as batches and history read them.
     public static func < (left: RowKey, right: RowKey) -> Bool {
         (left.ts, left.seq) < (right.ts, right.seq)
     }
@@ -60,6 +72,7 @@ public struct RowKey: Hashable, Comparable, Sendable {
 
 /// The rows that the next batch will carry, read but not yet frozen.
 public struct BatchDraft: Sendable {
+    /// All locations of a batch are of one session.
     public let session: UUIDv7
     /// A JSON object; nil when there are no extras.
     public let extras: String?
@@ -81,7 +94,9 @@ struct BatchMembers: Equatable, Sendable {
 
 /// A batch whose bytes never change any more.
 public struct FrozenBatch: Equatable, Sendable {
+    /// The `batch_id`.
     public let id: UUIDv7
+    /// All its locations are of one session.
     public let session: UUIDv7
     /// How many locations it was frozen with.
     public let locations: Int
@@ -103,9 +118,13 @@ public enum Rejection: Equatable, Sendable {
 
 /// What the store holds, for status.
 public struct StoreCounts: Equatable, Sendable {
+    /// All rows, uploaded ones that are kept included.
     public var locations = 0
+    /// Rows that no backend has acknowledged.
     public var pending = 0
+    /// The time of the oldest of those; nil when there are none.
     public var oldestPending: Timestamp?
+    /// Dead letters.
     public var rejected = 0
     /// Pending rows lost to the row cap since the daemon started.
     public var droppedUnsent = 0

@@ -19,19 +19,23 @@ enum Schema {
         """
 
     private static let locationColumns = """
-        ts INTEGER NOT NULL, seq INTEGER NOT NULL, session INTEGER NOT NULL, id BLOB NOT NULL,
+        session INTEGER NOT NULL, id BLOB NOT NULL,
         lat REAL NOT NULL, lng REAL NOT NULL, accuracy REAL, speed REAL, bearing REAL, altitude REAL,
         mode INTEGER NOT NULL, "trigger" INTEGER NOT NULL, motion INTEGER NOT NULL, activity INTEGER,
         quality INTEGER, is_mock INTEGER NOT NULL, extras INTEGER NOT NULL, odometer REAL NOT NULL
         """
 
     /// One step a version: the n-th leads from n to n + 1.
+    ///
+    /// The columns of the key come first in a table WITHOUT ROWID: where they do not, the quick_check of SQLite 3.40.1
+    /// takes whole rows for damaged ("NULL value in …").
     static let migrations = [
         """
-        CREATE TABLE locations (\(locationColumns), uploaded INTEGER NOT NULL DEFAULT 0,
+        CREATE TABLE locations (ts INTEGER NOT NULL, seq INTEGER NOT NULL, \(locationColumns),
+            uploaded INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (ts, seq)) STRICT, WITHOUT ROWID;
-        CREATE TABLE rejected (\(locationColumns),
-            batch BLOB NOT NULL, http_status INTEGER NOT NULL, rejected_at INTEGER NOT NULL,
+        CREATE TABLE rejected (rejected_at INTEGER NOT NULL, seq INTEGER NOT NULL, ts INTEGER NOT NULL,
+            \(locationColumns), batch BLOB NOT NULL, http_status INTEGER NOT NULL,
             PRIMARY KEY (rejected_at, seq)) STRICT, WITHOUT ROWID;
         CREATE TABLE sessions (key INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE,
             started_at INTEGER NOT NULL, stopped_at INTEGER,

@@ -8,10 +8,12 @@ public import Tracking
 public struct SmallFiles: Sendable {
     /// Who this installation is.
     public struct Identity: Codable, Equatable, Sendable {
+        /// A UUIDv7, as it stands in every upload.
         public var installID: String
         /// The machine it was minted on, from /etc/machine-id.
         public var machineID: String
 
+        /// Minted or read.
         public init(installID: String, machineID: String) {
             self.installID = installID
             self.machineID = machineID
@@ -20,37 +22,45 @@ public struct SmallFiles: Sendable {
 
     /// What the user last asked for.
     public struct Intent: Codable, Equatable, Sendable {
+        /// What can be asked for.
         public enum State: String, Codable, Sendable { case tracking, stopped }
 
+        /// What was asked for last.
         public var state: State
         /// The session that goes on, or went on last.
         public var sessionID: String
         /// Unix milliseconds.
         public var startedAt: Int64
 
+        /// What is to be persisted before the user gets an answer.
         public init(state: State, session: UUIDv7, startedAt: Timestamp) {
             self.state = state
             sessionID = session.description
             self.startedAt = startedAt.milliseconds
         }
 
+        /// The same as a value; nil when the file held something else.
         public var session: UUIDv7? { UUIDv7(sessionID) }
     }
 
     private let directory: StateDirectory
 
+    /// Makes no file yet.
     public init(_ directory: StateDirectory) {
         self.directory = directory
     }
 
+    /// nil when there is none, or none that can be read.
     public func readIdentity() throws(SystemError) -> Identity? {
         try read("identity.json")
     }
 
+    /// Durable when it returns.
     public func write(_ identity: Identity) throws(SystemError) {
         try write("identity.json", identity)
     }
 
+    /// nil when nothing has ever been asked for, or what it holds cannot be read.
     public func readIntent() throws(SystemError) -> Intent? {
         try read("intent.json")
     }

@@ -3,6 +3,7 @@ internal import SQLite
 
 /// Storage that failed: which operation, why, and what kind of fault it is.
 public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What is wrong, as far as the loops care.
     public enum Kind: Equatable, Sendable {
         /// No space is left, on the device or under the database's own cap.
         case full
@@ -15,16 +16,21 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
         case other
     }
 
+    /// What was being done.
     public let operation: String
+    /// What is wrong.
     public let kind: Kind
+    /// For the log: with the name of the operation and the words of the library.
     public let message: String
 
+    /// Any storage fault, as it is to be reported.
     public init(operation: String, kind: Kind, message: String) {
         self.operation = operation
         self.kind = kind
         self.message = message
     }
 
+    /// A fault of the file system beside the database.
     public init(_ error: SystemError) {
         self.init(operation: error.operation, kind: .io, message: error.description)
     }
@@ -43,9 +49,11 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
     static func newerSchema(found: Int64, known: Int64) -> StorageError {
         StorageError(
             operation: "open", kind: .newerSchema,
-            message: "beekon.db has schema \(found), this version of beekond knows up to \(known): install the "
+            message:
+                "beekon.db has schema \(found), this version of beekond knows up to \(known): install the "
                 + "version that wrote it, or move the file away to start an empty one")
     }
 
+    /// The message, which names the operation.
     public var description: String { message }
 }

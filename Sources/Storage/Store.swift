@@ -11,18 +11,23 @@ public import Tracking
 public final class Store: Sendable {
     /// What opening the database found.
     public enum Event: Equatable, Sendable {
-        /// The database was damaged: it has this name now, and an empty one took its place.
-        case quarantined(name: String, reason: String)
+        /// The database was damaged: it has this name now, and another took its place, with as many of its rows as could
+        /// be read.
+        case quarantined(name: String, reason: String, salvaged: Int)
     }
 
     private struct State: ~Copyable {
         var writer: Writer?
         var options: StoreOptions
+        /// An operation has failed since the last location was written.
         var hasFailed = false
         /// The last failure was one of damage: look at the whole database before it is used again.
         var isSuspect = false
+        /// The device failed: what it was last given may not have arrived, whatever a later fsync says.
+        var needsRepair = false
         var droppedUnsent = 0
         var events: [Event] = []
+        var ballast: Ballast
     }
 
     private let path: String
@@ -35,7 +40,7 @@ public final class Store: Sendable {
     /// - Throws: `newerSchema`, and what keeps a new database from being made.
     public init(directory: String, options: StoreOptions) throws(StorageError) {
         path = directory + "/beekon.db"
-        state = Mutex(State(options: options))
+        state = Mutex(State(options: options, ballast: Ballast(directory: directory)))
         try perform("open") { (_: inout Writer) throws(SQLiteError) in }
     }
 
@@ -82,6 +87,7 @@ public final class Store: Sendable {
         try perform("read latest location") { (writer) throws(SQLiteError) in try writer.latestLocation() }
     }
 
+    /// The session ends; its locations stay.
     @available(*, noasync, message: "blocks on the disk")
     public func close(session: UUIDv7, at time: Timestamp) throws(StorageError) {
         try perform("close session") { (writer) throws(SQLiteError) in
@@ -117,7 +123,7 @@ public final class Store: Sendable {
     /// One step of at most 1,000 rows.
     @available(*, noasync, message: "blocks on the disk")
     public func proceed(with deletion: inout Deletion) throws(StorageError) {
-        deletion = try perform("delete") { [deletion] (writer) throws(SQLiteError) in
+        deletion = try performAtAnyCost("delete") { [deletion] (writer) throws(SQLiteError) in
             var deletion = deletion
             try writer.proceed(with: &deletion)
             return deletion
@@ -141,7 +147,7 @@ public final class Store: Sendable {
     /// Commits the batch; nil when the user deleted some of its rows since it was drafted.
     @available(*, noasync, message: "blocks on the disk")
     public func freeze(_ draft: BatchDraft, id: UUIDv7, body: [UInt8]) throws(StorageError) -> FrozenBatch? {
-        try perform("freeze batch") { (writer) throws(SQLiteError) in
+        try performAtAnyCost("freeze batch") { (writer) throws(SQLiteError) in
             try writer.freeze(draft, id: id, body: body)
         }
     }
@@ -149,13 +155,15 @@ public final class Store: Sendable {
     /// A complete 2xx: the rows leave, or are marked, in one transaction. Returns how many.
     @available(*, noasync, message: "blocks on the disk")
     public func acknowledge(_ batch: FrozenBatch) throws(StorageError) -> Int {
-        try perform("acknowledge") { (writer) throws(SQLiteError) in try writer.acknowledge(batch) }
+        try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in try writer.acknowledge(batch) }
     }
 
     /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.
     @available(*, noasync, message: "blocks on the disk")
-    public func reject(_ batch: FrozenBatch, status: Int, at time: Timestamp) throws(StorageError) -> Rejection {
-        try perform("reject") { (writer) throws(SQLiteError) in
+    public func reject(_ batch: FrozenBatch, status: Int, at time: Timestamp) throws(StorageError)
+        -> Rejection
+    {
+        try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
             try writer.reject(batch, status: status, at: time)
         }
     }
@@ -164,7 +172,9 @@ public final class Store: Sendable {
     /// a row were rejected, and none accepted between.
     @available(*, noasync, message: "blocks on the disk")
     public func countRejection(of batch: FrozenBatch) throws(StorageError) -> Bool {
-        try perform("count rejection") { (writer) throws(SQLiteError) in try writer.countRejection(of: batch) }
+        try performAtAnyCost("count rejection") { (writer) throws(SQLiteError) in
+            try writer.countRejection(of: batch)
+        }
     }
 
     /// The rows of a rejected batch in two halves, for the search for poison rows.
@@ -178,20 +188,24 @@ public final class Store: Sendable {
     public func split(
         _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
     ) throws(StorageError) {
-        try perform("split batch") { (writer) throws(SQLiteError) in try writer.split(batch, into: pieces) }
+        try performAtAnyCost("split batch") { (writer) throws(SQLiteError) in
+            try writer.split(batch, into: pieces)
+        }
     }
 
     /// The server refused the batch in a way that only a change of configuration can mend.
     @available(*, noasync, message: "blocks on the disk")
     public func markPermanent(_ batch: FrozenBatch) throws(StorageError) {
-        try perform("mark batch") { (writer) throws(SQLiteError) in try writer.markPermanent(batch) }
+        try performAtAnyCost("mark batch") { (writer) throws(SQLiteError) in try writer.markPermanent(batch) }
     }
 
     /// Tells where batches go now, as a number that differs whenever url or batch size do. Batches that the old
     /// endpoint refused for good are dissolved; their rows go into new ones.
     @available(*, noasync, message: "blocks on the disk")
     public func adopt(endpoint: Int64) throws(StorageError) {
-        try perform("adopt endpoint") { (writer) throws(SQLiteError) in try writer.adopt(endpoint: endpoint) }
+        try performAtAnyCost("adopt endpoint") { (writer) throws(SQLiteError) in
+            try writer.adopt(endpoint: endpoint)
+        }
     }
 
     /// What was stored and pending after the latest operation. Never waits for the disk.
@@ -218,6 +232,23 @@ public final class Store: Sendable {
         }
     }
 
+    /// Like `perform`, for what makes room or must not be forgotten: when the disk is full, the ballast goes first.
+    private func performAtAnyCost<Result: Sendable>(
+        _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
+    ) throws(StorageError) -> Result {
+        try state.withLock { (state) throws(StorageError) in
+            defer { publish(&state) }
+            do throws(StorageError) {
+                let result = try Self.perform(operation, &state, path, body)
+                state.ballast.hold()
+                return result
+            } catch {
+                guard error.kind == .full, state.ballast.release() else { throw error }
+                return try Self.perform(operation, &state, path, body)
+            }
+        }
+    }
+
     private func publish(_ state: inout State) {
         guard let counts = Self.counts(&state) else { return }
         published.withLock { $0 = counts }
@@ -237,6 +268,7 @@ public final class Store: Sendable {
             return result
         } catch {
             state.hasFailed = true
+            if error.code.primary == .ioError { state.needsRepair = true }
             state.droppedUnsent += writer.tally.droppedUnsent
             let failure = StorageError(error)
             state.isSuspect = failure.kind == .corrupt
@@ -248,13 +280,39 @@ public final class Store: Sendable {
         do {
             try Quarantine.check(path, thoroughly: state.isSuspect)
             state.isSuspect = false
-            state.writer = try Writer.open(path, options: state.options, repairing: state.hasFailed)
+            state.writer = try Writer.open(path, options: state.options, repairing: state.needsRepair)
+            state.needsRepair = false
+            state.ballast.hold()
         } catch {
             guard error.kind == .corrupt else { throw error }
-            let name = try Quarantine.putAside(path)
             state.isSuspect = false
-            state.events.append(.quarantined(name: name, reason: error.message))
-            state.writer = try Writer.open(path, options: state.options, repairing: false)
+            try startAnew(&state, path, reason: error.message)
         }
+    }
+
+    /// Puts a damaged database aside and starts another, with what still reads of the old one.
+    private static func startAnew(_ state: inout State, _ path: String, reason: String) throws(StorageError) {
+        let deadline = Clock.boot() + Int64(Salvage.patience * 1e9)
+        var name = try Quarantine.putAside(path)
+        var salvaged = 0
+        do {
+            var writer = try Writer.open(path, options: state.options, repairing: false)
+            let salvage = Salvage(path: name, deadline: deadline)
+            salvaged = try writer.importRows(salvage)
+            if salvage.isComplete { name = try Quarantine.markSalvaged(name, in: directory(of: path)) }
+        } catch let error as StorageError {
+            throw error
+        } catch let error as SQLiteError {
+            throw StorageError(error)
+        } catch {
+            throw StorageError(operation: "salvage", kind: .other, message: "\(error)")
+        }
+        state.events.append(.quarantined(name: name, reason: reason, salvaged: salvaged))
+        // Opened anew, so that the rows that came in are counted like any others.
+        state.writer = try Writer.open(path, options: state.options, repairing: false)
+    }
+
+    private static func directory(of path: String) -> String {
+        String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     }
 }

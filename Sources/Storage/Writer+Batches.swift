@@ -28,12 +28,13 @@ extension Writer {
     private mutating func draft(of rows: [LocationRow], session: Int64) -> BatchDraft? {
         guard let first = rows.first, let last = rows.last, let id = sessions[session] else { return nil }
         let members = BatchMembers(
-            session: session, extras: first.extras, first: first.key, last: last.key, maxSeq: tally.nextSeq - 1,
+            session: session, extras: first.extras, first: first.key, last: last.key,
+            maxSeq: tally.nextSeq - 1,
             count: rows.count)
         draft = members
         return BatchDraft(
-            session: id, extras: extras.first { $0.value == first.extras }?.key, locations: rows.map(\.location),
-            members: members)
+            session: id, extras: extras.first { $0.value == first.extras }?.key,
+            locations: rows.map(\.location), members: members)
     }
 
     /// Commits a batch: from here on it has these bytes and this id for ever.
@@ -94,7 +95,12 @@ extension Writer {
             return count
         }
         frozen.removeAll { $0.key == batch.key }
-        if options.keepsUploaded { tally.uploaded += count } else { tally.rows -= count }
+        if options.keepsUploaded {
+            tally.uploaded += count
+            tally.uploadedFrom = min(tally.uploadedFrom, batch.members.first)
+        } else {
+            tally.rows -= count
+        }
         remove(pending: count, ofSession: batch.members.session)
         try findOldestPending(from: tally.oldestPending ?? batch.members.first)
         return count

@@ -9,6 +9,7 @@ public struct Deletion: Sendable {
     let maxSeq: Int64
     /// Locations and dead letters removed so far.
     public internal(set) var removed = 0
+    /// Nothing is left to remove.
     public internal(set) var isFinished = false
     /// Frozen batches that held such rows; what is left of them goes into new ones.
     public internal(set) var dissolved: [UUIDv7] = []
@@ -21,7 +22,8 @@ extension Writer {
     mutating func proceed(with deletion: inout Deletion) throws(SQLiteError) {
         let cutoff = deletion.cutoff?.milliseconds ?? .max
         let rows = try db.prepare(
-            "SELECT ts, seq, session, uploaded FROM locations WHERE ts <= ? AND seq <= ? ORDER BY ts, seq LIMIT ?")
+            "SELECT ts, seq, session, uploaded FROM locations WHERE ts <= ? AND seq <= ? ORDER BY ts, seq LIMIT ?"
+        )
         try rows.bind([.integer(cutoff), .integer(deletion.maxSeq), .integer(Self.deletionStep)])
         var last: RowKey?
         var pending: [Int64: Int] = [:]
@@ -29,7 +31,11 @@ extension Writer {
         while try rows.step() {
             last = RowKey(ts: rows.integer(0), seq: rows.integer(1))
             counts.all += 1
-            if rows.integer(3) != 0 { counts.uploaded += 1 } else { pending[rows.integer(2), default: 0] += 1 }
+            if rows.integer(3) != 0 {
+                counts.uploaded += 1
+            } else {
+                pending[rows.integer(2), default: 0] += 1
+            }
         }
         rows.reset()
         let doomed = last.map { end in frozen.filter { $0.members.first <= end } } ?? []

@@ -3,8 +3,11 @@ public import Tracking
 
 /// What is to be written for one admitted fix.
 public struct NewLocation: Sendable {
+    /// The admitted fix.
     public var location: Location
+    /// The session it was admitted in.
     public var session: UUIDv7
+    /// When that session began, for its row, which is written with its first location.
     public var sessionStartedAt: Timestamp
     /// Metres of the session, this fix included.
     public var odometer: Double
@@ -13,6 +16,7 @@ public struct NewLocation: Sendable {
     /// The fix time is trusted well enough to call other rows old by it.
     public var prunesByAge: Bool
 
+    /// Everything that one write needs.
     public init(
         location: Location, session: UUIDv7, sessionStartedAt: Timestamp, odometer: Double, extras: String?,
         prunesByAge: Bool
@@ -66,6 +70,11 @@ extension Writer {
         tally.pending[session.key, default: 0] += 1
         tally.oldestPending = min(tally.oldestPending ?? key, key)
         try book(pruned)
+        if new.prunesByAge, options.isSyncing, pruned.count < Int(Self.ageLimit) {
+            // Nothing uploaded is older than the cutoff any more: the next search begins there.
+            let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
+            tally.uploadedFrom = max(tally.uploadedFrom, RowKey(ts: cutoff, seq: .min))
+        }
     }
 
     func latestLocation() throws(SQLiteError) -> Location? {
@@ -98,25 +107,35 @@ extension Writer {
     /// Deletes what the rules of retention say must go, oldest first. Never the row just written, never a member of a
     /// batch that is frozen or about to be.
     private func prune(keeping newest: RowKey, time: Timestamp, byAge: Bool) throws(SQLiteError) -> [Pruned] {
-        var surplus = tally.rows + 1 - options.maxRows
-        let cutoff = byAge ? time.advanced(bySeconds: -options.retention).milliseconds : .min
-        var pruned: [Pruned] = []
-        // Without uploaded rows and with an upload configured, nothing can be too old.
-        let ageApplies = byAge && (!options.isSyncing || tally.uploaded > 0)
+        let surplus = tally.rows + 1 - options.maxRows
         // One more than is too many, because the row just written may be the oldest.
-        let wanted = max(surplus > 0 ? Int64(surplus) + 1 : 0, ageApplies ? Self.ageLimit : 0)
-        for row in try oldest(min(wanted, Self.pruneLimit)) where row.key != newest {
-            let isOld = row.key.ts < cutoff && (row.isUploaded || !options.isSyncing)
-            guard surplus > 0 || isOld else { continue }
-            try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq))
-            pruned.append(row)
-            surplus -= 1
+        let beyondCap = surplus > 0 ? try oldest(Int64(surplus) + 1).filter { $0.key != newest } : []
+        var doomed = Array(beyondCap.prefix(min(max(surplus, 0), Int(Self.pruneLimit))))
+        if byAge {
+            let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
+            let old =
+                try options.isSyncing
+                ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
+            doomed += old.filter { row in !doomed.contains { $0.key == row.key } }
         }
-        return pruned
+        doomed.removeAll { $0.key == newest }
+        for row in doomed { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
+        return doomed
+    }
+
+    /// With an upload configured, only what has been uploaded can be too old.
+    private func uploaded(before cutoff: Int64) throws(SQLiteError) -> [Pruned] {
+        guard tally.uploaded > 0 else { return [] }
+        let start = tally.uploadedFrom
+        try statements.oldestUploaded.bind([
+            .integer(start.ts), .integer(start.seq), .integer(cutoff), .integer(Self.ageLimit),
+        ])
+        return try rows(statements.oldestUploaded)
     }
 
     /// The oldest rows outside every batch.
-    private func oldest(_ limit: Int64) throws(SQLiteError) -> [Pruned] {
+    private func oldest(_ wanted: Int64) throws(SQLiteError) -> [Pruned] {
+        let limit = min(wanted, Self.pruneLimit + 1)
         guard limit > 0 else { return [] }
         let reserved = frozen.map(\.members) + (draft.map { [$0] } ?? [])
         let ends = RowKey(ts: .min, seq: .min)
@@ -132,6 +151,10 @@ extension Writer {
         _ statement: borrowing Statement, _ key: RowKey, _ limit: Int64
     ) throws(SQLiteError) -> [Pruned] {
         try statement.bind([.integer(key.ts), .integer(key.seq), .integer(limit)])
+        return try rows(statement)
+    }
+
+    private func rows(_ statement: borrowing Statement) throws(SQLiteError) -> [Pruned] {
         var rows: [Pruned] = []
         while try statement.step() {
             rows.append(
@@ -144,7 +167,7 @@ extension Writer {
     }
 
     /// The version number of a set of extras; 0 means none. New sets get the next number.
-    private mutating func version(ofExtras json: String?) throws(SQLiteError) -> Int64 {
+    mutating func version(ofExtras json: String?) throws(SQLiteError) -> Int64 {
         guard let json else { return 0 }
         if let known = extras[json] { return known }
         let version = (extras.values.max() ?? 0) + 1

@@ -67,7 +67,8 @@ extension Writer {
         guard let current else { return }
         let last = current.tail.reference
         try statements.updateTail.run(
-            .integer(current.lastSeq), .optional(last?.time.milliseconds), .optional(last?.coordinate.latitude),
+            .integer(current.lastSeq), .optional(last?.time.milliseconds),
+            .optional(last?.coordinate.latitude),
             .optional(last?.coordinate.longitude), .optional(last?.bearing), .real(current.tail.odometer),
             .integer(current.key))
     }
@@ -88,7 +89,8 @@ extension Writer {
     /// What is known of the session's last fix: from its newest row, or, when that has left, as it was written down.
     private func loadSession(_ key: Int64) throws(SQLiteError) -> CurrentSession {
         let stored = try db.prepare(
-            "SELECT last_seq, last_ts, last_lat, last_lng, last_bearing, odometer FROM sessions WHERE key = ?")
+            "SELECT last_seq, last_ts, last_lat, last_lng, last_bearing, odometer FROM sessions WHERE key = ?"
+        )
         // Beside MAX, SQLite takes the other columns from the row that has the maximum.
         let newest = try db.prepare(
             "SELECT MAX(seq), ts, lat, lng, bearing, odometer FROM locations WHERE session = ?")

@@ -30,6 +30,8 @@ struct Writer: ~Copyable {
         var pending: [Int64: Int] = [:]
         /// No pending row lies before this one.
         var oldestPending: RowKey?
+        /// No uploaded row lies before this one.
+        var uploadedFrom = RowKey(ts: .min, seq: .min)
         /// The sequence number of the next row.
         var nextSeq: Int64 = 1
         var droppedUnsent = 0
@@ -106,7 +108,8 @@ struct Writer: ~Copyable {
             guard let expected = pragma.expected, found != expected else { continue }
             throw SQLiteError(
                 operation: "PRAGMA " + pragma.set, code: .ioError,
-                message: "SQLite answers \(pragma.name) = \(found ?? "nothing"), but \(expected) was asked for")
+                message:
+                    "SQLite answers \(pragma.name) = \(found ?? "nothing"), but \(expected) was asked for")
         }
     }
 
@@ -137,7 +140,8 @@ struct Writer: ~Copyable {
         while try batches.step() {
             frozen.append(
                 Frozen(
-                    key: batches.integer(0), members: Statements.members(batches), isPermanent: batches.integer(9) != 0))
+                    key: batches.integer(0), members: Statements.members(batches),
+                    isPermanent: batches.integer(9) != 0))
         }
         try findOldestPending(from: RowKey(ts: .min, seq: .min))
         try resumeSession(newestRows: newest)
@@ -167,6 +171,7 @@ struct Statements: ~Copyable {
     let oldestAfter: Statement
     let deleteRow: Statement
     let oldestPending: Statement
+    let oldestUploaded: Statement
     let draft: Statement
     let deleteMembers: Statement
     let markMembers: Statement
@@ -187,7 +192,8 @@ struct Statements: ~Copyable {
 
     static func members(_ row: borrowing Statement) -> BatchMembers {
         BatchMembers(
-            session: row.integer(1), extras: row.integer(2), first: RowKey(ts: row.integer(3), seq: row.integer(4)),
+            session: row.integer(1), extras: row.integer(2),
+            first: RowKey(ts: row.integer(3), seq: row.integer(4)),
             last: RowKey(ts: row.integer(5), seq: row.integer(6)), maxSeq: row.integer(7),
             count: Int(clamping: row.integer(8)))
     }
@@ -209,12 +215,20 @@ extension Statements {
             insert: try db.prepare("INSERT INTO locations (\(Schema.columns)) VALUES (\(places))"),
             exists: try db.prepare("SELECT 1 FROM locations WHERE ts = ? AND id = ?"),
             oldestBefore: try db.prepare(
-                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) < (?, ?) ORDER BY ts, seq LIMIT ?"),
+                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) < (?, ?) ORDER BY ts, seq LIMIT ?"
+            ),
             oldestAfter: try db.prepare(
-                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) > (?, ?) ORDER BY ts, seq LIMIT ?"),
+                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) > (?, ?) ORDER BY ts, seq LIMIT ?"
+            ),
             deleteRow: try db.prepare("DELETE FROM locations WHERE ts = ? AND seq = ?"),
             oldestPending: try db.prepare(
-                "SELECT ts, seq FROM locations WHERE (ts, seq) >= (?, ?) AND uploaded = 0 ORDER BY ts, seq LIMIT 1"),
+                "SELECT ts, seq FROM locations WHERE (ts, seq) >= (?, ?) AND uploaded = 0 ORDER BY ts, seq LIMIT 1"
+            ),
+            oldestUploaded: try db.prepare(
+                """
+                SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) >= (?, ?) AND ts < ? \
+                AND uploaded = 1 ORDER BY ts, seq LIMIT ?
+                """),
             draft: try db.prepare(
                 """
                 SELECT \(Schema.columns) FROM locations WHERE (ts, seq) >= (?, ?) AND session = ? AND uploaded = 0 \

@@ -11,6 +11,7 @@ public enum Journal {
         case info = 6
         case debug = 7
 
+        /// The graver is the smaller.
         public static func < (left: Priority, right: Priority) -> Bool {
             left.rawValue < right.rawValue
         }
@@ -27,7 +28,9 @@ public enum Journal {
     /// Sends one entry. Values may hold anything: the protocol knows their length.
     ///
     /// - Returns: false when the journal did not take it.
-    public static func send(_ message: String, priority: Priority, fields: [(name: String, value: String)]) -> Bool {
+    public static func send(_ message: String, priority: Priority, fields: [(name: String, value: String)])
+        -> Bool
+    {
         var lines = ["MESSAGE=" + message, "PRIORITY=\(priority.rawValue)", "SYSLOG_IDENTIFIER=beekond"]
         lines += fields.map { $0.name + "=" + $0.value }
         var bytes = lines.map { Array($0.utf8) }
@@ -44,7 +47,8 @@ public enum Journal {
         var line = bytes[index]
         return line.withUnsafeMutableBytes { line in
             withVectors(
-                &bytes, from: index + 1, vectors + [iovec(iov_base: line.baseAddress, iov_len: line.count)], body)
+                &bytes, from: index + 1, vectors + [iovec(iov_base: line.baseAddress, iov_len: line.count)],
+                body)
         }
     }
 }

@@ -13,10 +13,12 @@ public enum Notifier {
         notify("STATUS=" + text)
     }
 
+    /// Tells systemd that the end has begun.
     public static func stopping() {
         notify("STOPPING=1")
     }
 
+    /// Tells systemd that every thread makes progress.
     public static func feedWatchdog() {
         notify("WATCHDOG=1")
     }

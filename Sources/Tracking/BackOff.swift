@@ -10,6 +10,7 @@ public struct BackOff: Equatable, Sendable {
     /// How many delays have been taken since the last reset.
     public private(set) var failures = 0
 
+    /// Both in seconds.
     public init(first: Double, ceiling: Double) {
         self.first = first
         self.ceiling = ceiling
@@ -24,6 +25,7 @@ public struct BackOff: Equatable, Sendable {
         return Double.random(in: delay / 2...delay, using: &random)
     }
 
+    /// The next delay is a first one again.
     public mutating func reset() {
         failures = 0
     }

@@ -21,6 +21,7 @@ public struct Fix: Equatable, Sendable {
     public var time: Timestamp
     /// 2 or 3, as gpsd's NMEA mode.
     public var mode: Int
+    /// Always finite and in range.
     public var coordinate: Coordinate
     /// Metres, horizontal, ≥ 0. gpsd's eph, else √(epx² + epy²); gpsd promises no confidence level.
     public var accuracy: Double?
@@ -33,6 +34,7 @@ public struct Fix: Equatable, Sendable {
     /// gpsd says that the receiver simulates (STATUS_SIM).
     public var isMock: Bool
 
+    /// Optional values are nil when the receiver did not report them.
     public init(
         device: String = "", time: Timestamp, mode: Int, coordinate: Coordinate, accuracy: Double? = nil,
         speed: Double? = nil, bearing: Double? = nil, altitude: Double? = nil, isMock: Bool = false

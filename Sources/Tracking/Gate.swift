@@ -3,6 +3,7 @@
 /// A fix passes when the interval *and* the distance since the last admitted fix have been reached. The first one of a
 /// session always passes.
 public struct Gate: Sendable {
+    /// What a fix must reach to pass.
     public struct Thresholds: Equatable, Sendable {
         /// Seconds of fix time; 0 switches this side off.
         public var interval: Double
@@ -11,6 +12,7 @@ public struct Gate: Sendable {
         /// Degrees of turn that admit as well; 0 switches this off.
         public var angle: Double
 
+        /// The angle may be left out: turns then admit nothing.
         public init(interval: Double, distance: Double, angle: Double = 0) {
             self.interval = interval
             self.distance = distance
@@ -18,16 +20,22 @@ public struct Gate: Sendable {
         }
     }
 
+    /// Why a fix was dropped.
     public enum Reason: Equatable, Sendable { case tooSoon, tooNear }
 
+    /// What becomes of a fix.
     public enum Verdict: Equatable, Sendable { case admit(Trigger), drop(Reason) }
 
     /// What the gate remembers of the last admitted fix.
     public struct Reference: Equatable, Sendable {
+        /// Its fix time.
         public var time: Timestamp
+        /// Its position.
         public var coordinate: Coordinate
+        /// Its direction of travel; nil when the receiver reported none.
         public var bearing: Double?
 
+        /// Made anew, or from what the store remembers.
         public init(time: Timestamp, coordinate: Coordinate, bearing: Double?) {
             self.time = time
             self.coordinate = coordinate

@@ -29,14 +29,18 @@ public struct Location: Equatable, Sendable {
     public var id: UUIDv7
     /// The session that it was admitted in; nil for a one-shot fix.
     public var session: UUIDv7?
+    /// Where the vehicle was.
     public var fix: Fix
+    /// Why it was admitted.
     public var trigger: Trigger
+    /// Whether the vehicle was moving.
     public var motion: MotionState
     /// nil when detection is off or no speed was reported.
     public var activity: Activity?
     /// nil when the fix is good.
     public var quality: Quality?
 
+    /// Everything is given by whoever admits the fix.
     public init(
         id: UUIDv7, session: UUIDv7?, fix: Fix, trigger: Trigger, motion: MotionState,
         activity: Activity? = nil, quality: Quality? = nil

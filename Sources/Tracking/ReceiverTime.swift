@@ -3,6 +3,7 @@
 /// gpsd_json(5): "Verify 3 consecutive 3D fixes before believing it is UTC." A receiver without an almanac sends a
 /// random but plausible time; one with old firmware counts weeks modulo 1024 and lands 19.6 years in the past.
 public struct ReceiverTime: Sendable {
+    /// What becomes of a fix.
     public enum Verdict: Equatable, Sendable {
         /// The time has proved itself; the fix may be used. Its time is corrected when the weeks had rolled over.
         case settled(Fix)
@@ -14,10 +15,12 @@ public struct ReceiverTime: Sendable {
 
     /// What is known about the system clock at one moment.
     public struct SystemClock: Equatable, Sendable {
+        /// What it shows.
         public var time: Timestamp
         /// The kernel says synchronised, or it has agreed with settled fixes.
         public var isKnownGood: Bool
 
+        /// Read once per wake-up, and passed on.
         public init(time: Timestamp, isKnownGood: Bool) {
             self.time = time
             self.isKnownGood = isKnownGood
@@ -64,6 +67,7 @@ public struct ReceiverTime: Sendable {
         var start3D = Timestamp(milliseconds: 0)
     }
 
+    /// A replay's old times are taken as they are.
     public init(isReplay: Bool = false) {
         self.isReplay = isReplay
     }

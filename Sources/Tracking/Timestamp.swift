@@ -5,6 +5,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970-01-01T00:00:00Z; negative before.
     public var milliseconds: Int64
 
+    /// As they come from gpsd, the database and JSON.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
@@ -21,6 +22,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(milliseconds: target < 9e18 ? Int64(target) : .max)
     }
 
+    /// By the moment in UTC.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
@@ -31,6 +33,7 @@ public struct BootInstant: Hashable, Comparable, Sendable {
     /// Nanoseconds since boot.
     public var nanoseconds: Int64
 
+    /// As CLOCK_BOOTTIME gives it.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
@@ -46,6 +49,7 @@ public struct BootInstant: Hashable, Comparable, Sendable {
         return BootInstant(nanoseconds: nanoseconds &+ Int64(bounded * 1e9))
     }
 
+    /// By the moment since boot.
     public static func < (left: BootInstant, right: BootInstant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }

@@ -26,6 +26,7 @@ public struct UUIDv7: Hashable, Comparable, Sendable {
         }
     }
 
+    /// By the time part first: ids of one run sort as they were minted.
     public static func < (left: UUIDv7, right: UUIDv7) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
@@ -57,7 +58,8 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
         guard description.utf8.count == 36 else { return nil }
         for (index, byte) in description.utf8.enumerated() {
             switch (index, byte) {
-            case (8, UInt8(ascii: "-")), (13, UInt8(ascii: "-")), (18, UInt8(ascii: "-")), (23, UInt8(ascii: "-")):
+            case (8, UInt8(ascii: "-")), (13, UInt8(ascii: "-")), (18, UInt8(ascii: "-")),
+                (23, UInt8(ascii: "-")):
                 continue
             case (8, _), (13, _), (18, _), (23, _): return nil
             case (_, UInt8(ascii: "0")...UInt8(ascii: "9")): nibbles.append(byte - UInt8(ascii: "0"))

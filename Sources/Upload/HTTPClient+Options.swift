@@ -6,6 +6,8 @@ final class Response {
     static let bodyLimit = 65_536
 
     fileprivate(set) var retryAfter: String?
+    /// The empty line after the headers has come: a server that dies before it has promised nothing.
+    fileprivate(set) var hasHeaders = false
     /// The body passed the limit.
     fileprivate(set) var isCut = false
     fileprivate var bodyCount = 0
@@ -51,10 +53,12 @@ extension HTTPClient {
             if let text { _ = ccurl_set_text(handle, option, text) }
         }
         let numbers: [(CURLoption, Int)] = [
-            (CURLOPT_POST, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NOSIGNAL, 1),
+            (CURLOPT_POST, 1), (CURLOPT_PATH_AS_IS, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NOSIGNAL, 1),
             (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
-            (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)), (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
-            (CURLOPT_CONNECTTIMEOUT, Self.connectTimeout), (CURLOPT_TIMEOUT_MS, milliseconds(options.timeout)),
+            (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+            (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
+            (CURLOPT_CONNECTTIMEOUT, Self.connectTimeout),
+            (CURLOPT_TIMEOUT_MS, milliseconds(options.timeout)),
             (CURLOPT_LOW_SPEED_LIMIT, Self.lowSpeed), (CURLOPT_LOW_SPEED_TIME, Self.lowSpeedTime),
             (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_TCP_KEEPIDLE, 30), (CURLOPT_TCP_KEEPINTVL, 10),
             (CURLOPT_MAXAGE_CONN, 60),
@@ -92,12 +96,15 @@ private let takeBody: ccurl_write = { _, size, count, context in
     return bytes
 }
 
-/// Keeps the one header that matters.
+/// Keeps the one header that matters, and notes the end of them all.
 private let takeHeader: ccurl_write = { bytes, size, count, context in
     guard let bytes, let context else { return 0 }
     let response = Unmanaged<Response>.fromOpaque(context).takeUnretainedValue()
     let line = String(
         decoding: UnsafeRawBufferPointer(start: bytes, count: min(size * count, 256)), as: UTF8.self)
+    // Each answer begins with its status line, also one that only announces another (100). Trailers come by here as well.
+    if line.hasPrefix("HTTP/") { response.hasHeaders = false }
+    if line == "\r\n" || line == "\n" { response.hasHeaders = true }
     let name = "retry-after:"
     if line.utf8.count >= name.utf8.count, line.prefix(name.count).lowercased() == name {
         response.retryAfter = line.dropFirst(name.count).filter { $0 != "\r" && $0 != "\n" && $0 != "\r\n" }

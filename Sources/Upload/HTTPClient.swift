@@ -7,15 +7,20 @@ public struct HTTPOptions: Equatable, Sendable {
     public var url: String
     /// Complete lines, `Name: value`.
     public var headers: [String]
+    /// Names the program and its version.
     public var userAgent: String
     /// Seconds for the whole request.
     public var timeout: Double
+    /// PEM, instead of the system's authorities; nil for those.
     public var caFile: String?
+    /// PEM, for mutual TLS; nil for none.
     public var clientCertificate: String?
+    /// PEM, the key of the client certificate.
     public var clientKey: String?
     /// nil for none: the environment is never asked.
     public var proxy: String?
 
+    /// Without files and proxy: the system's authorities, a direct connection.
     public init(
         url: String, headers: [String], userAgent: String, timeout: Double, caFile: String? = nil,
         clientCertificate: String? = nil, clientKey: String? = nil, proxy: String? = nil
@@ -102,7 +107,9 @@ public struct HTTPClient: ~Copyable {
         }
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
-            if message.pointee.msg == CURLMSG_DONE { return result(handle, ccurl_message_result(message), response) }
+            if message.pointee.msg == CURLMSG_DONE {
+                return result(handle, ccurl_message_result(message), response)
+            }
         }
         return .failure(TransportFailure(kind: .network, message: "libcurl gave no result"))
     }
@@ -112,14 +119,19 @@ public struct HTTPClient: ~Copyable {
     ) -> HTTPOutcome {
         var status = 0
         _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
-        if code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
+        // libcurl is content with an answer that ends within its headers; nothing may be deleted for one.
+        if response.hasHeaders, code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
             return .response(status: status, retryAfter: response.retryAfter)
         }
         var verification = 0
         _ = ccurl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verification)
         // X509_V_ERR_CERT_NOT_YET_VALID of OpenSSL.
         let isClock = code == CURLE_PEER_FAILED_VERIFICATION && verification == 9
-        let words = String(cString: curl_easy_strerror(code))
+        let words =
+            switch code {
+            case CURLE_OK: "the answer ended within its headers"
+            default: String(cString: curl_easy_strerror(code))
+            }
         let detail = response.detail
         return .failure(
             TransportFailure(

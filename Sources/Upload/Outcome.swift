@@ -9,16 +9,19 @@ public enum HTTPOutcome: Equatable, Sendable {
 
 /// No complete answer.
 public struct TransportFailure: Error, Equatable, Sendable {
+    /// Whose fault it is.
     public enum Kind: Equatable, Sendable {
         case network
         /// The server's certificate is not valid yet: on a box without a battery clock that is the clock's fault.
         case clock
     }
 
+    /// The network's, the server's, or the clock's.
     public let kind: Kind
     /// libcurl's words.
     public let message: String
 
+    /// An answer that did not come, or came cut off.
     public init(kind: Kind, message: String) {
         self.kind = kind
         self.message = message

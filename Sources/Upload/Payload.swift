@@ -2,6 +2,7 @@ public import Tracking
 
 /// Who uploads: the part of the envelope that is the same for every batch.
 public struct Sender: Equatable, Sendable {
+    /// Says which installation this is, for as long as it lives.
     public var installID: String
     /// `linux`, unless the configuration says otherwise for backends that check the SDK's values.
     public var platform: String
@@ -10,6 +11,7 @@ public struct Sender: Equatable, Sendable {
     /// What the machine is called by its maker; nil when it does not say.
     public var model: String?
 
+    /// Everything is known at start.
     public init(installID: String, platform: String, version: String, model: String?) {
         self.installID = installID
         self.platform = platform
@@ -23,10 +25,12 @@ public struct Sender: Equatable, Sendable {
 /// Written by hand: the order of the root fields is fixed, a retry must be the same to the byte, and JSONEncoder promises
 /// neither. Optionals that are absent are left out; an integral number has no decimal point.
 public struct Payload: Sendable {
+    /// Goes into every envelope.
     public let sender: Sender
     /// One buffer for all batches.
     private var buffer: [UInt8] = []
 
+    /// The sender stays the same for all batches.
     public init(sender: Sender) {
         self.sender = sender
     }

@@ -11,7 +11,8 @@ public enum RetryAfter {
     public static func seconds(_ text: String, at time: Timestamp) -> Double? {
         let trimmed = text.drop { $0 == " " }
         guard trimmed.utf8.count <= 64 else { return nil }
-        if !trimmed.isEmpty, trimmed.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+        if !trimmed.isEmpty, trimmed.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        {
             return min(Double(trimmed) ?? limit, limit)
         }
         return date(trimmed).map { min(max($0.seconds(since: time), 0), limit) }

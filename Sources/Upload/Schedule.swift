@@ -22,6 +22,7 @@ public enum DrainOutcome: Equatable, Sendable {
     case transient(isNetwork: Bool, retryAfter: Double?)
     case failed(Failure)
 
+    /// What waiting alone will not mend.
     public enum Failure: String, Equatable, Sendable { case auth, permanent, rejected }
 }
 
@@ -67,7 +68,8 @@ public struct DrainSchedule: Sendable {
 
     /// When the next drain is due.
     public var due: BootInstant {
-        if isForced { return BootInstant(nanoseconds: .min) }
+        // The boot itself: long ago, and yet the seconds since then can be told.
+        if isForced { return BootInstant(nanoseconds: 0) }
         switch state {
         case .ready: return min(wanted ?? tick, tick)
         case .backingOff(let until, _, _): return min(wanted ?? until, until)
@@ -75,6 +77,7 @@ public struct DrainSchedule: Sendable {
         }
     }
 
+    /// Something happened that may make an upload due; the deadline tells when.
     public mutating func trigger(
         _ trigger: DrainTrigger, now: BootInstant, using random: inout some RandomNumberGenerator
     ) {

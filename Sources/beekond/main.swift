@@ -30,7 +30,8 @@ func parse(_ arguments: [String]) -> Request {
     var isCheck = false
     var rest = arguments.dropFirst()
     while let argument = rest.popFirst() {
-        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+            String.init)
         switch parts[0] {
         case "--check" where parts.count == 1: isCheck = true
         case "--version" where parts.count == 1: return .version

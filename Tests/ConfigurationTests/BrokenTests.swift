@@ -179,6 +179,21 @@ struct Broken: Sendable, CustomTestStringConvertible {
     }
 
     @Test(
+        "a large file of mistakes is given up soon",
+        arguments: ["[[a]]\n", "x = 1 2\n", "[]\n", "a = [[\n", "\"\\u0041\"=", "x.y"])
+    func large(line: String) throws {
+        let text = String(repeating: line, count: (1 << 20) / line.utf8.count)
+        let began = ContinuousClock.now
+        #expect((1...50).contains(try Workshop().problems(text).count))
+        #expect(ContinuousClock.now - began < .seconds(30))
+    }
+
+    @Test("so is a file of unknown names") func unknownNames() throws {
+        let names = (0..<60_000).map { "ab\($0) = 1\n" }.joined()
+        #expect(try Workshop().problems(names).count == 50)
+    }
+
+    @Test(
         "runtime settings follow the same rules, and cannot be secrets",
         arguments: [
             ("gpsd.port", Value.integer(0), "out of range"),

@@ -30,7 +30,7 @@ final class ControlServer {
         firstIndex = index
         poll.add(listener.raw)
         for connection in connections {
-            poll.add(connection.descriptor.raw, read: connection.wantsRead, write: connection.hasOutput)
+            poll.add(connection.descriptor.raw, read: connection.wantsRead, write: connection.wantsWrite)
         }
     }
 
@@ -43,7 +43,9 @@ final class ControlServer {
     func serve(_ poll: borrowing PollSet, now: BootInstant) {
         for (offset, connection) in connections.enumerated() {
             let index = firstIndex + 1 + offset
-            guard poll.isReadable(index) || poll.isWritable(index) || isLate(connection, now) else { continue }
+            guard poll.isReadable(index) || poll.isWritable(index) || isLate(connection, now) else {
+                continue
+            }
             do {
                 if isLate(connection, now) { throw SystemError("request not completed in time", code: 110) }
                 if poll.isReadable(index) {
@@ -89,13 +91,18 @@ final class ControlServer {
 
     /// Handles calls and sends answers until the client must send or read.
     private func proceed(_ connection: Connection, now: BootInstant) throws {
-        repeat {
+        try connection.flush()
+        var goesOn = true
+        while goesOn, !connection.hasOutput {
             while connection.wantsCall, let call = try connection.nextCall(now: now) {
                 try handle(call, of: connection)
             }
+            let wasBusy = !connection.wantsCall
             try fill(connection)
+            // A stream that has just ended makes way for the call behind it.
+            goesOn = connection.canGoOn || wasBusy && connection.wantsCall
             try connection.flush()
-        } while !connection.hasOutput && connection.canGoOn
+        }
         if connection.isFinished { close(connection) }
     }
 
@@ -183,12 +190,14 @@ extension Connection {
         if case .idle = activity { true } else { false }
     }
 
-    /// A stream has more to send.
+    /// A subscriber has more to be sent. Of history, one page follows with each turn of the loop, so that a long export
+    /// keeps nobody waiting.
     fileprivate var canGoOn: Bool {
-        switch activity {
-        case .idle, .awaiting: false
-        case .history: true
-        case .subscribed(let subscription): !subscription.events.isEmpty
-        }
+        if case .subscribed(let subscription) = activity { !subscription.events.isEmpty } else { false }
+    }
+
+    /// There is output, or the next page of history is to be made when there is room for it.
+    fileprivate var wantsWrite: Bool {
+        if case .history = activity { true } else { hasOutput }
     }
 }

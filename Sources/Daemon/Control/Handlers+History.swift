@@ -27,7 +27,9 @@ extension Handlers {
         let history = try openHistory()
         do {
             let rows = try history.next(&cursor, limit: History.pageLimit + 1)
-            guard rows.count <= History.pageLimit else { throw ControlError.tooMany(limit: History.pageLimit) }
+            guard rows.count <= History.pageLimit else {
+                throw ControlError.tooMany(limit: History.pageLimit)
+            }
             return .reply(
                 try Reply.encode(Wire.GetLocations.self, .init(locations: rows.map { Wire.Location($0) })))
         } catch let error as StorageError {
@@ -36,7 +38,8 @@ extension Handlers {
     }
 
     /// One page of a streamed history, and whether it is the last.
-    func page(_ history: borrowing History?, _ cursor: inout History.Cursor) -> (bytes: [UInt8], isLast: Bool) {
+    func page(_ history: borrowing History?, _ cursor: inout History.Cursor) -> (bytes: [UInt8], isLast: Bool)
+    {
         do {
             guard let rows = try history?.next(&cursor) else { return (Reply.encode(.expectedMore), true) }
             let result = Wire.GetLocations.Result(locations: rows.map { Wire.Location($0) })

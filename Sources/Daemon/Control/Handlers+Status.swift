@@ -18,7 +18,8 @@ extension Handlers {
         return Wire.Status(
             version: Release.version, installId: installID, state: Wire.State(reader.state),
             reason: reader.state == .stopped ? "user" : nil, sessionId: reader.session?.description,
-            sessionStartedAt: reader.sessionStartedAt?.iso8601, uptimeSeconds: Int(now.seconds(since: startedAt)),
+            sessionStartedAt: reader.sessionStartedAt?.iso8601,
+            uptimeSeconds: Int(now.seconds(since: startedAt)),
             lastLocation: reader.lastLocation.map { Wire.Location($0) }, source: Wire.SourceStatus(reader),
             gate: Wire.GateStatus(
                 admitted: reader.admitted, tooSoon: reader.tooSoon, tooNear: reader.tooNear, paused: 0,
@@ -42,7 +43,8 @@ extension Handlers {
         let words: [(String, Bool)] = [
             ("storage", reader.storageError != nil), ("config", isConfigurationStale),
             ("clock", uploader.isClockSuspected), ("source", isSourceBad),
-            ("sync", uploader.lastError != nil && uploader.failure != .auth), ("auth", uploader.failure == .auth),
+            ("sync", uploader.lastError != nil && uploader.failure != .auth),
+            ("auth", uploader.failure == .auth),
         ]
         return words.filter(\.1).map(\.0)
     }
@@ -55,7 +57,8 @@ extension Handlers {
         let snapshot = hub.board.uploaderSnapshot
         let next = snapshot.nextAttempt.map { max($0.seconds(since: now), 0) }
         return Wire.SyncStatus(
-            snapshot, hub.store.counts(), nextAttempt: next.map { hub.clock.time(now: now).advanced(bySeconds: $0) })
+            snapshot, hub.store.counts(),
+            nextAttempt: next.map { hub.clock.time(now: now).advanced(bySeconds: $0) })
     }
 
     func stateEvent() -> Wire.Event {

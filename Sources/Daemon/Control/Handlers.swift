@@ -65,14 +65,18 @@ final class Handlers {
             try Reply.encode(
                 Wire.GetInfo.self,
                 .init(
-                    vendor: "beekond", product: "beekond", version: Release.version, url: "https://beekond.org",
+                    vendor: "beekond", product: "beekond", version: Release.version,
+                    url: "https://beekond.org",
                     interfaces: [Wire.serviceInterface, Wire.trackerInterface])))
     }
 
     private func interfaceDescription(_ call: Call) throws -> Answer {
         let name = try call.parameters(of: Wire.GetInterfaceDescription.self).interface
-        guard let description = InterfaceDescription.named(name) else { throw ControlError.interfaceNotFound(name) }
-        return .reply(try Reply.encode(Wire.GetInterfaceDescription.self, .init(description: description.text)))
+        guard let description = InterfaceDescription.named(name) else {
+            throw ControlError.interfaceNotFound(name)
+        }
+        return .reply(
+            try Reply.encode(Wire.GetInterfaceDescription.self, .init(description: description.text)))
     }
 
     private func config(_ call: Call) throws -> Answer {

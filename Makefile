@@ -1,0 +1,50 @@
+# make run shows beekond at work, make test tests it; README.md says more.
+
+# Where Swift builds. Names like .build-NAME are ignored by git.
+BUILD ?= .build
+# Seconds after which `make run` ends by itself; empty: until Ctrl-C.
+DURATION ?=
+# Parts of names of Python test files, for `make test ONLY=…`.
+ONLY ?=
+
+PRODUCTS := beekond beekonctl beekon-sim
+# lld comes with the toolchain; gold, the default, warns about a function of the runtime library. -s strips.
+RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s
+SWIFT_BUILD := swift build --scratch-path $(BUILD)
+
+# The builds share one folder, and SwiftPM uses every core by itself.
+.NOTPARALLEL:
+.PHONY: help deps build run test lint check clean venv
+
+help:  ## Show these verbs
+	@sed -n 's/^\([a-z]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+deps:  ## Install what is missing on this Debian (sudo only if needed)
+	@etc/build/deps
+
+build: deps  ## Build the release: Swift runtime inside, stripped, without ICU
+	$(SWIFT_BUILD) $(RELEASE)
+	@etc/build/binary $(BUILD)/release $(PRODUCTS)
+
+run: deps build  ## Receiver, gpsd, beekond and a backend on this machine, live; DURATION=30 ends by itself
+	@DURATION="$(DURATION)" etc/demo/run --bin $(BUILD)/release
+
+test: deps venv  ## Run every test; ONLY=name runs the Python test files of such a name
+	$(SWIFT_BUILD) --build-tests
+	@etc/build/test --build $(BUILD) $(ONLY)
+
+venv:
+	@etc/build/venv
+
+lint: deps  ## Check format, imports of each target, words out of place, scripts
+	swift format lint --strict --recursive Package.swift Sources Tests
+	@etc/build/lint
+
+check:  ## What every change must pass: lint, build and test, where a warning is an error
+	@$(MAKE) --no-print-directory lint
+	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory build
+	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory test
+
+clean:  ## Remove what building, running and testing left here
+	rm -rf .build .build-* .build_* .run .venv
+	find Tests etc -name __pycache__ -prune -exec rm -rf {} +

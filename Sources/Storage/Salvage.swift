@@ -1,0 +1,154 @@
+internal import Linux
+internal import SQLite
+internal import Tracking
+
+/// What still reads of a database that was put aside.
+///
+/// It is imported when the database is put aside, not by a command: the rows are wanted by a backend that waits for them,
+/// and nobody is there to give commands. A limit of time keeps the start quick. Rows that had been uploaded already may come
+/// back with it; they carry the ids that the backend knows them by.
+struct Salvage {
+    struct Row {
+        var row: LocationRow
+        var isUploaded: Bool
+    }
+
+    struct Session {
+        var id: UUIDv7
+        var startedAt: Int64
+        var stoppedAt: Int64?
+        var odometer: Double
+    }
+
+    /// Seconds that reading and writing may take together.
+    static let patience = 1.0
+
+    /// By key and sequence number; damage in the middle is read around from both ends.
+    private(set) var rows: [Int64: Row] = [:]
+    private(set) var sessions: [Int64: Session] = [:]
+    private(set) var extras: [Int64: String] = [:]
+    /// Everything has been read that can be.
+    private(set) var isComplete = false
+
+    /// - Parameter deadline: CLOCK_BOOTTIME in nanoseconds.
+    init(path: String, deadline: Int64) {
+        do {
+            let db = try Connection(path: path, access: .readWrite)
+            // What was put aside is evidence: a checkpoint would change it.
+            db.keepWAL()
+            readSessions(db)
+            try readRows(db, deadline)
+        } catch {
+            // A file that does not even open has nothing to give, and that is all that there is to know of it.
+            isComplete = true
+        }
+    }
+
+    private mutating func readSessions(_ db: borrowing Connection) {
+        do {
+            let all = try db.prepare("SELECT key, id, started_at, stopped_at, odometer FROM sessions")
+            while try all.step() {
+                guard let id = UUIDv7(bytes: all.blob(1)) else { continue }
+                sessions[all.integer(0)] = Session(
+                    id: id, startedAt: all.integer(2), stoppedAt: all.optionalInteger(3),
+                    odometer: all.real(4))
+            }
+            let versions = try db.prepare("SELECT version, json FROM extras")
+            while try versions.step() { extras[versions.integer(0)] = versions.text(1) }
+        } catch {
+            // Rows without their session still get one of their own.
+        }
+    }
+
+    private mutating func readRows(_ db: borrowing Connection, _ deadline: Int64) throws(SQLiteError) {
+        var isInTime = true
+        for direction in ["ASC", "DESC"] where isInTime {
+            let order = "ORDER BY ts \(direction), seq \(direction)"
+            let all = try db.prepare("SELECT \(Schema.columns), uploaded FROM locations \(order)")
+            do {
+                while isInTime, try all.step() {
+                    let known = sessions
+                    guard let row = LocationRow(all, sessionID: { known[$0]?.id }) else { continue }
+                    if rows.updateValue(Row(row: row, isUploaded: all.integer(18) != 0), forKey: row.key.seq)
+                        == nil
+                    {
+                        isInTime = Clock.boot() < deadline
+                    }
+                }
+                // All of it reads in one direction: nothing is left for the other.
+                if isInTime { break }
+            } catch {
+                continue
+            }
+        }
+        isComplete = isInTime
+    }
+}
+
+extension Writer {
+    private static let importStep = 1000
+
+    /// Writes salvaged rows under their own ids, with new sequence numbers.
+    ///
+    /// - Returns: how many.
+    mutating func importRows(_ salvage: Salvage) throws(SQLiteError) -> Int {
+        guard !salvage.rows.isEmpty else { return 0 }
+        let bySession = Dictionary(grouping: salvage.rows.values) { $0.row.session }
+        for (old, rows) in bySession.sorted(by: { $0.key < $1.key }) {
+            let ordered = rows.sorted { $0.row.key < $1.row.key }
+            let key = try importSession(salvage.sessions[old], firstTime: ordered[0].row.key.ts)
+            for start in stride(from: 0, to: ordered.count, by: Self.importStep) {
+                let step = ordered[start..<min(start + Self.importStep, ordered.count)]
+                try importRows(step, session: key, extras: salvage.extras)
+            }
+        }
+        try db.execute(
+            """
+            UPDATE sessions SET last_seq = (SELECT MAX(seq) FROM locations WHERE session = sessions.key), \
+            first_seq = (SELECT MIN(seq) FROM locations WHERE session = sessions.key) \
+            WHERE EXISTS (SELECT 1 FROM locations WHERE session = sessions.key)
+            """)
+        return salvage.rows.count
+    }
+
+    private mutating func importRows(
+        _ rows: ArraySlice<Salvage.Row>, session: Int64, extras: [Int64: String]
+    ) throws(SQLiteError) {
+        var renamed: [Salvage.Row] = []
+        for var salvaged in rows {
+            salvaged.row.session = session
+            salvaged.row.key.seq = tally.nextSeq
+            salvaged.row.extras = try version(ofExtras: extras[salvaged.row.extras])
+            tally.nextSeq += 1
+            renamed.append(salvaged)
+        }
+        try db.transaction { () throws(SQLiteError) in
+            let mark = try db.prepare("UPDATE locations SET uploaded = 1 WHERE ts = ? AND seq = ?")
+            for salvaged in renamed {
+                try statements.insert.run(salvaged.row.values)
+                guard salvaged.isUploaded else { continue }
+                try mark.run(.integer(salvaged.row.key.ts), .integer(salvaged.row.key.seq))
+            }
+        }
+    }
+
+    private mutating func importSession(
+        _ session: Salvage.Session?, firstTime: Int64
+    ) throws(SQLiteError) -> Int64 {
+        let key = (sessions.keys.max() ?? 0) + 1
+        var random = SystemRandomNumberGenerator()
+        var generator = UUIDv7Generator(using: &random)
+        let id = session?.id ?? generator.next(at: Timestamp(milliseconds: firstTime))
+        let stoppedAt = session.map(\.stoppedAt) ?? firstTime
+        try db.prepare(
+            """
+            INSERT INTO sessions (key, id, started_at, stopped_at, first_seq, last_seq, odometer) \
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """
+        ).run(
+            .integer(key), .blob(id.bytes), .integer(session?.startedAt ?? firstTime), .optional(stoppedAt),
+            .integer(tally.nextSeq), .integer(tally.nextSeq - 1), .real(session?.odometer ?? 0))
+        sessions[key] = id
+        return key
+    }
+}

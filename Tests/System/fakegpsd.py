@@ -1,0 +1,139 @@
+"""A gpsd whose every report is chosen by the test. It writes as gpsd does: VERSION first, compact JSON, CR LF."""
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from datetime import datetime, timezone
+
+DEVICE = "/dev/ttyFAKE0"
+METERS_PER_DEGREE = 111_195.08  # of latitude, on a sphere of 6,371,008.8 m
+
+
+class FakeGPSD:
+    """Listens on 127.0.0.1. `watchers` is how many clients watch now, `connections` how many ever did."""
+
+    def __init__(self, port: int = 0, has_device: bool = True, start_ms: int | None = None):
+        self.has_device = has_device
+        self.connections = 0
+        self._clients: list = []
+        self._changed = threading.Condition()
+        # So that the third fix, the first one that counts, is of now. Later ones may run ahead of the clock by up to a day.
+        self.next_ms = start_ms if start_ms is not None else (int(time.time()) - 2) * 1000
+        self.sent = 0
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=8)
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def stop(self):
+        try:
+            self._listener.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self._listener.close()
+        self.drop()
+
+    def drop(self):
+        """Ends every connection, as a restart does."""
+        with self._changed:
+            for client in self._clients:
+                try:
+                    client.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+            self._clients.clear()
+            self._changed.notify_all()
+
+    @property
+    def watchers(self) -> int:
+        return len(self._clients)
+
+    def wait_watched(self, seconds: float = 35.0):
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._clients, seconds):
+                raise AssertionError(f"nobody watched the fake gpsd within {seconds} s")
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client):
+        try:
+            self._write(client, {"class": "VERSION", "release": "3.22", "rev": "3.22", "proto_major": 3, "proto_minor": 14})
+            for line in client.makefile("r"):
+                if line.startswith("?WATCH="):
+                    devices = [device_report()] if self.has_device else []
+                    self._write(client, {"class": "DEVICES", "devices": devices})
+                    self._write(client, {"class": "WATCH", "enable": True, "json": True})
+                    with self._changed:
+                        self._clients.append(client)
+                        self.connections += 1
+                        self._changed.notify_all()
+                elif line.startswith("?VERSION"):
+                    self._write(client, {"class": "VERSION", "release": "3.22", "proto_major": 3, "proto_minor": 14})
+        except (OSError, ValueError):
+            pass
+        with self._changed:
+            if client in self._clients:
+                self._clients.remove(client)
+        client.close()
+
+    @staticmethod
+    def _write(client, *reports):
+        text = "".join(json.dumps(report, separators=(",", ":")) + "\r\n" for report in reports)
+        client.sendall(text.encode())
+
+    def report(self, *reports: dict):
+        """Sends these to everybody who watches."""
+        for client in list(self._clients):
+            try:
+                self._write(client, *reports)
+            except OSError:
+                pass  # gone; its thread notices as well
+
+    def drive(self, count: int, **fields) -> list:
+        """That many fixes, one second and ten metres apart, all at once. Returns their times in milliseconds."""
+        times = [self.next_ms + 1000 * index for index in range(count)]
+        reports = [tpv(time, 50 + (self.sent + index) * 10 / METERS_PER_DEGREE, 8, **fields)
+                   for index, time in enumerate(times)]
+        self.next_ms += 1000 * count
+        self.sent += count
+        self.report(*reports)
+        return times
+
+    def settle(self) -> int:
+        """What a new connection needs until its time counts: the last of these fixes is the first that does."""
+        self.wait_watched()
+        return self.drive(3)[-1]
+
+
+def device_report() -> dict:
+    return {"class": "DEVICE", "path": DEVICE, "driver": "NMEA0183", "activated": iso(int(time.time() * 1000)),
+            "flags": 1, "native": 0, "bps": 9600, "parity": "N", "stopbits": 1, "cycle": 1.0}
+
+
+def tpv(time_ms: int | None, latitude=50.0, longitude=8.0, mode=3, **fields) -> dict:
+    report = {"class": "TPV", "device": DEVICE, "mode": mode}
+    if time_ms is not None:
+        report["time"] = iso(time_ms)
+    if mode >= 2:
+        report.update(lat=round(latitude, 9), lon=round(longitude, 9), eph=4.5, speed=10.0, track=0.0)
+        if mode == 3:
+            report["altHAE"] = 123.4
+    report.update(fields)
+    return {name: value for name, value in report.items() if value is not None}
+
+
+def iso(milliseconds: int) -> str:
+    moment = datetime.fromtimestamp(milliseconds // 1000, timezone.utc)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}Z"
+
+
+def from_iso(text: str) -> int:
+    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+    return int(moment.timestamp()) * 1000 + moment.microsecond // 1000

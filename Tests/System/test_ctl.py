@@ -1,0 +1,156 @@
+"""The real beekonctl against the real daemon: what a person or a script at the shell gets."""
+import csv
+import io
+import json
+import os
+import subprocess
+import time
+import unittest
+
+from fakegpsd import iso
+from harness import NEVER, PATIENCE, Child, SystemTest, free_port, program, wait_for
+
+
+class ControlToolTests(SystemTest):
+    def run_tool(self, daemon, *words: str, code: int = 0):
+        done = subprocess.run(
+            [program("beekonctl"), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+            env={**os.environ, "BEEKOND_SOCKET": daemon.socket, "TZ": "UTC"})
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def text(self, daemon, *words: str, code: int = 0) -> str:
+        return self.run_tool(daemon, *words, code=code).stdout
+
+    def value(self, daemon, *words: str, code: int = 0):
+        return json.loads(self.text(daemon, *words, "--json", code=code))
+
+    def test_start_stop_status(self):
+        fake = self.fake()
+        daemon = self.daemon(fake.port).start()
+        self.assertEqual(self.value(daemon, "status")["state"], "idle")
+        started = self.value(daemon, "start")
+        self.assertEqual(started["state"], "tracking")
+        self.assertEqual(self.text(daemon, "start"), f"tracking, session {started['session_id']}\n")
+        fake.settle()
+        daemon.wait_stored(1)
+        self.assertEqual(self.value(daemon, "status"), {**daemon.status(), **{
+            "uptime_seconds": self.value(daemon, "status")["uptime_seconds"]}})
+        screen = self.text(daemon, "status")
+        for word in ("tracking", started["session_id"], "/dev/ttyFAKE0", "1"):
+            self.assertIn(word, screen)
+        self.assertNotIn("\033", screen)
+        self.assertEqual(self.value(daemon, "stop"), {"state": "stopped"})
+        self.assertEqual(self.text(daemon, "stop"), "stopped\n")
+
+    def test_absent_daemon(self):
+        daemon = self.daemon()
+        for verb in (["status"], ["start"], ["stop"], ["sync"], ["watch"], ["history"], ["sessions"], ["delete", "--yes"]):
+            for json_flag in ([], ["--json"]):
+                with self.subTest(verb + json_flag):
+                    done = self.run_tool(daemon, *verb, *json_flag, code=69)
+                    self.assertEqual(done.stdout, "")
+                    self.assertEqual(len(done.stderr.splitlines()), 1)
+                    self.assertIn(daemon.socket, done.stderr)
+
+    def test_usage(self):
+        daemon = self.daemon().start()
+        self.run_tool(daemon, "fly", code=64)
+        self.run_tool(daemon, "history", "--from", "whenever", code=64)
+        self.run_tool(daemon, "delete", code=64)
+        self.run_tool(daemon, "--help")
+
+    def test_history(self):
+        fake, daemon = self.tracking(start_ms=(int(time.time()) - 3 * 3600) * 1000)
+        times = fake.drive(3)
+        daemon.wait_stored(4)
+        locations = daemon.call("GetLocations")["locations"]
+        lines = self.text(daemon, "history", "--format", "jsonl").splitlines()
+        self.assertEqual([json.loads(line) for line in lines], locations)
+        self.assertEqual(self.text(daemon, "history", "--json").splitlines(), lines)
+        rows = list(csv.DictReader(io.StringIO(self.text(daemon, "history", "--format", "csv"))))
+        self.assertEqual([row["id"] for row in rows], [location["id"] for location in locations])
+        for row, location in zip(rows, locations):
+            for name in ("latitude", "longitude", "accuracy", "speed", "bearing", "altitude"):
+                self.assertEqual(float(row[name]), location[name])
+        table = self.text(daemon, "history").splitlines()
+        self.assertEqual(len(table), 5)
+        self.assertTrue(all(len(line) <= 120 for line in table))
+        # A range, inclusive, into a file.
+        path = os.path.join(daemon.directory, "out.csv")
+        self.text(daemon, "history", "--from", iso(times[0]), "--to", iso(times[1]), "--format", "csv", "-o", path)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(len(file.read().splitlines()), 3)
+        # The drive began three hours ago.
+        self.assertEqual(self.text(daemon, "history", "--last", "4h", "--json").splitlines(), lines)
+        self.assertEqual(self.text(daemon, "history", "--last", "5m", "--json"), "")
+        self.assertIn("no stored locations", self.run_tool(daemon, "history", "--last", "5m").stderr)
+
+    def test_history_of_many(self):
+        fake, daemon = self.tracking(store={"durability": "normal"})
+        fake.drive(2400)
+        daemon.wait_stored(2401)
+        lines = self.text(daemon, "history", "--json").splitlines()
+        self.assertEqual(len({json.loads(line)["id"] for line in lines}), 2401)
+        self.assertEqual(len(self.text(daemon, "history", "--format", "csv").splitlines()), 2402)
+
+    def test_sessions(self):
+        fake, daemon = self.tracking()
+        session = daemon.status()["session_id"]
+        self.assertEqual(self.value(daemon, "sessions"), daemon.call("GetSessions"))
+        self.assertIn(session, self.text(daemon, "sessions"))
+        lines = self.text(daemon, "history", "--session", session, "--json").splitlines()
+        self.assertEqual(len(lines), 1)
+
+    def test_delete(self):
+        fake, daemon = self.tracking()
+        times = fake.drive(3)
+        daemon.wait_stored(4)
+        self.assertEqual(self.value(daemon, "delete", "--yes", "--before", iso(times[0])), {"removed": 2})
+        self.assertEqual(self.text(daemon, "delete", "--yes"), "2 removed\n")
+        self.assertEqual(daemon.stored_ids(), set())
+
+    def test_sync(self):
+        receiver = self.backend(answers=[503, 401, 404, 200, 400, 400, 400])
+        fake, daemon = self.tracking(sync={"url": receiver.url, "batch_size": 1})
+        self.assertEqual(self.value(daemon, "sync", code=75)["outcome"], "transient")
+        self.assertEqual(self.value(daemon, "sync", code=77)["outcome"], "auth")
+        done = self.run_tool(daemon, "sync", code=76)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("1 pending", done.stderr)
+        self.assertEqual(self.value(daemon, "sync"), {"outcome": "drained", "uploaded": 1, "pending": 0})
+        self.assertIn("nothing pending", self.text(daemon, "sync"))
+        fake.drive(4)
+        daemon.wait_stored(5)
+        self.assertEqual(self.value(daemon, "sync", code=65)["outcome"], "rejected")
+        self.assertIn("asked for", self.text(daemon, "sync", "--no-wait"))
+        wait_for(lambda: daemon.status()["sync"]["pending"] == 0, "everything uploaded")
+        self.assertEqual(self.value(self.tracking()[1], "sync", code=78)["outcome"], "disabled")
+
+    def test_watch(self):
+        fake, daemon = self.tracking()
+        log = os.path.join(daemon.directory, "watch")
+        child = Child([program("beekonctl"), "watch", "--json", "--count", "4"], log,
+                      env={**os.environ, "BEEKOND_SOCKET": daemon.socket})
+        self.addCleanup(child.kill)
+        wait_for(lambda: '"location"' in child.text(), "the latest location")
+        fake.drive(3)
+        self.assertEqual(child.wait(), 0, child.text())
+        events = [json.loads(line) for line in child.text().splitlines()]
+        ids = [event["location"]["id"] for event in events if event.get("location")]
+        self.assertEqual(ids, [row["id"] for row in daemon.call("GetLocations")["locations"]])
+        plain = self.text(daemon, "watch", "--kinds", "location", "--count", "1")
+        self.assertEqual(len(plain.splitlines()), 1)
+
+    def test_watch_ends_with_the_daemon(self):
+        fake, daemon = self.tracking()
+        child = Child([program("beekonctl"), "watch"], os.path.join(daemon.directory, "watch"),
+                      env={**os.environ, "BEEKOND_SOCKET": daemon.socket})
+        self.addCleanup(child.kill)
+        wait_for(lambda: child.text(), "a line")
+        daemon.kill()
+        self.assertEqual(child.wait(PATIENCE), 69, child.text())
+
+
+if __name__ == "__main__":
+    unittest.main()

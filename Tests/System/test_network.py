@@ -1,0 +1,94 @@
+"""The network comes back: a default route that appears makes what is pending go, and without an upload nobody asks for routes.
+
+Each test runs itself again in a network namespace of its own, where it may do with the routes what it likes.
+"""
+import fcntl
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import unittest
+
+from harness import SystemTest, never, wait_for
+
+INSIDE = "BEEKOND_TEST_NAMESPACE"
+UNSHARE = shutil.which("unshare")
+LOOPBACK = 1
+NETLINK_ROUTE, RTM_NEWROUTE = 0, 24
+REQUEST_ACK_CREATE = 0x1 | 0x4 | 0x400
+
+
+def in_namespace(test):
+    """Runs the test in a new network namespace; skips it where the kernel gives none."""
+    def run(self):
+        if os.environ.get(INSIDE):
+            return test(self)
+        alone = [UNSHARE, "--net", "--map-root-user"] if UNSHARE else ["false"]
+        if subprocess.run([*alone, "true"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("no network namespace can be made here")
+        name = f"{type(self).__name__}.{test.__name__}"
+        result = subprocess.run(
+            [*alone, sys.executable, os.path.abspath(__file__), name], env={**os.environ, INSIDE: "1"},
+            capture_output=True, text=True, timeout=120)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
+
+
+def loopback_up():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        fcntl.ioctl(link, 0x8914, struct.pack("16sH14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: IFF_UP | IFF_RUNNING
+
+
+def add_default_route():
+    """Adds a default route; that it leads nowhere does not matter."""
+    route = struct.pack("BBBBBBBBI", socket.AF_INET, 0, 0, 0, 254, 3, 253, 1, 0)  # table main, static, scope link, unicast
+    route += struct.pack("HHI", 8, 4, LOOPBACK)  # RTA_OIF
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_ROUTE) as link:
+        link.send(struct.pack("IHHII", 16 + len(route), RTM_NEWROUTE, REQUEST_ACK_CREATE, 1, 0) + route)
+        answer = link.recv(4096)
+    code = struct.unpack_from("i", answer, 16)[0]
+    if code:
+        raise OSError(-code, os.strerror(-code))
+
+
+class NetworkTests(SystemTest):
+    @in_namespace
+    def test_a_route_that_appears_starts_an_upload(self):
+        loopback_up()
+        receiver = self.backend()
+        fake, daemon = self.tracking(sync={"url": receiver.url})
+        fake.drive(3)
+        daemon.wait_stored(4)
+        never(lambda: receiver.moments, "an upload without a reason")
+        add_default_route()
+        # At a random moment within ten seconds, so that a fleet does not come back in step.
+        receiver.wait_requests(1, seconds=15)
+        daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "nothing is pending")
+
+    @in_namespace
+    def test_without_an_upload_there_is_no_netlink_socket(self):
+        loopback_up()
+        fake, daemon = self.tracking()
+        fake.drive(3)
+        daemon.wait_stored(4)
+        self.assertEqual(netlink_sockets(daemon.child.process.pid), 0)
+        daemon.configure(sync={"url": "http://127.0.0.1:9/"})
+        daemon.reload()
+        wait_for(lambda: netlink_sockets(daemon.child.process.pid) == 1, "routes are watched once a url is set")
+
+
+def netlink_sockets(pid: int) -> int:
+    """How many the process has open."""
+    folder = f"/proc/{pid}/fd"
+    targets = [os.readlink(f"{folder}/{name}") for name in os.listdir(folder)]
+    with open(f"/proc/{pid}/net/netlink", encoding="ascii") as table:
+        inodes = {line.split()[-1] for line in table}
+    return sum(target.startswith("socket:[") and target[8:-1] in inodes for target in targets)
+
+
+if __name__ == "__main__":
+    unittest.main()

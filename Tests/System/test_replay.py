@@ -1,0 +1,201 @@
+"""Recordings of real receivers through a real gpsd, and random streams: the stored rows are those that the rules demand.
+
+The recordings are not part of the project: BEEKOND_GNSS_LOGS names their folder.
+"""
+import json
+import os
+import random
+import socket
+import threading
+import time
+import unittest
+
+import rules
+from fakegpsd import METERS_PER_DEGREE, tpv
+from harness import SystemTest, free_port, needs_gpsd, wait_for
+
+LOGS = os.environ.get("BEEKOND_GNSS_LOGS")
+
+# Recording, bytes in a binary packet (None: a sentence each), seconds between two, gate interval and distance, and how
+# many rows there must be at least, so that a recording that gpsd does not understand is noticed.
+RECORDINGS = [
+    ("nmea-rtk.log", None, 0.004, 0.3, 0.1, 10),
+    ("skytraq-dgps.log", None, 0.002, 2, 0.05, 10),
+    ("telit-he910.log", None, 0.002, 3, 0.5, 10),
+    ("sirfstarv.log", 200, 0.008, 2, 0.02, 10),
+    ("quectel-l76k-nmea.log", None, 0.002, 0.4, 0, 10),
+    ("ublox-neo-m8l.log", 200, 0.008, 1, 2, 5),
+]
+
+
+class Ears(threading.Thread):
+    """A client of gpsd of our own, which notes when each report came."""
+
+    def __init__(self, port: int):
+        super().__init__(daemon=True)
+        self.heard: list = []
+        self.watching = threading.Event()
+        self._link = socket.create_connection(("127.0.0.1", port))
+        self._link.sendall(b'?WATCH={"enable":true,"json":true};\n')
+        self.start()
+
+    def run(self):
+        for line in self._link.makefile("r"):
+            now = time.clock_gettime(time.CLOCK_BOOTTIME)
+            report = json.loads(line)
+            if report["class"] == "WATCH":
+                self.watching.set()
+            if report["class"] == "TPV":
+                self.heard.append(rules.Heard(now, report))
+
+    def close(self):
+        self._link.shutdown(socket.SHUT_RDWR)
+        self.join()
+        self._link.close()
+
+
+def pieces(content: bytes, size) -> list:
+    """A recording in the portions in which a receiver would send it; the comments at its beginning left out."""
+    while content.startswith(b"#"):
+        content = content.split(b"\n", 1)[1]
+    if size is None:
+        return [line for line in content.splitlines(keepends=True) if not line.startswith(b"#")]
+    return [content[start:start + size] for start in range(0, len(content), size)]
+
+
+@needs_gpsd
+class ReplayTests(SystemTest):
+    def setUp(self):
+        if not LOGS:
+            print("replay skipped: BEEKOND_GNSS_LOGS names no folder with recordings")
+            self.skipTest("BEEKOND_GNSS_LOGS is not set")
+        super().setUp()
+
+    def test_stored_rows_are_those_the_rules_demand(self):
+        totals = {"too_soon": 0, "too_near": 0, "merged": 0}
+        for recording in RECORDINGS:
+            with self.subTest(recording[0]):
+                for name, count in self.replay(*recording).items():
+                    totals[name] += count
+        # Each rule must have had something to decide, or this test proves little.
+        for name, count in totals.items():
+            self.assertGreater(count, 20, name)
+
+    def replay(self, name, size, pause, interval, meters, least) -> dict:
+        port, feed = free_port(), free_port(socket.SOCK_DGRAM)
+        gpsd = self.gpsd(port, f"udp://127.0.0.1:{feed}")
+        daemon = self.daemon(
+            port, gpsd={"replay": True}, tracking={"interval_seconds": interval, "distance_meters": meters}).start()
+        daemon.call("Start")
+        # Both must hear the same from the first report on. gpsd has told the daemon of its device in answer to ?WATCH.
+        ears = Ears(port)
+        self.assertTrue(ears.watching.wait(10))
+        daemon.wait_health("no_fix")
+        with open(os.path.join(LOGS, name), "rb") as file:
+            self.send(pieces(file.read(), size), feed, pause)
+        heard = self.all_heard(ears)
+        epochs = rules.epochs(heard)
+        fixes = [epoch for epoch in epochs if epoch.has_fix]
+        expected, too_soon, too_near = rules.admitted(rules.settled(epochs), interval, meters)
+        # The last epoch is closed by the end of tracking at the latest.
+        daemon.wait_status(lambda status: status["source"]["fixes"] >= len(fixes) - 1, f"{len(fixes)} fixes read")
+        daemon.call("Stop")
+        status = daemon.status()
+        stored = daemon.query(
+            "SELECT ts, lat, lng, accuracy, speed, bearing, altitude FROM locations ORDER BY seq")
+        daemon.kill()
+        ears.close()
+        gpsd.kill()
+        self.assertGreaterEqual(len(expected), least, f"{name}: {len(heard)} reports, {len(fixes)} fixes")
+        self.assertEqual(stored, [epoch.row for epoch in expected])
+        self.assertEqual(status["source"]["fixes"], len(fixes))
+        gate = status["gate"]
+        self.assertEqual((gate["admitted"], gate["too_soon"], gate["too_near"]), (len(expected), too_soon, too_near))
+        self.assertEqual(status["source"]["rollovers"], 0)
+        merged = sum("time" in item.report for item in heard) - len(epochs)
+        return {"too_soon": too_soon, "too_near": too_near, "merged": merged}
+
+    @staticmethod
+    def send(portions: list, feed: int, pause: float):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+            due = time.monotonic()
+            for portion in portions:
+                link.sendto(portion, ("127.0.0.1", feed))
+                due += pause
+                time.sleep(max(0, due - time.monotonic()))  # the pace of the replay, waiting for nothing
+
+    @staticmethod
+    def all_heard(ears: Ears) -> list:
+        """Everything gpsd says of it: until half a second has passed without a report."""
+        def silent():
+            return ears.heard and time.clock_gettime(time.CLOCK_BOOTTIME) - ears.heard[-1].now > 0.5
+
+        wait_for(silent, "gpsd has said everything")
+        return list(ears.heard)
+
+
+class RandomStreamTests(SystemTest):
+    """What no recording here has: jitter about the interval, jumps of time, epochs of changing fullness, odd values."""
+
+    def test_stored_rows_are_those_the_rules_demand(self):
+        seed = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
+        print(f"random streams: seed {seed}")
+        choice = random.Random(seed)
+        for round in range(6):
+            with self.subTest(seed=seed, round=round):
+                self.compare(choice, interval=choice.choice([0, 1, 5]), meters=choice.choice([0, 10, 50]))
+
+    def compare(self, choice, interval, meters):
+        self.now, self.latitude, self.longitude, self.fullness = 1_584_537_000_000, 47.0, 8.0, 1
+        reports = [report for _ in range(500) for report in self.epoch(choice)]
+        fake = self.fake()
+        daemon = self.daemon(
+            fake.port, gpsd={"replay": True}, store={"durability": "normal"},
+            tracking={"interval_seconds": interval, "distance_meters": meters}).start()
+        daemon.call("Start")
+        fake.wait_watched()
+        fake.report(*reports)
+        # All at once: in the daemon as here, no time passes between two reports.
+        epochs = rules.epochs([rules.Heard(0, report) for report in reports])
+        fixes = [epoch for epoch in epochs if epoch.has_fix]
+        expected, too_soon, too_near = rules.admitted(rules.settled(epochs), interval, meters)
+        daemon.wait_status(lambda status: status["source"]["fixes"] >= len(fixes) - 1, f"{len(fixes)} fixes read")
+        daemon.call("Stop")
+        status = daemon.status()
+        stored = daemon.query("SELECT ts, lat, lng, accuracy, speed, bearing, altitude FROM locations ORDER BY seq")
+        daemon.kill()
+        self.assertEqual(stored, [epoch.row for epoch in expected])
+        gate = status["gate"]
+        self.assertEqual((status["source"]["fixes"], gate["admitted"], gate["too_soon"], gate["too_near"]),
+                         (len(fixes), len(expected), too_soon, too_near))
+        self.assertGreater(len(expected), 10)
+
+    def epoch(self, choice) -> list:
+        """The reports of one instant, each with something the ones before lack."""
+        self.now += choice.choices(
+            [1000, 950, 949, 1050, 500, choice.randrange(2_000, 60_000), -choice.randrange(2_000, 100_000),
+             choice.randrange(3_700_000, 9_000_000)], [60, 8, 8, 8, 8, 3, 2, 1])[0]
+        self.latitude += choice.uniform(-1, 3) * 5 / METERS_PER_DEGREE
+        self.longitude += choice.uniform(-1, 1) * 5 / METERS_PER_DEGREE
+        if choice.random() < 0.05:
+            self.fullness = choice.choice([1, 2, 3])
+        odd = choice.random()
+        if odd < 0.03:
+            return [tpv(self.now, mode=1)]
+        if odd < 0.05:
+            return [tpv(None, self.latitude, self.longitude)]
+        if odd < 0.06:
+            return [tpv(self.now, choice.choice([90.5, -91.0]), self.longitude)]
+        if odd < 0.08:
+            return [tpv(self.now, self.latitude, self.longitude, mode=2, altHAE=55.5)]
+        if odd < 0.12:
+            return [tpv(self.now, self.latitude, self.longitude, track=choice.choice([360.0, -1.0, 359.999]),
+                        speed=choice.choice([0.0, -1.0, None]), eph=None, epx=3.0, epy=choice.choice([4.0, None]))]
+        count = self.fullness + (choice.random() < 0.05)
+        return [tpv(self.now, self.latitude + part * 1e-7, self.longitude, eph=round(choice.uniform(1, 50), 3),
+                    speed=round(choice.uniform(0, 40), 3) if part else None,
+                    track=round(choice.uniform(0, 359.99), 4) if part != 1 else None) for part in range(count)]
+
+
+if __name__ == "__main__":
+    unittest.main()

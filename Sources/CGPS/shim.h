@@ -1,7 +1,7 @@
 // libgps as Swift may see it: gps_data_t is 24 KB and changes between releases, so only the few values that
 // beekond reads leave this header, flattened.
 //
-// beekond owns the socket and hands libgps whole lines (gps_unpack). gps_read(3) would own it instead, but blocks
+// beekond owns the socket and hands libgps whole lines. gps_read(3) would own it instead, but blocks
 // in connect and on half a line, keeps messages in a buffer that poll(2) cannot see, and never recovers from an
 // over-long line.
 #ifndef CGPS_SHIM_H
@@ -42,6 +42,11 @@ struct cgps_report {
     int activated;
 };
 
+// libgps exports this for gps_unpack(3), which calls it again and again for messages that follow each other in one
+// text. It must not be used: a DEVICES message whose inner object is damaged sets its place back, and it never returns
+// (seen with gpsd 3.22); it also hides whether a message could be read at all.
+int libgps_json_unpack(const char *line, struct gps_data_t *data, const char **end);
+
 static inline struct gps_data_t *cgps_new(void) {
     return (struct gps_data_t *)calloc(1, sizeof(struct gps_data_t));
 }
@@ -66,11 +71,12 @@ static inline int cgps_count(const char *line, const char *text) {
 // Reads one line, ended by NUL. libgps leaves the values of earlier messages in place: `set` is zeroed first, so that
 // it tells what this message carried.
 //
-// gps_unpack turns in circles for ever when an object within the line is damaged, or another class is named in it. So only
+// libgps turns in circles for ever when an object within the line is damaged, or another class is named in it. So only
 // lines that are one flat object are handed to it; of the others no more is wanted than to count.
 static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_report *report) {
     memset(report, 0, sizeof *report);
-    // libgps takes the end of the text for the end of a number: a line that was cut would lose digits unnoticed.
+    // A message that was cut means nothing. libgps would take the end of the text for the end of a number, and lose digits
+    // unnoticed.
     size_t length = strlen(line);
     if (length == 0 || line[length - 1] != '}') {
         return -1;
@@ -103,16 +109,14 @@ static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_re
         data->fix.time.tv_sec = 0;
         data->fix.time.tv_nsec = 0;
     }
-    if (gps_unpack(line, data) != 0) {
+    const char *end = NULL;
+    int status = libgps_json_unpack(line, data, &end);
+    // gpsd says "activated":0 of a lost device, a number where libgps wants a time, and that is an error to it.
+    int lost = report->kind == CGPS_DEVICE && strstr(line, "\"activated\":0") != NULL;
+    if (status != 0 && !lost) {
         return -1;
     }
-    // gps_unpack swallows syntax errors: it then leaves `set` empty. gpsd says "activated":0 of a lost device, a
-    // number where libgps wants a time, and that leaves `set` empty as well.
-    if (report->kind == CGPS_DEVICE) {
-        report->activated = strstr(line, "\"activated\":0") == NULL;
-    } else if (data->set == 0) {
-        return -1;
-    }
+    report->activated = !lost;
     report->device = data->dev.path;
     report->mode = data->fix.mode;
     report->status = data->fix.status;

@@ -3,7 +3,12 @@ internal import CSQLite
 /// An open database that closes itself. One thread at a time.
 public struct Connection: ~Copyable {
     /// What a connection may do with the file.
-    public enum Access: Sendable { case readWrite, readOnly }
+    public enum Access: Sendable {
+        case readWrite, readOnly
+        /// To save what can be saved: SQLite then reads also a file that is shorter than it should be. The file is opened
+        /// for writing, because its WAL cannot be followed otherwise, but nothing is written to it, also when it closes.
+        case damaged
+    }
 
     let handle: OpaquePointer
 
@@ -27,17 +32,18 @@ public struct Connection: ~Copyable {
         }
         handle = opened
         // SQL never comes from outside, but the file might: no schema in it may reach beyond plain tables.
-        _ = csqlite_enable_defensive(opened)
+        if access != .damaged { _ = csqlite_enable_defensive(opened) }
+        if access == .damaged {
+            _ = csqlite_no_checkpoint_on_close(opened)
+            // A file too damaged for this fails at the first statement anyway.
+            let pragmas = "PRAGMA writable_schema = ON; PRAGMA query_only = ON; PRAGMA trusted_schema = OFF"
+            _ = sqlite3_exec(opened, pragmas, nil, nil, nil)
+        }
     }
 
     deinit {
         // The v2 form waits for statements that are still to be finalised, whatever order they are dropped in.
         sqlite3_close_v2(handle)
-    }
-
-    /// Leaves the WAL as it is when the connection closes, so that the database file is not written to.
-    public func keepWAL() {
-        _ = csqlite_no_checkpoint_on_close(handle)
     }
 
     /// Runs statements that return nothing.

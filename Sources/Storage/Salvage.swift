@@ -33,9 +33,7 @@ struct Salvage {
     /// - Parameter deadline: CLOCK_BOOTTIME in nanoseconds.
     init(path: String, deadline: Int64) {
         do {
-            let db = try Connection(path: path, access: .readWrite)
-            // What was put aside is evidence: a checkpoint would change it.
-            db.keepWAL()
+            let db = try Connection(path: path, access: .damaged)
             readSessions(db)
             try readRows(db, deadline)
         } catch {

@@ -21,10 +21,10 @@ public final class Store: Sendable {
         var options: StoreOptions
         /// An operation has failed since the last location was written.
         var hasFailed = false
-        /// The last failure was one of damage: look at the whole database before it is used again.
-        var isSuspect = false
         /// The device failed: what it was last given may not have arrived, whatever a later fsync says.
         var needsRepair = false
+        /// The last failure was one of damage: look at the whole database before it is used again.
+        var isSuspect = false
         var droppedUnsent = 0
         var events: [Event] = []
         var ballast: Ballast

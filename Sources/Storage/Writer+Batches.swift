@@ -34,7 +34,8 @@ extension Writer {
         draft = members
         return BatchDraft(
             session: id, extras: extras.first { $0.value == first.extras }?.key,
-            locations: rows.map(\.location), members: members)
+            locations: rows.map(\.location),
+            members: members)
     }
 
     /// Commits a batch: from here on it has these bytes and this id for ever.

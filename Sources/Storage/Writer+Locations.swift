@@ -108,17 +108,19 @@ extension Writer {
     /// batch that is frozen or about to be.
     private func prune(keeping newest: RowKey, time: Timestamp, byAge: Bool) throws(SQLiteError) -> [Pruned] {
         let surplus = tally.rows + 1 - options.maxRows
-        // One more than is too many, because the row just written may be the oldest.
-        let beyondCap = surplus > 0 ? try oldest(Int64(surplus) + 1).filter { $0.key != newest } : []
-        var doomed = Array(beyondCap.prefix(min(max(surplus, 0), Int(Self.pruneLimit))))
+        var doomed: [Pruned] = []
+        if surplus > 0 {
+            // One more than is too many, because the row just written may be the oldest.
+            let candidates = try oldest(min(Int64(surplus) + 1, Self.pruneLimit)).filter { $0.key != newest }
+            doomed += candidates.prefix(surplus)
+        }
         if byAge {
             let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
             let old =
                 try options.isSyncing
                 ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
-            doomed += old.filter { row in !doomed.contains { $0.key == row.key } }
+            doomed += old.filter { row in row.key != newest && !doomed.contains { $0.key == row.key } }
         }
-        doomed.removeAll { $0.key == newest }
         for row in doomed { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
         return doomed
     }
@@ -134,8 +136,7 @@ extension Writer {
     }
 
     /// The oldest rows outside every batch.
-    private func oldest(_ wanted: Int64) throws(SQLiteError) -> [Pruned] {
-        let limit = min(wanted, Self.pruneLimit + 1)
+    private func oldest(_ limit: Int64) throws(SQLiteError) -> [Pruned] {
         guard limit > 0 else { return [] }
         let reserved = frozen.map(\.members) + (draft.map { [$0] } ?? [])
         let ends = RowKey(ts: .min, seq: .min)

@@ -169,17 +169,17 @@ func deadLetterCap() throws {
     #expect(try workshop.count("rejected") == 10_000)
 }
 
-/// Copies one of the four dead letters that are there until there are so many.
+/// Copies the first dead letter until there are so many.
 private func fillDeadLetters(_ path: String, upTo count: Int) throws {
     let connection = try Connection(path: path, access: .readWrite)
-    try connection.execute("BEGIN; CREATE TEMP TABLE one AS SELECT * FROM rejected LIMIT 1")
-    let older = try connection.prepare("UPDATE one SET rejected_at = rejected_at - 1")
-    let copy = try connection.prepare("INSERT INTO rejected SELECT * FROM one")
-    for _ in 4..<count {
-        try older.run()
-        try copy.run()
-    }
-    try connection.execute("COMMIT")
+    try connection.execute(
+        """
+        CREATE TEMP TABLE one AS SELECT * FROM rejected LIMIT 1;
+        WITH RECURSIVE number(n) AS (VALUES(1) UNION ALL SELECT n + 1 FROM number WHERE n < \(count - 4))
+        INSERT INTO rejected SELECT one.rejected_at - n, one.seq, one.ts, one.session, one.id, one.lat, one.lng,
+        one.accuracy, one.speed, one.bearing, one.altitude, one.mode, one."trigger", one.motion, one.activity,
+        one.quality, one.is_mock, one.extras, one.odometer, one.batch, one.http_status FROM one, number
+        """)
 }
 
 @Test("a rejected batch in two halves, down to the poison row")

@@ -102,18 +102,6 @@ final class Workshop {
         try History(directory: directory.path).allSessions()
     }
 
-    /// The database and what lies beside it under its name.
-    func databaseFiles() throws -> [String] {
-        try directory.names().filter { $0.hasPrefix("beekon.db") }
-    }
-
-    /// The databases that were put aside.
-    func asideFiles() throws -> [String] {
-        try databaseFiles().filter {
-            $0.contains(".corrupt-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
-        }
-    }
-
     /// What the database itself says, through a connection of the test's own.
     func query(_ sql: String) throws -> String? {
         try Connection(path: directory.file("beekon.db"), access: .readOnly).value(sql)

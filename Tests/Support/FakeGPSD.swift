@@ -8,13 +8,16 @@ public final class FakeGPSD {
     public let port: UInt16
     private var listener: Int32
     private var connection: Int32 = -1
+    private var fillers: [Int32] = []
 
     /// The greeting of gpsd 3.22.
     public static let version =
         #"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}"#
 
     /// Listens on a free port, or on `port` when an earlier one is to come back.
-    public init(port wanted: UInt16 = 0) throws {
+    ///
+    /// - Parameter backlog: how many connections may wait to be taken, besides one.
+    public init(port wanted: UInt16 = 0, backlog: Int32 = 8) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var reuse: Int32 = 1
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
@@ -26,7 +29,7 @@ public final class FakeGPSD {
         let listener = listener
         let isListening = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, size) == 0 && listen(listener, 8) == 0
+                bind(listener, $0, size) == 0 && listen(listener, backlog) == 0
                     && getsockname(listener, $0, &size) == 0
             }
         }
@@ -37,6 +40,26 @@ public final class FakeGPSD {
     deinit {
         hangUp()
         stopListening()
+        for filler in fillers { close(filler) }
+    }
+
+    /// Lets so many connections wait that the kernel answers to no further one: whoever connects now hangs. Needs a
+    /// backlog of 0.
+    public func fillQueue() {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        for _ in 0..<4 {
+            let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            fillers.append(filler)
+            withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    // It stays in progress, or waits to be taken: either is wanted.
+                    _ = connect(filler, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        }
     }
 
     /// Takes the next connection, waiting for it at most five seconds; an earlier one is closed.

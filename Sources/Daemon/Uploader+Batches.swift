@@ -129,7 +129,11 @@ extension Uploader {
             try hub.store.split(batch, into: pieces)
             return nil
         }
-        switch try hub.store.reject(batch, status: status, at: hub.clock.time(now: .current())) {
+        let now = BootInstant.current()
+        let isTimeTrusted = hub.clock.system(now: now).isKnownGood
+        switch try hub.store.reject(
+            batch, status: status, at: hub.clock.time(now: now), isTimeTrusted: isTimeTrusted)
+        {
         case .deadLettered(let count):
             snapshot.rejected += count
             Log.warning(

@@ -30,6 +30,9 @@ public final class Store: Sendable {
         var ballast: Ballast
     }
 
+    /// Seconds that dead letters are kept.
+    private static let rejectedLifetime = 7.0 * 86_400
+
     private let path: String
     private let state: Mutex<State>
     /// Beside the state, because whoever wants to know must not wait for a write that the disk holds up.
@@ -159,12 +162,15 @@ public final class Store: Sendable {
     }
 
     /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.
+    ///
+    /// - Parameter isTimeTrusted: `time` is good enough to let dead letters go that were rejected 7 days before it.
     @available(*, noasync, message: "blocks on the disk")
-    public func reject(_ batch: FrozenBatch, status: Int, at time: Timestamp) throws(StorageError)
-        -> Rejection
-    {
-        try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
-            try writer.reject(batch, status: status, at: time)
+    public func reject(
+        _ batch: FrozenBatch, status: Int, at time: Timestamp, isTimeTrusted: Bool = false
+    ) throws(StorageError) -> Rejection {
+        let expiry = isTimeTrusted ? time.advanced(bySeconds: -Self.rejectedLifetime) : nil
+        return try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
+            try writer.reject(batch, status: status, at: time, expiry: expiry)
         }
     }
 

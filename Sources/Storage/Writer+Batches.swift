@@ -116,9 +116,12 @@ extension Writer {
 
     /// A 400 or 422: the rows become dead letters, unless the endpoint is to be suspected instead. A full table of dead
     /// letters acts the same way and evicts nothing.
+    ///
+    /// - Parameter expiry: dead letters rejected before this have had their time; nil when no clock can be believed.
     mutating func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp
+        _ batch: FrozenBatch, status: Int, at time: Timestamp, expiry: Timestamp?
     ) throws(SQLiteError) -> Rejection {
+        if let expiry { try forgetRejected(before: expiry) }
         let consecutive = try counter(Self.consecutiveRejections) + (batch.isPiece ? 0 : 1)
         let isFull = tally.rejected + batch.locations > Self.rejectedLimit
         if isFull || !batch.isPiece && consecutive >= Self.suspicionLimit {
@@ -142,6 +145,11 @@ extension Writer {
         remove(pending: count, ofSession: batch.members.session)
         try findOldestPending(from: tally.oldestPending ?? batch.members.first)
         return .deadLettered(count)
+    }
+
+    private mutating func forgetRejected(before expiry: Timestamp) throws(SQLiteError) {
+        try db.prepare("DELETE FROM rejected WHERE rejected_at < ?").run(.integer(expiry.milliseconds))
+        tally.rejected -= db.changes
     }
 
     /// The rows of a batch in two halves, each as a draft of its own.

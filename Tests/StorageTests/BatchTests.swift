@@ -148,6 +148,20 @@ func rejectionsReset() throws {
     }
 }
 
+@Test("dead letters go after seven days, when the time can be believed", arguments: [true, false])
+func deadLetterLifetime(isTimeTrusted: Bool) throws {
+    let workshop = try Workshop()
+    _ = try workshop.insert(1...9)
+    let week = 7.0 * 86_400
+    _ = try workshop.store.reject(try workshop.freeze(limit: 3), status: 400, at: time(50))
+    _ = try workshop.store.reject(try workshop.freeze(limit: 3), status: 400, at: time(51))
+    _ = try workshop.store.acknowledge(try workshop.freeze(limit: 1))
+    _ = try workshop.store.reject(
+        try workshop.freeze(limit: 2), status: 400, at: time(50.5 + week), isTimeTrusted: isTimeTrusted)
+    #expect(try workshop.count("rejected") == (isTimeTrusted ? 5 : 8))
+    #expect(workshop.store.counts().rejected == (isTimeTrusted ? 5 : 8))
+}
+
 @Test("a full table of dead letters takes no more and evicts nothing")
 func deadLetterCap() throws {
     let workshop = try Workshop()

@@ -75,7 +75,7 @@ let package = Package(
         test("ControlProtocol", []),
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),
-        test("Upload", ["Tracking"]),
+        test("Upload", ["Support", "Tracking"]),
 
         .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
         test("Tracking", ["Support"]),
@@ -86,7 +86,8 @@ let package = Package(
         .target(name: "CRecordingVFS", dependencies: ["CSQLite"], path: "Tests/CRecordingVFS"),
         .testTarget(
             name: "StorageFaultsTests",
-            dependencies: ["CRecordingVFS", "SQLite", "Storage", "Tracking"], swiftSettings: settings),
+            dependencies: ["CRecordingVFS", "SQLite", "Storage", "Support", "Tracking"],
+            swiftSettings: settings),
         // Not a product: the subject of Tests/System/test_faults_store.py.
         .executableTarget(
             name: "store-exerciser", dependencies: ["SQLite", "Storage", "Tracking"],

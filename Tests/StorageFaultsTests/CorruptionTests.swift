@@ -1,5 +1,6 @@
 import SQLite
 import Storage
+import Support
 import Testing
 import Tracking
 
@@ -11,7 +12,7 @@ import Tracking
 
     @Test(arguments: [true, false])
     func everyMutationStarts(endsCleanly: Bool) throws {
-        var random = SeededRandom(seed: Effort.seed)
+        var random = SeededGenerator(seed: Effort.seed)
         let files = try makeDatabase(endsCleanly: endsCleanly)
         try #require((files["beekon.db-wal"] == nil) == endsCleanly)
         let corpus = Damage.corpus(for: files, using: &random)
@@ -86,7 +87,7 @@ import Tracking
         }
         let duration = clock.now - begin
         let isQuarantined = !store.takeEvents().isEmpty
-        var random = SeededRandom(seed: 3)
+        var random = SeededGenerator(seed: 3)
         var ids = UUIDv7Generator(using: &random)
         try use(store, &ids)
         let isQuarantinedNow = !store.takeEvents().isEmpty

@@ -1,5 +1,6 @@
 import SQLite
 import Storage
+import Support
 import Testing
 import Tracking
 
@@ -30,7 +31,7 @@ import Tracking
             disk.apply(event)
             examination.pass(event)
             guard chosen.contains(index) else { continue }
-            var random = SeededRandom(seed: Effort.seed &+ UInt64(index) << 20)
+            var random = SeededGenerator(seed: Effort.seed &+ UInt64(index) << 20)
             let loss = Loss.allCases.randomElement(using: &random) ?? .any
             let fault = examination.fault(of: disk.image(after: loss, using: &random))
             try #require(
@@ -44,7 +45,7 @@ import Tracking
 
     /// Half of the points anywhere, half where something else than the WAL changes: rare, and where the danger is.
     private func choose(from events: [Recording.Event]) -> Set<Int> {
-        var random = SeededRandom(seed: Effort.seed)
+        var random = SeededGenerator(seed: Effort.seed)
         let rare = events.indices.filter { index in
             switch events[index] {
             case .open(_, let isNew): isNew
@@ -82,7 +83,7 @@ private struct Examination {
         self.states = states
         self.durability = durability
         operations = Dictionary(grouping: states.indices, by: { states[$0].text })
-        var random = SeededRandom(seed: Effort.seed &+ 1)
+        var random = SeededGenerator(seed: Effort.seed &+ 1)
         probes = UUIDv7Generator(using: &random)
     }
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Support
 
 /// One way in which a state directory can be damaged.
 struct Damage {
@@ -8,7 +9,7 @@ struct Damage {
 
     /// Everything the corpus knows to do to the files of `folder`, which holds a database with pages of 2048 bytes, and
     /// maybe a WAL.
-    static func corpus(for files: [String: [UInt8]], using random: inout SeededRandom) -> [Damage] {
+    static func corpus(for files: [String: [UInt8]], using random: inout SeededGenerator) -> [Damage] {
         var corpus: [Damage] = []
         for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
             corpus += truncations(of: name, count: bytes.count)
@@ -39,7 +40,7 @@ struct Damage {
     }
 
     /// Whole pages (or, in a WAL, stretches across frames) become zero, noise, or a copy of another.
-    private static func pages(of name: String, count: Int, using random: inout SeededRandom) -> [Damage] {
+    private static func pages(of name: String, count: Int, using random: inout SeededGenerator) -> [Damage] {
         let offsets = stride(from: 0, to: count - 2048, by: max(2048, count / 24 / 2048 * 2048))
         return offsets.flatMap { offset in
             let noise = (0..<2048).map { _ in UInt8(truncatingIfNeeded: random.next()) }
@@ -58,7 +59,7 @@ struct Damage {
     }
 
     /// One bit in every byte of the header, and bits anywhere.
-    private static func flips(in name: String, count: Int, using random: inout SeededRandom) -> [Damage] {
+    private static func flips(in name: String, count: Int, using random: inout SeededGenerator) -> [Damage] {
         let header = 0..<min(count, name.hasSuffix("-wal") ? 56 : 100)
         let anywhere = Effort.isLong ? 400 : 60
         let offsets = Array(header) + (0..<anywhere).map { _ in Int.random(in: 0..<count, using: &random) }
@@ -69,7 +70,7 @@ struct Damage {
     }
 
     /// Something else stands where the database should.
-    private static func replacements(using random: inout SeededRandom) -> [Damage] {
+    private static func replacements(using random: inout SeededGenerator) -> [Damage] {
         let noise = (0..<65536).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         let elf =
             (try? Data(contentsOf: URL(filePath: "/proc/self/exe")).prefix(100_000)).map { [UInt8]($0) } ?? []
@@ -86,7 +87,7 @@ struct Damage {
     }
 
     /// The files beside the database are not what they should be.
-    private static func companions(using random: inout SeededRandom) -> [Damage] {
+    private static func companions(using random: inout SeededGenerator) -> [Damage] {
         let noise = (0..<40960).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         let missing = Damage(name: "database is missing") { unlink($0.database) }
         let noises = ["-wal", "-shm", "-journal"].map { suffix in

@@ -1,3 +1,5 @@
+import Support
+
 /// A disk with a volatile cache, fed with what was recorded.
 ///
 /// Of a file, what was written before its last sync is durable; each later change may or may not have reached the
@@ -50,7 +52,7 @@ struct Disk {
     }
 
     /// The files as one power cut could leave them.
-    func image(after loss: Loss, using random: inout SeededRandom) -> [String: FileBytes] {
+    func image(after loss: Loss, using random: inout SeededGenerator) -> [String: FileBytes] {
         var surviving = durableNames
         for name in Set(pendingNames.map(\.name)).sorted() {
             let changes = pendingNames.filter { $0.name == name }
@@ -72,7 +74,7 @@ extension Disk.File {
         pending = []
     }
 
-    fileprivate func content(after loss: Loss, using random: inout SeededRandom) -> FileBytes {
+    fileprivate func content(after loss: Loss, using random: inout SeededGenerator) -> FileBytes {
         let content = FileBytes(copying: durable)
         let surviving = loss.surviving(of: pending.count, using: &random)
         for (index, change) in pending.enumerated() {

@@ -1,4 +1,5 @@
 import Glibc
+import Support
 
 /// The content of a file. A class over plain memory, because arrays are too slow in debug builds for what images need.
 final class FileBytes {
@@ -42,7 +43,7 @@ extension FileBytes {
     }
 
     /// Only the sectors up to some boundary, or only those behind it, were written.
-    func tear(_ change: Disk.Change, using random: inout SeededRandom) {
+    func tear(_ change: Disk.Change, using random: inout SeededGenerator) {
         guard case .write(let offset, let bytes) = change else { return }
         let sectors = (offset / 512 + 1)..<((offset + bytes.count + 511) / 512)
         guard let cut = sectors.randomElement(using: &random).map({ $0 * 512 - offset }) else { return }
@@ -59,7 +60,7 @@ extension FileBytes {
     }
 
     /// The first sector was being written when the voltage fell.
-    func garble(_ change: Disk.Change, using random: inout SeededRandom) {
+    func garble(_ change: Disk.Change, using random: inout SeededGenerator) {
         guard case .write(let offset, let bytes) = change else { return }
         put(bytes, at: offset)
         var noise = random.next()

@@ -1,3 +1,5 @@
+import Support
+
 /// How a power cut treats what was not synced.
 enum Loss: CaseIterable {
     /// Nothing is lost: only the process died.
@@ -17,7 +19,7 @@ enum Loss: CaseIterable {
     enum Fate { case kept, lost, torn, sized, garbled }
 
     /// How many of `count` changes, from the first on, survive where order is kept.
-    func surviving(of count: Int, using random: inout SeededRandom) -> Int {
+    func surviving(of count: Int, using random: inout SeededGenerator) -> Int {
         switch self {
         case .nothing: count
         case .everything: 0
@@ -25,7 +27,7 @@ enum Loss: CaseIterable {
         }
     }
 
-    func fate(ofChange index: Int, cutAt cut: Int, using random: inout SeededRandom) -> Fate {
+    func fate(ofChange index: Int, cutAt cut: Int, using random: inout SeededGenerator) -> Fate {
         switch self {
         case .nothing: .kept
         case .everything: .lost

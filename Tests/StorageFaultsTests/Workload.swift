@@ -1,5 +1,6 @@
 import SQLite
 import Storage
+import Support
 import Testing
 import Tracking
 
@@ -17,7 +18,7 @@ final class Workload {
 
     private let folder: Folder
     private let recording: Recording
-    private var random: SeededRandom
+    private var random: SeededGenerator
     private var ids: UUIDv7Generator
     private var options: StoreOptions
     private var store: Store
@@ -33,7 +34,7 @@ final class Workload {
     init(in folder: Folder, recording: Recording, durability: StoreOptions.Durability, seed: UInt64) throws {
         self.folder = folder
         self.recording = recording
-        random = SeededRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: time)
         options = StoreOptions(maxRows: Self.cap, durability: durability, isSyncing: true)

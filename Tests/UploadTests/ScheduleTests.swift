@@ -1,19 +1,8 @@
+import Support
 import Testing
 import Tracking
 
 @testable import Upload
-
-/// SplitMix64 (Steele, Lea, Flood 2014): small, and the same for the same seed everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
 
 /// A schedule with its clock, in seconds since the boot.
 private struct Rig {
@@ -22,7 +11,7 @@ private struct Rig {
     var now = 1000.0
 
     init(interval: Double = 300, seed: UInt64 = 1) {
-        random = SeededGenerator(state: seed)
+        random = SeededGenerator(seed: seed)
         schedule = DrainSchedule(interval: interval, now: Self.instant(1000), using: &random)
     }
 

@@ -75,7 +75,7 @@ let package = Package(
         test("ControlProtocol", []),
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),
-        test("Upload", ["Support", "Tracking"]),
+        test("Upload", ["CZlib", "Linux", "Support", "Tracking"]),
 
         .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
         test("Tracking", ["Support"]),

@@ -103,11 +103,18 @@ private let takeHeader: ccurl_write = { bytes, size, count, context in
     let line = String(
         decoding: UnsafeRawBufferPointer(start: bytes, count: min(size * count, 256)), as: UTF8.self)
     // Each answer begins with its status line, also one that only announces another (100). Trailers come by here as well.
-    if line.hasPrefix("HTTP/") { response.hasHeaders = false }
+    if line.hasPrefix("HTTP/") {
+        response.hasHeaders = false
+        response.retryAfter = nil
+    }
     if line == "\r\n" || line == "\n" { response.hasHeaders = true }
     let name = "retry-after:"
     if line.utf8.count >= name.utf8.count, line.prefix(name.count).lowercased() == name {
-        response.retryAfter = line.dropFirst(name.count).filter { $0 != "\r" && $0 != "\n" && $0 != "\r\n" }
+        // RFC 9110 section 5.5: spaces and tabs around a value do not belong to it.
+        let value = line.unicodeScalars.dropFirst(name.count).filter { $0 != "\r" && $0 != "\n" }
+        let isBlank = { (scalar: Unicode.Scalar) in scalar == " " || scalar == "\t" }
+        let trimmed = value.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
+        response.retryAfter = String(String.UnicodeScalarView(trimmed))
     }
     return size * count
 }

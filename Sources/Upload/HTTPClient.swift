@@ -38,7 +38,8 @@ public struct HTTPOptions: Equatable, Sendable {
 
 /// Makes one POST at a time, on one connection that is kept between them, and can be told to stop at any moment.
 public struct HTTPClient: ~Copyable {
-    private let multi: OpaquePointer
+    /// Holds the connection that is kept.
+    private var multi: OpaquePointer?
     private var easy: OpaquePointer?
 
     /// - Returns: nil when libcurl cannot work here: no memory, or built without a resolver that can time out.
@@ -52,7 +53,7 @@ public struct HTTPClient: ~Copyable {
 
     deinit {
         if let easy { curl_easy_cleanup(UnsafeMutableRawPointer(easy)) }
-        curl_multi_cleanup(UnsafeMutableRawPointer(multi))
+        if let multi { curl_multi_cleanup(UnsafeMutableRawPointer(multi)) }
     }
 
     /// Sends `body` and waits for the answer.
@@ -63,16 +64,19 @@ public struct HTTPClient: ~Copyable {
     public mutating func post(
         _ body: [UInt8], _ options: HTTPOptions, wakeup: Wakeup, isCancelled: () -> Bool
     ) -> HTTPOutcome {
-        guard let handle = easy.map({ UnsafeMutableRawPointer($0) }) ?? curl_easy_init() else {
+        guard let handle = easy.map({ UnsafeMutableRawPointer($0) }) ?? curl_easy_init(),
+            let pool = multi.map({ UnsafeMutableRawPointer($0) }) ?? curl_multi_init()
+        else {
             return .failure(TransportFailure(kind: .network, message: "no memory for libcurl"))
         }
         easy = OpaquePointer(handle)
+        multi = OpaquePointer(pool)
         let response = Response()
         let outcome = withExtendedLifetime(response) {
             body.withUnsafeBytes { bytes -> HTTPOutcome in
                 let lists = configure(handle, options, bytes, response)
                 defer { curl_slist_free_all(lists) }
-                return transfer(handle, response, wakeup: wakeup, isCancelled: isCancelled)
+                return transfer(pool, handle, response, wakeup: wakeup, isCancelled: isCancelled)
             }
         }
         if case .response = outcome { return outcome }
@@ -85,13 +89,16 @@ public struct HTTPClient: ~Copyable {
     /// Closes the connection that is kept.
     public mutating func disconnect() {
         if let easy { curl_easy_cleanup(UnsafeMutableRawPointer(easy)) }
+        if let multi { curl_multi_cleanup(UnsafeMutableRawPointer(multi)) }
         easy = nil
+        multi = nil
     }
 
     private func transfer(
-        _ handle: UnsafeMutableRawPointer, _ response: Response, wakeup: Wakeup, isCancelled: () -> Bool
+        _ multi: UnsafeMutableRawPointer, _ handle: UnsafeMutableRawPointer, _ response: Response,
+        wakeup: Wakeup,
+        isCancelled: () -> Bool
     ) -> HTTPOutcome {
-        let multi = UnsafeMutableRawPointer(multi)
         guard curl_multi_add_handle(multi, handle) == CURLM_OK else {
             return .failure(TransportFailure(kind: .network, message: "libcurl takes no request"))
         }

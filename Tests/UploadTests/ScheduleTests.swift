@@ -4,41 +4,6 @@ import Tracking
 
 @testable import Upload
 
-/// A schedule with its clock, in seconds since the boot.
-private struct Rig {
-    var random: SeededGenerator
-    var schedule: DrainSchedule
-    var now = 1000.0
-
-    init(interval: Double = 300, seed: UInt64 = 1) {
-        random = SeededGenerator(seed: seed)
-        schedule = DrainSchedule(interval: interval, now: Self.instant(1000), using: &random)
-    }
-
-    static func instant(_ seconds: Double) -> BootInstant {
-        BootInstant(nanoseconds: Int64(seconds * 1e9))
-    }
-
-    /// Seconds from now; 0 when it is due already.
-    var wait: Double { max(0, schedule.due.seconds(since: Self.instant(now))) }
-
-    mutating func trigger(_ trigger: DrainTrigger) {
-        schedule.trigger(trigger, now: Self.instant(now), using: &random)
-    }
-
-    /// Lets the time pass until a drain is due; a little more, because the clock counts whole nanoseconds.
-    mutating func sleep() {
-        now += wait + 1e-6
-    }
-
-    /// A drain now, with this outcome; gives the delay of the retry.
-    @discardableResult
-    mutating func drain(_ outcome: DrainOutcome) -> Double? {
-        schedule.begin(now: Self.instant(now), using: &random)
-        return schedule.end(outcome, now: Self.instant(now), using: &random)
-    }
-}
-
 @Suite("when the uploader tries") struct ScheduleTests {
     private static let network = DrainOutcome.transient(isNetwork: true, retryAfter: nil)
     private static let server = DrainOutcome.transient(isNetwork: false, retryAfter: nil)

@@ -19,7 +19,7 @@ public enum Loader {
             do throws(ConfigurationError) {
                 if let content = try ConfigurationFile.read(path) {
                     var collector = Collector(
-                        file: content, home: SecretFile.directory(of: file), places: places)
+                        file: content, home: places.home ?? SecretFile.directory(of: file), places: places)
                     collector.collect()
                     assembly.add(collector)
                 } else if path == file, !isDefaultPath {
@@ -50,11 +50,16 @@ public struct SecretPlaces: Sendable, Equatable {
     public var configurationRoots: [String]
     /// The credentials systemd passed to the service, if any.
     public var credentialsDirectory: String?
+    /// The folder that secret files are named from, when the configuration file is a copy that lies elsewhere.
+    public var home: String?
 
     /// Only `/etc`, and no credentials, unless told otherwise.
-    public init(configurationRoots: [String] = ["/etc"], credentialsDirectory: String? = nil) {
+    public init(
+        configurationRoots: [String] = ["/etc"], credentialsDirectory: String? = nil, home: String? = nil
+    ) {
         self.configurationRoots = configurationRoots
         self.credentialsDirectory = credentialsDirectory
+        self.home = home
     }
 
     /// `/etc`, and what `$CREDENTIALS_DIRECTORY` says.

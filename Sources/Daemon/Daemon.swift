@@ -109,7 +109,7 @@ public enum Daemon {
             for warning in loaded.warnings { Log.warning(.configuration, warning) }
             return (loaded, false)
         } catch {
-            guard let loaded = lastGood.load() else { throw error }
+            guard let loaded = lastGood.load(options) else { throw error }
             Log.error(
                 .configuration, "the configuration is bad, the last good one is used: \(error.description)")
             return (loaded, true)

@@ -31,12 +31,12 @@ struct LastGoodConfiguration {
         }
     }
 
-    /// The copy; nil when there is none, or it is no good either.
-    func load() -> Loaded? {
+    /// The copy; nil when there is none, or it is no good either. Secrets in files of their own are where they were.
+    func load(_ options: Daemon.Options, places: SecretPlaces = .ofThisProcess()) -> Loaded? {
         let path = directory.file(Self.name)
         guard fileSize(path) != nil else { return nil }
-        var places = SecretPlaces.ofThisProcess()
-        places.configurationRoots.append(directory.path)
+        var places = places
+        places.home = Self.folder(of: options.configuration ?? Daemon.Options.defaultConfiguration)
         return try? Loader.load(file: path, isDefaultPath: false, places: places)
     }
 
@@ -51,6 +51,11 @@ struct LastGoodConfiguration {
             bytes = []
         }
         if try directory.read(name) != bytes { try directory.replace(name, with: bytes) }
+    }
+
+    private static func folder(of file: String) -> String {
+        guard let slash = file.lastIndex(of: "/") else { return "." }
+        return slash == file.startIndex ? "/" : String(file[..<slash])
     }
 
     private static func dropIns(of file: String) -> String {

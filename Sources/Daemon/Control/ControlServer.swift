@@ -77,8 +77,9 @@ final class ControlServer {
     /// Closes the connection that has been idle longest, else the oldest incomplete request.
     private func makeRoom() -> Bool {
         let idle = connections.filter(\.isIdle).min { $0.lastActive < $1.lastActive }
-        let incomplete = connections.filter { $0.incomplete != nil }.min { $0.lastActive < $1.lastActive }
-        guard let victim = idle ?? incomplete else { return false }
+        // By when it began: who dribbles a byte now and then would never be the oldest by its last.
+        let begun = connections.compactMap { connection in connection.incomplete.map { ($0, connection) } }
+        guard let victim = idle ?? begun.min(by: { $0.0 < $1.0 })?.1 else { return false }
         close(victim)
         return true
     }

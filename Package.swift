@@ -76,6 +76,9 @@ let package = Package(
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),
         test("Upload", ["CZlib", "Linux", "Support", "Tracking"]),
+        test(
+            "Daemon",
+            ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Support", "Tracking", "Upload"]),
 
         .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
         test("Tracking", ["Support"]),

@@ -84,7 +84,7 @@ enum Log {
     }
 
     /// Texts of servers and receivers end up in lines: a control character must not begin another one, or reach a terminal.
-    private static func escaped(_ text: String) -> String {
+    static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             return text
         }

@@ -1,0 +1,96 @@
+import Linux
+import Synchronization
+import Testing
+import Tracking
+import Upload
+
+@testable import Daemon
+
+@Suite("what crosses between the threads")
+struct BoardTests {
+    @Test("a snapshot that is published is the one that is seen")
+    func snapshots() {
+        let board = Board()
+        #expect(board.readerSnapshot == ReaderSnapshot())
+        #expect(board.uploaderSnapshot == UploaderSnapshot())
+        var reader = ReaderSnapshot()
+        reader.admitted = 7
+        board.publish(reader)
+        var uploader = UploaderSnapshot()
+        uploader.failure = .auth
+        board.publish(uploader)
+        #expect(board.readerSnapshot == reader)
+        #expect(board.uploaderSnapshot == uploader)
+        let isStopping = board.isStopping.load(ordering: .relaxed)
+        #expect(!isStopping)
+    }
+
+    @Test("a thread is busy from the beginning of its work until it rests")
+    func work() {
+        let work = Work()
+        #expect(work.busyFor(instant(1000)) == 0)
+        work.begin(instant(1000))
+        #expect(work.busyFor(instant(1120.5)) == 120.5)
+        work.begin(instant(1200))
+        #expect(work.busyFor(instant(1201)) == 1)
+        work.rest()
+        #expect(work.busyFor(instant(1e6)) == 0)
+        // The very moment of the boot is a beginning too.
+        work.begin(instant(0))
+        #expect(work.busyFor(instant(5)) > 4.9)
+    }
+
+    @Test(
+        "the receiver's time is carried on by the boot clock, and counts unless the system's is known to be good"
+    )
+    func wallClock() {
+        let clock = WallClock()
+        let system = Timestamp(milliseconds: Clock.realtimeMilliseconds())
+        #expect(abs(clock.time(now: instant(0)).seconds(since: system)) < 5)
+        #expect(clock.system(now: instant(0)).isKnownGood == Clock.isSynchronised())
+        let wrong = system.advanced(bySeconds: -1e8)
+        clock.observe(wrong, now: instant(1000))
+        let time = clock.time(now: instant(1060))
+        if Clock.isSynchronised() {
+            #expect(abs(time.seconds(since: system)) < 5)
+        } else {
+            #expect(time == wrong.advanced(bySeconds: 60))
+            #expect(!clock.system(now: instant(1060)).isKnownGood)
+        }
+    }
+
+    @Test("a system clock within a minute of the receiver's is known to be good", arguments: [-50.0, 0, 50])
+    func agreement(seconds: Double) {
+        let clock = WallClock()
+        let system = Timestamp(milliseconds: Clock.realtimeMilliseconds())
+        clock.observe(system.advanced(bySeconds: seconds), now: instant(1000))
+        #expect(clock.system(now: instant(1000)).isKnownGood)
+        #expect(abs(clock.time(now: instant(1000)).seconds(since: system)) < 5)
+        // Disagreement that comes later is seen too.
+        clock.observe(system.advanced(bySeconds: 100), now: instant(1001))
+        #expect(clock.system(now: instant(1001)).isKnownGood == Clock.isSynchronised())
+    }
+
+    @Test("control characters of any kind do not reach the log")
+    func escaping() {
+        #expect(Log.escaped("plain é😀") == "plain é😀")
+        #expect(
+            Log.escaped("a\nb\r\t\0\u{1B}[31m\u{7F}\u{9B}z")
+                == "a\\u{a}b\\u{d}\\u{9}\\u{0}\\u{1b}[31m\\u{7f}\\u{9b}z")
+        #expect(Log.escaped("\r\n") == "\\u{d}\\u{a}")
+        #expect(Log.escaped("") == "")
+    }
+
+    @Test("every event of the log has a MESSAGE_ID of its own")
+    func messageIDs() {
+        let events: [Log.Event] = [
+            .started, .stopped, .sessionStarted, .sessionResumed, .sessionStopped, .sourceChanged,
+            .receiverTime,
+            .storageFailed, .storageRecovered, .databaseQuarantined, .rowsDropped, .uploadFailed,
+            .uploadRecovered,
+            .batchRejected, .uploaded, .control, .configuration, .identity, .threadStuck,
+        ]
+        #expect(Set(events.map(\.rawValue)).count == events.count)
+        #expect(events.allSatisfy { $0.rawValue.count == 32 && $0.rawValue.allSatisfy(\.isHexDigit) })
+    }
+}

@@ -1,0 +1,84 @@
+import Storage
+import Testing
+import Tracking
+
+@testable import Daemon
+
+@Suite("the recorder")
+struct RecorderTests {
+    private let workshop: Workshop
+    private var recorder: Recorder
+
+    init() throws {
+        workshop = try Workshop()
+        recorder = Recorder(store: workshop.hub.store)
+    }
+
+    @Test("what is added is stored at once, and told when COMMIT has returned")
+    mutating func stores() throws {
+        for second in 0..<3 {
+            let new = try workshop.location(Double(second))
+            recorder.add(new)
+            let result = recorder.flush(now: instant(0))
+            #expect(result.stored == [new.location])
+            #expect(result.pending == second + 1)
+            #expect(recorder.waiting == 0 && recorder.retryAt == nil && recorder.error == nil)
+        }
+        #expect(try workshop.stored().count == 3)
+    }
+
+    @Test("nothing to write is nothing to tell")
+    mutating func empty() {
+        let result = recorder.flush(now: instant(0))
+        #expect(result.stored.isEmpty)
+        #expect(result.pending == nil)
+    }
+
+    @Test("while storage fails 256 wait, further ones are refused and counted, and all come in order")
+    mutating func outage() throws {
+        let all = try (0..<300).map { try workshop.location(Double($0)) }
+        recorder.add(all[0])
+        _ = recorder.flush(now: instant(0))
+        try workshop.breakStorage()
+        for (index, location) in all.enumerated().dropFirst() {
+            recorder.add(location)
+            #expect(recorder.flush(now: instant(Double(index))).stored.isEmpty)
+            #expect(recorder.waiting == min(index, 256))
+            #expect(recorder.refused == max(0, index - 256))
+        }
+        #expect(recorder.error?.kind == .io)
+        #expect(recorder.retryAt == instant(300))
+        try workshop.mendStorage()
+        let result = recorder.flush(now: instant(301))
+        #expect(result.stored == all[1...256].map(\.location))
+        #expect(result.pending == 257)
+        #expect(recorder.waiting == 0 && recorder.refused == 43)
+        #expect(recorder.error == nil && recorder.retryAt == nil)
+        #expect(try workshop.stored() == all[0...256].map(\.location.id))
+        recorder.add(all[299])
+        #expect(recorder.flush(now: instant(302)).stored == [all[299].location])
+    }
+
+    @Test("a retry is due a second after the failure, not before, and without one never")
+    mutating func retry() throws {
+        #expect(!recorder.isRetryDue(instant(1e6)))
+        try workshop.breakStorage()
+        recorder.add(try workshop.location(0))
+        _ = recorder.flush(now: instant(10))
+        #expect(!recorder.isRetryDue(instant(10.9)))
+        #expect(recorder.isRetryDue(instant(11)))
+        try workshop.mendStorage()
+        #expect(recorder.flush(now: instant(11)).stored.count == 1)
+        #expect(!recorder.isRetryDue(instant(1e6)))
+    }
+
+    @Test("a fault that another operation met is over with the next location stored")
+    mutating func noted() throws {
+        recorder.note(StorageError(operation: "close session", kind: .io, message: "disk on fire"))
+        _ = recorder.flush(now: instant(0))
+        #expect(recorder.error?.message == "disk on fire")
+        recorder.add(try workshop.location(0))
+        _ = recorder.flush(now: instant(0))
+        #expect(recorder.error == nil)
+    }
+}

@@ -1,0 +1,106 @@
+import Configuration
+import Storage
+import Testing
+import Upload
+
+@testable import Daemon
+
+@Suite("settings in the words of each part")
+struct ValueTests {
+    private var sync: Settings.Sync {
+        var sync = Settings.Sync()
+        sync.url = "https://api.example.com/locations"
+        return sync
+    }
+
+    @Test("the fingerprint of an endpoint is the same in every run and version")
+    func golden() {
+        // FNV-1a of "100 https://api.example.com/locations", 64 bits.
+        #expect(sync.fingerprint == 4_975_219_176_124_568_845)
+    }
+
+    @Test("it differs whenever url or batch size do, and for nothing else")
+    func fingerprint() {
+        var changed = sync
+        changed.batchSize = 50
+        #expect(changed.fingerprint != sync.fingerprint)
+        changed = sync
+        changed.url += "/"
+        #expect(changed.fingerprint != sync.fingerprint)
+        changed = sync
+        changed.intervalSeconds = 60
+        changed.headers = [Settings.Field(name: "X", value: Secret("y"))]
+        #expect(changed.fingerprint == sync.fingerprint)
+    }
+
+    @Test("how requests are made")
+    func options() {
+        var sync = sync
+        sync.timeoutSeconds = 7
+        sync.caFile = "/ca"
+        sync.clientCertificate = "/cert"
+        sync.clientKey = "/key"
+        sync.proxy = "http://proxy:3128"
+        sync.headers = [
+            Settings.Field(name: "X-Api-Key", value: Secret("a: b")),
+            Settings.Field(name: "X-Empty", value: Secret("")),
+        ]
+        #expect(
+            HTTPOptions(sync)
+                == HTTPOptions(
+                    url: sync.url,
+                    headers: [
+                        "Content-Type: application/json", "Content-Encoding: gzip", "X-Api-Key: a: b",
+                        "X-Empty;",
+                    ],
+                    userAgent: "beekond/" + Daemon.version, timeout: 7, caFile: "/ca",
+                    clientCertificate: "/cert",
+                    clientKey: "/key", proxy: "http://proxy:3128"))
+    }
+
+    @Test("who uploads")
+    func sender() {
+        #expect(
+            Sender(installID: "i", nil, model: nil)
+                == Sender(installID: "i", platform: "linux", version: Daemon.version, model: nil))
+        var sync = sync
+        sync.platform = "android"
+        #expect(Sender(installID: "i", sync, model: "m").platform == "android")
+    }
+
+    @Test("how the store behaves")
+    func store() {
+        var settings = Settings()
+        #expect(StoreOptions(settings) == StoreOptions(retention: 7 * 86_400, maxRows: 100_000))
+        settings.store.retentionDays = 0.5
+        settings.store.maxRows = 9
+        settings.store.durability = .normal
+        settings.store.keepUploaded = true
+        settings.sync = sync
+        #expect(
+            StoreOptions(settings)
+                == StoreOptions(
+                    retention: 43_200, maxRows: 9, durability: .normal, keepsUploaded: true, isSyncing: true))
+    }
+
+    @Test("how an attempt went, in the words of the control interface")
+    func outcomes() {
+        let outcomes: [(DrainOutcome, Bool, String)] = [
+            (.drained, true, "drained"), (.drained, false, "nothing_pending"),
+            (.transient(isNetwork: true, retryAfter: nil), true, "transient"), (.failed(.auth), true, "auth"),
+            (.failed(.permanent), true, "permanent"), (.failed(.rejected), true, "rejected"),
+        ]
+        for (outcome, hadWork, word) in outcomes {
+            #expect(SyncResult.Outcome(outcome, hadWork: hadWork).rawValue == word)
+        }
+        #expect(SyncResult.Outcome.disabled.rawValue == "disabled")
+    }
+
+    @Test("where everything is, with systemd and without")
+    func places() {
+        let usual = Daemon.Options { _ in nil }
+        #expect(usual.stateDirectory == "/var/lib/beekond" && usual.socket == "/run/beekond/beekond.sock")
+        let given = Daemon.Options { ["STATE_DIRECTORY": "/s", "RUNTIME_DIRECTORY": "/r"][$0] }
+        #expect(given.stateDirectory == "/s" && given.socket == "/r/beekond.sock")
+    }
+}

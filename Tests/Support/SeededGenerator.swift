@@ -1,3 +1,7 @@
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// Random numbers that come again with the same seed (SplitMix64, Steele, Lea and Flood 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -15,4 +19,10 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
     }
+}
+
+/// The seed of a randomised test: BEEKOND_SEED, or its own.
+public func testSeed(_ usual: UInt64) -> UInt64 {
+    guard let text = getenv("BEEKOND_SEED") else { return usual }
+    return UInt64(String(cString: text)) ?? usual
 }

@@ -1,0 +1,51 @@
+/// The fixes of the last seconds that may decide about fences.
+///
+/// Which of them count depends on the fence: a large one takes a less accurate fix.
+struct GeofenceTrail {
+    struct Point {
+        var time: Timestamp
+        var place: EarthPoint
+        /// Metres.
+        var accuracy: Double
+    }
+
+    /// Seconds without a fix after which a single one may decide, and beyond which no way is assumed between two.
+    static let gap = 10.0
+    /// Points kept at most. A receiver gives ten a second at best, and two gaps' worth is enough.
+    private static let limit = 256
+
+    /// Oldest first; the last is the present fix.
+    private(set) var points: [Point] = []
+
+    mutating func append(_ point: Point) {
+        // Time that runs backwards says nothing about how long ago the others were.
+        if let last = points.last, point.time <= last.time { points.removeAll() }
+        let expired = points.prefix { point.time.seconds(since: $0.time) > 2 * Self.gap }.count
+        points.removeFirst(max(expired, points.count + 1 - Self.limit))
+        points.append(point)
+    }
+
+    /// The present fix and up to two before it, newest first, of those accurate enough.
+    func latest(within accuracy: Double) -> (present: Point, before: Point?, beforeThat: Point?)? {
+        guard let present = points.last else { return nil }
+        var before: Point?
+        for point in points.dropLast().reversed() where point.accuracy <= accuracy {
+            guard before != nil else {
+                before = point
+                continue
+            }
+            return (present, before, point)
+        }
+        return (present, before, nil)
+    }
+
+    /// Metres of straight way between the last three fixes, whatever their accuracy: nothing passed lies further away.
+    var reach: Double {
+        guard points.count > 1 else { return 0 }
+        // Less accurate fixes may lie between those that count for a small fence.
+        guard points.allSatisfy({ $0.accuracy <= GeofenceWatch.smallest }) else { return .infinity }
+        return zip(points.suffix(3), points.suffix(3).dropFirst()).reduce(0) {
+            $0 + $1.0.place.squaredChord(to: $1.1.place).squareRoot()
+        }
+    }
+}

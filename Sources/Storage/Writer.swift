@@ -139,10 +139,12 @@ struct Writer: ~Copyable {
         for sql in ["SELECT MAX(last_seq) FROM sessions", "SELECT MAX(seq) FROM rejected"] {
             lastSeq = max(lastSeq, Int64(try db.value(sql) ?? "") ?? 0)
         }
-        tally.nextSeq = lastSeq + 1
+        // Bounded, because a damaged file may hold any number.
+        tally.nextSeq = min(lastSeq, 1 << 62) + 1
         for sql in ["SELECT MIN(seq) FROM rejected", "SELECT MIN(min_seq) FROM batches"] {
             tally.lowestSeq = min(tally.lowestSeq, Int64(try db.value(sql) ?? "") ?? 0)
         }
+        tally.lowestSeq = max(tally.lowestSeq, -1 << 62)
         tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
         let versions = try db.prepare("SELECT version, json FROM extras")
         while try versions.step() { extras[versions.text(1) ?? ""] = versions.integer(0) }

@@ -229,7 +229,7 @@ public final class Store: Sendable {
 
     // MARK: Failure
 
-    private func perform<Result: Sendable>(
+    func perform<Result: Sendable>(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
         try state.withLock { (state) throws(StorageError) in
@@ -239,7 +239,7 @@ public final class Store: Sendable {
     }
 
     /// Like `perform`, for what makes room or must not be forgotten: when the disk is full, the ballast goes first.
-    private func performAtAnyCost<Result: Sendable>(
+    func performAtAnyCost<Result: Sendable>(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
         try state.withLock { (state) throws(StorageError) in

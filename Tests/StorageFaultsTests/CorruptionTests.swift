@@ -56,7 +56,7 @@ import Tracking
         let copy = try Folder()
         do {
             let db = try Connection(path: folder.database, access: .readWrite)
-            try db.execute("PRAGMA user_version = 2")
+            try db.execute("PRAGMA user_version = 1000")
             _ = try db.value("PRAGMA journal_mode = \(journalMode)")
             try db.execute("CREATE TABLE later (a)")
             for (name, bytes) in try folder.contents() { try copy.write(name, bytes) }

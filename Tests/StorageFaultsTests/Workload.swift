@@ -56,7 +56,8 @@ final class Workload {
         case 3..<5: try startSession()
         case 5..<7: try delete()
         case 7..<9: configure()
-        case 9..<29: try upload()
+        case 9..<11: try moveDeadLetters()
+        case 11..<30: try upload()
         default: try insert()
         }
     }
@@ -116,7 +117,7 @@ final class Workload {
 
     private func reject() throws {
         switch try store.reject(try #require(frozen), status: 422, at: time) {
-        case .deadLettered: ledger.reject()
+        case .deadLettered: ledger.reject(at: time.milliseconds)
         case .suspected: break
         }
         try note()
@@ -129,6 +130,14 @@ final class Workload {
         try store.proceed(with: &deletion)
         try #require(deletion.isFinished)
         ledger.delete(before: cutoff?.milliseconds)
+        try note()
+    }
+
+    private func moveDeadLetters() throws {
+        let act: RejectedWork.Act = random.chance(0.3) ? .purge : .requeue
+        var work = try store.begin(act)
+        while !work.isFinished { try store.proceed(with: &work) }
+        ledger.moveDeadLetters(isPurge: act == .purge, cap: Self.cap)
         try note()
     }
 
@@ -147,6 +156,7 @@ final class Workload {
     private func reopen() throws {
         store.close()
         store = try Store(directory: folder.path, options: options)
+        ledger.reopen()
         frozen = try store.nextFrozen()
         try note(isReopened: true)
         guard random.chance(0.3) else { return }

@@ -59,10 +59,11 @@ struct Salvage {
     }
 
     private mutating func readRows(_ db: borrowing Connection, _ deadline: Int64) throws(SQLiteError) {
+        let columns = try Schema.columns(of: "locations", in: db)
         var isInTime = true
         for direction in ["ASC", "DESC"] where isInTime {
             let order = "ORDER BY ts \(direction), seq \(direction)"
-            let all = try db.prepare("SELECT \(Schema.columns), uploaded FROM locations \(order)")
+            let all = try db.prepare("SELECT \(columns), uploaded FROM locations \(order)")
             do {
                 while isInTime, try all.step() {
                     let known = sessions

@@ -46,7 +46,9 @@ extension Writer {
     ///
     /// - Parameter mayExist: an earlier attempt failed. Its COMMIT may have reached the file all the same, so look
     ///   before writing the same row twice.
-    mutating func insert(_ new: NewLocation, mayExist: Bool) throws(SQLiteError) {
+    mutating func insert(
+        _ new: NewLocation, _ crossings: NewCrossings? = nil, mayExist: Bool
+    ) throws(SQLiteError) {
         if mayExist, try exists(new.location) { return }
         try enter(session: new.session, startedAt: new.sessionStartedAt)
         guard var session = current else { return }
@@ -55,9 +57,14 @@ extension Writer {
         let key = RowKey(ts: time.milliseconds, seq: tally.nextSeq)
         let row = LocationRow(
             key: key, session: session.key, extras: extras, odometer: new.odometer, location: new.location)
-        let pruned = try db.transaction { () throws(SQLiteError) in
+        let eventRows = try crossings.map { (new) throws(SQLiteError) in try rows(for: new) } ?? []
+        let (pruned, prunedEvents) = try db.transaction { () throws(SQLiteError) in
             try statements.insert.run(row.values)
-            return try prune(keeping: key, time: time, byAge: new.prunesByAge)
+            let pruned = try prune(keeping: key, time: time, byAge: new.prunesByAge)
+            guard let crossings else {
+                return (pruned, try pruneEvents(at: time, byAge: new.prunesByAge))
+            }
+            return (pruned, try write(crossings, eventRows))
         }
         session.lastSeq = key.seq
         session.tail = SessionTail(
@@ -70,6 +77,7 @@ extension Writer {
         tally.pending[session.key, default: 0] += 1
         tally.oldestPending = min(tally.oldestPending ?? key, key)
         try book(pruned)
+        try book(eventRows, prunedEvents)
         if new.prunesByAge, options.isSyncing, pruned.count < Int(Self.ageLimit) {
             // Nothing uploaded is older than the cutoff any more: the next search begins there.
             let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
@@ -138,7 +146,7 @@ extension Writer {
     /// The oldest rows outside every batch.
     private func oldest(_ limit: Int64) throws(SQLiteError) -> [Pruned] {
         guard limit > 0 else { return [] }
-        let reserved = frozen.map(\.members) + (draft.map { [$0] } ?? [])
+        let reserved = (frozen.map(\.members) + (draft.map { [$0] } ?? [])).filter { $0.count > 0 }
         let ends = RowKey(ts: .min, seq: .min)
         guard let first = reserved.map(\.first).min(), let last = reserved.map(\.last).max() else {
             return try rows(statements.oldestAfter, ends, limit)

@@ -38,8 +38,8 @@ extension Writer {
         if work.act == .requeue { limit = min(limit, max(options.maxRows - tally.rows, 0)) }
         let letters = try oldestRejected(limit)
         guard let last = letters.last else {
-            work.left = 0
-            return
+            // Locations first, then events; what has no room stays.
+            return try proceedWithEvents(&work)
         }
         switch work.act {
         case .requeue: try requeue(letters, upTo: last)
@@ -109,7 +109,7 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     public func begin(_ act: RejectedWork.Act) throws(StorageError) -> RejectedWork {
         try perform("read dead letters") { (writer) throws(SQLiteError) in
-            RejectedWork(act: act, left: writer.tally.rejected)
+            RejectedWork(act: act, left: writer.rejectedCount)
         }
     }
 

@@ -3,7 +3,9 @@ internal import Tracking
 
 extension Writer {
     /// Makes `session` the current one: resumes it when it is known, else writes it down.
-    mutating func enter(session id: UUIDv7, startedAt: Timestamp) throws(SQLiteError) {
+    mutating func enter(
+        session id: UUIDv7, startedAt: Timestamp, isTracking: Bool = true
+    ) throws(SQLiteError) {
         if let current, sessions[current.key] == id { return }
         try closeOpenSessions(except: id)
         try leaveSession()
@@ -14,15 +16,20 @@ extension Writer {
         let key = (sessions.keys.max() ?? 0) + 1
         try db.transaction { () throws(SQLiteError) in
             try db.prepare(
-                "INSERT INTO sessions (key, id, started_at, first_seq, last_seq) VALUES (?, ?, ?, ?, ?)"
+                """
+                INSERT INTO sessions (key, id, started_at, first_seq, last_seq, is_tracking) \
+                VALUES (?, ?, ?, ?, ?, ?)
+                """
             ).run(
                 .integer(key), .blob(id.bytes), .integer(startedAt.milliseconds), .integer(tally.nextSeq),
-                .integer(tally.nextSeq - 1))
+                .integer(tally.nextSeq - 1), .integer(isTracking ? 1 : 0))
             // Sessions that still have rows stay: their rows need the name.
             try db.prepare(
                 """
                 DELETE FROM sessions WHERE key <= ? AND NOT EXISTS \
                 (SELECT 1 FROM rejected WHERE session = sessions.key) AND NOT EXISTS \
+                (SELECT 1 FROM geofence_events WHERE session = sessions.key) AND NOT EXISTS \
+                (SELECT 1 FROM rejected_events WHERE session = sessions.key) AND NOT EXISTS \
                 (SELECT 1 FROM batches WHERE session = sessions.key)
                 """ + (tally.rows > 0 ? " AND key < (SELECT MIN(session) FROM locations)" : "")
             ).run(.integer(key - Int64(Self.sessionLimit)))

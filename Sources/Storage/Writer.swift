@@ -11,6 +11,7 @@ struct Writer: ~Copyable {
     let statements: Statements
     var options: StoreOptions
     var tally = Tally()
+    var events = EventTally()
     /// By key; at most `sessionLimit`.
     var sessions: [Int64: UUIDv7] = [:]
     /// The session that rows are being written to.
@@ -146,6 +147,7 @@ struct Writer: ~Copyable {
         }
         tally.lowestSeq = max(tally.lowestSeq, -1 << 62)
         tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
+        try loadEvents()
         let versions = try db.prepare("SELECT version, json FROM extras")
         while try versions.step() { extras[versions.text(1) ?? ""] = versions.integer(0) }
         let batches = try db.prepare("SELECT \(Statements.batchColumns) FROM batches ORDER BY key")
@@ -193,7 +195,7 @@ struct Statements: ~Copyable {
     let updateTail: Statement
 
     static let batchColumns = """
-        key, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, locations, is_permanent
+        key, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, locations, is_permanent, events
         """
 
     /// The rows of a batch: parameters 1 to 8 are `memberValues`.
@@ -207,7 +209,7 @@ struct Statements: ~Copyable {
             session: row.integer(1), extras: row.integer(2),
             first: RowKey(ts: row.integer(3), seq: row.integer(4)),
             last: RowKey(ts: row.integer(5), seq: row.integer(6)), maxSeq: row.integer(7),
-            minSeq: row.integer(8), count: Int(clamping: row.integer(9)))
+            minSeq: row.integer(8), count: Int(clamping: row.integer(9)), events: Int(clamping: row.integer(11)))
     }
 
     /// The parameters of `isMember`.
@@ -256,7 +258,7 @@ extension Statements {
             insertBatch: try db.prepare(
                 """
                 INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, \
-                locations, body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                locations, events, body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """),
             deleteBatch: try db.prepare("DELETE FROM batches WHERE key = ? AND id = ?"),
             updateTail: try db.prepare(

@@ -86,7 +86,7 @@ public struct DrainSchedule: Sendable {
         case .command:
             isForced = true
             return
-        case .sessionStopped, .threshold: time = now
+        case .sessionStopped, .threshold, .geofence: time = now
         case .started: time = now.advanced(bySeconds: Double.random(in: 0...Self.startDelay, using: &random))
         case .networkReturned(let outage):
             let most = min(max(outage / 2, Self.returnDelay.lowerBound), Self.returnDelay.upperBound)

@@ -22,6 +22,17 @@ struct Disk {
     private var durableNames: [String: Int] = [:]
     private var pendingNames: [(name: String, file: Int?)] = []
 
+    /// - Parameter files: what is there to begin with, all of it durable.
+    init(holding files: [String: [UInt8]] = [:]) {
+        for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
+            let file = File()
+            bytes.withUnsafeBytes { file.durable.put($0, at: 0) }
+            self.files.append(file)
+            names[name] = self.files.count - 1
+            durableNames[name] = self.files.count - 1
+        }
+    }
+
     mutating func apply(_ event: Recording.Event) {
         switch event {
         case .open(let name, let isNew):

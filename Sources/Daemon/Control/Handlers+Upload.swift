@@ -55,9 +55,12 @@ extension Handlers {
 }
 
 extension Wire.Rejected {
-    init(_ row: RejectedLocation) {
+    init(_ row: RejectedRow) {
         self.init(
-            location: Wire.Location(row.location), batchId: row.batch.description,
-            httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
+            batchId: row.batch.description, httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
+        switch row.row {
+        case .location(let location): self.location = Wire.Location(location)
+        case .event(let event): geofenceEvent = Wire.GeofenceEvent(event)
+        }
     }
 }

@@ -26,6 +26,7 @@ enum Log {
         case configuration = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a11"
         case identity = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a12"
         case threadStuck = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a13"
+        case geofenceCrossed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a16"
     }
 
     enum Field: String {
@@ -37,6 +38,7 @@ enum Log {
         case pid = "BEEKOND_PID"
         case method = "BEEKOND_METHOD"
         case device = "BEEKOND_DEVICE"
+        case geofence = "BEEKOND_GEOFENCE"
     }
 
     /// Lines graver than this are written; `BEEKOND_LOG=debug` in the environment asks for all.

@@ -31,6 +31,17 @@ final class Reader {
     var changedExtras = SmallFiles.Extras()
     /// The extras in force, as they are stored with each row.
     var extras: String?
+    var fences = Geofences()
+    /// The session of the events between two sessions of tracking.
+    var eventSession: (id: UUIDv7, startedAt: Timestamp)?
+    /// What the small file beside the database says of the fences.
+    var keptInside: Set<Int64>?
+    /// The database does not know the states of all fences yet.
+    var mustAdoptStates = false
+    /// States have changed since they were last kept beside the database.
+    var mustKeepStates = false
+    var oneShots = OneShots()
+    var link = Link.none
     var lastHealth = SourceHealth.released
     var loggedRollovers = BootInstant(nanoseconds: .min)
 
@@ -54,6 +65,8 @@ final class Reader {
             hub.board.readerWork.begin(now)
             for command in hub.reader.takeAll() { perform(command, now: now) }
             for event in source.run(now: now) { handle(event, now: now) }
+            answer(oneShots.expire(now: now), with: .success(nil))
+            adjustSource(now: now)
             proceedWithDeletion()
             proceedWithRejected()
             if recorder.isRetryDue(now) { flush(now: now) }
@@ -68,7 +81,7 @@ final class Reader {
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
         poll.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)
-        let deadline = [source.deadline, recorder.retryAt].compactMap(\.self).min()
+        let deadline = [source.deadline, recorder.retryAt, oneShots.deadline].compactMap(\.self).min()
         hub.board.readerWork.rest()
         poll.wait(seconds: deadline.map { max($0.seconds(since: now), 0) })
     }
@@ -87,9 +100,11 @@ final class Reader {
     func handle(_ event: Source.Event, now: BootInstant) {
         switch event {
         case .connected:
+            link = .up
             Log.debug(.sourceChanged, "connected to gpsd at \(settings.gpsd.host):\(settings.gpsd.port)")
         case .disconnected(let reason, let delay):
             receiverTime.unsettle()
+            linkLost(reason)
             if lastHealth != .disconnected {
                 let pause = Int(delay.rounded(.up))
                 Log.warning(
@@ -112,15 +127,24 @@ final class Reader {
         guard case .settled(let fix) = verdict else { return }
         // A recording's time says nothing about the present.
         if !settings.gpsd.replay { hub.clock.observe(fix.time, now: now) }
-        guard state == .tracking else { return }
+        answer(oneShots.offer(fix, now: now), with: fix)
+        let crossings = judgeGeofences(fix, now: now)
+        guard state == .tracking else { return record(crossings, now: now) }
         switch gate.decide(fix) {
-        case .admit(let trigger): admit(fix, trigger, now: now)
-        case .drop(.tooSoon): counts.tooSoon += 1
-        case .drop(.tooNear): counts.tooNear += 1
+        case .admit(let trigger):
+            admit(fix, crossings?.events.isEmpty ?? true ? trigger : .geofence, crossings, now: now)
+        case .drop where crossings?.events.isEmpty == false: admit(fix, .geofence, crossings, now: now)
+        case .drop(.tooSoon):
+            counts.tooSoon += 1
+            record(crossings, now: now)
+        case .drop(.tooNear):
+            counts.tooNear += 1
+            record(crossings, now: now)
         }
     }
 
-    private func admit(_ fix: Fix, _ trigger: Trigger, now: BootInstant) {
+    /// - Parameter crossings: what the fix has decided about the geofences; stored in the same transaction.
+    private func admit(_ fix: Fix, _ trigger: Trigger, _ crossings: NewCrossings?, now: BootInstant) {
         guard let session else { return }
         odometer += gate.last.map { $0.coordinate.distance(to: fix.coordinate) } ?? 0
         gate.admitted(fix)
@@ -130,13 +154,14 @@ final class Reader {
         recorder.add(
             NewLocation(
                 location: location, session: session.id, sessionStartedAt: session.startedAt,
-                odometer: odometer, extras: extras, prunesByAge: prunesByAge(fix, now: now)))
+                odometer: odometer, extras: extras, prunesByAge: prunesByAge(fix, now: now)),
+            with: crossings)
         flush(now: now)
     }
 
     /// Only a time that has proved itself against another clock, or for an hour, may call other rows old: one run with a
     /// receiver in the wrong future must not make every true fix look ancient.
-    private func prunesByAge(_ fix: Fix, now: BootInstant) -> Bool {
+    func prunesByAge(_ fix: Fix, now: BootInstant) -> Bool {
         if settings.gpsd.replay { return false }
         if let since = receiverTime.settledSince, now.seconds(since: since) >= 3600 { return true }
         let system = hub.clock.system(now: now)
@@ -155,7 +180,14 @@ final class Reader {
         {
             hub.tellUploader(.trigger(.threshold))
         }
-        for event in hub.store.takeEvents() { event.report() }
+        for event in result.events { announce(event) }
+        if !result.events.isEmpty, settings.sync != nil { hub.tellUploader(.trigger(.geofence)) }
+        for event in hub.store.takeEvents() {
+            event.report()
+            mustAdoptStates = true
+        }
+        mustKeepStates = mustKeepStates || result.hasCrossings
+        if mustAdoptStates || mustKeepStates { keepStates() }
     }
 
     private func reportRollover(of fix: Fix, now: BootInstant) {
@@ -178,6 +210,7 @@ final class Reader {
         let before = lastHealth
         lastHealth = health
         report(health, after: before)
+        if health == .noDevice { refuseOneShots("gpsd has no receiver") }
         hub.tell(.sourceChanged)
     }
 
@@ -195,6 +228,7 @@ final class Reader {
         snapshot.admitted = counts.admitted
         snapshot.tooSoon = counts.tooSoon
         snapshot.tooNear = counts.tooNear
+        snapshot.geofences = fences.count
         snapshot.waitingInMemory = recorder.waiting
         snapshot.refused = recorder.refused
         snapshot.storageError = recorder.error?.message

@@ -153,6 +153,16 @@ public struct Source: ~Copyable {
         return events
     }
 
+    /// There is no connection, and none is wanted.
+    public var isReleased: Bool {
+        if case .released = state { true } else { false }
+    }
+
+    /// The fixes of epochs that are still open: whatever comes later belongs to another time.
+    public mutating func flush(now: BootInstant) -> [Event] {
+        close(epochs.flush(), now: now)
+    }
+
     /// Does what is due.
     public mutating func run(now: BootInstant) -> [Event] {
         var events: [Event] = []

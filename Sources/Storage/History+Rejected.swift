@@ -3,14 +3,10 @@ public import Tracking
 
 /// A location or geofence event that the server refused for good.
 public struct RejectedRow: Equatable, Sendable {
-    /// What was refused.
-    public enum Row: Equatable, Sendable {
-        case location(Location)
-        case event(GeofenceEvent)
-    }
-
-    /// As it was stored.
-    public var row: Row
+    /// As it was stored; nil when it is an event.
+    public var location: Location?
+    /// As it was stored; nil when it is a location.
+    public var event: GeofenceEvent?
     /// The batch that was refused.
     public var batch: UUIDv7
     /// What the server answered.
@@ -65,7 +61,7 @@ extension History {
             else { continue }
             found.append(
                 RejectedRow(
-                    row: .location(row.location), batch: batch, httpStatus: Int(clamping: rows.integer(19)),
+                    location: row.location, event: nil, batch: batch, httpStatus: Int(clamping: rows.integer(19)),
                     rejectedAt: Timestamp(milliseconds: rows.integer(20))))
         }
         if count < limit { (cursor.isAtEvents, cursor.last) = (true, (.min, .min)) }
@@ -91,7 +87,7 @@ extension History {
             else { continue }
             found.append(
                 RejectedRow(
-                    row: .event(row.event(session: session)), batch: batch,
+                    location: nil, event: row.event(session: session), batch: batch,
                     httpStatus: Int(clamping: rows.integer(8)),
                     rejectedAt: Timestamp(milliseconds: rows.integer(9))))
         }

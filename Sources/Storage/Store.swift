@@ -103,7 +103,9 @@ public final class Store: Sendable {
     ///
     /// - Returns: how many locations are pending now.
     @available(*, noasync, message: "blocks on the disk")
-    public func insert(_ location: NewLocation, with crossings: NewCrossings? = nil) throws(StorageError) -> Int {
+    public func insert(_ location: NewLocation, with crossings: NewCrossings? = nil) throws(StorageError)
+        -> Int
+    {
         try insert { (writer, mayExist) throws(SQLiteError) in
             try writer.insert(location, crossings, mayExist: mayExist)
         }

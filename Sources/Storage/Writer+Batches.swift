@@ -43,7 +43,9 @@ extension Writer {
         var members = BatchMembers(
             session: session, extras: version, first: BatchMembers.none.first, last: BatchMembers.none.last,
             maxSeq: tally.nextSeq - 1, minSeq: tally.lowestSeq, count: rows.count, events: events.count)
-        if let first = rows.first, let last = rows.last { (members.first, members.last) = (first.key, last.key) }
+        if let first = rows.first, let last = rows.last {
+            (members.first, members.last) = (first.key, last.key)
+        }
         draft = members
         return draft(of: rows, events, members, session: id)
     }

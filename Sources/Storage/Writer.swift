@@ -209,7 +209,8 @@ struct Statements: ~Copyable {
             session: row.integer(1), extras: row.integer(2),
             first: RowKey(ts: row.integer(3), seq: row.integer(4)),
             last: RowKey(ts: row.integer(5), seq: row.integer(6)), maxSeq: row.integer(7),
-            minSeq: row.integer(8), count: Int(clamping: row.integer(9)), events: Int(clamping: row.integer(11)))
+            minSeq: row.integer(8), count: Int(clamping: row.integer(9)),
+            events: Int(clamping: row.integer(11)))
     }
 
     /// The parameters of `isMember`.

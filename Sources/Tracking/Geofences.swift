@@ -86,6 +86,11 @@ public struct Geofences: Sendable {
             .sorted { $0.fence.id < $1.fence.id }
     }
 
+    /// The keys of those that the vehicle is in.
+    public var insideKeys: Set<Int64> {
+        Set(keys.indices.filter { watches[$0].isInside == true }.map { keys[$0] })
+    }
+
     /// Adds fences, or replaces those of the same id. The same circle again keeps its state; another one starts
     /// undecided.
     ///

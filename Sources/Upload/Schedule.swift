@@ -8,6 +8,8 @@ public enum DrainTrigger: Equatable, Sendable {
     case sessionStopped
     /// As many fixes are pending as the threshold says.
     case threshold
+    /// A geofence event has been recorded.
+    case geofence
     /// The daemon has started with fixes pending.
     case started
     /// A default route has appeared after this many seconds without one.

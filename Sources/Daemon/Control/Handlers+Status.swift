@@ -28,7 +28,8 @@ extension Handlers {
                 degraded: reader.storageError != nil, locations: counts.locations, bytes: databaseSize(),
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.droppedUnsent,
                 refused: reader.refused, lastError: reader.storageError),
-            sync: syncStatus(now: now), auth: Wire.AuthStatus(state: "none", failures: 0), geofences: 0,
+            sync: syncStatus(now: now), auth: Wire.AuthStatus(state: "none", failures: 0),
+            geofences: reader.geofences,
             degraded: degraded(reader))
     }
 

@@ -57,10 +57,8 @@ extension Handlers {
 extension Wire.Rejected {
     init(_ row: RejectedRow) {
         self.init(
-            batchId: row.batch.description, httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
-        switch row.row {
-        case .location(let location): self.location = Wire.Location(location)
-        case .event(let event): geofenceEvent = Wire.GeofenceEvent(event)
-        }
+            location: row.location.map { Wire.Location($0) },
+            geofenceEvent: row.event.map { Wire.GeofenceEvent($0) }, batchId: row.batch.description,
+            httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
     }
 }

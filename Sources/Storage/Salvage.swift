@@ -89,9 +89,9 @@ extension Writer {
 
     /// Writes salvaged rows under their own ids, with new sequence numbers.
     ///
-    /// - Returns: how many.
-    mutating func importRows(_ salvage: Salvage) throws(SQLiteError) -> Int {
-        guard !salvage.rows.isEmpty else { return 0 }
+    /// - Parameter done: how many have been.
+    mutating func importRows(_ salvage: Salvage, done: inout Int) throws(SQLiteError) {
+        guard !salvage.rows.isEmpty else { return }
         let bySession = Dictionary(grouping: salvage.rows.values) { $0.row.session }
         for (old, rows) in bySession.sorted(by: { $0.key < $1.key }) {
             let ordered = rows.sorted { $0.row.key < $1.row.key }
@@ -99,6 +99,8 @@ extension Writer {
             for start in stride(from: 0, to: ordered.count, by: Self.importStep) {
                 let step = ordered[start..<min(start + Self.importStep, ordered.count)]
                 try importRows(step, session: key, extras: salvage.extras)
+                done += step.count
+                try checkpointIfDue()
             }
         }
         try db.execute(
@@ -107,7 +109,6 @@ extension Writer {
             first_seq = (SELECT MIN(seq) FROM locations WHERE session = sessions.key) \
             WHERE EXISTS (SELECT 1 FROM locations WHERE session = sessions.key)
             """)
-        return salvage.rows.count
     }
 
     private mutating func importRows(

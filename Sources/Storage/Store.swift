@@ -17,6 +17,7 @@ public final class Store: Sendable {
     }
 
     private struct State: ~Copyable {
+        let checkpointPages: Int
         var writer: Writer?
         var options: StoreOptions
         /// An operation has failed since the last location was written.
@@ -48,9 +49,15 @@ public final class Store: Sendable {
     /// Opens `beekon.db` in the state directory, making it when it is missing. A damaged one is put aside.
     ///
     /// - Throws: `newerSchema`, and what keeps a new database from being made.
-    public init(directory: String, options: StoreOptions) throws(StorageError) {
+    public convenience init(directory: String, options: StoreOptions) throws(StorageError) {
+        try self.init(directory: directory, options: options, checkpointPages: Writer.checkpointPages)
+    }
+
+    /// - Parameter checkpointPages: pages in the WAL at which it is folded in.
+    init(directory: String, options: StoreOptions, checkpointPages: Int) throws(StorageError) {
         path = directory + "/beekon.db"
-        state = Mutex(State(options: options, ballast: Ballast(directory: directory)))
+        state = Mutex(
+            State(checkpointPages: checkpointPages, options: options, ballast: Ballast(directory: directory)))
         try perform("open") { (_: inout Writer) throws(SQLiteError) in }
     }
 
@@ -161,7 +168,7 @@ public final class Store: Sendable {
             throw failure(failed, of: writer, &state)
         }
         do {
-            try writer.checkpointIfDue()
+            try writer.checkpointIfDue(pages: state.checkpointPages)
             state.writer = consume writer
         } catch let failed {
             // What was done is in the WAL, and stays done.

@@ -128,8 +128,8 @@ struct Writer: ~Copyable {
     }
 
     /// Folds the WAL into the database once it is long enough.
-    func checkpointIfDue() throws(SQLiteError) {
-        if db.logPages >= Self.checkpointPages { try db.checkpoint() }
+    func checkpointIfDue(pages: Int = checkpointPages) throws(SQLiteError) {
+        if db.logPages >= pages { try db.checkpoint() }
     }
 
     /// Counts everything once.

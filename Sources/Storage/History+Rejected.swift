@@ -61,7 +61,8 @@ extension History {
             else { continue }
             found.append(
                 RejectedRow(
-                    location: row.location, event: nil, batch: batch, httpStatus: Int(clamping: rows.integer(19)),
+                    location: row.location, event: nil, batch: batch,
+                    httpStatus: Int(clamping: rows.integer(19)),
                     rejectedAt: Timestamp(milliseconds: rows.integer(20))))
         }
         if count < limit { (cursor.isAtEvents, cursor.last) = (true, (.min, .min)) }

@@ -96,9 +96,9 @@ extension Writer {
 
     /// Writes salvaged rows under their own ids, with new sequence numbers.
     ///
-    /// - Returns: how many.
-    mutating func importRows(_ salvage: Salvage) throws(SQLiteError) -> Int {
-        guard !salvage.rows.isEmpty || !salvage.events.isEmpty else { return 0 }
+    /// - Parameter done: how many have been.
+    mutating func importRows(_ salvage: Salvage, done: inout Int) throws(SQLiteError) {
+        guard !salvage.rows.isEmpty || !salvage.events.isEmpty else { return }
         var keys: [Int64: Int64] = [:]
         let bySession = Dictionary(grouping: salvage.rows.values) { $0.row.session }
         for (old, rows) in bySession.sorted(by: { $0.key < $1.key }) {
@@ -108,6 +108,8 @@ extension Writer {
             for start in stride(from: 0, to: ordered.count, by: Self.importStep) {
                 let step = ordered[start..<min(start + Self.importStep, ordered.count)]
                 try importRows(step, session: key, extras: salvage.extras)
+                done += step.count
+                try checkpointIfDue()
             }
         }
         try db.execute(
@@ -117,7 +119,7 @@ extension Writer {
             WHERE EXISTS (SELECT 1 FROM locations WHERE session = sessions.key)
             """)
         try importEvents(salvage, sessions: &keys)
-        return salvage.rows.count + salvage.events.count
+        done += salvage.events.count
     }
 
     private mutating func importRows(

@@ -40,7 +40,8 @@ extension Writer {
             }
         }
         rows.reset()
-        var doomed = last.map { end in frozen.filter { $0.members.first <= end } } ?? []
+        var doomed =
+            try last.map { (end) throws(SQLiteError) in try batches(losingRowsUpTo: end, deletion) } ?? []
         doomed += try batchesOfEvents(in: deletion).filter { key in !doomed.contains { $0.key == key } }
             .compactMap { key in frozen.first { $0.key == key } }
         // Dead letters and events come last, with what is left of the step.
@@ -51,11 +52,27 @@ extension Writer {
         tally.rows -= counts.all
         tally.uploaded -= counts.uploaded
         for (session, count) in pending { remove(pending: count, ofSession: session) }
-        try findOldestPending(from: RowKey(ts: .min, seq: .min))
+        if let oldest = tally.oldestPending { try findOldestPending(from: oldest) }
         tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
         try loadEvents()
         deletion.removed += counts.all + Int(room - left)
         deletion.isFinished = left > 0
+    }
+
+    /// Batches that hold one of the rows that go; others may reach as far back, with rows of their own behind.
+    private func batches(losingRowsUpTo end: RowKey, _ deletion: Deletion) throws(SQLiteError) -> [Frozen] {
+        let own = Statements.memberParameters + 1
+        let loss = try db.prepare(
+            "SELECT 1 FROM locations WHERE \(Statements.isMember) AND (ts, seq) <= (?\(own), ?\(own + 1)) AND seq <= ?\(own + 2) LIMIT 1"
+        )
+        var losing: [Frozen] = []
+        for batch in frozen where batch.members.first <= end {
+            try loss.bind(
+                Statements.memberValues(batch.members)
+                    + [.integer(end.ts), .integer(end.seq), .integer(deletion.maxSeq)])
+            if try loss.step() { losing.append(batch) }
+        }
+        return losing
     }
 
     private func delete(

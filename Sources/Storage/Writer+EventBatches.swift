@@ -50,6 +50,9 @@ extension Writer {
 
     // MARK: Parts of transactions
 
+    /// A batch's key may be used again, once it is gone; its id is not.
+    private static let isIn = "batch = ?1 AND EXISTS (SELECT 1 FROM batches WHERE key = ?1 AND id = ?2)"
+
     func assign(_ keys: [RowKey], toBatch batch: Int64) throws(SQLiteError) {
         guard !keys.isEmpty else { return }
         let assign = try db.prepare("UPDATE geofence_events SET batch = ? WHERE ts = ? AND seq = ?")
@@ -62,7 +65,7 @@ extension Writer {
         let act =
             options.keepsUploaded
             ? "UPDATE geofence_events SET uploaded = 1, batch = NULL" : "DELETE FROM geofence_events"
-        try db.prepare(act + " WHERE batch = ?").run(.integer(batch.key))
+        try db.prepare(act + " WHERE " + Self.isIn).run(.integer(batch.key), .blob(batch.id.bytes))
         return db.changes
     }
 
@@ -74,10 +77,11 @@ extension Writer {
         try db.prepare(
             """
             INSERT INTO rejected_events (\(EventRow.columns), batch, http_status, rejected_at) \
-            SELECT \(EventRow.columns), ?2, ?3, ?4 FROM geofence_events WHERE batch = ?1
+            SELECT \(EventRow.columns), ?2, ?3, ?4 FROM geofence_events WHERE \(Self.isIn)
             """
         ).run([.integer(batch.key)] + circumstances)
-        try db.prepare("DELETE FROM geofence_events WHERE batch = ?").run(.integer(batch.key))
+        try db.prepare("DELETE FROM geofence_events WHERE " + Self.isIn).run(
+            .integer(batch.key), .blob(batch.id.bytes))
         return db.changes
     }
 

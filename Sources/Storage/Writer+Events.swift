@@ -62,6 +62,8 @@ extension Writer {
     /// Counts everything once.
     mutating func loadEvents() throws(SQLiteError) {
         var tally = EventTally()
+        // Never lower than before: a deletion that is under way tells by it what came later.
+        tally.nextSeq = events.nextSeq
         let groups = try db.prepare(
             "SELECT session, COUNT(*), SUM(uploaded), MAX(seq) FROM geofence_events GROUP BY session")
         while try groups.step() {
@@ -96,7 +98,8 @@ extension Writer {
     mutating func insert(_ new: NewCrossings, mayExist: Bool) throws(SQLiteError) {
         if mayExist, try exists(new) { return }
         let rows = try rows(for: new)
-        let pruned = try db.transaction { () throws(SQLiteError) in try write(new, rows) }
+        let pruned = try prunableEvents(at: new.time, byAge: new.prunesByAge, besides: rows.count)
+        try db.transaction { () throws(SQLiteError) in try write(rows, new.changes, pruning: pruned) }
         try book(rows, pruned)
     }
 
@@ -123,14 +126,18 @@ extension Writer {
     }
 
     /// Part of a transaction.
-    func write(_ new: NewCrossings, _ rows: [EventRow]) throws(SQLiteError) -> [PrunedEvent] {
+    func write(
+        _ rows: [EventRow], _ changes: [Geofences.Change], pruning pruned: [PrunedEvent]
+    ) throws(SQLiteError) {
         if !rows.isEmpty {
             let insert = try db.prepare(
                 "INSERT INTO geofence_events (\(EventRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?)")
             for row in rows { try insert.run(row.values) }
         }
-        try write(new.changes)
-        return try pruneEvents(at: new.time, byAge: new.prunesByAge, keeping: rows)
+        try write(changes)
+        guard !pruned.isEmpty else { return }
+        let delete = try db.prepare("DELETE FROM geofence_events WHERE ts = ? AND seq = ?")
+        for row in pruned { try delete.run(.integer(row.key.ts), .integer(row.key.seq)) }
     }
 
     mutating func book(_ rows: [EventRow], _ pruned: [PrunedEvent]) throws(SQLiteError) {
@@ -162,27 +169,20 @@ extension Writer {
 
     // MARK: Retention
 
-    /// The rules are those of the locations, with a cap of their own. Never those just written, never a member of a batch.
-    func pruneEvents(
-        at time: Timestamp, byAge: Bool, keeping rows: [EventRow] = []
+    /// What must go once so many more have been written. The rules are those of the locations, with a cap of their own;
+    /// never a member of a batch.
+    func prunableEvents(
+        at time: Timestamp, byAge: Bool, besides count: Int
     ) throws(SQLiteError) -> [PrunedEvent] {
-        var doomed: [PrunedEvent] = []
-        let surplus = events.rows + rows.count - Self.eventLimit
-        if surplus > 0 {
-            doomed += try oldestEvents("1", limit: min(surplus + rows.count, Self.pruneLimit)).filter { row in
-                !rows.contains { $0.key == row.key }
-            }.prefix(surplus)
-        }
+        let surplus = events.rows + count - Self.eventLimit
+        var doomed = surplus > 0 ? try oldestEvents("1", limit: min(surplus, Self.pruneLimit)) : []
         if byAge, events.rows > 0, !options.isSyncing || events.uploaded > 0 {
             let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
             let rule = "ts < \(cutoff)" + (options.isSyncing ? " AND uploaded = 1" : "")
             doomed += try oldestEvents(rule, limit: Self.pruneLimit).filter { row in
-                !doomed.contains { $0.key == row.key } && !rows.contains { $0.key == row.key }
+                !doomed.contains { $0.key == row.key }
             }
         }
-        guard !doomed.isEmpty else { return [] }
-        let delete = try db.prepare("DELETE FROM geofence_events WHERE ts = ? AND seq = ?")
-        for row in doomed { try delete.run(.integer(row.key.ts), .integer(row.key.seq)) }
         return doomed
     }
 

@@ -88,6 +88,7 @@ extension Writer {
             tally.pending[letter.session, default: 0] += 1
             let key = RowKey(ts: letter.ts, seq: lowest - 1 - Int64(index))
             tally.oldestPending = min(tally.oldestPending ?? key, key)
+            tally.prunableFrom = min(tally.prunableFrom, key)
         }
     }
 

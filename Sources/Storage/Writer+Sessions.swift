@@ -14,6 +14,7 @@ extension Writer {
             return
         }
         let key = (sessions.keys.max() ?? 0) + 1
+        var forgotten: [Int64] = []
         try db.transaction { () throws(SQLiteError) in
             try db.prepare(
                 """
@@ -23,17 +24,20 @@ extension Writer {
             ).run(
                 .integer(key), .blob(id.bytes), .integer(startedAt.milliseconds), .integer(tally.nextSeq),
                 .integer(tally.nextSeq - 1), .integer(isTracking ? 1 : 0))
-            // Sessions that still have rows stay: their rows need the name.
-            try db.prepare(
-                """
-                DELETE FROM sessions WHERE key <= ? AND NOT EXISTS \
-                (SELECT 1 FROM rejected WHERE session = sessions.key) AND NOT EXISTS \
-                (SELECT 1 FROM geofence_events WHERE session = sessions.key) AND NOT EXISTS \
-                (SELECT 1 FROM rejected_events WHERE session = sessions.key) AND NOT EXISTS \
-                (SELECT 1 FROM batches WHERE session = sessions.key)
-                """ + (tally.rows > 0 ? " AND key < (SELECT MIN(session) FROM locations)" : "")
-            ).run(.integer(key - Int64(Self.sessionLimit)))
+            if sessions.count >= Self.sessionLimit {
+                // Sessions that still have rows stay: their rows need the name.
+                let old = try db.prepare(
+                    """
+                    DELETE FROM sessions WHERE key <= ? AND key NOT IN (SELECT session FROM locations \
+                    UNION SELECT session FROM rejected UNION SELECT session FROM batches \
+                    UNION SELECT session FROM geofence_events UNION SELECT session FROM rejected_events) \
+                    RETURNING key
+                    """)
+                try old.bind([.integer(key - Int64(Self.sessionLimit))])
+                while try old.step() { forgotten.append(old.integer(0)) }
+            }
         }
+        for key in forgotten { sessions[key] = nil }
         sessions[key] = id
         current = CurrentSession(
             key: key, tail: SessionTail(reference: nil, odometer: 0), lastSeq: tally.nextSeq - 1)

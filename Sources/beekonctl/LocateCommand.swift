@@ -51,7 +51,7 @@ struct LocateCommand: ParsableCommand {
             }
             let clock = CommonOptions.clock
             try common.print(
-                result, text: ["\(clock.local(location.timestamp)) \(LocationText.phrase(location))"])
+                result, text: [LocationText.line(location, clock: clock)])
         }
     }
 }

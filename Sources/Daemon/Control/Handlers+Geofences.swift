@@ -14,7 +14,7 @@ extension Handlers {
                     id: wanted.id, latitude: wanted.latitude, longitude: wanted.longitude,
                     radius: wanted.radiusMeters, notifiesOnEntry: wanted.notifyOnEntry ?? true,
                     notifiesOnExit: wanted.notifyOnExit ?? true)
-            } catch {
+            } catch let error as Geofence.Invalid {
                 // An id may be as long as the request; its beginning will do to find it.
                 throw ControlError.invalidGeofence(
                     id: String(wanted.id.prefix(Geofence.idLimit)), reason: error.reason)

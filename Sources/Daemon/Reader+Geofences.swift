@@ -9,14 +9,12 @@ extension Reader {
     /// Takes up the fences, each in the state in which it was last decided.
     func resumeGeofences() {
         do {
-            guard let kept = try hub.files.readGeofences() else { return }
-            fences = kept
+            fences = try hub.files.readGeofences() ?? Geofences()
             keptInside = try hub.files.readInside()
         } catch {
             Log.error(
                 .storageFailed,
                 "cannot read the geofences: \(error); there are none until they are added again")
-            return
         }
         let known: [Int64: Bool]?
         do {

@@ -25,12 +25,19 @@ extension Reader {
     }
 
     /// Connects when something needs fixes, and lets gpsd go when nothing does any more.
-    func adjustSource(now: BootInstant) {
-        if state == .tracking || !fences.isEmpty || !oneShots.isEmpty { return source.acquire(now: now) }
-        guard !source.isReleased else { return }
+    ///
+    /// - Returns: whether gpsd was let go now.
+    @discardableResult
+    func adjustSource(now: BootInstant) -> Bool {
+        if state == .tracking || !fences.isEmpty || !oneShots.isEmpty {
+            source.acquire(now: now)
+            return false
+        }
+        guard !source.isReleased else { return false }
         for event in source.release(now: now) { handle(event, now: now) }
         link = .none
         receiverTime.unsettle()
+        return true
     }
 
     func locate(_ request: OneShots.Request, now: BootInstant) {

@@ -66,11 +66,11 @@ final class Reader {
             for command in hub.reader.takeAll() { perform(command, now: now) }
             for event in source.run(now: now) { handle(event, now: now) }
             answer(oneShots.expire(now: now), with: .success(nil))
-            adjustSource(now: now)
             proceedWithDeletion()
             proceedWithRejected()
             if recorder.isRetryDue(now) { flush(now: now) }
             publish(now: now)
+            if adjustSource(now: now) { publish(now: now) }
             waitForWork(now: now)
         }
         finish(now: .current())

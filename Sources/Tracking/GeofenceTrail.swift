@@ -4,6 +4,8 @@
 struct GeofenceTrail {
     struct Point {
         var time: Timestamp
+        /// Counts the fixes, also when time runs backwards.
+        var number: Int
         var place: EarthPoint
         /// Metres.
         var accuracy: Double
@@ -16,8 +18,11 @@ struct GeofenceTrail {
 
     /// Oldest first; the last is the present fix.
     private(set) var points: [Point] = []
+    private var count = 0
 
-    mutating func append(_ point: Point) {
+    mutating func append(time: Timestamp, place: EarthPoint, accuracy: Double) {
+        count += 1
+        let point = Point(time: time, number: count, place: place, accuracy: accuracy)
         // Time that runs backwards says nothing about how long ago the others were.
         if let last = points.last, point.time <= last.time { points.removeAll() }
         let expired = points.prefix { point.time.seconds(since: $0.time) > 2 * Self.gap }.count

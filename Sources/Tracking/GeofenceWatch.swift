@@ -7,6 +7,8 @@ struct GeofenceWatch: Equatable, Sendable {
     struct Sighting {
         /// Its fix time.
         var time: Timestamp
+        /// Counts the fixes.
+        var number: Int
         /// Metres from the fence's centre.
         var distance: Double
         /// Metres.
@@ -38,8 +40,8 @@ struct GeofenceWatch: Equatable, Sendable {
 
     /// nil while undecided.
     private(set) var isInside: Bool?
-    /// The way before this fix has been judged already.
-    private(set) var decidedAt: Timestamp?
+    /// The number of a fix: the way before it has been judged already.
+    private(set) var decidedAt: Int?
     private var within = Run()
     private var beyond = Run()
     private var farBeyond = Run()
@@ -87,17 +89,17 @@ struct GeofenceWatch: Equatable, Sendable {
         within.extend(isInside != true && sighting.distance <= radius, at: sighting.time)
         beyond.extend(isInside != false && sighting.distance > radius + margin, at: sighting.time)
         if within.fixes > 1, within.span >= Self.entrySpan {
-            return decide(true, since: within.start, at: sighting.time)
+            return decide(true, since: within.start, at: sighting.number)
         }
         if beyond.fixes >= Self.exitFixes, beyond.span >= Self.exitSpan {
-            return decide(false, since: beyond.start, at: sighting.time)
+            return decide(false, since: beyond.start, at: sighting.number)
         }
         guard sighting.isAfterGap else { return nil }
         if within.fixes > 0, sighting.distance + sighting.accuracy <= radius {
-            return decide(true, since: sighting.time, at: sighting.time)
+            return decide(true, since: sighting.time, at: sighting.number)
         }
         if beyond.fixes > 0, sighting.distance > radius + 2 * margin {
-            return decide(false, since: sighting.time, at: sighting.time)
+            return decide(false, since: sighting.time, at: sighting.number)
         }
         return nil
     }
@@ -109,18 +111,18 @@ struct GeofenceWatch: Equatable, Sendable {
         let isFar = isInside == true && sighting.distance > radius + 4 * sighting.accuracy
         farBeyond.extend(isFar, at: sighting.time)
         guard farBeyond.fixes > 1, farBeyond.span >= Self.parkedExitSpan else { return nil }
-        return decide(false, since: farBeyond.start, at: sighting.time)
+        return decide(false, since: farBeyond.start, at: sighting.number)
     }
 
-    /// The fence was passed through, and the way up to `time` is spoken for.
-    mutating func passed(at time: Timestamp) {
-        decidedAt = time
+    /// The fence was passed through, and the way up to this fix is spoken for.
+    mutating func passed(at number: Int) {
+        decidedAt = number
     }
 
-    private mutating func decide(_ isInside: Bool, since: Timestamp, at time: Timestamp) -> Decision {
+    private mutating func decide(_ isInside: Bool, since: Timestamp, at number: Int) -> Decision {
         let wasInside = self.isInside ?? false
         self = GeofenceWatch(isInside: isInside)
-        decidedAt = time
+        decidedAt = number
         return Decision(isInside: isInside, wasInside: wasInside, since: since)
     }
 }

@@ -153,7 +153,7 @@ public struct Geofences: Sendable {
         guard !isImplausible, !fences.isEmpty else { return verdict }
         let accuracy = fix.accuracy ?? Self.assumedAccuracy
         let place = EarthPoint(fix.coordinate)
-        trail.append(GeofenceTrail.Point(time: fix.time, place: place, accuracy: accuracy))
+        trail.append(time: fix.time, place: place, accuracy: accuracy)
         // A fence at rest can only be told anything by a fix inside it, or by a way that leads through it.
         let reach = trail.reach
         for index in circles.indices {
@@ -176,7 +176,7 @@ public struct Geofences: Sendable {
         let pause = trail.before.map { present.time.seconds(since: $0.time) } ?? .infinity
         let decision = watches[index].judge(
             GeofenceWatch.Sighting(
-                time: present.time, distance: distance, accuracy: present.accuracy,
+                time: present.time, number: present.number, distance: distance, accuracy: present.accuracy,
                 isAfterGap: pause >= GeofenceTrail.gap, isParked: isParked),
             radius: radius)
         circles[index].isAtRest = watches[index].isAtRest
@@ -205,14 +205,14 @@ public struct Geofences: Sendable {
         _ index: Int, _ points: [GeofenceTrail.Point], _ verdict: inout Verdict
     ) {
         let circle = circles[index]
-        let decidedAt = watches[index].decidedAt
+        let decidedAt = watches[index].decidedAt ?? 0
         let chord = EarthPoint.chord(ofArc: circle.radius)
         var isThrough = false
         var first: Timestamp?
         var last: Timestamp?
         for (start, end) in zip(points, points.dropFirst()) {
             let seconds = end.time.seconds(since: start.time)
-            guard seconds <= GeofenceTrail.gap, decidedAt.map({ start.time >= $0 }) ?? true else { continue }
+            guard seconds <= GeofenceTrail.gap, start.number >= decidedAt else { continue }
             let segment = Segment(start: start.place, end: end.place)
             guard let passage = segment.passage(of: circle.centre, within: chord) else { continue }
             let closest = segment.closestApproach(to: circle.centre)
@@ -221,7 +221,7 @@ public struct Geofences: Sendable {
             last = start.time.advanced(bySeconds: passage.leaves * seconds)
         }
         guard isThrough, let first, let last, let present = points.last else { return }
-        watches[index].passed(at: present.time)
+        watches[index].passed(at: present.number)
         record(.enter, index, at: first, &verdict)
         record(.exit, index, at: last, &verdict)
     }

@@ -19,21 +19,29 @@ enum Contents {
 
     static func state(key: Int64, isInside: Bool) -> String { "state \(key) \(isInside ? 1 : 0)" }
 
-    private static let lines = """
+    private static func lines(besides others: String) -> String {
+        """
         SELECT group_concat(line, char(10)) FROM (
             SELECT 1 AS part, ts, seq, 'location ' || ts || ' ' || seq || ' ' || hex(id) || ' ' ||
                 CAST(odometer AS INTEGER) || ' ' || uploaded AS line FROM locations
             UNION ALL SELECT 2, 0, seq, 'rejected ' || seq || ' ' || hex(id) FROM rejected
             UNION ALL SELECT 3, 0, key, 'batch ' || hex(id) || ' ' || hex(body) FROM batches
-            UNION ALL SELECT 4, ts, hex(id), 'event ' || ts || ' ' || hex(id) || ' ' || uploaded || ' ' ||
-                (batch IS NOT NULL) FROM geofence_events
-            UNION ALL SELECT 5, 0, hex(id), 'rejected event ' || hex(id) FROM rejected_events
-            UNION ALL SELECT 6, 0, key, 'state ' || key || ' ' || is_inside FROM geofence_states
+            \(others)
             ORDER BY 1, 2, 3)
+        """
+    }
+
+    private static let crossings = """
+        UNION ALL SELECT 4, ts, hex(id), 'event ' || ts || ' ' || hex(id) || ' ' || uploaded || ' ' ||
+            (batch IS NOT NULL) FROM geofence_events
+        UNION ALL SELECT 5, 0, hex(id), 'rejected event ' || hex(id) FROM rejected_events
+        UNION ALL SELECT 6, 0, key, 'state ' || key || ' ' || is_inside FROM geofence_states
         """
 
     static func text(_ db: borrowing Connection) throws -> String {
-        try db.value(lines) ?? ""
+        // The first schema has no such tables.
+        let hasCrossings = try db.value("SELECT 1 FROM sqlite_schema WHERE name = 'geofence_states'") != nil
+        return try db.value(lines(besides: hasCrossings ? crossings : "")) ?? ""
     }
 
     /// Rules that no table alone can break; each query counts what breaks it.
@@ -72,7 +80,8 @@ enum Contents {
         (
             "an event is in no batch that there is, or has no session",
             """
-            SELECT COUNT(*) FROM geofence_events WHERE batch NOT IN (SELECT key FROM batches)
+            SELECT COUNT(*) FROM geofence_events
+                WHERE batch IS NOT NULL AND batch NOT IN (SELECT key FROM batches)
                 OR session NOT IN (SELECT key FROM sessions)
             """
         ),

@@ -132,7 +132,7 @@ func parked(steps: [Seen], expected: [String]) throws {
         // 400 m in 4 s: in at −100 m, out at +100 m.
         ([Seen(0, -200), Seen(4, 200)], ["enter 1", "exit 3"], 100),
         // One fix inside, with the ways before and after it.
-        ([Seen(0, -250), Seen(3, 50), Seen(6, 350)], ["enter 2", "exit 4"], 100),
+        ([Seen(0, -260), Seen(3, 40), Seen(6, 340)], ["enter 2", "exit 4"], 100),
         // Once only.
         ([Seen(0, -200), Seen(4, 200), Seen(5, 300), Seen(6, 400)], ["enter 1", "exit 3"], 100),
         // There and back.
@@ -142,7 +142,7 @@ func parked(steps: [Seen], expected: [String]) throws {
         ([Seen(0, -60, 4), Seen(4, 60, 6)], [], 5),
         ([Seen(0, -60, 6), Seen(4, 60, 4)], [], 5),
         // Nobody knows the way between fixes more than ten seconds apart.
-        ([Seen(0, -200), Seen(10, 200)], ["enter 3", "exit 8"], 100),
+        ([Seen(0, -220), Seen(10, 180)], ["enter 3", "exit 8"], 100),
         ([Seen(0, -200), Seen(10.1, 200)], [], 100),
         ([Seen(0, -200), Seen(4, 200, parked: true)], [], 100),
         ([Seen(0, -200), Seen(4, 200, implausible: true)], [], 100),

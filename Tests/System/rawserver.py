@@ -103,12 +103,12 @@ class RawServer:
         if self._closes:
             link.raw.close()
 
-    def batches_of(self) -> dict:
+    def batches_of(self, installation: str) -> dict:
         """The batches in which each location came, whether or not the answer meant that it was taken."""
         found: dict = {}
         for request in list(self.requests):
             root = json.loads(gzip.decompress(request.split(b"\r\n\r\n", 1)[1]))
-            for row in root["locations"]:
+            for row in root["locations"] if root["device"]["install_id"] == installation else []:
                 found.setdefault(row["id"], set()).add(root["batch_id"])
         return found
 

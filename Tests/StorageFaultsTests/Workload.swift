@@ -70,7 +70,8 @@ final class Workload {
         case 3..<5: try startSession()
         case 5..<7: try delete()
         case 7..<9: configure()
-        case 9..<29: try upload()
+        case 9..<11: try moveDeadLetters()
+        case 11..<30: try upload()
         default: try insert()
         }
     }
@@ -145,7 +146,7 @@ final class Workload {
         try persist {
             if try store.nextFrozen() == batch { _ = try store.reject(batch, status: 422, at: time) }
         }
-        if try store.nextFrozen() != batch { ledger.reject() }
+        if try store.nextFrozen() != batch { ledger.reject(at: time.milliseconds) }
         try note()
     }
 
@@ -158,6 +159,14 @@ final class Workload {
             try #require(deletion.isFinished)
         }
         ledger.delete(before: cutoff?.milliseconds)
+        try note()
+    }
+
+    private func moveDeadLetters() throws {
+        let act: RejectedWork.Act = random.chance(0.3) ? .purge : .requeue
+        var work = try store.begin(act)
+        while !work.isFinished { try persist { try store.proceed(with: &work) } }
+        ledger.moveDeadLetters(isPurge: act == .purge, cap: Self.cap)
         try note()
     }
 
@@ -187,6 +196,7 @@ final class Workload {
         recording.failSync(of: "", number: 0)
         store.close()
         store = try Store(directory: folder.path, options: options, checkpointPages: Self.checkpointPages)
+        ledger.reopen()
         frozen = try store.nextFrozen()
         try note(isReopened: true)
         guard random.chance(0.3) else { return }

@@ -59,7 +59,7 @@ let package = Package(
         target("Storage", ["SQLite", "Linux", "Tracking"]),
         target("Upload", ["CCurl", "CZlib", "Linux", "Tracking"]),
         target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
-        target("ControlTool", ["ControlProtocol"]),
+        target("ControlTool", ["ControlProtocol"], resources: ["html", "css", "js"].map { .embedInCode("track.\($0)") } + [.embedInCode("track-charts.js")]),
         target("Configuration"),
         target("Systemd", ["CSystemd"]),
         target("Simulation"),

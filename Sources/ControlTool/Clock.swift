@@ -37,7 +37,10 @@ public struct Clock: Sendable {
         parse(iso).map { (now.milliseconds - $0.milliseconds) / 1000 }
     }
 
-    private func parse(_ iso: String) -> Instant? {
-        try? TimeArgument.instant(iso, now: now, zone: .utc)
+    private func parse(_ iso: String) -> Instant? { Self.utc(iso) }
+
+    /// A time of the interface.
+    static func utc(_ iso: String) -> Instant? {
+        try? TimeArgument.instant(iso, now: Instant(milliseconds: 0), zone: .utc)
     }
 }

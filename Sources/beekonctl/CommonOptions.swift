@@ -49,6 +49,12 @@ struct CommonOptions: ParsableArguments {
         try output.finish()
     }
 
+    /// The file that the user named with -o, or the standard output.
+    static func open(_ path: String?) throws -> Output {
+        guard let path, path != "-" else { return Output() }
+        return try Output(path: path)
+    }
+
     static var palette: Palette {
         var environment: [String: String] = [:]
         for name in ["NO_COLOR", "TERM"] {

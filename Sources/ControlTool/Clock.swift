@@ -33,7 +33,7 @@ public struct Clock: Sendable {
     }
 
     /// Seconds since a time of the interface; negative in the future.
-    func secondsSince(_ iso: String) -> Int64? {
+    public func secondsSince(_ iso: String) -> Int64? {
         parse(iso).map { (now.milliseconds - $0.milliseconds) / 1000 }
     }
 

@@ -43,7 +43,8 @@ struct LocationGPX {
     private func point(_ location: Wire.Location) -> String {
         // The schema's longitudes end before 180.
         let longitude = location.longitude == 180 ? -180 : location.longitude
-        var text = "<trkpt lat=\"\(Quantity.decimal(location.latitude))\" lon=\"\(Quantity.decimal(longitude))\">"
+        var text =
+            "<trkpt lat=\"\(Quantity.decimal(location.latitude))\" lon=\"\(Quantity.decimal(longitude))\">"
         if let altitude = location.altitude { text += "<ele>\(Quantity.decimal(altitude))</ele>" }
         text += "<time>\(Markup.escape(location.timestamp))</time><extensions>"
         let movement =

@@ -62,7 +62,9 @@ struct LocationKML {
         lines.append("<ExtendedData><SchemaData schemaUrl=\"#fix\">")
         for (name, _) in Self.fields {
             let values = locations.map { location -> String in
-                let value = name == "speed" ? location.speed : name == "bearing" ? location.bearing : location.accuracy
+                let value =
+                    name == "speed"
+                    ? location.speed : name == "bearing" ? location.bearing : location.accuracy
                 return "<gx:value>\(value.map(Quantity.decimal) ?? "")</gx:value>"
             }
             lines.append("<gx:SimpleArrayData name=\"\(name)\">\(values.joined())</gx:SimpleArrayData>")

@@ -46,7 +46,8 @@ public struct Output: ~Copyable {
         guard descriptor >= 0 else {
             temporary = nil
             throw Failure(
-                "cannot create \(path): \(String(cString: strerror(errno))); give another with -o", exitCode: 73)
+                "cannot create \(path): \(String(cString: strerror(errno))); give another with -o",
+                exitCode: 73)
         }
         name = path
         owned = true

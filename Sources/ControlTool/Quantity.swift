@@ -67,7 +67,9 @@ public enum Quantity {
         let sign = value < 0 ? "-" : ""
         let point = whole.count + exponent
         if point <= 0 { return sign + "0." + String(repeating: "0", count: -point) + digits }
-        if point >= digits.count { return sign + digits + String(repeating: "0", count: point - digits.count) }
+        if point >= digits.count {
+            return sign + digits + String(repeating: "0", count: point - digits.count)
+        }
         return sign + digits.prefix(point) + "." + digits.dropFirst(point)
     }
 }

@@ -80,7 +80,9 @@ extension String {
     fileprivate func split(at mark: String) -> (before: String, after: String) {
         let bytes = Array(utf8)
         let wanted = Array(mark.utf8)
-        let start = bytes.indices.dropLast(wanted.count - 1).first { bytes[$0..<$0 + wanted.count].elementsEqual(wanted) }
+        let start = bytes.indices.dropLast(wanted.count - 1).first {
+            bytes[$0..<$0 + wanted.count].elementsEqual(wanted)
+        }
         guard let start else { return (self, "") }
         return (
             String(decoding: bytes[..<start], as: UTF8.self),

@@ -73,7 +73,8 @@ public struct TrackPlot {
             canvas.mark(dot.x, dot.y, letter)
         }
         for stop in stops {
-            let dot = view.dot(stop.latitude, view.middle.longitude + Self.wrapped(stop.longitude - view.middle.longitude))
+            let dot = view.dot(
+                stop.latitude, view.middle.longitude + Self.wrapped(stop.longitude - view.middle.longitude))
             canvas.mark(dot.x, dot.y, "P")
         }
     }
@@ -145,8 +146,11 @@ extension TrackPlot {
                 break
             }
             let cells = max(Int((length / (metersPerDot * 2)).rounded()), 2)
-            let text = length < 1 ? "\(Quantity.exact(length)) m" : length < 1000
-                ? "\(Quantity.fixed(length, 0)) m" : "\(Quantity.fixed(length / 1000, 0)) km"
+            let text =
+                length < 1
+                ? "\(Quantity.exact(length)) m"
+                : length < 1000
+                    ? "\(Quantity.fixed(length, 0)) m" : "\(Quantity.fixed(length / 1000, 0)) km"
             return "├" + String(repeating: "─", count: cells - 2) + "┤ \(text), north is up"
         }
 

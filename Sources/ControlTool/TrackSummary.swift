@@ -54,7 +54,8 @@ public struct TrackSummary: Encodable, Sendable, Equatable {
     /// Equal in what is told.
     public static func == (a: TrackSummary, b: TrackSummary) -> Bool {
         (a.locations, a.sessions, a.distanceMeters, a.start, a.end, a.highestSpeed)
-            == (b.locations, b.sessions, b.distanceMeters, b.start, b.end, b.highestSpeed) && a.stops == b.stops
+            == (b.locations, b.sessions, b.distanceMeters, b.start, b.end, b.highestSpeed)
+            && a.stops == b.stops
     }
 
     /// The next location in order of time.
@@ -99,7 +100,8 @@ public struct TrackSummary: Encodable, Sendable, Equatable {
         guard seconds >= Self.leastStop else { return }
         stops.append(
             Stop(
-                latitude: first.latitude, longitude: first.longitude, from: first.timestamp, to: last.timestamp,
+                latitude: first.latitude, longitude: first.longitude, from: first.timestamp,
+                to: last.timestamp,
                 seconds: seconds))
     }
 

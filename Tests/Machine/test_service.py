@@ -14,7 +14,8 @@ import tempfile
 import time
 import unittest
 
-import machines
+import container
+import debian
 from harness import Backend, Tracker, toml, wait_for
 
 STATE = "/var/lib/beekond"
@@ -22,7 +23,7 @@ LONG = 90.0
 
 
 def setUpModule():
-    reason = machines.missing()
+    reason = debian.missing()
     if reason:
         raise unittest.SkipTest(reason)
 
@@ -30,13 +31,13 @@ def setUpModule():
 class ServiceTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="beekond-machine-", dir=machines.KEPT if os.path.isdir(machines.KEPT) else None)
+        cls.folder = tempfile.mkdtemp(prefix="beekond-machine-", dir=debian.KEPT if os.path.isdir(debian.KEPT) else None)
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.machine = machines.Container(cls.folder)
+        cls.machine = container.Container(cls.folder)
         cls.addClassCleanup(cls.machine.stop)
         cls.machine.boot()
-        cls.machine.install(machines.package())
-        for user, groups in machines.USERS.items():
+        cls.machine.install(debian.package())
+        for user, groups in debian.USERS.items():
             cls.machine.run("useradd", "--create-home", *(["--groups", groups] if groups else []), user)
 
     def setUp(self):
@@ -216,7 +217,7 @@ class PackageTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.mkdtemp(prefix="beekond-machine-")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        self.machine = machines.Container(folder)
+        self.machine = container.Container(folder)
         self.addCleanup(self.machine.stop)
         self.folder = folder
         self.machine.boot()
@@ -224,7 +225,7 @@ class PackageTest(unittest.TestCase):
     def previous(self) -> str:
         """The same package under an earlier version."""
         unpacked = os.path.join(self.folder, "unpacked")
-        subprocess.run(["dpkg-deb", "--raw-extract", machines.package(), unpacked], check=True)
+        subprocess.run(["dpkg-deb", "--raw-extract", debian.package(), unpacked], check=True)
         control = os.path.join(unpacked, "DEBIAN", "control")
         with open(control, encoding="utf-8") as file:
             text = re.sub(r"^Version: .*$", "Version: 0.0.1", file.read(), flags=re.M)
@@ -245,7 +246,7 @@ class PackageTest(unittest.TestCase):
         before = self.state()
         pid = machine.output("systemctl", "show", "--value", "-p", "MainPID", "beekond")
 
-        machine.install(machines.package())
+        machine.install(debian.package())
         self.assertEqual(machine.output("systemctl", "is-active", "beekond").strip(), "active")
         self.assertNotEqual(machine.output("systemctl", "show", "--value", "-p", "MainPID", "beekond"), pid, "restarted")
         self.assertEqual(self.state(), before)
@@ -257,7 +258,7 @@ class PackageTest(unittest.TestCase):
         machine.run("apt-get", "-qq", "remove", "-y", "beekond")
         self.assertEqual(self.state(), before, "removal keeps the state")
         self.assertFalse(os.path.exists(machine.path + "/usr/bin/beekond"))
-        machine.install(machines.package())
+        machine.install(debian.package())
         self.assertEqual(json.loads(machine.output("beekonctl", "status", "--json"))["session_id"], status["session_id"])
 
         machine.run("apt-get", "-qq", "purge", "-y", "beekond")

@@ -14,7 +14,7 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint check clean venv
+.PHONY: help deps build run test lint check fuzz clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -40,10 +40,14 @@ lint: deps  ## Check format, imports of each target, words out of place, scripts
 	swift format lint --strict --recursive Package.swift Sources Tests
 	@etc/build/lint
 
+fuzz: deps  ## Fuzz what reads the bytes of others; FUZZ_SECONDS or FUZZ_RUNS for each, FUZZ_ONLY=names
+	@BUILD="$(BUILD)" etc/build/fuzz
+
 check:  ## What every change must pass: lint, build and test, where a warning is an error
 	@$(MAKE) --no-print-directory lint
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory build
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory test
+	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz
 
 clean:  ## Remove what building, running and testing left here
 	rm -rf .build .build-* .build_* .run .venv

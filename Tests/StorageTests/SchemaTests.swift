@@ -34,9 +34,9 @@ func schema(sql: String, expected: String) throws {
 func pragmas(isFull: Bool, synchronous: String) throws {
     let directory = try TemporaryDirectory()
     let options = StoreOptions(maxRows: 1000, durability: isFull ? .full : .normal)
-    let writer = try Writer.open(directory.file("beekon.db"), options: options, repairing: false)
+    let writer = try Writer.open(directory.file("beekon.db"), options: options)
     for (name, expected) in [
-        ("synchronous", synchronous), ("journal_mode", "wal"), ("wal_autocheckpoint", "1000"),
+        ("synchronous", synchronous), ("journal_mode", "wal"), ("wal_autocheckpoint", "0"),
         ("cache_size", "-512"), ("temp_store", "2"), ("mmap_size", "0"), ("trusted_schema", "0"),
         ("cell_size_check", "1"), ("secure_delete", "0"), ("max_page_count", "33268"),
     ] {

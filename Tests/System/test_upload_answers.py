@@ -1,6 +1,7 @@
 """The status table, code by code, through the real daemon: what it is called, what became of the rows, what status says."""
 import unittest
 
+from fakegpsd import from_iso
 from harness import SystemTest
 
 ACCEPTED, REJECTED, AUTH, TRANSIENT, PERMANENT = "accepted", "rejected", "auth", "transient", "permanent"
@@ -79,7 +80,6 @@ class AnswerTests(SystemTest):
 
     @staticmethod
     def seconds_left(status) -> float:
-        from fakegpsd import from_iso
         return (from_iso(status["sync"]["next_attempt"]) - from_iso(status["sync"]["last_attempt"])) / 1000
 
 

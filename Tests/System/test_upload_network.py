@@ -1,6 +1,6 @@
 """Every way in which a network or a server can fail, through the real daemon: nothing is lost, nothing hangs, no byte too many."""
-import os
 import socket
+import subprocess
 import threading
 import time
 import unittest
@@ -165,7 +165,6 @@ class NetworkTests(SystemTest):
         self.assertLess(daemon.terminate(), 2.5)
 
     def use_resolver(self, address: str) -> bool:
-        import subprocess
         mine = self.path("resolv.conf")
         with open(mine, "w", encoding="ascii") as file:
             file.write(f"nameserver {address}\n")

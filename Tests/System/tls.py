@@ -9,6 +9,7 @@ import subprocess
 import threading
 import unittest
 import warnings
+from datetime import datetime, timedelta, timezone
 
 OPENSSL = shutil.which("openssl")
 needs_openssl = unittest.skipUnless(OPENSSL, "openssl(1) is not installed")
@@ -56,7 +57,6 @@ class Authority:
 
 
 def moment(days: float) -> str:
-    from datetime import datetime, timedelta, timezone
     return (datetime.now(timezone.utc) + timedelta(days=days)).strftime("%Y%m%d%H%M%SZ")
 
 

@@ -46,13 +46,14 @@ class Ledger:
 
     def faults(self, daemon, receivers: list) -> list:
         here = Here(daemon)
-        told = {identity for receiver in receivers for identity in receiver.batches_of()}
+        taken = [receiver.batches_of(daemon.installation) for receiver in receivers]
+        told = {identity for batches in taken for identity in batches}
         found = [f"stored {count} times: {row}" for row, count in here.counts.items() if count > 1]
         found += [f"lost: {row}" for row in self.stored - told - set(here.counts) - self.deleted]
         if self.is_complete:
             found += [f"received, and never stored: {row}" for row in told - self.stored - set(here.counts)]
-        for receiver in receivers:
-            for row, batches in receiver.batches_of().items():
+        for one in taken:
+            for row, batches in one.items():
                 if len(batches) > 1:
                     found.append(f"acknowledged in {len(batches)} batches: {row}")
                 # Received and still here: only while its own batch waits for an answer that can be believed.

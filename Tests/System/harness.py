@@ -137,6 +137,7 @@ class Beekond:
         self._listeners: list = []
         # What has been stored, once somebody keeps account of it.
         self.ledger: Ledger | None = None
+        self.installation = ""
         os.makedirs(self.state, mode=0o700, exist_ok=True)
         self.sections = sections
         self.configure()
@@ -172,6 +173,7 @@ class Beekond:
     def keep_account(self):
         """From now on every location that is stored is noted, over all restarts."""
         self.ledger = Ledger()
+        self.installation = self.status()["install_id"]
         self.ledger.stored |= set(Here(self).counts)
         self._listen()
 
@@ -334,11 +336,12 @@ class Backend(Receiver):
                  lambda: f"{count} requests; there were {len(self.moments)}", seconds)
         return self.requests[:count]
 
-    def batches_of(self) -> dict:
+    def batches_of(self, installation: str) -> dict:
         """The batches in which each location was taken; more than one would be one too many."""
         found: dict = {}
         for request in list(self.requests):
-            if request.outcome.startswith(("stored", "known already")):
+            known = request.outcome.startswith(("stored", "known already"))
+            if known and request.root["device"]["install_id"] == installation:
                 for identity in request.ids:
                     found.setdefault(identity, set()).add(request.batch_id)
         return found

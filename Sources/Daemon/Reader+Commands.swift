@@ -80,8 +80,9 @@ extension Reader {
         } catch {
             recorder.note(error)
         }
-        odometer = tail?.odometer ?? 0
-        gate = Gate(thresholds: Gate.Thresholds(settings.tracking), last: tail?.reference)
+        admission = Admission(
+            thresholds: Admission.Thresholds(settings.tracking), last: tail?.reference,
+            memory: tail?.memory ?? Admission.Memory(), odometer: tail?.odometer ?? 0)
     }
 
     private func stop(now: BootInstant) -> Result<Void, MainMessage.Failure> {
@@ -157,7 +158,7 @@ extension Reader {
         let old = settings
         settings = new
         adoptExtras()
-        gate.thresholds = Gate.Thresholds(new.tracking)
+        admission.thresholds = Admission.Thresholds(new.tracking)
         receiverTime.isReplay = new.gpsd.replay
         guard new.gpsd != old.gpsd, let fresh = Source(new.gpsd) else { return }
         for event in source.release(now: now) { handle(event, now: now) }

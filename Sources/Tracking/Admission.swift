@@ -162,7 +162,7 @@ public struct Admission: Sendable {
             guard let checkInFrom else { return .admit(.checkIn) }
             let elapsed = observed.fix.time.seconds(since: checkInFrom)
             // Time that runs backwards must not silence it for years.
-            let isDue = elapsed < 0 || elapsed >= interval - Gate.intervalTolerance
+            let isDue = elapsed < 0 || elapsed >= interval
             return isDue ? .admit(.checkIn) : .drop(.paused)
         case .gate: return gate.decide(observed.fix)
         }

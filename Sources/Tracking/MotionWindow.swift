@@ -75,6 +75,9 @@ struct MotionWindow: Sendable {
     private var fast = 0
     private var latest: Timestamp?
 
+    /// Places kept.
+    var count: Int { entries.count - head }
+
     mutating func removeAll() {
         self = MotionWindow()
     }
@@ -92,7 +95,7 @@ struct MotionWindow: Sendable {
         latest = fix.time
         let grain = duration / Double(Self.places)
         // A span that is being changed again and again must not fill the memory either.
-        let isFull = entries.count - head >= 2 * Self.places
+        let isFull = count >= 2 * Self.places
         if let last = entries.last, isFull || fix.time.seconds(since: last.time) < grain {
             merge(new)
         } else {

@@ -10,6 +10,7 @@ extension Reader {
     func resume(now: BootInstant) {
         // What subscribers and status show until the next fix comes. Storage that fails now is reported by the first write.
         lastLocation = try? hub.store.latestLocation()
+        if let newest = lastLocation?.fix.time { hub.clock.raise(to: newest, now: now) }
         let intent: SmallFiles.Intent?
         do {
             intent = try hub.files.readIntent()
@@ -101,6 +102,17 @@ extension Reader {
         return .success(())
     }
 
+    /// The state directory is not the one it was: what is intended does not stand there.
+    func writeIntentAgain() {
+        guard state == .tracking, let session else { return }
+        do {
+            try hub.files.write(
+                SmallFiles.Intent(state: .tracking, session: session.id, startedAt: session.startedAt))
+        } catch {
+            Log.error(.storageFailed, "the wish to track could not be written again: \(error)")
+        }
+    }
+
     /// The snapshot first: whoever is told looks at it.
     private func publishState(now: BootInstant) {
         publish(now: now)
@@ -146,6 +158,7 @@ extension Reader {
     private func configure(_ new: Settings, now: BootInstant) {
         let old = settings
         settings = new
+        hub.store.configure(StoreOptions(new))
         gate.thresholds = Gate.Thresholds(new.tracking)
         receiverTime.isReplay = new.gpsd.replay
         guard new.gpsd != old.gpsd, let fresh = Source(new.gpsd) else { return }

@@ -14,6 +14,8 @@ struct Recorder {
     static let limit = 256
     /// Seconds between attempts when no fix comes.
     private static let retryDelay = 1.0
+    /// Seconds; after a write that took longer, the others wait until everything else has had its turn.
+    private static let patience = 0.5
 
     private let store: Store
     private var queue: [NewLocation] = []
@@ -42,12 +44,18 @@ struct Recorder {
         }
     }
 
-    /// Writes what waits, oldest first, until something fails.
-    mutating func flush(now: BootInstant) -> Result {
+    /// Writes what waits, oldest first, until something fails, or the disk is slow: then the rest is due at once.
+    ///
+    /// - Parameter clock: asked after each write, which may have taken minutes.
+    mutating func flush(now: BootInstant, clock: () -> BootInstant) -> Result {
         var result = Result()
         var written = 0
         defer { queue.removeFirst(written) }
         for location in queue {
+            if written > 0, clock().seconds(since: now) > Self.patience {
+                retryAt = now
+                return result
+            }
             do {
                 result.pending = try store.insert(location)
                 result.stored.append(location.location)
@@ -74,8 +82,17 @@ struct Recorder {
         error = fault
     }
 
+    /// The last word: what still waits is lost with the process.
+    func reportLoss() {
+        guard waiting > 0 else { return }
+        Log.error(
+            .storageFailed,
+            "the \(waiting) fixes that waited in memory are lost: storage has not worked until the end")
+    }
+
     private mutating func recovered() {
         error = nil
-        Log.notice(.storageRecovered, "storage works again; \(refused) fixes were lost since the start")
+        let loss = refused == 0 ? "nothing was lost" : "\(refused) fixes were lost since the start"
+        Log.notice(.storageRecovered, "storage works again; \(loss)")
     }
 }

@@ -158,7 +158,14 @@ final class Uploader {
         case .transient:
             snapshot.failure = nil
             guard let delay, let error = snapshot.lastError else { return }
-            report("upload failed (\(error)); trying again in \(Int(delay.rounded(.up))) s", error, now: now)
+            let pause = "trying again in \(Int(delay.rounded(.up))) s"
+            if snapshot.storageError == nil {
+                report("upload failed (\(error)); \(pause)", error, now: now)
+            } else {
+                let what =
+                    unacknowledged == nil ? "uploading waits for storage" : "uploaded, but not yet deleted"
+                report("\(what) (\(error)); \(pause), and nothing is sent twice", "storage", now: now)
+            }
         case .failed(let failure):
             snapshot.failure = failure
             report(failure.advice(snapshot.lastHTTPStatus, settings.sync), failure.rawValue, now: now)

@@ -51,6 +51,14 @@ public struct Connection: ~Copyable {
         _ = csqlite_no_checkpoint_on_close(handle)
     }
 
+    /// The file that is open is not, or no longer, the one that has its name: it was removed or replaced, or something was
+    /// mounted over it. Whatever is written to it now, nobody finds again.
+    public var hasMoved: Bool {
+        var answer: Int32 = 0
+        let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
+        return code == SQLITE_OK && answer != 0
+    }
+
     /// Runs statements that return nothing.
     public func execute(_ sql: String) throws(SQLiteError) {
         try check(sqlite3_exec(handle, sql, nil, nil, nil), sql)

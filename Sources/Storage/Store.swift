@@ -14,6 +14,8 @@ public final class Store: Sendable {
         /// The database was damaged: it has this name now, and another took its place, with as many of its rows as could
         /// be read.
         case quarantined(name: String, reason: String, salvaged: Int)
+        /// The database was removed or replaced while it was in use; what has its name now was opened.
+        case replaced
     }
 
     private struct State: ~Copyable {
@@ -23,6 +25,8 @@ public final class Store: Sendable {
         var hasFailed = false
         /// The device failed: what it was last given may not have arrived, whatever a later fsync says.
         var needsRepair = false
+        /// The database was not where it was opened, and has not been opened since.
+        var hasMoved = false
         /// What SQLite found wrong with the database while it was in use.
         var damage: String?
         var droppedUnsent = 0
@@ -264,6 +268,7 @@ public final class Store: Sendable {
         _ operation: String, _ state: inout State, _ path: String,
         _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
+        if state.writer?.db.hasMoved ?? false { abandon(&state) }
         if state.writer == nil { try open(&state, path) }
         guard var writer = state.writer.take() else {
             throw StorageError(operation: operation, kind: .other, message: "the database is closed")
@@ -282,6 +287,16 @@ public final class Store: Sendable {
         }
     }
 
+    /// The file that is open has no name any more. Its WAL's name may be that of another file by now: nothing there may be
+    /// touched by closing this one.
+    private static func abandon(_ state: inout State) {
+        state.writer?.db.leaveLogOnClose()
+        state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
+        state.writer = nil
+        state.hasFailed = true
+        state.hasMoved = true
+    }
+
     private static func open(_ state: inout State, _ path: String) throws(StorageError) {
         do throws(StorageError) {
             if let damage = state.damage {
@@ -290,6 +305,8 @@ public final class Store: Sendable {
             try Quarantine.check(path)
             state.writer = try Writer.open(path, options: state.options, repairing: state.needsRepair)
             state.needsRepair = false
+            if state.hasMoved { state.events.append(.replaced) }
+            state.hasMoved = false
             state.ballast.hold()
         } catch {
             guard error.kind == .corrupt else { throw error }

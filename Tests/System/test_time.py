@@ -2,15 +2,16 @@
 chosen, with the daemon's own clocks moved by a shim; and through a real gpsd, as far as NMEA can say it.
 """
 import os
+import socket
 import time
 import unittest
 
 import rules
 from clocks import ClockTest, no_shim
+from ears import Ears, send
 from fakegpsd import from_iso, iso, tpv
 from harness import free_port, needs_gpsd, never, wait_for
-from test_replay import Ears, ReplayTests
-from test_slow_disk import Manager
+from manager import Manager
 
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 SECOND, HOUR, DAY = 1000, 3_600_000, 86_400_000
@@ -400,7 +401,6 @@ class RealGPSDTests(TimeTest):
                 self.compare(seconds, least)
 
     def compare(self, seconds: list, least: int):
-        import socket
         port, feed = free_port(), free_port(socket.SOCK_DGRAM)
         gpsd = self.gpsd(port, f"udp://127.0.0.1:{feed}")
         # gpsd has its own opinion of dates that are far from today.
@@ -410,9 +410,9 @@ class RealGPSDTests(TimeTest):
         ears = Ears(port)
         self.assertTrue(ears.watching.wait(10))
         daemon.wait_health("no_fix")
-        ReplayTests.send([nmea(start + round(second * SECOND), 50 + index * 1e-4)
-                          for index, second in enumerate(seconds)], feed, 0.01)
-        heard = ReplayTests.all_heard(ears)
+        send([nmea(start + round(second * SECOND), 50 + index * 1e-4)
+              for index, second in enumerate(seconds)], feed, 0.01)
+        heard = ears.all()
         epochs = rules.epochs(heard)
         fixes = [epoch for epoch in epochs if epoch.has_fix]
         expected = rules.settled(epochs)

@@ -143,7 +143,8 @@ final class Reader {
                 location: location, session: session.id, sessionStartedAt: session.startedAt,
                 odometer: odometer,
                 extras: JSONText.object(settings.extras), prunesByAge: prunesByAge(fix, now: now)))
-        flush(now: now)
+        // A disk that has just failed is not asked again for every fix.
+        if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
     }
 
     /// Only a time that has proved itself against another clock, or for an hour, may call other rows old: one run with a
@@ -157,7 +158,9 @@ final class Reader {
 
     /// Writes what waits, in order, and tells whom it concerns. Told is only what COMMIT has returned for.
     func flush(now: BootInstant) {
+        let hadFailed = recorder.error != nil
         let result = recorder.flush(now: now, clock: BootInstant.current)
+        if hadFailed, recorder.error == nil { hub.tellUploader(.storageRecovered) }
         // However long the disk took, it has answered: this thread gets on.
         hub.board.readerWork.begin(.current())
         for location in result.stored {

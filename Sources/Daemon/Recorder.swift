@@ -10,6 +10,9 @@ struct Recorder {
         var pending: Int?
     }
 
+    /// An operation that failed, to be tried again.
+    typealias Repair = () throws(StorageError) -> Void
+
     /// Fixes that wait at most; more are refused and counted.
     static let limit = 256
     /// Seconds between attempts when no fix comes.
@@ -19,6 +22,8 @@ struct Recorder {
 
     private let store: Store
     private var queue: [NewLocation] = []
+    /// What else has failed, and is tried again after the fixes.
+    private var repairs: [Repair] = []
     /// Locations lost because storage failed and memory was full.
     private(set) var refused = 0
     /// The fault that storage has at present.
@@ -44,7 +49,7 @@ struct Recorder {
         }
     }
 
-    /// Writes what waits, oldest first, until something fails, or the disk is slow: then the rest is due at once.
+    /// Writes what waits, oldest first, and then does what else had failed, until something fails, or the disk is slow: then the rest is due at once.
     ///
     /// - Parameter clock: asked after each write, which may have taken minutes.
     mutating func flush(now: BootInstant, clock: () -> BootInstant) -> Result {
@@ -61,18 +66,31 @@ struct Recorder {
                 result.stored.append(location.location)
                 written += 1
             } catch {
-                note(error)
-                retryAt = now.advanced(bySeconds: Self.retryDelay)
+                note(error, now: now)
                 return result
             }
         }
+        let repaired = repairs.count
+        do {
+            while let repair = repairs.first {
+                try repair()
+                repairs.removeFirst()
+            }
+        } catch {
+            note(error, now: now)
+            return result
+        }
         retryAt = nil
-        if error != nil, written > 0 { recovered() }
+        if error != nil, written + repaired > 0 { recovered() }
         return result
     }
 
     /// Reports a fault when it begins, not while it lasts.
-    mutating func note(_ fault: StorageError) {
+    ///
+    /// - Parameter repair: the operation, when it is to be tried again.
+    mutating func note(_ fault: StorageError, now: BootInstant, repair: Repair? = nil) {
+        if let repair, repairs.count < Self.limit { repairs.append(repair) }
+        if !queue.isEmpty || !repairs.isEmpty { retryAt = now.advanced(bySeconds: Self.retryDelay) }
         if error == nil {
             Log.error(
                 .storageFailed,

@@ -10,6 +10,7 @@ extension Uploader {
     func sendAll() -> DrainOutcome {
         do {
             if let batch = unacknowledged { try acknowledge(batch) }
+            try adoptEndpoint()
             while !isStopping, let sync = settings.sync, let batch = try nextBatch(limit: sync.batchSize) {
                 let outcome = send(batch, sync)
                 if let end = try conclude(batch, outcome, sync) { return end }

@@ -64,6 +64,9 @@ public struct RowKey: Hashable, Comparable, Sendable {
     /// Counts up with each row that arrives.
     public var seq: Int64
 
+    /// No row lies before this one.
+    static let first = RowKey(ts: .min, seq: .min)
+
     /// Oldest first, as batches and history read them.
     public static func < (left: RowKey, right: RowKey) -> Bool {
         (left.ts, left.seq) < (right.ts, right.seq)
@@ -90,6 +93,12 @@ struct BatchMembers: Equatable, Sendable {
     var last: RowKey
     var maxSeq: Int64
     var count: Int
+
+    /// The same rule as `Statements.isMember`.
+    func contains(_ key: RowKey, session: Int64, extras: Int64, isUploaded: Bool) -> Bool {
+        !isUploaded && session == self.session && extras == self.extras && key >= first && key <= last
+            && key.seq <= maxSeq
+    }
 }
 
 /// A batch whose bytes never change any more.

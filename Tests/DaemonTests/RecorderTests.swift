@@ -59,6 +59,30 @@ struct RecorderTests {
         #expect(recorder.flush(now: instant(302)) { instant(0) }.stored == [all[299].location])
     }
 
+    @Test("what else has failed is tried again after the fixes, and storage works when it has succeeded")
+    mutating func repair() throws {
+        let store = workshop.hub.store
+        let session = try workshop.location(0).session
+        try workshop.breakStorage()
+        do {
+            try store.close(session: session, at: start)
+            Issue.record("nothing is broken")
+        } catch {
+            recorder.note(error, now: instant(0)) { () throws(StorageError) in
+                try store.close(session: session, at: start)
+            }
+        }
+        #expect(recorder.isRetryDue(instant(1)))
+        recorder.add(try workshop.location(1))
+        _ = recorder.flush(now: instant(1)) { instant(1) }
+        #expect(recorder.error != nil && recorder.isRetryDue(instant(2)))
+        try workshop.mendStorage()
+        #expect(recorder.flush(now: instant(2)) { instant(2) }.stored.count == 1)
+        #expect(recorder.error == nil && recorder.retryAt == nil)
+        let sessions = try History(directory: workshop.state).allSessions()
+        #expect(sessions.map(\.stoppedAt) == [start])
+    }
+
     @Test("a slow disk is given one fix at a time, and the rest is due at once")
     mutating func slow() throws {
         var all: [NewLocation] = []
@@ -95,7 +119,8 @@ struct RecorderTests {
 
     @Test("a fault that another operation met is over with the next location stored")
     mutating func noted() throws {
-        recorder.note(StorageError(operation: "close session", kind: .io, message: "disk on fire"))
+        recorder.note(
+            StorageError(operation: "close session", kind: .io, message: "disk on fire"), now: instant(0))
         _ = recorder.flush(now: instant(0)) { instant(0) }
         #expect(recorder.error?.message == "disk on fire")
         recorder.add(try workshop.location(0))

@@ -60,22 +60,28 @@ let package = Package(
         target("Storage", ["SQLite", "Linux", "Tracking"]),
         target("Upload", ["CCurl", "CZlib", "Linux", "Tracking"]),
         target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
-        target("ControlTool", ["ControlProtocol"]),
+        target(
+            "ControlTool", ["ControlProtocol"],
+            resources: ["html", "css", "js"].map { .embedInCode("track.\($0)") } + [
+                .embedInCode("track-charts.js")
+            ]),
         target("Configuration"),
         target("Systemd", ["CSystemd"]),
         target("Simulation"),
+        target("Doctor", ["Configuration", "ControlProtocol", "ControlTool", "Linux", "Tracking", "Upload"]),
         target(
             "Daemon",
             ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Systemd", "Tracking", "Upload"]),
 
         executable("beekond", ["Daemon"]),
-        executable("beekonctl", ["ControlProtocol", "ControlTool", argumentParser]),
+        executable("beekonctl", ["ControlProtocol", "ControlTool", "Doctor", argumentParser]),
         executable("beekon-sim", ["Simulation", argumentParser]),
 
         test("Configuration", []),
         test("ControlProtocol", []),
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),
+        test("Doctor", ["ControlProtocol", "ControlTool"]),
         test("Upload", ["CZlib", "Linux", "Support", "Tracking"]),
         test(
             "Daemon",

@@ -25,6 +25,12 @@ final class Reader {
     var counts = (admitted: 0, tooSoon: 0, tooNear: 0)
     /// A deletion that is being carried out in steps, between fixes.
     var deletion: (work: Deletion, token: Token)?
+    /// The same for dead letters.
+    var rejectedWork: (work: RejectedWork, act: RejectedWork.Act, token: Token)?
+    /// What SetExtras has changed of the configured extras.
+    var changedExtras = SmallFiles.Extras()
+    /// The extras in force, as they are stored with each row.
+    var extras: String?
     var lastHealth = SourceHealth.released
     var loggedRollovers: BootInstant?
     var loggedRefusals: BootInstant?
@@ -54,6 +60,7 @@ final class Reader {
                 if !hub.reader.isEmpty { obey(now: now) }
             }
             proceedWithDeletion()
+            proceedWithRejected()
             if recorder.isRetryDue(now) { flush(now: now) }
             publish(now: now)
             waitForWork(since: now)
@@ -69,7 +76,7 @@ final class Reader {
     private func waitForWork(since started: BootInstant) {
         let now = BootInstant.current()
         source.excuse(seconds: now.seconds(since: started))
-        if deletion != nil { return }
+        if deletion != nil || rejectedWork != nil { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
         poll.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)
@@ -141,8 +148,7 @@ final class Reader {
         recorder.add(
             NewLocation(
                 location: location, session: session.id, sessionStartedAt: session.startedAt,
-                odometer: odometer,
-                extras: JSONText.object(settings.extras), prunesByAge: prunesByAge(fix, now: now)))
+                odometer: odometer, extras: extras, prunesByAge: prunesByAge(fix, now: now)))
         // A disk that has just failed is not asked again for every fix.
         if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
     }

@@ -90,7 +90,7 @@ class HelpTests(CtlTest):
         for path, verb in verbs(tree("beekonctl")):
             text = subprocess.run([program("beekonctl"), *path, "--help"], capture_output=True, text=True, check=True).stdout
             self.assertRegex(text, rf"EXAMPLES?:\n( .*\n)* +(sudo )?.*beekonctl {' '.join(path)}", path)
-            self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), path)
+            self.assertTrue(all(len(line) <= 80 for line in text.splitlines() if not line.startswith("USAGE")), path)
 
     def test_usage_is_64(self):
         daemon = self.fake_daemon()

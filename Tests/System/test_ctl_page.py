@@ -75,7 +75,7 @@ class PageTests(CtlTest):
         self.assertNotIn("<title>owned", document)
         self.assertIn("<title>Track of June 15, 2026</title>", document)
         summary = html.unescape(re.search(r'id="summary">([^<]*)<', document)[1])
-        for part in ("1,200 locations", "at most 68.4 km/h", "35 min", "times in UTC", "13.8 km"):
+        for part in ("1,200 locations", "at most 68.4 km/h", "35 min", "times in UTC", "13.9 km"):
             self.assertIn(part, summary)
         stops, fences = (re.search(rf'id="{name}".*?<tbody>(.*?)</tbody>', document, re.S)[1] for name in ("stops", "fences"))
         self.assertEqual(stops.count("<tr"), 1)
@@ -121,7 +121,7 @@ class TerminalPlotTests(CtlTest):
         lines = self.run_ctl(daemon, "plot").stdout.splitlines()
         self.assertLessEqual(len(lines), 24)
         self.assertTrue(all(len(line) <= 80 for line in lines))
-        self.assertIn("1,200 locations, 13.8 km", lines[0])
+        self.assertIn("1,200 locations, 13.9 km", lines[0])
         self.assertRegex(lines[-3], r"^├─+┤ \d+ k?m, north is up$")
         self.assertIn("P 1 stop", lines[-1])
         self.assertNotIn("\033", "".join(lines))
@@ -131,7 +131,8 @@ class TerminalPlotTests(CtlTest):
         daemon.locations = parked_drive()
         found = json.loads(self.run_ctl(daemon, "plot", "--json").stdout)
         self.assertEqual((found["locations"], found["sessions"], len(found["stops"])), (1200, 1, 1))
-        self.assertEqual(found["stops"][0]["seconds"], 900)
+        # A quarter of an hour, and the last fifty metres before it.
+        self.assertEqual(found["stops"][0]["seconds"], 904)
         self.assertEqual(found["start"], daemon.locations[0]["timestamp"])
 
     def test_nothing_to_draw(self):

@@ -101,7 +101,8 @@ final class Uploader {
         let old = settings.sync
         settings = new
         guard new.sync != old else { return }
-        client.disconnect()
+        // The batch under way stays frozen; it goes out again at once, to where it is wanted now.
+        isAborted = true
         adopt(new)
         if let sync = new.sync {
             schedule.interval = sync.intervalSeconds
@@ -134,6 +135,8 @@ final class Uploader {
         let ended = BootInstant.current()
         snapshot.inFlightBatch = nil
         snapshot.isUploading = false
+        // One connection for each drain: nothing is held open until the next, which may be hours away.
+        client.disconnect()
         let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
         report(outcome, retryIn: delay, hadWork: hadWork, now: ended)
         publish()

@@ -50,12 +50,6 @@ struct CommonOptions: ParsableArguments {
         try output.finish()
     }
 
-    /// The file that the user named with -o, or the standard output.
-    static func open(_ path: String?) throws -> Output {
-        guard let path, path != "-" else { return Output() }
-        return try Output(path: path)
-    }
-
     static var palette: Palette {
         var environment: [String: String] = [:]
         for name in ["NO_COLOR", "TERM"] {
@@ -66,6 +60,21 @@ struct CommonOptions: ParsableArguments {
     }
 
     static var clock: Clock { Clock(now: .now(), zone: .local) }
+}
+
+/// Asks before something goes for good.
+///
+/// Throws when the answer is not yes, and when nobody is there to give one.
+func confirm(_ question: String) throws {
+    guard isatty(STDIN_FILENO) == 1 else {
+        throw Failure("nobody is there to ask: add --yes to delete without asking", exitCode: 64)
+    }
+    let text = Array("\(question) [y/N] ".utf8)
+    // On stderr: stdout may be a file that wants only the result.
+    _ = write(STDERR_FILENO, text, text.count)
+    guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else {
+        throw Failure("nothing deleted", exitCode: 1)
+    }
 }
 
 /// Reads a time argument of the user, as the interface wants it.

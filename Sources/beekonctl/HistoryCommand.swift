@@ -48,12 +48,12 @@ struct HistoryCommand: ParsableCommand {
             var sink: Output?
             let isBusy = isatty(STDOUT_FILENO) == 1 && (output ?? "-") == "-"
             let count = try range.stream(common, parameters, isBusy: isBusy) { page in
-                var output = try sink.take() ?? CommonOptions.open(self.output)
+                var output = try sink.take() ?? Output.to(self.output)
                 for line in try writer.lines(page) { try output.line(line) }
                 try output.flush()
                 sink = consume output
             }
-            var output = try sink.take() ?? CommonOptions.open(self.output)
+            var output = try sink.take() ?? Output.to(self.output)
             for line in writer.end() { try output.line(line) }
             try output.finish()
             if count == 0 { range.explainEmptiness(common) }

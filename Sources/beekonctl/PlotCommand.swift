@@ -58,7 +58,7 @@ struct PlotCommand: ParsableCommand {
         let isBusy = isatty(STDOUT_FILENO) == 1 && path == "-"
         var found = TrackSummary()
         _ = try range.stream(common, parameters, isBusy: isBusy) { locations in
-            var output = try sink.take() ?? CommonOptions.open(path)
+            var output = try sink.take() ?? Output.to(path)
             for location in locations { found.add(location) }
             for line in page.lines(locations) { try output.line(line) }
             try output.flush()

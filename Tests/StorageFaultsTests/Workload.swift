@@ -70,7 +70,8 @@ final class Workload {
         case 3..<5: try startSession()
         case 5..<7: try delete()
         case 7..<9: configure()
-        case 9..<29: try upload()
+        case 9..<11: try moveDeadLetters()
+        case 11..<30: try upload()
         default: try insert()
         }
     }
@@ -110,7 +111,9 @@ final class Workload {
 
     private func freeze() throws {
         let limit = [3, 20, 100].randomElement(using: &random) ?? 3
-        let draft = try #require(try store.draftBatch(limit: limit))
+        var drafted: BatchDraft?
+        try persist { drafted = try store.draftBatch(limit: limit) }
+        let draft = try #require(drafted)
         ledger.draft(draft.locations.map(\.id))
         // Fixes go on being written while the body is compressed.
         for _ in 0..<Int.random(in: 0...2, using: &random) { try insert() }
@@ -142,10 +145,12 @@ final class Workload {
 
     private func reject() throws {
         let batch = try #require(frozen)
+        var next: FrozenBatch?
         try persist {
             if try store.nextFrozen() == batch { _ = try store.reject(batch, status: 422, at: time) }
+            next = try store.nextFrozen()
         }
-        if try store.nextFrozen() != batch { ledger.reject() }
+        if next != batch { ledger.reject(at: time.milliseconds) }
         try note()
     }
 
@@ -158,6 +163,16 @@ final class Workload {
             try #require(deletion.isFinished)
         }
         ledger.delete(before: cutoff?.milliseconds)
+        try note()
+    }
+
+    private func moveDeadLetters() throws {
+        let act: RejectedWork.Act = random.chance(0.3) ? .purge : .requeue
+        try persist {
+            var work = try store.begin(act)
+            while !work.isFinished { try store.proceed(with: &work) }
+        }
+        ledger.moveDeadLetters(isPurge: act == .purge, cap: Self.cap)
         try note()
     }
 
@@ -187,7 +202,7 @@ final class Workload {
         recording.failSync(of: "", number: 0)
         store.close()
         store = try Store(directory: folder.path, options: options, checkpointPages: Self.checkpointPages)
-        frozen = try store.nextFrozen()
+        try persist { frozen = try store.nextFrozen() }
         try note(isReopened: true)
         guard random.chance(0.3) else { return }
         // The uploader may drain everything before the first fix comes; and then the power fails again.

@@ -68,6 +68,9 @@ struct WebAddress {
 extension Settings {
     /// The URL as it may be shown: `(set)` stands for user info and query.
     public static func redacted(url: String) -> String { WebAddress.redacted(url) }
+
+    /// The host of a URL, in lower case; empty when it has none.
+    public static func host(url: String) -> String { WebAddress(url)?.host ?? "" }
 }
 
 extension Rules {

@@ -21,6 +21,8 @@ enum UploaderCommand: Sendable {
     case sync(Token)
     /// The user has deleted rows of these batches: a request under way with one of them ends.
     case abort([UUIDv7])
+    /// An administrator gives new tokens.
+    case seed(Tokens, Token)
     case configure(Settings)
     case end
 }
@@ -31,10 +33,12 @@ enum MainMessage: Sendable {
     case stopped(Token, Result<Void, Failure>)
     case deleted(Token, Result<Int, Failure>)
     case synced(Token, SyncResult)
+    case seeded(Token, Result<Void, Failure>)
     case location(Location)
     case stateChanged
     case sourceChanged
     case syncChanged
+    case authChanged
     case readerEnded
     case uploaderEnded
 

@@ -26,19 +26,27 @@ final class Uploader {
     /// A complete 2xx whose rows could not be deleted yet: the deletion is tried again, not the request.
     var unacknowledged: FrozenBatch?
     var isAborted = false
+    let tokens: TokenStore
+    var auth: Authenticator
+    /// The stored tokens have been looked at.
+    var hasLoadedTokens = false
+    /// The user has asked for the drain under way: no back-off counts.
+    var isForced = false
     private var lastLoggedError: (text: String, now: BootInstant)?
 
     /// Seconds after which the same fault is logged again.
     private static let logInterval = 3600.0
 
     /// - Returns: nil when libcurl or zlib cannot work here.
-    init?(hub: Hub, settings: Settings, installID: String, now: BootInstant) {
+    init?(hub: Hub, settings: Settings, installID: String, tokens: TokenStore, now: BootInstant) {
         guard let client = HTTPClient(), let gzip = Gzip() else { return nil }
         self.hub = hub
         self.installID = installID
         self.settings = settings
         self.client = client
         self.gzip = gzip
+        self.tokens = tokens
+        auth = Authenticator(record: nil, now: now, using: &random)
         model = Machine.model()
         payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
         ids = UUIDv7Generator(using: &random)
@@ -55,7 +63,7 @@ final class Uploader {
             let now = BootInstant.current()
             hub.board.uploaderWork.begin(now)
             takeCommands(now: now)
-            if settings.sync != nil, schedule.due <= now { drain() }
+            if settings.sync != nil, schedule.due <= now { drain() } else { refreshWhenIdle(now: now) }
             publish()
             hub.board.uploaderWork.rest()
             if !isStopping { waitForWork() }
@@ -69,8 +77,9 @@ final class Uploader {
     private func waitForWork() {
         var poll = PollSet()
         poll.add(hub.uploader.wakeup.descriptor)
-        let due = settings.sync == nil ? nil : max(schedule.due.seconds(since: .current()), 0)
-        poll.wait(seconds: due)
+        let now = BootInstant.current()
+        let due = settings.sync == nil ? nil : min(schedule.due, auth.idleDue(instant(now)) ?? schedule.due)
+        poll.wait(seconds: due.map { max($0.seconds(since: now), 0) })
     }
 
     // MARK: Commands
@@ -78,10 +87,13 @@ final class Uploader {
     func takeCommands(now: BootInstant) {
         for command in hub.uploader.takeAll() {
             switch command {
-            case .trigger(let trigger): schedule.trigger(trigger, now: now, using: &random)
+            case .trigger(let trigger):
+                if case .networkReturned = trigger { auth.networkReturned() }
+                schedule.trigger(trigger, now: now, using: &random)
             case .sync(let token): sync(token, now: now)
             case .abort(let batches):
                 if let current = snapshot.inFlightBatch, batches.contains(current) { isAborted = true }
+            case .seed(let pair, let token): hub.tell(.seeded(token, seed(pair, now: now)))
             case .configure(let settings): configure(settings, now: now)
             case .end: break
             }
@@ -101,7 +113,8 @@ final class Uploader {
         let old = settings.sync
         settings = new
         guard new.sync != old else { return }
-        client.disconnect()
+        // The batch under way stays frozen; it goes out again at once, to where it is wanted now.
+        isAborted = true
         adopt(new)
         if let sync = new.sync {
             schedule.interval = sync.intervalSeconds
@@ -112,6 +125,7 @@ final class Uploader {
     private func adopt(_ settings: Settings) {
         payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
         snapshot.isConfigured = settings.sync != nil
+        adoptTokens(now: .current())
         guard let sync = settings.sync else { return }
         do {
             try hub.store.adopt(endpoint: sync.fingerprint)
@@ -124,6 +138,7 @@ final class Uploader {
 
     private func drain() {
         let started = BootInstant.current()
+        isForced = schedule.isForced
         schedule.begin(now: started, using: &random)
         // Who asks while this drain runs gets one of its own.
         let askers = waiting
@@ -134,6 +149,8 @@ final class Uploader {
         let ended = BootInstant.current()
         snapshot.inFlightBatch = nil
         snapshot.isUploading = false
+        // One connection for each drain: nothing is held open until the next, which may be hours away.
+        client.disconnect()
         let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
         report(outcome, retryIn: delay, hadWork: hadWork, now: ended)
         publish()
@@ -161,29 +178,33 @@ final class Uploader {
             report("upload failed (\(error)); trying again in \(Int(delay.rounded(.up))) s", error, now: now)
         case .failed(let failure):
             snapshot.failure = failure
-            report(failure.advice(snapshot.lastHTTPStatus, settings.sync), failure.rawValue, now: now)
+            let advice = failure == .auth ? auth.record.death?.advice(auth.record.deathStatus) : nil
+            report(
+                advice ?? failure.advice(snapshot.lastHTTPStatus, settings.sync), failure.rawValue, now: now)
         }
     }
 
     /// Says it when it begins or changes, then once an hour.
-    func report(_ message: String, _ key: String?, now: BootInstant) {
+    func report(_ message: String, _ key: String?, _ event: Log.Event = .uploadFailed, now: BootInstant) {
         let key = key ?? message
         if let last = lastLoggedError, last.text == key, now.seconds(since: last.now) < Self.logInterval {
             return
         }
         lastLoggedError = (key, now)
-        Log.warning(.uploadFailed, message, snapshot.lastHTTPStatus.map { [(.httpStatus, "\($0)")] } ?? [])
+        Log.warning(event, message, snapshot.lastHTTPStatus.map { [(.httpStatus, "\($0)")] } ?? [])
     }
 
     func publish() {
         snapshot.retries = schedule.retries
         snapshot.nextAttempt = settings.sync == nil ? nil : schedule.due
+        snapshot.auth = auth.state(instant(.current()))
         let before = hub.board.uploaderSnapshot
         guard snapshot != before else { return }
         hub.board.publish(snapshot)
         if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure {
             hub.tell(.syncChanged)
         }
+        if snapshot.auth != before.auth { hub.tell(.authChanged) }
     }
 }
 

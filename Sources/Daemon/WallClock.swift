@@ -27,6 +27,12 @@ final class WallClock: Sendable {
         return ReceiverTime.SystemClock(time: time, isKnownGood: agrees || Clock.isSynchronised())
     }
 
+    /// The time, when there is a clock that can be believed.
+    func trusted(now: BootInstant) -> Timestamp? {
+        let system = system(now: now)
+        return system.isKnownGood ? system.time : receiver(now: now)
+    }
+
     /// The best guess at the present time.
     func time(now: BootInstant) -> Timestamp {
         let system = system(now: now)

@@ -1,6 +1,11 @@
 internal import CLinux
 internal import Glibc
 
+/// Keeps the memory of this process out of core dumps, and out of reach of other processes of its user.
+public func forbidCoreDumps() {
+    clinux_forbid_core_dumps()
+}
+
 /// Signals, read like any other input instead of interrupting.
 public struct Signals: ~Copyable {
     /// What is asked of the daemon.

@@ -28,7 +28,7 @@ extension Handlers {
                 degraded: reader.storageError != nil, locations: counts.locations, bytes: databaseSize(),
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.droppedUnsent,
                 refused: reader.refused, lastError: reader.storageError),
-            sync: syncStatus(now: now), auth: Wire.AuthStatus(state: "none", failures: 0), geofences: 0,
+            sync: syncStatus(now: now), auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth), geofences: 0,
             degraded: degraded(reader))
     }
 
@@ -44,7 +44,7 @@ extension Handlers {
             ("storage", reader.storageError != nil), ("config", isConfigurationStale),
             ("clock", uploader.isClockSuspected), ("source", isSourceBad),
             ("sync", uploader.lastError != nil && uploader.failure != .auth),
-            ("auth", uploader.failure == .auth),
+            ("auth", uploader.failure == .auth || [.dead, .breakerOpen].contains(uploader.auth.word)),
         ]
         return words.filter(\.1).map(\.0)
     }

@@ -52,6 +52,7 @@ final class Handlers {
         case Wire.GetSessions.name: try sessions(call)
         case Wire.DeleteLocations.name: try delete(call, peer)
         case Wire.GetConfig.name: try config(call)
+        case Wire.SeedAuth.name: try seedAuth(call, peer)
         case Wire.Subscribe.name: try subscribe(call)
         default: throw InterfaceDescription.refusal(of: call)
         }
@@ -138,7 +139,7 @@ final class Handlers {
         return .later(token)
     }
 
-    private func nextToken() -> Token {
+    func nextToken() -> Token {
         lastToken += 1
         return lastToken
     }
@@ -146,12 +147,12 @@ final class Handlers {
     // MARK: Rights
 
     /// Root, the user that the daemon runs as, who could delete the files anyway, and the group of administrators.
-    private func requireAdmin(_ peer: Peer) throws(ControlError) {
+    func requireAdmin(_ peer: Peer) throws(ControlError) {
         if peer.uid == 0 || peer.uid == ownUID() { return }
         guard let adminGroupID, peer.groups.contains(adminGroupID) else { throw .permissionDenied }
     }
 
-    private func log(_ call: Call, _ peer: Peer) {
+    func log(_ call: Call, _ peer: Peer) {
         Log.info(
             .control, "\(call.method.split(separator: ".").last ?? "") by uid \(peer.uid), pid \(peer.pid)",
             [(.method, call.method), (.uid, "\(peer.uid)"), (.pid, "\(peer.pid)")])

@@ -16,8 +16,14 @@ final class WallClock: Sendable {
     private let anchor = Mutex<Anchor?>(nil)
 
     /// A settled fix has told the time.
-    func observe(_ time: Timestamp, now: BootInstant) {
-        anchor.withLock { $0 = Anchor(time: time, now: now) }
+    ///
+    /// - Returns: true when it is the first to do so.
+    @discardableResult
+    func observe(_ time: Timestamp, now: BootInstant) -> Bool {
+        anchor.withLock { anchor in
+            defer { anchor = Anchor(time: time, now: now) }
+            return anchor == nil
+        }
     }
 
     /// The system clock, and whether it can be believed.

@@ -27,9 +27,10 @@ class AuthTest(SystemTest):
         super().tearDown()
 
     def guarded(self, script=(), seed=True, refusal=401, lifetime=3600, auth=None, sync=None, payload=None, headers=None,
-                mapping=None, start=True, **options) -> tuple:
+                mapping=None, retry_after=None, **options) -> tuple:
         """An endpoint, a backend that wants its tokens, a fake gpsd, and a daemon with one fix pending."""
         endpoint = Endpoint(script=script, lifetime=lifetime)
+        endpoint.retry_after = retry_after
         self.addCleanup(endpoint.stop)
         receiver = Guarded(endpoint, refusal, **options).start()
         self.addCleanup(receiver.stop)

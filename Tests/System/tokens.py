@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import json
 import threading
+import urllib.error
 import urllib.parse
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from harness import Backend
+from harness import Backend, wait_for
 
 
 class Endpoint:
@@ -31,8 +33,7 @@ class Endpoint:
         self.shape = lambda answer: answer
         self.released = threading.Event()
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.endpoint = self
         self.port = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/token"
@@ -70,8 +71,15 @@ class Endpoint:
             answer["expires_in"] = self.lifetime
         return self.shape({**answer, **self.extra})
 
+    def settle(self):
+        """Waits until everything has been done that was asked for before."""
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=20)
+        except urllib.error.HTTPError:
+            pass  # connections are taken in their order, so that all earlier ones are at work now, or done
+        wait_for(lambda: self._server.active == 0, "the endpoint is at rest")
+
     def wait_requests(self, count: int):
-        from harness import wait_for
         wait_for(lambda: len(self.requests) >= count,
                  lambda: f"{count} refreshes; there were {len(self.requests)}")
         return self.requests[:count]
@@ -90,8 +98,31 @@ class Call:
             self.fields = dict(urllib.parse.parse_qsl(body.decode(), keep_blank_values=True, strict_parsing=bool(body)))
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, *arguments):
+        self.active = 0
+        self._lock = threading.Lock()
+        super().__init__(*arguments)
+
+    def process_request(self, request, address):
+        with self._lock:
+            self.active += 1
+        super().process_request(request, address)
+
+    def process_request_thread(self, request, address):
+        super().process_request_thread(request, address)
+        with self._lock:
+            self.active -= 1
+
+    def handle_error(self, request, address):
+        """Clients that are killed leave in the middle."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    timeout = 60
 
     def do_POST(self):
         endpoint = self.server.endpoint

@@ -61,7 +61,10 @@ public struct TokenAnswer: Equatable, Sendable {
         case .string(let string): text = string
         case .null, .bool, .array, .object: return nil
         }
-        guard text.utf8.count <= 32, let number = Double(text), number.isFinite else { return nil }
+        // Double would take hexadecimal digits and words as well.
+        guard text.utf8.count <= 32, text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }),
+            let number = Double(text), number.isFinite
+        else { return nil }
         return number
     }
 

@@ -27,9 +27,10 @@ func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func test(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func test(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
-        name: name + "Tests", dependencies: [.byName(name: name)] + dependencies, swiftSettings: settings)
+        name: name + "Tests", dependencies: [.byName(name: name)] + dependencies, exclude: exclude,
+        swiftSettings: settings)
 }
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -85,7 +86,7 @@ let package = Package(
         test("Tracking", ["Support"]),
         test("Linux", ["Support"]),
         test("GPSD", ["Linux", "Support", "Tracking"]),
-        test("Storage", ["Linux", "SQLite", "Support", "Tracking"]),
+        test("Storage", ["Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),
 
         .target(name: "CRecordingVFS", dependencies: ["CSQLite"], path: "Tests/CRecordingVFS"),
         .testTarget(

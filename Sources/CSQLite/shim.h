@@ -22,4 +22,16 @@ static inline int csqlite_no_checkpoint_on_close(sqlite3 *db) {
     return sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
 }
 
+// Called after each commit with the number of frames in the WAL.
+static inline int csqlite_note_log(void *pages, sqlite3 *db, const char *name, int count) {
+    (void)db;
+    (void)name;
+    *(int *)pages = count;
+    return SQLITE_OK;
+}
+
+static inline void csqlite_count_log(sqlite3 *db, int *pages) {
+    sqlite3_wal_hook(db, csqlite_note_log, pages);
+}
+
 #endif

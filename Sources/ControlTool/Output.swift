@@ -33,6 +33,12 @@ public struct Output: ~Copyable {
         owned = true
     }
 
+    /// What `-o` says: a file, or the standard output when nothing or `-` was given.
+    public static func to(_ path: String?) throws(Failure) -> Output {
+        guard let path, path != "-" else { return Output() }
+        return try Output(path: path)
+    }
+
     /// Adds a line.
     public mutating func line(_ text: String) throws {
         buffer.append(contentsOf: text.utf8)

@@ -41,7 +41,6 @@ struct UploaderSnapshot: Equatable, Sendable {
     var auth = AuthState()
     var nextAttempt: BootInstant?
     var uploaded = 0
-    var rejected = 0
     var retries = 0
     var bytesSent = 0
 }
@@ -50,6 +49,7 @@ struct UploaderSnapshot: Equatable, Sendable {
 final class Board: Sendable {
     private let reader = Mutex(ReaderSnapshot())
     private let uploader = Mutex(UploaderSnapshot())
+    private let extrasInForce = Mutex<[String: String]>([:])
     /// The daemon stops: every loop ends when it sees this.
     let isStopping = Atomic(false)
     /// Somebody listens to locations; without listeners none is handed over.
@@ -59,9 +59,15 @@ final class Board: Sendable {
 
     var readerSnapshot: ReaderSnapshot { reader.withLock { $0 } }
     var uploaderSnapshot: UploaderSnapshot { uploader.withLock { $0 } }
+    /// What the next stored row carries.
+    var extras: [String: String] { extrasInForce.withLock { $0 } }
 
     func publish(_ snapshot: ReaderSnapshot) {
         reader.withLock { $0 = snapshot }
+    }
+
+    func publish(extras: [String: String]) {
+        extrasInForce.withLock { $0 = extras }
     }
 
     func publish(_ snapshot: UploaderSnapshot) {

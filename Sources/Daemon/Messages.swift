@@ -11,6 +11,8 @@ enum ReaderCommand: Sendable {
     case start(Token)
     case stop(Token)
     case delete(before: Timestamp?, Token)
+    case rejected(RejectedWork.Act, Token)
+    case setExtras([String: String], Token)
     case configure(Settings)
     case end
 }
@@ -32,6 +34,9 @@ enum MainMessage: Sendable {
     case started(Token, Result<UUIDv7, Failure>)
     case stopped(Token, Result<Void, Failure>)
     case deleted(Token, Result<Int, Failure>)
+    case requeued(Token, Result<Int, Failure>)
+    case purged(Token, Result<Int, Failure>)
+    case extrasSet(Token, Result<Void, Failure>)
     case synced(Token, SyncResult)
     case seeded(Token, Result<Void, Failure>)
     case location(Location)

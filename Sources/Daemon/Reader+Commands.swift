@@ -8,6 +8,7 @@ internal import Upload
 extension Reader {
     /// Takes up what was intended before the daemon ended, however it ended.
     func resume(now: BootInstant) {
+        resumeExtras()
         // What subscribers and status show until the next fix comes. Storage that fails now is reported by the first write.
         lastLocation = try? hub.store.latestLocation()
         let intent: SmallFiles.Intent?
@@ -38,6 +39,8 @@ extension Reader {
         case .start(let token): hub.tell(.started(token, start(now: now)))
         case .stop(let token): hub.tell(.stopped(token, stop(now: now)))
         case .delete(let cutoff, let token): delete(before: cutoff, token)
+        case .rejected(let act, let token): begin(act, token)
+        case .setExtras(let wanted, let token): set(extras: wanted, token)
         case .configure(let settings): configure(settings, now: now)
         case .end: break
         }
@@ -146,6 +149,7 @@ extension Reader {
     private func configure(_ new: Settings, now: BootInstant) {
         let old = settings
         settings = new
+        adoptExtras()
         gate.thresholds = Gate.Thresholds(new.tracking)
         receiverTime.isReplay = new.gpsd.replay
         guard new.gpsd != old.gpsd, let fresh = Source(new.gpsd) else { return }

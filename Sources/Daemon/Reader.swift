@@ -25,6 +25,12 @@ final class Reader {
     var counts = (admitted: 0, tooSoon: 0, tooNear: 0)
     /// A deletion that is being carried out in steps, between fixes.
     var deletion: (work: Deletion, token: Token)?
+    /// The same for dead letters.
+    var rejectedWork: (work: RejectedWork, act: RejectedWork.Act, token: Token)?
+    /// What SetExtras has changed of the configured extras.
+    var changedExtras = SmallFiles.Extras()
+    /// The extras in force, as they are stored with each row.
+    var extras: String?
     var lastHealth = SourceHealth.released
     var loggedRollovers = BootInstant(nanoseconds: .min)
 
@@ -49,6 +55,7 @@ final class Reader {
             for command in hub.reader.takeAll() { perform(command, now: now) }
             for event in source.run(now: now) { handle(event, now: now) }
             proceedWithDeletion()
+            proceedWithRejected()
             if recorder.isRetryDue(now) { flush(now: now) }
             publish(now: now)
             waitForWork(now: now)
@@ -57,7 +64,7 @@ final class Reader {
     }
 
     private func waitForWork(now: BootInstant) {
-        if deletion != nil { return }
+        if deletion != nil || rejectedWork != nil { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
         poll.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)
@@ -126,8 +133,7 @@ final class Reader {
         recorder.add(
             NewLocation(
                 location: location, session: session.id, sessionStartedAt: session.startedAt,
-                odometer: odometer,
-                extras: JSONText.object(settings.extras), prunesByAge: prunesByAge(fix, now: now)))
+                odometer: odometer, extras: extras, prunesByAge: prunesByAge(fix, now: now)))
         flush(now: now)
     }
 

@@ -173,6 +173,12 @@ final class Supervisor {
                 try complete(token, Wire.Stop.self, result.map { .init(state: state) }, now: now)
             case .deleted(let token, let result):
                 try complete(token, Wire.DeleteLocations.self, result.map { .init(removed: $0) }, now: now)
+            case .requeued(let token, let result):
+                try complete(token, Wire.RetryRejected.self, result.map { .init(requeued: $0) }, now: now)
+            case .purged(let token, let result):
+                try complete(token, Wire.PurgeRejected.self, result.map { .init(removed: $0) }, now: now)
+            case .extrasSet(let token, let result):
+                try complete(token, Wire.SetExtras.self, result.map { .init() }, now: now)
             case .synced(let token, let result):
                 let reply = Wire.Sync.Result(
                     outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending)

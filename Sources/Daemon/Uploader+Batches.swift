@@ -140,7 +140,6 @@ extension Uploader {
             batch, status: status, at: hub.clock.time(now: now), isTimeTrusted: isTimeTrusted)
         {
         case .deadLettered(let count):
-            snapshot.rejected += count
             Log.warning(
                 .batchRejected,
                 "the server has rejected \(count) locations (\(status)); they are kept as dead letters for 7 days",

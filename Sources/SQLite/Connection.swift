@@ -11,6 +11,8 @@ public struct Connection: ~Copyable {
     }
 
     let handle: OpaquePointer
+    /// Where SQLite notes how long the WAL is.
+    private let logCount: UnsafeMutablePointer<Int32>
 
     /// Opens the file; with `.readWrite` it is made when missing.
     ///
@@ -31,6 +33,8 @@ public struct Connection: ~Copyable {
                 systemCode: systemCode)
         }
         handle = opened
+        logCount = .allocate(capacity: 1)
+        logCount.initialize(to: 0)
         // SQL never comes from outside, but the file might: no schema in it may reach beyond plain tables.
         if access != .damaged { _ = csqlite_enable_defensive(opened) }
         if access == .damaged {
@@ -44,11 +48,27 @@ public struct Connection: ~Copyable {
     deinit {
         // The v2 form waits for statements that are still to be finalised, whatever order they are dropped in.
         sqlite3_close_v2(handle)
+        logCount.deallocate()
     }
 
     /// Closing the last connection then leaves the WAL as it is, instead of folding it into the database.
     public func leaveLogOnClose() {
         _ = csqlite_no_checkpoint_on_close(handle)
+    }
+
+    /// From now on `logPages` is known, and SQLite makes no checkpoints by itself: it would keep their failures to itself.
+    public func takeOverCheckpoints() throws(SQLiteError) {
+        try execute("PRAGMA wal_autocheckpoint = 0")
+        csqlite_count_log(handle, logCount)
+    }
+
+    /// Pages in the WAL since this connection's latest commit.
+    public var logPages: Int { Int(logCount.pointee) }
+
+    /// Folds the WAL into the database, as far as nobody else reads it.
+    public func checkpoint() throws(SQLiteError) {
+        _ = try value("PRAGMA wal_checkpoint(PASSIVE)")
+        logCount.pointee = 0
     }
 
     /// Runs statements that return nothing.

@@ -33,6 +33,8 @@ public struct ResultCode: RawRepresentable, Equatable, Sendable {
     public static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
     /// The file is no database.
     public static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
+    /// SQLITE_IOERR_SHORT_READ: the file ends before.
+    static let shortRead = ResultCode(rawValue: SQLITE_IOERR | 2 << 8)
     static let row = ResultCode(rawValue: SQLITE_ROW)
     static let done = ResultCode(rawValue: SQLITE_DONE)
 }

@@ -13,12 +13,8 @@ enum Quarantine {
     ///
     /// - Throws: an error of kind `corrupt` for a database that must be put aside, and `newerSchema`.
     static func check(_ path: String) throws(StorageError) {
+        try checkKind(path)
         var status = stat()
-        for suffix in suffixes where lstat(path + suffix, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                throw damage(path + suffix + " is no regular file")
-            }
-        }
         guard lstat(path, &status) == 0, status.st_size > 0 else { return }
         do {
             let connection = try Connection(path: path, access: .readWrite)
@@ -35,6 +31,16 @@ enum Quarantine {
             throw error
         } catch {
             throw StorageError(operation: "check", kind: .other, message: "\(error)")
+        }
+    }
+
+    /// What has the names of the database and its companions must be regular files.
+    static func checkKind(_ path: String) throws(StorageError) {
+        var status = stat()
+        for suffix in suffixes where lstat(path + suffix, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw damage(path + suffix + " is no regular file")
+            }
         }
     }
 

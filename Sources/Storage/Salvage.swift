@@ -59,10 +59,11 @@ struct Salvage {
     }
 
     private mutating func readRows(_ db: borrowing Connection, _ deadline: Int64) throws(SQLiteError) {
+        let columns = try Schema.columns(of: "locations", in: db)
         var isInTime = true
         for direction in ["ASC", "DESC"] where isInTime {
             let order = "ORDER BY ts \(direction), seq \(direction)"
-            let all = try db.prepare("SELECT \(Schema.columns), uploaded FROM locations \(order)")
+            let all = try db.prepare("SELECT \(columns), uploaded FROM locations \(order)")
             do {
                 while isInTime, try all.step() {
                     let known = sessions
@@ -88,9 +89,9 @@ extension Writer {
 
     /// Writes salvaged rows under their own ids, with new sequence numbers.
     ///
-    /// - Returns: how many.
-    mutating func importRows(_ salvage: Salvage) throws(SQLiteError) -> Int {
-        guard !salvage.rows.isEmpty else { return 0 }
+    /// - Parameter done: how many have been.
+    mutating func importRows(_ salvage: Salvage, done: inout Int) throws(SQLiteError) {
+        guard !salvage.rows.isEmpty else { return }
         let bySession = Dictionary(grouping: salvage.rows.values) { $0.row.session }
         for (old, rows) in bySession.sorted(by: { $0.key < $1.key }) {
             let ordered = rows.sorted { $0.row.key < $1.row.key }
@@ -98,6 +99,8 @@ extension Writer {
             for start in stride(from: 0, to: ordered.count, by: Self.importStep) {
                 let step = ordered[start..<min(start + Self.importStep, ordered.count)]
                 try importRows(step, session: key, extras: salvage.extras)
+                done += step.count
+                try checkpointIfDue()
             }
         }
         try db.execute(
@@ -106,7 +109,6 @@ extension Writer {
             first_seq = (SELECT MIN(seq) FROM locations WHERE session = sessions.key) \
             WHERE EXISTS (SELECT 1 FROM locations WHERE session = sessions.key)
             """)
-        return salvage.rows.count
     }
 
     private mutating func importRows(

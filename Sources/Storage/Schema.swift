@@ -10,7 +10,7 @@ internal import SQLite
 /// The columns of a WITHOUT ROWID table's key must come first: otherwise quick_check of SQLite 3.40 finds "NULL value in
 /// rejected.ts" and the like in rows that are sound, and a sound database would be put aside.
 enum Schema {
-    static let version: Int64 = 1
+    static let version = Int64(migrations.count)
     static let pageSize: Int64 = 2048
     /// "BEEK": tells file(1) and us whose database this is.
     static let applicationID: Int64 = 0x4245_454B
@@ -29,9 +29,6 @@ enum Schema {
         """
 
     /// One step a version: the n-th leads from n to n + 1.
-    ///
-    /// The columns of the key come first in a table WITHOUT ROWID: where they do not, the quick_check of SQLite 3.40.1
-    /// takes whole rows for damaged ("NULL value in …").
     static let migrations = [
         """
         CREATE TABLE locations (ts INTEGER NOT NULL, seq INTEGER NOT NULL, \(locationColumns),
@@ -53,11 +50,16 @@ enum Schema {
             is_permanent INTEGER NOT NULL DEFAULT 0, is_piece INTEGER NOT NULL DEFAULT 0) STRICT;
         CREATE TABLE extras (version INTEGER PRIMARY KEY, json TEXT NOT NULL UNIQUE) STRICT;
         CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        """,
+        // Re-queued dead letters get numbers below all others: with this bound none of them can slip into a batch that
+        // was frozen before.
         """
+        ALTER TABLE batches ADD COLUMN min_seq INTEGER NOT NULL DEFAULT 0;
+        """,
     ]
 
     /// The columns of all tables, with their types; not the text of the statements, which may be laid out anew.
-    private static let columnList = """
+    static let columnList = """
         SELECT group_concat(line) FROM (SELECT tables.name || '.' || columns.name || ' ' || columns.type || ' '
             || columns."notnull" || columns.pk AS line
             FROM sqlite_schema tables JOIN pragma_table_info(tables.name) columns WHERE tables.type = 'table'
@@ -76,19 +78,33 @@ enum Schema {
         return try model.value(columnList) == found
     }
 
+    /// `columns` for a database of any version: what its table does not have yet is NULL.
+    static func columns(of table: String, in connection: borrowing Connection) throws(SQLiteError) -> String {
+        let found = try connection.prepare("SELECT name FROM pragma_table_info('\(table)')")
+        var names: Set<Substring> = []
+        while try found.step() { names.insert(Substring(found.text(0) ?? "")) }
+        return columns.split(separator: ", ")
+            .map { names.contains($0.drop { $0 == "\"" }.prefix { $0 != "\"" }) ? String($0) : "NULL" }
+            .joined(separator: ", ")
+    }
+
     static func foundVersion(_ connection: borrowing Connection) throws(SQLiteError) -> Int64 {
         Int64(try connection.value("PRAGMA user_version") ?? "") ?? 0
     }
 
     /// Brings the database to the present version. A later one has been refused by `Quarantine.check`.
-    static func migrate(_ connection: borrowing Connection) throws(StorageError) {
+    ///
+    /// One transaction whatever the number of steps: a power cut leaves the version that was there, or this one.
+    static func migrate(
+        _ connection: borrowing Connection, steps: [String] = migrations
+    ) throws(StorageError) {
         do throws(SQLiteError) {
             let found = try foundVersion(connection)
-            guard found < version else { return }
+            guard found < steps.count else { return }
             try connection.transaction { () throws(SQLiteError) in
-                for step in migrations[Int(max(found, 0))...] { try connection.execute(step) }
+                for step in steps[Int(max(found, 0))...] { try connection.execute(step) }
                 try connection.execute("PRAGMA application_id = \(applicationID)")
-                try connection.execute("PRAGMA user_version = \(version)")
+                try connection.execute("PRAGMA user_version = \(steps.count)")
             }
         } catch {
             throw StorageError(error)

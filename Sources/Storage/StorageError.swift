@@ -1,3 +1,4 @@
+internal import Glibc
 public import Linux
 internal import SQLite
 
@@ -39,6 +40,8 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
         let kind: Kind =
             switch error.code.primary {
             case .full: .full
+            // SQLite tells it so of the file of its locks, which must be made at every start.
+            case .ioError where error.systemCode == ENOSPC: .full
             case .corrupt, .notADatabase: .corrupt
             case .ioError, .readOnly, .cannotOpen: .io
             default: .other

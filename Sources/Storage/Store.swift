@@ -1,7 +1,7 @@
 internal import Linux
 internal import SQLite
 internal import Synchronization
-public import Tracking
+internal import Tracking
 
 /// The database, through its single write connection, which the reader and the uploader share.
 ///
@@ -17,21 +17,29 @@ public final class Store: Sendable {
     }
 
     private struct State: ~Copyable {
+        let checkpointPages: Int
         var writer: Writer?
         var options: StoreOptions
         /// An operation has failed since the last location was written.
         var hasFailed = false
-        /// The device failed: what it was last given may not have arrived, whatever a later fsync says.
-        var needsRepair = false
+        /// What lies in a WAL that is found may not be on the disk: another process may have left it after the device
+        /// failed, or this one has seen that.
+        var doubtsLog = true
+        /// A checkpoint failed after an operation that had succeeded; the next operation tells.
+        var failedCheckpoint: StorageError?
         /// What SQLite found wrong with the database while it was in use.
         var damage: String?
+        /// A damaged database that has been renamed, and not been looked through yet.
+        var aside: Aside?
         var droppedUnsent = 0
         var events: [Event] = []
         var ballast: Ballast
     }
 
-    /// Seconds that dead letters are kept.
-    private static let rejectedLifetime = 7.0 * 86_400
+    private struct Aside {
+        let path: String
+        let reason: String
+    }
 
     private let path: String
     private let state: Mutex<State>
@@ -41,9 +49,15 @@ public final class Store: Sendable {
     /// Opens `beekon.db` in the state directory, making it when it is missing. A damaged one is put aside.
     ///
     /// - Throws: `newerSchema`, and what keeps a new database from being made.
-    public init(directory: String, options: StoreOptions) throws(StorageError) {
+    public convenience init(directory: String, options: StoreOptions) throws(StorageError) {
+        try self.init(directory: directory, options: options, checkpointPages: Writer.checkpointPages)
+    }
+
+    /// - Parameter checkpointPages: pages in the WAL at which it is folded in.
+    init(directory: String, options: StoreOptions, checkpointPages: Int) throws(StorageError) {
         path = directory + "/beekon.db"
-        state = Mutex(State(options: options, ballast: Ballast(directory: directory)))
+        state = Mutex(
+            State(checkpointPages: checkpointPages, options: options, ballast: Ballast(directory: directory)))
         try perform("open") { (_: inout Writer) throws(SQLiteError) in }
     }
 
@@ -51,7 +65,8 @@ public final class Store: Sendable {
     public func configure(_ options: StoreOptions) {
         state.withLock { state in
             state.options = options
-            state.writer?.options = options
+            // Fails only where the next operation will, too.
+            try? state.writer?.apply(options)
         }
     }
 
@@ -68,33 +83,6 @@ public final class Store: Sendable {
         state.withLock { state in
             state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
             state.writer = nil
-        }
-    }
-
-    // MARK: The reader's side
-
-    /// Makes the session the current one, writing it down when it is new.
-    ///
-    /// - Returns: what is known of its last admitted fix.
-    @available(*, noasync, message: "blocks on the disk")
-    public func enter(session: UUIDv7, startedAt: Timestamp) throws(StorageError) -> SessionTail? {
-        try perform("enter session") { (writer) throws(SQLiteError) in
-            try writer.enter(session: session, startedAt: startedAt)
-            return writer.current?.tail
-        }
-    }
-
-    /// The newest location that is still stored.
-    @available(*, noasync, message: "blocks on the disk")
-    public func latestLocation() throws(StorageError) -> Location? {
-        try perform("read latest location") { (writer) throws(SQLiteError) in try writer.latestLocation() }
-    }
-
-    /// The session ends; its locations stay.
-    @available(*, noasync, message: "blocks on the disk")
-    public func close(session: UUIDv7, at time: Timestamp) throws(StorageError) {
-        try perform("close session") { (writer) throws(SQLiteError) in
-            try writer.close(session: session, at: time)
         }
     }
 
@@ -115,105 +103,6 @@ public final class Store: Sendable {
         }
     }
 
-    /// Starts a deletion of everything at or before `cutoff`, or of everything that is there now.
-    @available(*, noasync, message: "blocks on the disk")
-    public func beginDeletion(before cutoff: Timestamp?) throws(StorageError) -> Deletion {
-        try perform("delete") { (writer) throws(SQLiteError) in
-            Deletion(cutoff: cutoff, maxSeq: writer.tally.nextSeq - 1)
-        }
-    }
-
-    /// One step of at most 1,000 rows.
-    @available(*, noasync, message: "blocks on the disk")
-    public func proceed(with deletion: inout Deletion) throws(StorageError) {
-        deletion = try performAtAnyCost("delete") { [deletion] (writer) throws(SQLiteError) in
-            var deletion = deletion
-            try writer.proceed(with: &deletion)
-            return deletion
-        }
-    }
-
-    // MARK: The uploader's side
-
-    /// The frozen batch that goes next.
-    @available(*, noasync, message: "blocks on the disk")
-    public func nextFrozen() throws(StorageError) -> FrozenBatch? {
-        try perform("read batch") { (writer) throws(SQLiteError) in try writer.nextFrozen() }
-    }
-
-    /// The rows that the next batch should carry; nil when nothing is pending or a batch is frozen already.
-    @available(*, noasync, message: "blocks on the disk")
-    public func draftBatch(limit: Int) throws(StorageError) -> BatchDraft? {
-        try perform("draft batch") { (writer) throws(SQLiteError) in try writer.draftBatch(limit: limit) }
-    }
-
-    /// Commits the batch; nil when the user deleted some of its rows since it was drafted.
-    @available(*, noasync, message: "blocks on the disk")
-    public func freeze(_ draft: BatchDraft, id: UUIDv7, body: [UInt8]) throws(StorageError) -> FrozenBatch? {
-        try performAtAnyCost("freeze batch") { (writer) throws(SQLiteError) in
-            try writer.freeze(draft, id: id, body: body)
-        }
-    }
-
-    /// A complete 2xx: the rows leave, or are marked, in one transaction. Returns how many.
-    @available(*, noasync, message: "blocks on the disk")
-    public func acknowledge(_ batch: FrozenBatch) throws(StorageError) -> Int {
-        try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in try writer.acknowledge(batch) }
-    }
-
-    /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.
-    ///
-    /// - Parameter isTimeTrusted: `time` is good enough to let dead letters go that were rejected 7 days before it.
-    @available(*, noasync, message: "blocks on the disk")
-    public func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp, isTimeTrusted: Bool = false
-    ) throws(StorageError) -> Rejection {
-        let expiry = isTimeTrusted ? time.advanced(bySeconds: -Self.rejectedLifetime) : nil
-        return try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
-            try writer.reject(batch, status: status, at: time, expiry: expiry)
-        }
-    }
-
-    /// Counts a rejection without moving the rows, and tells whether the endpoint is to be suspected now: three batches in
-    /// a row were rejected, and none accepted between.
-    @available(*, noasync, message: "blocks on the disk")
-    public func countRejection(of batch: FrozenBatch) throws(StorageError) -> Bool {
-        try performAtAnyCost("count rejection") { (writer) throws(SQLiteError) in
-            try writer.countRejection(of: batch)
-        }
-    }
-
-    /// The rows of a rejected batch in two halves, for the search for poison rows.
-    @available(*, noasync, message: "blocks on the disk")
-    public func halves(of batch: FrozenBatch) throws(StorageError) -> [BatchDraft] {
-        try perform("halve batch") { (writer) throws(SQLiteError) in try writer.halves(of: batch) }
-    }
-
-    /// Puts the pieces in the batch's place.
-    @available(*, noasync, message: "blocks on the disk")
-    public func split(
-        _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
-    ) throws(StorageError) {
-        try performAtAnyCost("split batch") { (writer) throws(SQLiteError) in
-            try writer.split(batch, into: pieces)
-        }
-    }
-
-    /// The server refused the batch in a way that only a change of configuration can mend.
-    @available(*, noasync, message: "blocks on the disk")
-    public func markPermanent(_ batch: FrozenBatch) throws(StorageError) {
-        try performAtAnyCost("mark batch") { (writer) throws(SQLiteError) in try writer.markPermanent(batch) }
-    }
-
-    /// Tells where batches go now, as a number that differs whenever url or batch size do. Batches that the old
-    /// endpoint refused for good are dissolved; their rows go into new ones.
-    @available(*, noasync, message: "blocks on the disk")
-    public func adopt(endpoint: Int64) throws(StorageError) {
-        try performAtAnyCost("adopt endpoint") { (writer) throws(SQLiteError) in
-            try writer.adopt(endpoint: endpoint)
-        }
-    }
-
     /// What was stored and pending after the latest operation. Never waits for the disk.
     public func counts() -> StoreCounts {
         published.withLock { $0 }
@@ -229,7 +118,7 @@ public final class Store: Sendable {
 
     // MARK: Failure
 
-    private func perform<Result: Sendable>(
+    func perform<Result: Sendable>(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
         try state.withLock { (state) throws(StorageError) in
@@ -239,7 +128,7 @@ public final class Store: Sendable {
     }
 
     /// Like `perform`, for what makes room or must not be forgotten: when the disk is full, the ballast goes first.
-    private func performAtAnyCost<Result: Sendable>(
+    func performAtAnyCost<Result: Sendable>(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
         try state.withLock { (state) throws(StorageError) in
@@ -264,60 +153,116 @@ public final class Store: Sendable {
         _ operation: String, _ state: inout State, _ path: String,
         _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
+        if let failure = state.failedCheckpoint {
+            state.failedCheckpoint = nil
+            throw failure
+        }
         if state.writer == nil { try open(&state, path) }
         guard var writer = state.writer.take() else {
             throw StorageError(operation: operation, kind: .other, message: "the database is closed")
         }
+        let result: Result
         do {
-            let result = try body(&writer)
-            state.writer = consume writer
-            return result
+            result = try body(&writer)
         } catch let failed {
-            let error = StorageError(failed)
-            state.hasFailed = true
-            if failed.code.primary == .ioError { state.needsRepair = true }
-            if error.kind == .corrupt { state.damage = error.message }
-            state.droppedUnsent += writer.tally.droppedUnsent
-            throw error
+            throw failure(failed, of: writer, &state)
         }
+        do {
+            try writer.checkpointIfDue(pages: state.checkpointPages)
+            state.writer = consume writer
+        } catch let failed {
+            // What was done is in the WAL, and stays done.
+            state.failedCheckpoint = failure(failed, of: writer, &state)
+        }
+        return result
+    }
+
+    /// Notes what must be remembered of a connection that failed, before it is closed.
+    private static func failure(
+        _ failed: SQLiteError, of writer: borrowing Writer, _ state: inout State
+    ) -> StorageError {
+        let error = StorageError(failed)
+        state.hasFailed = true
+        if failed.code.primary == .ioError {
+            state.doubtsLog = true
+            writer.db.leaveLogOnClose()
+        }
+        if error.kind == .corrupt { state.damage = error.message }
+        state.droppedUnsent += writer.tally.droppedUnsent
+        return error
     }
 
     private static func open(_ state: inout State, _ path: String) throws(StorageError) {
         do throws(StorageError) {
-            if let damage = state.damage {
-                throw StorageError(operation: "open", kind: .corrupt, message: damage)
-            }
-            try Quarantine.check(path)
-            state.writer = try Writer.open(path, options: state.options, repairing: state.needsRepair)
-            state.needsRepair = false
-            state.ballast.hold()
+            try openOnce(&state, path)
         } catch {
-            guard error.kind == .corrupt else { throw error }
-            try startAnew(&state, path, reason: error.message)
-            state.damage = nil
+            // Opening needs a little room, too: for the files beside the database, or to bring it to the present schema.
+            guard error.kind == .full, state.ballast.release() else { throw error }
+            try openOnce(&state, path)
+        }
+        state.ballast.hold()
+    }
+
+    private static func openOnce(_ state: inout State, _ path: String) throws(StorageError) {
+        if state.aside == nil {
+            do throws(StorageError) {
+                try openAsItIs(&state, path)
+            } catch {
+                guard error.kind == .corrupt else { throw error }
+                state.aside = Aside(path: try Quarantine.putAside(path), reason: error.message)
+                state.damage = nil
+            }
+        }
+        if let aside = state.aside { try startAnew(&state, path, aside) }
+    }
+
+    private static func openAsItIs(_ state: inout State, _ path: String) throws(StorageError) {
+        if let damage = state.damage {
+            throw StorageError(operation: "open", kind: .corrupt, message: damage)
+        }
+        if state.doubtsLog { try secureLog(path, state.options.durability) }
+        state.doubtsLog = false
+        try Quarantine.check(path)
+        state.writer = try Writer.open(path, options: state.options)
+    }
+
+    /// Makes sure that a WAL is on the disk as it reads before anything is built upon it.
+    private static func secureLog(
+        _ path: String, _ durability: StoreOptions.Durability
+    ) throws(StorageError) {
+        try Quarantine.checkKind(path)
+        guard fileSize(path) != nil, fileSize(path + "-wal") ?? 0 > 0 else { return }
+        do {
+            try WriteAheadLog.secure(
+                database: path, doubt: durability == .full ? .latestTransaction : .everything)
+        } catch {
+            throw StorageError(error)
         }
     }
 
-    /// Puts a damaged database aside and starts another, with what still reads of the old one.
-    private static func startAnew(_ state: inout State, _ path: String, reason: String) throws(StorageError) {
+    /// Starts another database in the place of one that was put aside, with what still reads of that one.
+    ///
+    /// Rows that cannot be written, for want of room say, stay in the old file, which is kept then: a store that works is
+    /// worth more than to wait for them.
+    private static func startAnew(_ state: inout State, _ path: String, _ aside: Aside) throws(StorageError) {
         let deadline = Clock.boot() + Int64(Salvage.patience * 1e9)
-        var name = try Quarantine.putAside(path)
+        var writer = try Writer.open(path, options: state.options)
+        let salvage = Salvage(path: aside.path, deadline: deadline)
+        var name = aside.path
         var salvaged = 0
         do {
-            var writer = try Writer.open(path, options: state.options, repairing: false)
-            let salvage = Salvage(path: name, deadline: deadline)
-            salvaged = try writer.importRows(salvage)
+            try writer.importRows(salvage, done: &salvaged)
             if salvage.isComplete { name = try Quarantine.markSalvaged(name, in: directory(of: path)) }
-        } catch let error as StorageError {
-            throw error
         } catch let error as SQLiteError {
-            throw StorageError(error)
+            _ = failure(error, of: writer, &state)
         } catch {
-            throw StorageError(operation: "salvage", kind: .other, message: "\(error)")
+            // It keeps its first name, and is never removed then.
         }
-        state.events.append(.quarantined(name: name, reason: reason, salvaged: salvaged))
+        state.aside = nil
+        state.events.append(.quarantined(name: name, reason: aside.reason, salvaged: salvaged))
+        _ = consume writer
         // Opened anew, so that the rows that came in are counted like any others.
-        state.writer = try Writer.open(path, options: state.options, repairing: false)
+        state.writer = try Writer.open(path, options: state.options)
     }
 
     private static func directory(of path: String) -> String {

@@ -38,7 +38,8 @@ extension Writer {
             }
         }
         rows.reset()
-        let doomed = last.map { end in frozen.filter { $0.members.first <= end } } ?? []
+        let doomed =
+            try last.map { (end) throws(SQLiteError) in try batches(losingRowsUpTo: end, deletion) } ?? []
         // Dead letters come last, with what is left of the step.
         let room = Self.deletionStep - Int64(counts.all)
         deletion.dissolved += try delete(upTo: last, doomed: doomed, deletion, deadLetters: room)
@@ -46,11 +47,27 @@ extension Writer {
         tally.rows -= counts.all
         tally.uploaded -= counts.uploaded
         for (session, count) in pending { remove(pending: count, ofSession: session) }
-        try findOldestPending(from: RowKey(ts: .min, seq: .min))
+        if let oldest = tally.oldestPending { try findOldestPending(from: oldest) }
         let rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
         deletion.removed += counts.all + tally.rejected - rejected
         deletion.isFinished = tally.rejected - rejected < Int(room)
         tally.rejected = rejected
+    }
+
+    /// Batches that hold one of the rows that go; others may reach as far back, with rows of their own behind.
+    private func batches(losingRowsUpTo end: RowKey, _ deletion: Deletion) throws(SQLiteError) -> [Frozen] {
+        let own = Statements.memberParameters + 1
+        let loss = try db.prepare(
+            "SELECT 1 FROM locations WHERE \(Statements.isMember) AND (ts, seq) <= (?\(own), ?\(own + 1)) AND seq <= ?\(own + 2) LIMIT 1"
+        )
+        var losing: [Frozen] = []
+        for batch in frozen where batch.members.first <= end {
+            try loss.bind(
+                Statements.memberValues(batch.members)
+                    + [.integer(end.ts), .integer(end.seq), .integer(deletion.maxSeq)])
+            if try loss.step() { losing.append(batch) }
+        }
+        return losing
     }
 
     private func delete(

@@ -32,14 +32,22 @@ public struct NewLocation: Sendable {
 
 extension Writer {
     /// At most this many rows are pruned with one write, so that a lowered cap is reached in steps.
-    private static let pruneLimit: Int64 = 100
+    private static let pruneLimit = 100
     /// Rows looked at for their age with one write: more than one, so that it catches up.
-    private static let ageLimit: Int64 = 8
+    private static let ageLimit = 8
 
-    private struct Pruned {
+    /// Rows read at once in search of some that no batch holds.
+    private static let searchStep = 64
+
+    private struct Prunable {
         var key: RowKey
         var session: Int64
         var isUploaded: Bool
+        var extras: Int64
+
+        func isMember(of batch: BatchMembers) -> Bool {
+            batch.contains(key, session: session, extras: extras, isUploaded: isUploaded)
+        }
     }
 
     /// Writes a location and applies retention, in one transaction.
@@ -55,9 +63,10 @@ extension Writer {
         let key = RowKey(ts: time.milliseconds, seq: tally.nextSeq)
         let row = LocationRow(
             key: key, session: session.key, extras: extras, odometer: new.odometer, location: new.location)
-        let pruned = try db.transaction { () throws(SQLiteError) in
+        let pruned = try prunable(at: time, byAge: new.prunesByAge)
+        try db.transaction { () throws(SQLiteError) in
             try statements.insert.run(row.values)
-            return try prune(keeping: key, time: time, byAge: new.prunesByAge)
+            for row in pruned { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
         }
         session.lastSeq = key.seq
         session.tail = SessionTail(
@@ -67,14 +76,10 @@ extension Writer {
         current = session
         tally.nextSeq += 1
         tally.rows += 1
+        tally.prunableFrom = min(tally.prunableFrom, key)
         tally.pending[session.key, default: 0] += 1
         tally.oldestPending = min(tally.oldestPending ?? key, key)
         try book(pruned)
-        if new.prunesByAge, options.isSyncing, pruned.count < Int(Self.ageLimit) {
-            // Nothing uploaded is older than the cutoff any more: the next search begins there.
-            let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
-            tally.uploadedFrom = max(tally.uploadedFrom, RowKey(ts: cutoff, seq: .min))
-        }
     }
 
     func latestLocation() throws(SQLiteError) -> Location? {
@@ -83,7 +88,7 @@ extension Writer {
         return LocationRow(row, sessionID: { sessions[$0] })?.location
     }
 
-    private mutating func book(_ pruned: [Pruned]) throws(SQLiteError) {
+    private mutating func book(_ pruned: [Prunable]) throws(SQLiteError) {
         for row in pruned {
             tally.rows -= 1
             if row.isUploaded {
@@ -98,70 +103,64 @@ extension Writer {
         }
     }
 
-    private func exists(_ location: Location) throws(SQLiteError) -> Bool {
+    func exists(_ location: Location) throws(SQLiteError) -> Bool {
         try statements.exists.bind([.integer(location.fix.time.milliseconds), .blob(location.id.bytes)])
         defer { statements.exists.reset() }
         return try statements.exists.step()
     }
 
-    /// Deletes what the rules of retention say must go, oldest first. Never the row just written, never a member of a
+    /// What the rules of retention say must go, oldest first, once another row has been written. Never a member of a
     /// batch that is frozen or about to be.
-    private func prune(keeping newest: RowKey, time: Timestamp, byAge: Bool) throws(SQLiteError) -> [Pruned] {
+    private mutating func prunable(at time: Timestamp, byAge: Bool) throws(SQLiteError) -> [Prunable] {
         let surplus = tally.rows + 1 - options.maxRows
-        var doomed: [Pruned] = []
-        if surplus > 0 {
-            // One more than is too many, because the row just written may be the oldest.
-            let candidates = try oldest(min(Int64(surplus) + 1, Self.pruneLimit)).filter { $0.key != newest }
-            doomed += candidates.prefix(surplus)
-        }
-        if byAge {
-            let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
-            let old =
-                try options.isSyncing
-                ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
-            doomed += old.filter { row in row.key != newest && !doomed.contains { $0.key == row.key } }
-        }
-        for row in doomed { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
+        var doomed = surplus > 0 ? try oldest(min(surplus, Self.pruneLimit)) : []
+        guard byAge else { return doomed }
+        let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
+        let old =
+            try options.isSyncing
+            ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
+        doomed += old.filter { row in !doomed.contains { $0.key == row.key } }
         return doomed
     }
 
-    /// With an upload configured, only what has been uploaded can be too old.
-    private func uploaded(before cutoff: Int64) throws(SQLiteError) -> [Pruned] {
+    /// With an upload configured, only what has been uploaded can be too old. The next search begins where this one ends.
+    private mutating func uploaded(before cutoff: Int64) throws(SQLiteError) -> [Prunable] {
         guard tally.uploaded > 0 else { return [] }
         let start = tally.uploadedFrom
         try statements.oldestUploaded.bind([
-            .integer(start.ts), .integer(start.seq), .integer(cutoff), .integer(Self.ageLimit),
+            .integer(start.ts), .integer(start.seq), .integer(cutoff), .integer(Int64(Self.ageLimit)),
         ])
-        return try rows(statements.oldestUploaded)
+        let found = try rows(statements.oldestUploaded)
+        let end = found.count < Self.ageLimit ? RowKey(ts: cutoff, seq: .min) : found.last?.key
+        tally.uploadedFrom = max(start, end ?? start)
+        return found
     }
 
     /// The oldest rows outside every batch.
-    private func oldest(_ limit: Int64) throws(SQLiteError) -> [Pruned] {
-        guard limit > 0 else { return [] }
+    private mutating func oldest(_ limit: Int) throws(SQLiteError) -> [Prunable] {
         let reserved = frozen.map(\.members) + (draft.map { [$0] } ?? [])
-        let ends = RowKey(ts: .min, seq: .min)
-        guard let first = reserved.map(\.first).min(), let last = reserved.map(\.last).max() else {
-            return try rows(statements.oldestAfter, ends, limit)
+        let step = reserved.isEmpty ? limit : max(limit, Self.searchStep)
+        var found: [Prunable] = []
+        var from = tally.prunableFrom
+        while found.count < limit {
+            try statements.oldest.bind([.integer(from.ts), .integer(from.seq), .integer(Int64(step))])
+            let page = try rows(statements.oldest)
+            found += page.filter { row in !reserved.contains { row.isMember(of: $0) } }
+            guard page.count == step, let last = page.last?.key else { break }
+            from = RowKey(ts: last.ts, seq: last.seq + 1)
         }
-        let before = try rows(statements.oldestBefore, first, limit)
-        if before.count == Int(limit) { return before }
-        return before + (try rows(statements.oldestAfter, last, limit - Int64(before.count)))
+        tally.prunableFrom = found.first?.key ?? from
+        return Array(found.prefix(limit))
     }
 
-    private func rows(
-        _ statement: borrowing Statement, _ key: RowKey, _ limit: Int64
-    ) throws(SQLiteError) -> [Pruned] {
-        try statement.bind([.integer(key.ts), .integer(key.seq), .integer(limit)])
-        return try rows(statement)
-    }
-
-    private func rows(_ statement: borrowing Statement) throws(SQLiteError) -> [Pruned] {
-        var rows: [Pruned] = []
+    private func rows(_ statement: borrowing Statement) throws(SQLiteError) -> [Prunable] {
+        var rows: [Prunable] = []
         while try statement.step() {
             rows.append(
-                Pruned(
+                Prunable(
                     key: RowKey(ts: statement.integer(0), seq: statement.integer(1)),
-                    session: statement.integer(2), isUploaded: statement.integer(3) != 0))
+                    session: statement.integer(2), isUploaded: statement.integer(3) != 0,
+                    extras: statement.integer(4)))
         }
         statement.reset()
         return rows

@@ -12,21 +12,25 @@ extension Writer {
             return
         }
         let key = (sessions.keys.max() ?? 0) + 1
+        var forgotten: [Int64] = []
         try db.transaction { () throws(SQLiteError) in
             try db.prepare(
                 "INSERT INTO sessions (key, id, started_at, first_seq, last_seq) VALUES (?, ?, ?, ?, ?)"
             ).run(
                 .integer(key), .blob(id.bytes), .integer(startedAt.milliseconds), .integer(tally.nextSeq),
                 .integer(tally.nextSeq - 1))
-            // Sessions that still have rows stay: their rows need the name.
-            try db.prepare(
-                """
-                DELETE FROM sessions WHERE key <= ? AND NOT EXISTS \
-                (SELECT 1 FROM rejected WHERE session = sessions.key) AND NOT EXISTS \
-                (SELECT 1 FROM batches WHERE session = sessions.key)
-                """ + (tally.rows > 0 ? " AND key < (SELECT MIN(session) FROM locations)" : "")
-            ).run(.integer(key - Int64(Self.sessionLimit)))
+            if sessions.count >= Self.sessionLimit {
+                // Sessions that still have rows stay: their rows need the name.
+                let old = try db.prepare(
+                    """
+                    DELETE FROM sessions WHERE key <= ? AND key NOT IN (SELECT session FROM locations \
+                    UNION SELECT session FROM rejected UNION SELECT session FROM batches) RETURNING key
+                    """)
+                try old.bind([.integer(key - Int64(Self.sessionLimit))])
+                while try old.step() { forgotten.append(old.integer(0)) }
+            }
         }
+        for key in forgotten { sessions[key] = nil }
         sessions[key] = id
         current = CurrentSession(
             key: key, tail: SessionTail(reference: nil, odometer: 0), lastSeq: tally.nextSeq - 1)

@@ -11,18 +11,22 @@ struct Writer: ~Copyable {
     let statements: Statements
     var options: StoreOptions
     var tally = Tally()
-    /// By key; at most `sessionLimit`.
+    /// By key; `sessionLimit` of them, and those that have rows.
     var sessions: [Int64: UUIDv7] = [:]
     /// The session that rows are being written to.
     var current: CurrentSession?
     /// Batches in the order in which they are to be sent.
-    var frozen: [Frozen] = []
+    var frozen: [Frozen] = [] { didSet { tally.prunableFrom = .first } }
     /// Rows that the uploader is about to freeze: they are not pruned either.
-    var draft: BatchMembers?
+    var draft: BatchMembers? { didSet { if draft != oldValue { tally.prunableFrom = .first } } }
     var extras: [String: Int64] = [:]
 
     static let sessionLimit = 1000
     static let rejectedLimit = 10_000
+    /// Versions of the extras that are kept without asking who needs them.
+    private static let extrasLimit = 100
+    /// Pages in the WAL at which it is folded in: 2 MB.
+    static let checkpointPages = 1000
 
     struct Tally {
         var rows = 0
@@ -32,9 +36,13 @@ struct Writer: ~Copyable {
         /// No pending row lies before this one.
         var oldestPending: RowKey?
         /// No uploaded row lies before this one.
-        var uploadedFrom = RowKey(ts: .min, seq: .min)
+        var uploadedFrom = RowKey.first
+        /// What lies before this one belongs to a batch.
+        var prunableFrom = RowKey.first
         /// The sequence number of the next row.
         var nextSeq: Int64 = 1
+        /// The lowest one given: those of re-queued rows count down from 0.
+        var lowestSeq: Int64 = 0
         var droppedUnsent = 0
     }
 
@@ -52,17 +60,11 @@ struct Writer: ~Copyable {
     }
 
     /// Opens and, where needed, creates the database at `path`.
-    ///
-    /// - Parameter repairing: the previous connection failed. Its last frames may lie in the page cache marked clean,
-    ///   though the device never took them (fsync reports an error once); a checkpoint writes their pages anew.
-    static func open(
-        _ path: String, options: StoreOptions, repairing: Bool
-    ) throws(StorageError) -> Writer {
+    static func open(_ path: String, options: StoreOptions) throws(StorageError) -> Writer {
         do {
             let db = try Connection(path: path, access: .readWrite)
             try configure(db, options)
             try Schema.migrate(db)
-            if repairing { _ = try db.value("PRAGMA wal_checkpoint(TRUNCATE)") }
             let statements = try Statements(db)
             var writer = Writer(db: db, statements: statements, options: options)
             try writer.load()
@@ -90,11 +92,9 @@ struct Writer: ~Copyable {
     private static func configure(_ db: borrowing Connection, _ options: StoreOptions) throws(SQLiteError) {
         try db.execute("PRAGMA page_size = \(Schema.pageSize)")
         let synchronous = options.durability == .full ? 2 : 1
-        let pageLimit = (64 << 20 + Int64(options.maxRows) * 1024) / Schema.pageSize
         let pragmas: [(set: String, name: String, expected: String?)] = [
             ("journal_mode = WAL", "journal_mode", "wal"),
             ("synchronous = \(synchronous)", "synchronous", "\(synchronous)"),
-            ("wal_autocheckpoint = 1000", "wal_autocheckpoint", "1000"),
             // The WAL is reused, not truncated: a write that does not grow the file needs no journal of the file system.
             ("journal_size_limit = 16777216", "journal_size_limit", "16777216"),
             ("cache_size = -512", "cache_size", "-512"),
@@ -104,7 +104,7 @@ struct Writer: ~Copyable {
             ("trusted_schema = OFF", "trusted_schema", "0"),
             ("cell_size_check = ON", "cell_size_check", "1"),
             ("secure_delete = OFF", "secure_delete", "0"),
-            ("max_page_count = \(pageLimit)", "max_page_count", nil),
+            ("max_page_count = \(pageLimit(options))", "max_page_count", nil),
         ]
         for pragma in pragmas {
             _ = try db.value("PRAGMA " + pragma.set)
@@ -115,6 +115,23 @@ struct Writer: ~Copyable {
                 message:
                     "SQLite answers \(pragma.name) = \(found ?? "nothing"), but \(expected) was asked for")
         }
+        try db.takeOverCheckpoints()
+    }
+
+    /// A kilobyte a row is several times what they take; the rest is for dead letters and batches.
+    private static func pageLimit(_ options: StoreOptions) -> Int64 {
+        (64 << 20 + Int64(options.maxRows) * 1024) / Schema.pageSize
+    }
+
+    /// Applies other options; all of them but `durability`.
+    mutating func apply(_ options: StoreOptions) throws(SQLiteError) {
+        self.options = options
+        _ = try db.value("PRAGMA max_page_count = \(Self.pageLimit(options))")
+    }
+
+    /// Folds the WAL into the database once it is long enough.
+    func checkpointIfDue(pages: Int = checkpointPages) throws(SQLiteError) {
+        if db.logPages >= pages { try db.checkpoint() }
     }
 
     /// Counts everything once.
@@ -122,7 +139,7 @@ struct Writer: ~Copyable {
         let all = try db.prepare("SELECT key, id FROM sessions")
         while try all.step() { sessions[all.integer(0)] = UUIDv7(bytes: all.blob(1)) }
         let groups = try db.prepare(
-            "SELECT session, COUNT(*), SUM(uploaded), MAX(seq) FROM locations GROUP BY session")
+            "SELECT session, COUNT(*), SUM(uploaded), MAX(seq), MIN(seq) FROM locations GROUP BY session")
         var lastSeq: Int64 = 0
         var newest: [(session: Int64, seq: Int64)] = []
         while try groups.step() {
@@ -131,13 +148,20 @@ struct Writer: ~Copyable {
             tally.uploaded += uploaded
             if count > uploaded { tally.pending[groups.integer(0)] = count - uploaded }
             lastSeq = max(lastSeq, groups.integer(3))
+            tally.lowestSeq = min(tally.lowestSeq, groups.integer(4))
             newest.append((groups.integer(0), groups.integer(3)))
         }
         for sql in ["SELECT MAX(last_seq) FROM sessions", "SELECT MAX(seq) FROM rejected"] {
             lastSeq = max(lastSeq, Int64(try db.value(sql) ?? "") ?? 0)
         }
-        tally.nextSeq = lastSeq + 1
+        // Bounded, because a damaged file may hold any number.
+        tally.nextSeq = min(lastSeq, 1 << 62) + 1
+        for sql in ["SELECT MIN(seq) FROM rejected", "SELECT MIN(min_seq) FROM batches"] {
+            tally.lowestSeq = min(tally.lowestSeq, Int64(try db.value(sql) ?? "") ?? 0)
+        }
+        tally.lowestSeq = max(tally.lowestSeq, -1 << 62)
         tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
+        try forgetExtras()
         let versions = try db.prepare("SELECT version, json FROM extras")
         while try versions.step() { extras[versions.text(1) ?? ""] = versions.integer(0) }
         let batches = try db.prepare("SELECT \(Statements.batchColumns) FROM batches ORDER BY key")
@@ -145,10 +169,20 @@ struct Writer: ~Copyable {
             frozen.append(
                 Frozen(
                     key: batches.integer(0), members: Statements.members(batches),
-                    isPermanent: batches.integer(9) != 0))
+                    isPermanent: batches.integer(10) != 0))
         }
-        try findOldestPending(from: RowKey(ts: .min, seq: .min))
+        try findOldestPending(from: .first)
         try resumeSession(newestRows: newest)
+    }
+
+    /// Extras that no row has any more go, at each start: they would pile up where they change often.
+    private func forgetExtras() throws(SQLiteError) {
+        guard Int(try db.value("SELECT COUNT(*) FROM extras") ?? "") ?? 0 > Self.extrasLimit else { return }
+        try db.execute(
+            """
+            DELETE FROM extras WHERE version NOT IN (SELECT extras FROM locations UNION SELECT extras FROM rejected \
+            UNION SELECT extras FROM batches)
+            """)
     }
 
     /// Looks for the oldest pending row at or after `start`.
@@ -171,8 +205,7 @@ struct Writer: ~Copyable {
 struct Statements: ~Copyable {
     let insert: Statement
     let exists: Statement
-    let oldestBefore: Statement
-    let oldestAfter: Statement
+    let oldest: Statement
     let deleteRow: Statement
     let oldestPending: Statement
     let oldestUploaded: Statement
@@ -185,29 +218,32 @@ struct Statements: ~Copyable {
     let updateTail: Statement
 
     static let batchColumns = """
-        key, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, locations, is_permanent, is_piece
+        key, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, locations, is_permanent
         """
 
-    /// The rows of a batch: parameters 1 to 7 are `memberValues`.
+    /// The rows of a batch: parameters 1 to 8 are `memberValues`.
     static let isMember = """
-        (ts, seq) >= (?1, ?2) AND (ts, seq) <= (?3, ?4) AND seq <= ?5 AND session = ?6 AND extras = ?7 \
-        AND uploaded = 0
+        (ts, seq) >= (?1, ?2) AND (ts, seq) <= (?3, ?4) AND seq <= ?5 AND seq >= ?6 AND session = ?7 \
+        AND extras = ?8 AND uploaded = 0
         """
+
+    static let memberParameters = 8
+    static let prunableColumns = "ts, seq, session, uploaded, extras"
 
     static func members(_ row: borrowing Statement) -> BatchMembers {
         BatchMembers(
             session: row.integer(1), extras: row.integer(2),
             first: RowKey(ts: row.integer(3), seq: row.integer(4)),
             last: RowKey(ts: row.integer(5), seq: row.integer(6)), maxSeq: row.integer(7),
-            count: Int(clamping: row.integer(8)))
+            minSeq: row.integer(8), count: Int(clamping: row.integer(9)))
     }
 
     /// The parameters of `isMember`.
     static func memberValues(_ members: BatchMembers) -> [Value] {
         [
             .integer(members.first.ts), .integer(members.first.seq), .integer(members.last.ts),
-            .integer(members.last.seq), .integer(members.maxSeq), .integer(members.session),
-            .integer(members.extras),
+            .integer(members.last.seq), .integer(members.maxSeq), .integer(members.minSeq),
+            .integer(members.session), .integer(members.extras),
         ]
     }
 }
@@ -218,11 +254,8 @@ extension Statements {
         self.init(
             insert: try db.prepare("INSERT INTO locations (\(Schema.columns)) VALUES (\(places))"),
             exists: try db.prepare("SELECT 1 FROM locations WHERE ts = ? AND id = ?"),
-            oldestBefore: try db.prepare(
-                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) < (?, ?) ORDER BY ts, seq LIMIT ?"
-            ),
-            oldestAfter: try db.prepare(
-                "SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) > (?, ?) ORDER BY ts, seq LIMIT ?"
+            oldest: try db.prepare(
+                "SELECT \(Self.prunableColumns) FROM locations WHERE (ts, seq) >= (?, ?) ORDER BY ts, seq LIMIT ?"
             ),
             deleteRow: try db.prepare("DELETE FROM locations WHERE ts = ? AND seq = ?"),
             oldestPending: try db.prepare(
@@ -230,7 +263,7 @@ extension Statements {
             ),
             oldestUploaded: try db.prepare(
                 """
-                SELECT ts, seq, session, uploaded FROM locations WHERE (ts, seq) >= (?, ?) AND ts < ? \
+                SELECT \(Self.prunableColumns) FROM locations WHERE (ts, seq) >= (?, ?) AND ts < ? \
                 AND uploaded = 1 ORDER BY ts, seq LIMIT ?
                 """),
             draft: try db.prepare(
@@ -243,12 +276,12 @@ extension Statements {
             rejectMembers: try db.prepare(
                 """
                 INSERT INTO rejected (\(Schema.columns), batch, http_status, rejected_at) \
-                SELECT \(Schema.columns), ?8, ?9, ?10 FROM locations WHERE
+                SELECT \(Schema.columns), ?9, ?10, ?11 FROM locations WHERE
                 """ + " " + Self.isMember),
             insertBatch: try db.prepare(
                 """
-                INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, locations, \
-                body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, \
+                locations, body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """),
             deleteBatch: try db.prepare("DELETE FROM batches WHERE key = ? AND id = ?"),
             updateTail: try db.prepare(

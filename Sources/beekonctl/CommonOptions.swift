@@ -61,6 +61,21 @@ struct CommonOptions: ParsableArguments {
     static var clock: Clock { Clock(now: .now(), zone: .local) }
 }
 
+/// Asks before something goes for good.
+///
+/// Throws when the answer is not yes, and when nobody is there to give one.
+func confirm(_ question: String) throws {
+    guard isatty(STDIN_FILENO) == 1 else {
+        throw Failure("nobody is there to ask: add --yes to delete without asking", exitCode: 64)
+    }
+    let text = Array("\(question) [y/N] ".utf8)
+    // On stderr: stdout may be a file that wants only the result.
+    _ = write(STDERR_FILENO, text, text.count)
+    guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else {
+        throw Failure("nothing deleted", exitCode: 1)
+    }
+}
+
 /// Reads a time argument of the user, as the interface wants it.
 func interfaceTime(_ text: String?, clock: Clock) throws -> String? {
     try text.map { try TimeArgument.instant($0, now: clock.now, zone: clock.zone).iso }

@@ -57,7 +57,7 @@ struct HistoryCommand: ParsableCommand {
             var count = 0
             do {
                 try client.stream(Wire.GetLocations.self, parameters, timeoutSeconds: 60) { page in
-                    var output = try sink.take() ?? open()
+                    var output = try sink.take() ?? Output.to(output)
                     for line in try writer.lines(page.locations) { try output.line(line) }
                     try output.flush()
                     count += page.locations.count
@@ -71,11 +71,6 @@ struct HistoryCommand: ParsableCommand {
             try sink.take()?.finish()
             if count == 0 { explainEmptiness() }
         }
-    }
-
-    private func open() throws -> Output {
-        guard let output, output != "-" else { return Output() }
-        return try Output(path: output)
     }
 
     private func range(_ clock: Clock) throws -> Wire.GetLocations.Parameters {

@@ -9,6 +9,8 @@ struct recording {
     recording_event *events;
     size_t count;
     size_t capacity;
+    char *failing_name;
+    int syncs_until_failure;
     recording *next;
 };
 
@@ -41,6 +43,7 @@ void recording_free(recording *self) {
         free((void *)self->events[index].bytes);
     }
     free(self->events);
+    free(self->failing_name);
     free(self->directory);
     free(self);
 }
@@ -91,4 +94,21 @@ recording_event recording_event_at(recording *self, size_t index) {
     recording_event event = self->events[index];
     pthread_mutex_unlock(&lock);
     return event;
+}
+
+void recording_fail_sync(recording *self, const char *name, int number) {
+    char *own = need(strdup(name));
+    pthread_mutex_lock(&lock);
+    free(self->failing_name);
+    self->failing_name = own;
+    self->syncs_until_failure = number;
+    pthread_mutex_unlock(&lock);
+}
+
+int recording_takes_fault(recording *self, const char *name) {
+    pthread_mutex_lock(&lock);
+    int fails = self->syncs_until_failure > 0 && strcmp(self->failing_name, name) == 0
+        && --self->syncs_until_failure == 0;
+    pthread_mutex_unlock(&lock);
+    return fails;
 }

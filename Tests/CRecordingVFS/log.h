@@ -12,4 +12,7 @@ void recording_append(
     recording *recording, recording_kind kind, const char *name, int64_t offset, int64_t value, const void *bytes,
     size_t count);
 
+// Whether this sync of the file is the one that is to fail.
+int recording_takes_fault(recording *recording, const char *name);
+
 #endif

@@ -40,6 +40,10 @@ static int file_truncate(sqlite3_file *f, sqlite3_int64 size) {
 
 static int file_sync(sqlite3_file *f, int flags) {
     file *self = (file *)f;
+    if (recording_takes_fault(self->log, self->name)) {
+        recording_append(self->log, recording_sync_failed, self->name, 0, 0, NULL, 0);
+        return SQLITE_IOERR_FSYNC;
+    }
     int code = self->real->pMethods->xSync(self->real, flags);
     code = record(code, f, recording_sync, 0, self->syncs_directory, NULL, 0);
     if (code == SQLITE_OK) self->syncs_directory = 0;

@@ -1,8 +1,9 @@
 import SQLite
-import Storage
 import Support
 import Testing
 import Tracking
+
+@testable import Storage
 
 /// A damaged database must never keep the daemon from starting: it is sound after all, or put aside, or, when a later
 /// version wrote it, refused and left alone. BEEKOND_LONG=1 flips more bits.
@@ -56,7 +57,7 @@ import Tracking
         let copy = try Folder()
         do {
             let db = try Connection(path: folder.database, access: .readWrite)
-            try db.execute("PRAGMA user_version = 2")
+            try db.execute("PRAGMA user_version = \(Schema.version + 1)")
             _ = try db.value("PRAGMA journal_mode = \(journalMode)")
             try db.execute("CREATE TABLE later (a)")
             for (name, bytes) in try folder.contents() { try copy.write(name, bytes) }

@@ -8,19 +8,20 @@ import Tracking
 ///
 /// A VFS of SQLite records every write, truncation, sync, creation and deletion of a random workload. At each point the
 /// directory is built as a cut could have left it: all that was synced, and of the rest any subset, whole or torn
-/// (`Disk`). Reproduce a failure with BEEKOND_SEED=<the seed it prints>. BEEKOND_LONG=1 takes 12,000 points (about a
+/// (`Disk`). In a second form the device fails syncs now and then as well. Reproduce a failure with BEEKOND_SEED=<the seed it prints>. BEEKOND_LONG=1 takes 12,000 points (about a
 /// minute) instead of 1,500.
 @Suite struct CrashImageTests {
     private let points = Effort.isLong ? 6000 : 750
     private let operations = Effort.isLong ? 1500 : 400
 
-    @Test(arguments: [StoreOptions.Durability.full, .normal])
-    func everyImageOpens(durability: StoreOptions.Durability) throws {
+    @Test(arguments: [StoreOptions.Durability.full, .normal], [false, true])
+    func everyImageOpens(durability: StoreOptions.Durability, syncsFail: Bool) throws {
         let folder = try Folder()
         let recording = try #require(Recording(directory: folder.path))
-        print("crash images, durability \(durability): BEEKOND_SEED=\(Effort.seed)")
+        let what = "crash images, durability \(durability)\(syncsFail ? ", syncs fail" : "")"
+        print("\(what): BEEKOND_SEED=\(Effort.seed)")
         let workload = try Workload(
-            in: folder, recording: recording, durability: durability, seed: Effort.seed)
+            in: folder, recording: recording, durability: durability, seed: Effort.seed, syncsFail: syncsFail)
         try workload.run(operations: operations)
         workload.close()
         let events = recording.events()
@@ -39,7 +40,9 @@ import Tracking
                 "\(fault ?? "") (BEEKOND_SEED=\(Effort.seed), event \(index) of \(events.count), loss \(loss))"
             )
         }
-        print("crash images, durability \(durability): \(events.count) events, \(examination.summary)")
+        let failures = events.count { if case .syncFailed = $0 { true } else { false } }
+        print("\(what): \(events.count) events, \(failures) failed syncs, \(examination.summary)")
+        #expect(failures == 0 || syncsFail)
         #expect(examination.images >= points)
     }
 
@@ -50,7 +53,7 @@ import Tracking
             switch events[index] {
             case .open(_, let isNew): isNew
             case .write(let name, _, _), .sync(let name, _): !name.hasSuffix("-wal")
-            case .truncate, .delete: true
+            case .truncate, .delete, .syncFailed: true
             case .mark: false
             }
         }

@@ -22,6 +22,21 @@ struct Disk {
     private var durableNames: [String: Int] = [:]
     private var pendingNames: [(name: String, file: Int?)] = []
 
+    /// Decides what a failed sync leaves.
+    private var fates: SeededGenerator
+
+    /// - Parameter files: what is there to begin with, all of it durable.
+    init(holding files: [String: [UInt8]] = [:], seed: UInt64 = Effort.seed) {
+        fates = SeededGenerator(seed: seed)
+        for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
+            let file = File()
+            bytes.withUnsafeBytes { file.durable.put($0, at: 0) }
+            self.files.append(file)
+            names[name] = self.files.count - 1
+            durableNames[name] = self.files.count - 1
+        }
+    }
+
     mutating func apply(_ event: Recording.Event) {
         switch event {
         case .open(let name, let isNew):
@@ -34,6 +49,8 @@ struct Disk {
         case .sync(let name, let withDirectory):
             if let file = names[name] { files[file].sync() }
             if withDirectory { syncDirectory() }
+        case .syncFailed(let name):
+            if let file = names[name] { files[file].lose(using: &fates) }
         case .delete(let name, let withDirectory):
             names[name] = nil
             pendingNames.append((name, nil))
@@ -71,6 +88,15 @@ struct Disk {
 extension Disk.File {
     fileprivate mutating func sync() {
         for change in pending { durable.apply(change) }
+        pending = []
+    }
+
+    /// The kernel takes everything for written now, and will not try again. Half of it never was.
+    fileprivate mutating func lose(using random: inout SeededGenerator) {
+        for change in pending {
+            if case .write = change, random.chance(0.5) { continue }
+            durable.apply(change)
+        }
         pending = []
     }
 

@@ -7,6 +7,7 @@ final class Recording {
         case write(String, offset: Int, bytes: UnsafeRawBufferPointer)
         case truncate(String, size: Int)
         case sync(String, withDirectory: Bool)
+        case syncFailed(String)
         case delete(String, withDirectory: Bool)
         case mark(Int)
     }
@@ -25,6 +26,11 @@ final class Recording {
         recording_set_mark(handle, Int64(number))
     }
 
+    /// The `number`-th sync of the file from now on fails; 0: none does.
+    func failSync(of name: String, number: Int) {
+        recording_fail_sync(handle, name, Int32(number))
+    }
+
     /// The bytes in them live as long as this object.
     func events() -> [Event] {
         (0..<recording_count(handle)).map { index in
@@ -38,6 +44,7 @@ final class Recording {
                     bytes: UnsafeRawBufferPointer(start: event.bytes, count: event.count))
             case recording_truncate: .truncate(name, size: Int(event.offset))
             case recording_sync: .sync(name, withDirectory: event.value != 0)
+            case recording_sync_failed: .syncFailed(name)
             case recording_delete: .delete(name, withDirectory: event.value != 0)
             default: .mark(Int(event.value))
             }

@@ -1,16 +1,21 @@
 import Glibc
 import SQLite
 
+@testable import Storage
+
 extension Damage {
     /// Databases of other programs, and schemas that are not ours.
     static func strangers() -> [Damage] {
         let schemas: [(String, String)] = [
             ("another program's", "PRAGMA application_id = 1196444487; CREATE TABLE tiles (a, b)"),
             ("an anonymous program's", "CREATE TABLE notes (a, b); INSERT INTO notes VALUES (1, 2)"),
-            ("another program's, version 1", "PRAGMA user_version = 1; CREATE TABLE notes (a, b)"),
+            (
+                "another program's, of the present version",
+                "PRAGMA user_version = \(Schema.version); CREATE TABLE notes (a, b)"
+            ),
             (
                 "another program's, with tables of the same names",
-                "CREATE TABLE locations (a, b); CREATE TABLE sessions (a, b); PRAGMA user_version = 1"
+                "CREATE TABLE locations (a, b); CREATE TABLE sessions (a, b); PRAGMA user_version = \(Schema.version)"
             ),
             ("a stranger with our names, version 0", "CREATE TABLE locations (a, b)"),
         ]

@@ -1,8 +1,9 @@
 import SQLite
-import Storage
 import Support
 import Testing
 import Tracking
+
+@testable import Storage
 
 /// Uses the real store in every way the daemon does, at random, and notes after each operation what it must hold.
 final class Workload {
@@ -27,18 +28,26 @@ final class Workload {
     private var session: UUIDv7
     private var time = Timestamp(milliseconds: 1_700_000_000_000)
     private var metres: Int64 = 0
+    private let syncsFail: Bool
     private(set) var states: [State] = []
 
     static let cap = 60
+    /// Far fewer than in earnest, so that checkpoints are as frequent as anything else.
+    private static let checkpointPages = 40
 
-    init(in folder: Folder, recording: Recording, durability: StoreOptions.Durability, seed: UInt64) throws {
+    /// - Parameter syncsFail: now and then one sync does.
+    init(
+        in folder: Folder, recording: Recording, durability: StoreOptions.Durability, seed: UInt64,
+        syncsFail: Bool = false
+    ) throws {
+        self.syncsFail = syncsFail
         self.folder = folder
         self.recording = recording
         random = SeededGenerator(seed: seed)
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: time)
         options = StoreOptions(maxRows: Self.cap, durability: durability, isSyncing: true)
-        store = try Store(directory: folder.path, options: options)
+        store = try Store(directory: folder.path, options: options, checkpointPages: Self.checkpointPages)
         try note()
     }
 
@@ -51,12 +60,18 @@ final class Workload {
     }
 
     private func step() throws {
+        if syncsFail, random.chance(0.1) {
+            // Checkpoints are rare: the next sync of the database itself may be far away.
+            let name = random.chance(0.5) ? "beekon.db-wal" : "beekon.db"
+            recording.failSync(of: name, number: Int.random(in: 1...3, using: &random))
+        }
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<3: try reopen()
         case 3..<5: try startSession()
         case 5..<7: try delete()
         case 7..<9: configure()
-        case 9..<29: try upload()
+        case 9..<11: try moveDeadLetters()
+        case 11..<30: try upload()
         default: try insert()
         }
     }
@@ -89,7 +104,7 @@ final class Workload {
         let new = NewLocation(
             at: time, id: id, session: session, odometer: Double(metres),
             extras: extras[metres % 500 < 250 ? 0 : Int(metres / 500 % 2) + 1])
-        _ = try store.insert(new)
+        try persist { _ = try store.insert(new) }
         ledger.insert(ts: time.milliseconds, id: id, odometer: metres, cap: Self.cap)
         try note()
     }
@@ -102,38 +117,61 @@ final class Workload {
         for _ in 0..<Int.random(in: 0...2, using: &random) { try insert() }
         let id = ids.next(at: time)
         let body = (0..<Int.random(in: 1...3000, using: &random)).map { UInt8(truncatingIfNeeded: $0) }
-        let batch = try #require(try store.freeze(draft, id: id, body: body))
+        var batch: FrozenBatch?
+        do {
+            batch = try store.freeze(draft, id: id, body: body)
+        } catch {
+            // It may have been written all the same; the draft is forgotten.
+            try persist { batch = try store.nextFrozen() }
+            if batch == nil { ledger.draft([]) }
+        }
+        guard let batch else {
+            try #require(syncsFail)
+            return
+        }
         frozen = batch
         ledger.freeze(id: id, body: body)
         try note()
     }
 
     private func acknowledge() throws {
-        _ = try store.acknowledge(try #require(frozen))
+        let batch = try #require(frozen)
+        try persist { _ = try store.acknowledge(batch) }
         ledger.acknowledge(keeping: options.keepsUploaded)
         try note()
     }
 
     private func reject() throws {
-        switch try store.reject(try #require(frozen), status: 422, at: time) {
-        case .deadLettered: ledger.reject()
-        case .suspected: break
+        let batch = try #require(frozen)
+        try persist {
+            if try store.nextFrozen() == batch { _ = try store.reject(batch, status: 422, at: time) }
         }
+        if try store.nextFrozen() != batch { ledger.reject(at: time.milliseconds) }
         try note()
     }
 
     private func delete() throws {
         let row = ledger.rows.prefix(20).randomElement(using: &random)
         let cutoff = random.chance(0.2) ? nil : row.map { Timestamp(milliseconds: $0.ts) }
-        var deletion = try store.beginDeletion(before: cutoff)
-        try store.proceed(with: &deletion)
-        try #require(deletion.isFinished)
+        try persist {
+            var deletion = try store.beginDeletion(before: cutoff)
+            try store.proceed(with: &deletion)
+            try #require(deletion.isFinished)
+        }
         ledger.delete(before: cutoff?.milliseconds)
         try note()
     }
 
+    private func moveDeadLetters() throws {
+        let act: RejectedWork.Act = random.chance(0.3) ? .purge : .requeue
+        var work = try store.begin(act)
+        while !work.isFinished { try persist { try store.proceed(with: &work) } }
+        ledger.moveDeadLetters(isPurge: act == .purge, cap: Self.cap)
+        try note()
+    }
+
     private func startSession() throws {
-        try store.close(session: session, at: time)
+        try persist { try store.close(session: session, at: time) }
         session = ids.next(at: time)
         metres = 0
         try note()
@@ -144,9 +182,21 @@ final class Workload {
         store.configure(options)
     }
 
+    /// As the daemon does: what failed is tried again.
+    private func persist(_ operation: () throws -> Void) throws {
+        for _ in 0..<5 {
+            do { return try operation() } catch let error as StorageError {
+                try #require(syncsFail && error.kind == .io, "\(error)")
+            }
+        }
+        try operation()
+    }
+
     private func reopen() throws {
+        recording.failSync(of: "", number: 0)
         store.close()
-        store = try Store(directory: folder.path, options: options)
+        store = try Store(directory: folder.path, options: options, checkpointPages: Self.checkpointPages)
+        ledger.reopen()
         frozen = try store.nextFrozen()
         try note(isReopened: true)
         guard random.chance(0.3) else { return }

@@ -166,7 +166,7 @@ func lateRows() throws {
 func noRowTwice() throws {
     let workshop = try Workshop()
     let path = workshop.directory.file("beekon.db")
-    var writer = try Writer.open(path, options: workshop.options, repairing: false)
+    var writer = try Writer.open(path, options: workshop.options)
     let new = NewLocation(
         location: location(1, id: uuid(5)), session: uuid(1), sessionStartedAt: time(0), odometer: 0,
         extras: nil,

@@ -47,7 +47,8 @@ private struct Run {
         case 70..<80: try acknowledge()
         case 80..<85: try reject()
         case 85..<89: try delete()
-        case 89..<92: try workshop.reopen()
+        case 89..<91: try workshop.reopen()
+        case 91: try moveDeadLetters()
         case 92..<94: workshop.store.close()
         case 94..<96: session += 1
         case 96..<97: try workshop.store.close(session: uuid(session), at: time(now))
@@ -118,6 +119,15 @@ private struct Run {
         for index in model.rows.indices where ids.contains(model.rows[index].id) {
             model.rows[index].isRejected = true
         }
+    }
+
+    private mutating func moveDeadLetters() throws {
+        let act: RejectedWork.Act = Int.random(in: 0..<3, using: &random) == 0 ? .purge : .requeue
+        var work = try workshop.store.begin(act)
+        while !work.isFinished { try workshop.store.proceed(with: &work) }
+        try #require(work.done == model.counts.rejected)
+        if act == .purge { model.rows.removeAll(where: \.isRejected) }
+        for index in model.rows.indices { model.rows[index].isRejected = false }
     }
 
     private mutating func delete() throws {

@@ -8,7 +8,8 @@ import Testing
 @Test(
     "the database is what the contract says",
     arguments: [
-        ("PRAGMA journal_mode", "wal"), ("PRAGMA user_version", "1"), ("PRAGMA application_id", "1111835979"),
+        ("PRAGMA journal_mode", "wal"), ("PRAGMA user_version", "\(Schema.version)"),
+        ("PRAGMA application_id", "1111835979"),
         ("PRAGMA page_size", "2048"), ("PRAGMA quick_check", "ok"),
         (
             "SELECT group_concat(name) FROM pragma_table_info('locations') WHERE \"notnull\" = 0",
@@ -33,9 +34,9 @@ func schema(sql: String, expected: String) throws {
 func pragmas(isFull: Bool, synchronous: String) throws {
     let directory = try TemporaryDirectory()
     let options = StoreOptions(maxRows: 1000, durability: isFull ? .full : .normal)
-    let writer = try Writer.open(directory.file("beekon.db"), options: options, repairing: false)
+    let writer = try Writer.open(directory.file("beekon.db"), options: options)
     for (name, expected) in [
-        ("synchronous", synchronous), ("journal_mode", "wal"), ("wal_autocheckpoint", "1000"),
+        ("synchronous", synchronous), ("journal_mode", "wal"), ("wal_autocheckpoint", "0"),
         ("cache_size", "-512"), ("temp_store", "2"), ("mmap_size", "0"), ("trusted_schema", "0"),
         ("cell_size_check", "1"), ("secure_delete", "0"), ("max_page_count", "33268"),
     ] {
@@ -72,7 +73,7 @@ func newerSchema(journal: String) throws {
         let connection = try Connection(path: directory.file("beekon.db"), access: .readWrite)
         _ = try connection.value("PRAGMA journal_mode = " + journal)
         try connection.execute("CREATE TABLE later (x)")
-        try connection.execute("PRAGMA user_version = 2")
+        try connection.execute("PRAGMA user_version = \(Schema.version + 1)")
     }
     let before = try directory.read("beekon.db")
     for _ in 0..<2 {
@@ -80,7 +81,7 @@ func newerSchema(journal: String) throws {
             try Store(directory: directory.path, options: StoreOptions())
         }
         #expect(error?.kind == .newerSchema)
-        #expect(error?.message.contains("schema 2") == true)
+        #expect(error?.message.contains("schema \(Schema.version + 1)") == true)
     }
     // Looking at a WAL database makes the files beside it; the database itself stays as it was.
     #expect(

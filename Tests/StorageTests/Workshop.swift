@@ -36,12 +36,17 @@ final class Workshop {
     private(set) var written = 0
     private(set) var batches = 0
 
-    init(_ options: StoreOptions = StoreOptions(isSyncing: true)) throws {
+    /// - Parameter database: what `beekon.db` holds to begin with.
+    init(
+        _ options: StoreOptions = StoreOptions(isSyncing: true), database: [UInt8]? = nil,
+        in directory: TemporaryDirectory? = nil
+    ) throws {
         var options = options
         options.durability = .normal
-        directory = try TemporaryDirectory()
+        self.directory = try directory ?? TemporaryDirectory()
+        if let database { try self.directory.write("beekon.db", database) }
         self.options = options
-        store = try Store(directory: directory.path, options: options)
+        store = try Store(directory: self.directory.path, options: options)
     }
 
     func reopen() throws {
@@ -105,6 +110,15 @@ final class Workshop {
     /// What the database itself says, through a connection of the test's own.
     func query(_ sql: String) throws -> String? {
         try Connection(path: directory.file("beekon.db"), access: .readOnly).value(sql)
+    }
+
+    /// The first column of every row.
+    func lines(_ sql: String) throws -> [String] {
+        let connection = try Connection(path: directory.file("beekon.db"), access: .readOnly)
+        let statement = try connection.prepare(sql)
+        var lines: [String] = []
+        while try statement.step() { lines.append(statement.text(0) ?? "") }
+        return lines
     }
 
     func count(_ from: String) throws -> Int {

@@ -33,10 +33,10 @@ def missing():
 class Life:
     """One run of the exerciser, and what it said."""
 
-    def __init__(self, directory, call, fault):
+    def __init__(self, directory, call, fault, verb="run"):
         with tempfile.NamedTemporaryFile("r", prefix="beekond-strace-") as log:
             command = [STRACE, "-f", "-y", "-qq", "-o", log.name, "-e", "trace=" + call, "-e", "signal=none",
-                       "-e", f"inject={call}:{fault}", EXERCISER, "run", directory]
+                       "-e", f"inject={call}:{fault}", EXERCISER, verb, directory]
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
             self.injected = [line for line in log.read().splitlines() if "(INJECTED)" in line or "(DELAYED)" in line]
         self.status, self.errors = done.returncode, done.stderr
@@ -129,6 +129,39 @@ class StoreFaultTests(unittest.TestCase):
                 if life.is_complete:
                     break
         print(f"killed while putting aside: {kills} times")
+
+    def stored_schemas(self):
+        """Each database that an earlier version wrote, with the ids of its locations."""
+        folder = os.path.join(ROOT, "Tests", "StorageTests", "Schemas")
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".db"):
+                with open(os.path.join(folder, name[:-3] + ".txt"), encoding="utf-8") as file:
+                    ids = [line.split(" ")[1] for line in file if line.startswith("location ")]
+                yield os.path.join(folder, name), ids
+
+    def test_migration_killed_or_failing_at_every_call(self):
+        """Opening is what migrates: a later attempt finds every row, whatever became of the first."""
+        for path, ids in self.stored_schemas():
+            faults = [("signal=KILL", 3), ("error=EIO", 5), ("error=ENOSPC", 5)]
+            for call in ["pwrite64", "fdatasync", "openat", "ftruncate", "fchown", "unlink"]:
+                for fault, step in faults:
+                    self.each_migration(path, ids, call, fault, step)
+
+    def each_migration(self, path, ids, call, fault, step):
+        for number in range(1, LIMIT, 1 if LONG else step):
+            shutil.rmtree(self.directory)
+            os.mkdir(self.directory)
+            shutil.copy(path, os.path.join(self.directory, "beekon.db"))
+            first = Life(self.directory, call, f"{fault}:when={number}", verb="check")
+            second = subprocess.run([EXERCISER, "check", self.directory], capture_output=True, text=True, timeout=60)
+            lines = second.stdout.splitlines()
+            context = f"{os.path.basename(path)}, {fault} at {call} {number}: {lines}"
+            self.assertEqual(second.returncode, 0, context)
+            self.assertIn("integrity ok", lines, context)
+            self.assertFalse([line for line in lines if line.startswith("event")], context)
+            self.assertEqual([line.split(" ")[1] for line in lines if line.startswith("location ")], ids, context)
+            if first.status == 0 and not first.injected:
+                return
 
     def test_errors_at_every_call(self):
         # The last three syncs belong to the checkpoint of the end: what it was to fold in is still in the WAL.

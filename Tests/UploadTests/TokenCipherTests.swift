@@ -5,12 +5,13 @@ import Testing
 
 @Suite("the envelope of the tokens")
 struct TokenCipherTests {
-    private static let key = key(7)
+    private static let key = sample(7)
     private static let nonce = [UInt8](0..<12)
     private static let text = Array("attack at dawn".utf8)
 
-    private static func key(_ byte: UInt8) -> TokenKey {
-        TokenKey(material: [UInt8](repeating: byte, count: 32))!
+    private static func sample(_ byte: UInt8) -> TokenKey {
+        guard let key = TokenKey(material: [UInt8](repeating: byte, count: 32)) else { fatalError("no key") }
+        return key
     }
 
     private static func bytes(_ hex: String) -> [UInt8] {
@@ -31,8 +32,8 @@ struct TokenCipherTests {
         for text in [Self.text, [], [UInt8](repeating: 1, count: 100_000)] {
             let sealed = try #require(TokenEnvelope.seal(text, with: Self.key, nonce: Self.nonce))
             #expect(sealed.count == text.count + 41)
-            #expect(try TokenEnvelope.open(sealed, with: [Self.key(8), Self.key, Self.key(9)]) == text)
-            #expect(refusal(sealed, [Self.key(8)]) == .unknownKey)
+            #expect(try TokenEnvelope.open(sealed, with: [Self.sample(8), Self.key, Self.sample(9)]) == text)
+            #expect(refusal(sealed, [Self.sample(8)]) == .unknownKey)
             #expect(refusal(sealed, []) == .unknownKey)
         }
     }

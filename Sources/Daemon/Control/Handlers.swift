@@ -12,7 +12,7 @@ final class Handlers {
         case reply([UInt8])
         /// Another thread answers.
         case later(Token)
-        case history(History.Cursor)
+        case history(Pages)
         case subscription(Connection.Subscription)
     }
 
@@ -53,6 +53,11 @@ final class Handlers {
         case Wire.DeleteLocations.name: try delete(call, peer)
         case Wire.GetConfig.name: try config(call)
         case Wire.SeedAuth.name: try seedAuth(call, peer)
+        case Wire.GetExtras.name: try extras(call)
+        case Wire.SetExtras.name: try setExtras(call, peer)
+        case Wire.GetRejected.name: try rejected(call)
+        case Wire.RetryRejected.name: try retryRejected(call, peer)
+        case Wire.PurgeRejected.name: try purgeRejected(call, peer)
         case Wire.Subscribe.name: try subscribe(call)
         default: throw InterfaceDescription.refusal(of: call)
         }
@@ -131,7 +136,7 @@ final class Handlers {
             try Reply.encode(Wire.GetPendingUploadCount.self, .init(count: hub.store.counts().pending)))
     }
 
-    private func ask(_ command: (Token) -> ReaderCommand) throws -> Answer {
+    func ask(_ command: (Token) -> ReaderCommand) throws -> Answer {
         let token = nextToken()
         guard hub.reader.post(command(token)) else {
             throw ControlError.storageFailure(reason: "too many commands wait for the reader")

@@ -15,6 +15,8 @@ typedef enum {
     // The data of the file. `value` is 1 when SQLite syncs the directory with it: it does so at the first sync of a
     // handle of a WAL or a journal (UNIXFILE_DIRSYNC in os_unix.c), and not for the database itself.
     recording_sync,
+    // The device failed: what had been written since the sync before may be there or not, and no later sync tells.
+    recording_sync_failed,
     // `value` is 1 when the directory is synced with it.
     recording_delete,
     // Set by the workload; `value` is its number.
@@ -43,6 +45,8 @@ recording *recording_begin(const char *directory);
 void recording_free(recording *recording);
 
 void recording_set_mark(recording *recording, int64_t number);
+// The `number`-th sync from now on of the file of this name fails; 0: none does any more.
+void recording_fail_sync(recording *recording, const char *name, int number);
 size_t recording_count(recording *recording);
 recording_event recording_event_at(recording *recording, size_t index);
 

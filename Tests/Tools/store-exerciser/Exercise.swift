@@ -12,6 +12,8 @@ struct Exercise {
     private var ids: UUIDv7Generator
     private var waiting: [NewLocation] = []
     private var number = 0
+    /// Sent, but its acknowledgement could not be committed: that is tried again, and may find it done.
+    private var unacknowledged: FrozenBatch?
 
     init(_ directory: String) {
         self.directory = directory
@@ -28,6 +30,7 @@ struct Exercise {
             if number % 8 == 0 { upload(store) }
         }
         for _ in 0..<Self.attempts where !waiting.isEmpty { flush(store) }
+        for _ in 0..<Self.attempts where unacknowledged != nil { upload(store) }
         // The last connection folds the WAL into the database.
         store.close()
         say("done")
@@ -74,18 +77,25 @@ struct Exercise {
     /// Half of what is pending goes; a batch whose acknowledgement could not be committed is acknowledged again.
     private mutating func upload(_ store: Store) {
         do throws(StorageError) {
+            if let batch = unacknowledged { try acknowledge(batch, store) }
             if let draft = try store.draftBatch(limit: 4) {
                 let id = ids.next(at: Timestamp(milliseconds: 1_700_000_000_000))
                 let body = [UInt8](draft.locations.map(\.id.description).joined(separator: "\n").utf8)
                 _ = try store.freeze(draft, id: id, body: body)
             }
             guard let batch = try store.nextFrozen() else { return }
-            let members = String(decoding: batch.body, as: UTF8.self).split(separator: "\n")
-            for id in members { say("leaving \(id)") }
-            _ = try store.acknowledge(batch)
-            for id in members { say("gone \(id)") }
+            unacknowledged = batch
+            try acknowledge(batch, store)
         } catch {
             say("failed upload \(error)")
         }
+    }
+
+    private mutating func acknowledge(_ batch: FrozenBatch, _ store: Store) throws(StorageError) {
+        let members = String(decoding: batch.body, as: UTF8.self).split(separator: "\n")
+        for id in members { say("leaving \(id)") }
+        _ = try store.acknowledge(batch)
+        unacknowledged = nil
+        for id in members { say("gone \(id)") }
     }
 }

@@ -1,0 +1,118 @@
+internal import CSQLite
+
+/// The WAL of a database that nobody has open for writing.
+///
+/// A kernel that failed to write pages back reports it once, to one fsync, and then takes the pages for clean: what reads
+/// back from its cache may never reach the disk. A checkpoint that believes such a WAL writes pages of the database while
+/// the frames behind them are on no disk, and a power cut in its midst leaves half of a transaction.
+public enum WriteAheadLog {
+    /// How much of a WAL was never promised to be on the disk.
+    public enum Doubt: Sendable {
+        /// Each transaction was synced before the next one began.
+        case latestTransaction
+        case everything
+    }
+
+    /// Writes the doubtful frames once more, byte for byte where they are, and syncs them. What had been synced before
+    /// is not touched.
+    ///
+    /// Through the VFS of SQLite, so that tests which watch that see it.
+    ///
+    /// - Parameter database: the database's path; it must exist.
+    public static func secure(database: String, doubt: Doubt) throws(SQLiteError) {
+        let file = try LogFile.open(database + "-wal")
+        guard let frames = try file.frames() else { return }
+        try file.rewrite(from: doubt == .everything ? 0 : frames.latest, to: frames.end)
+    }
+}
+
+/// An open file of SQLite's own kind.
+private struct LogFile: ~Copyable {
+    private static let headerSize: Int64 = 32
+    private static let frameHeaderSize: Int64 = 24
+
+    private let path: UnsafeMutablePointer<CChar>
+    private let file: UnsafeMutablePointer<sqlite3_file>
+    private let memory: UnsafeMutableRawPointer
+
+    private init(path text: String, size: Int) {
+        memory = .allocate(byteCount: size, alignment: 16)
+        memory.initializeMemory(as: UInt8.self, repeating: 0, count: size)
+        file = memory.assumingMemoryBound(to: sqlite3_file.self)
+        // SQLite keeps the pointer as long as the file is open, and may look for parameters behind the name's end.
+        let bytes = Array(text.utf8CString)
+        path = .allocate(capacity: bytes.count + 2)
+        path.initialize(repeating: 0, count: bytes.count + 2)
+        for (index, byte) in bytes.enumerated() { path[index] = byte }
+    }
+
+    static func open(_ path: String) throws(SQLiteError) -> LogFile {
+        guard let vfs = sqlite3_vfs_find(nil), let open = vfs.pointee.xOpen else {
+            throw SQLiteError(operation: "find the VFS", code: .cannotOpen, message: "there is none")
+        }
+        let log = LogFile(path: path, size: Int(vfs.pointee.szOsFile))
+        try check(open(vfs, log.path, log.file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL, nil), "open " + path)
+        return log
+    }
+
+    deinit {
+        if let methods = file.pointee.pMethods { _ = methods.pointee.xClose?(file) }
+        memory.deallocate()
+        path.deallocate()
+    }
+
+    /// Where the latest transaction begins, and where the frames of the WAL's present round end; nil when it has none.
+    func frames() throws(SQLiteError) -> (latest: Int64, end: Int64)? {
+        var size: Int64 = 0
+        try Self.check(
+            file.pointee.pMethods.pointee.xFileSize?(file, &size) ?? SQLITE_MISUSE, "size of the WAL")
+        guard size > Self.headerSize, let header = try read(32, at: 0) else { return nil }
+        let pageSize = Int64(Self.number(header, 8))
+        guard (512...65536).contains(pageSize) else { return nil }
+        let step = Self.frameHeaderSize + pageSize
+        var (latest, begin, end) = (Self.headerSize, Self.headerSize, Self.headerSize)
+        while end + step <= size, let frame = try read(24, at: end), frame[8..<16] == header[16..<24] {
+            end += step
+            // A frame that ends a transaction tells the size of the database.
+            if Self.number(frame, 4) != 0 { (latest, begin) = (begin, end) }
+        }
+        // Behind the last end of a transaction lies one that was never committed.
+        return end > Self.headerSize ? (latest, end) : nil
+    }
+
+    func rewrite(from start: Int64, to end: Int64) throws(SQLiteError) {
+        var offset = start
+        while offset < end, let bytes = try read(Int(min(65536, end - offset)), at: offset) {
+            let code = bytes.withUnsafeBytes {
+                file.pointee.pMethods.pointee.xWrite?(file, $0.baseAddress, Int32($0.count), offset)
+            }
+            try Self.check(code ?? SQLITE_MISUSE, "write the WAL again")
+            offset += Int64(bytes.count)
+        }
+        let code = file.pointee.pMethods.pointee.xSync?(file, SQLITE_SYNC_NORMAL)
+        try Self.check(code ?? SQLITE_MISUSE, "sync the WAL")
+    }
+
+    /// nil when the file ends before.
+    private func read(_ count: Int, at offset: Int64) throws(SQLiteError) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let code = bytes.withUnsafeMutableBytes {
+            file.pointee.pMethods.pointee.xRead?(file, $0.baseAddress, Int32(count), offset)
+        }
+        if code == ResultCode.shortRead.rawValue { return nil }
+        try Self.check(code ?? SQLITE_MISUSE, "read the WAL")
+        return bytes
+    }
+
+    /// Big-endian, as in all of SQLite's formats.
+    private static func number(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
+        bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    private static func check(_ code: Int32, _ operation: String) throws(SQLiteError) {
+        guard code != SQLITE_OK else { return }
+        throw SQLiteError(
+            operation: operation, code: ResultCode(rawValue: code),
+            message: String(cString: sqlite3_errstr(code)))
+    }
+}

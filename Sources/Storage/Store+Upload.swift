@@ -1,0 +1,87 @@
+internal import SQLite
+public import Tracking
+
+/// What the uploader thread asks for: batches, from their draft to what became of them.
+extension Store {
+    /// Seconds that dead letters are kept.
+    private static let rejectedLifetime = 7.0 * 86_400
+
+    /// The frozen batch that goes next.
+    @available(*, noasync, message: "blocks on the disk")
+    public func nextFrozen() throws(StorageError) -> FrozenBatch? {
+        try perform("read batch") { (writer) throws(SQLiteError) in try writer.nextFrozen() }
+    }
+
+    /// The rows that the next batch should carry; nil when nothing is pending or a batch is frozen already.
+    @available(*, noasync, message: "blocks on the disk")
+    public func draftBatch(limit: Int) throws(StorageError) -> BatchDraft? {
+        try perform("draft batch") { (writer) throws(SQLiteError) in try writer.draftBatch(limit: limit) }
+    }
+
+    /// Commits the batch; nil when the user deleted some of its rows since it was drafted.
+    @available(*, noasync, message: "blocks on the disk")
+    public func freeze(_ draft: BatchDraft, id: UUIDv7, body: [UInt8]) throws(StorageError) -> FrozenBatch? {
+        try performAtAnyCost("freeze batch") { (writer) throws(SQLiteError) in
+            try writer.freeze(draft, id: id, body: body)
+        }
+    }
+
+    /// A complete 2xx: the rows leave, or are marked, in one transaction. Returns how many.
+    @available(*, noasync, message: "blocks on the disk")
+    public func acknowledge(_ batch: FrozenBatch) throws(StorageError) -> Int {
+        try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in try writer.acknowledge(batch) }
+    }
+
+    /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.
+    ///
+    /// - Parameter isTimeTrusted: `time` is good enough to let dead letters go that were rejected 7 days before it.
+    @available(*, noasync, message: "blocks on the disk")
+    public func reject(
+        _ batch: FrozenBatch, status: Int, at time: Timestamp, isTimeTrusted: Bool = false
+    ) throws(StorageError) -> Rejection {
+        let expiry = isTimeTrusted ? time.advanced(bySeconds: -Self.rejectedLifetime) : nil
+        return try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
+            try writer.reject(batch, status: status, at: time, expiry: expiry)
+        }
+    }
+
+    /// Counts a rejection without moving the rows, and tells whether the endpoint is to be suspected now: three batches in
+    /// a row were rejected, and none accepted between.
+    @available(*, noasync, message: "blocks on the disk")
+    public func countRejection(of batch: FrozenBatch) throws(StorageError) -> Bool {
+        try performAtAnyCost("count rejection") { (writer) throws(SQLiteError) in
+            try writer.countRejection(of: batch)
+        }
+    }
+
+    /// The rows of a rejected batch in two halves, for the search for poison rows.
+    @available(*, noasync, message: "blocks on the disk")
+    public func halves(of batch: FrozenBatch) throws(StorageError) -> [BatchDraft] {
+        try perform("halve batch") { (writer) throws(SQLiteError) in try writer.halves(of: batch) }
+    }
+
+    /// Puts the pieces in the batch's place.
+    @available(*, noasync, message: "blocks on the disk")
+    public func split(
+        _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
+    ) throws(StorageError) {
+        try performAtAnyCost("split batch") { (writer) throws(SQLiteError) in
+            try writer.split(batch, into: pieces)
+        }
+    }
+
+    /// The server refused the batch in a way that only a change of configuration can mend.
+    @available(*, noasync, message: "blocks on the disk")
+    public func markPermanent(_ batch: FrozenBatch) throws(StorageError) {
+        try performAtAnyCost("mark batch") { (writer) throws(SQLiteError) in try writer.markPermanent(batch) }
+    }
+
+    /// Tells where batches go now, as a number that differs whenever url or batch size do. Batches that the old
+    /// endpoint refused for good are dissolved; their rows go into new ones.
+    @available(*, noasync, message: "blocks on the disk")
+    public func adopt(endpoint: Int64) throws(StorageError) {
+        try performAtAnyCost("adopt endpoint") { (writer) throws(SQLiteError) in
+            try writer.adopt(endpoint: endpoint)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import FoundationEssentials
+import SQLite
+import Support
+import Testing
+
+@testable import Storage
+@testable import Tracking
+
+@Test(.enabled(if: ProcessInfo.processInfo.environment["BEEKOND_MAKE_SCHEMA"] == "1"))
+func makeStoredSchema() throws {
+    try StoredSchema.make()
+}
+
+@Test("every released schema is stored, and each step leads to the next version")
+func everySchemaIsStored() {
+    #expect(Schema.migrations.count == Int(Schema.version))
+    let stored = StoredSchema.all.map(\.version)
+    #expect(stored.starts(with: 1..<Schema.version) && stored.count <= Schema.version, "\(stored)")
+}
+
+@Test("a database of every released schema tells what it told that version", arguments: StoredSchema.all)
+func storedSchemaOpens(stored: StoredSchema) throws {
+    let workshop = try Workshop(database: try stored.bytes())
+    #expect(try workshop.query("PRAGMA user_version") == "\(Schema.version)")
+    #expect(try workshop.query("PRAGMA integrity_check") == "ok")
+    #expect(try StoredSchema.tell(workshop) == (try stored.story()))
+    #expect(try workshop.directory.names().filter { $0.contains("corrupt") } == [])
+}
+
+@Test("it does so also when half of it lies in a WAL, or is opened twice", arguments: StoredSchema.all)
+func storedSchemaWithLog(stored: StoredSchema) throws {
+    let directory = try TemporaryDirectory()
+    try directory.write("beekon.db", try stored.bytes())
+    // Folded in, the rows are other than the story tells; only with the WAL they are the same again.
+    for isFolded in [true, false] {
+        let connection = try Connection(path: directory.file("beekon.db"), access: .readWrite)
+        _ = try connection.value("PRAGMA journal_mode = WAL")
+        if !isFolded { connection.leaveLogOnClose() }
+        try connection.execute("UPDATE locations SET uploaded = 1 - uploaded")
+    }
+    #expect(try directory.read("beekon.db-wal").count > 2048)
+    let workshop = try Workshop(in: directory)
+    try workshop.reopen()
+    #expect(try StoredSchema.tell(workshop) == (try stored.story()))
+}
+
+@Test(
+    "another endpoint dissolves what the old one had refused under an earlier schema",
+    arguments: StoredSchema.all)
+func storedSchemaAdopts(stored: StoredSchema) throws {
+    let workshop = try Workshop(database: try stored.bytes())
+    let first = try #require(try workshop.store.nextFrozen())
+    try workshop.store.adopt(endpoint: 7)
+    #expect(try workshop.store.nextFrozen() == first)
+    try workshop.store.adopt(endpoint: 8)
+    let second = try #require(try workshop.store.nextFrozen())
+    #expect(second != first && second.isPiece)
+}
+
+@Test("what still reads of a damaged database of an earlier schema is saved", arguments: StoredSchema.all)
+func storedSchemaSalvaged(stored: StoredSchema) throws {
+    let directory = try TemporaryDirectory()
+    var bytes = try stored.bytes()
+    try directory.write("beekon.db", bytes)
+    let sound = try Workshop(in: directory)
+    let expected = try sound.stored()
+    let root = try #require(
+        Int(try sound.query("SELECT rootpage FROM sqlite_schema WHERE name = 'counters'") ?? ""))
+    bytes.replaceSubrange((root - 1) * 2048..<root * 2048, with: [UInt8](repeating: 0xA5, count: 2048))
+    let workshop = try Workshop(database: bytes)
+    guard case .quarantined(_, _, let salvaged) = workshop.store.takeEvents().first else {
+        Issue.record("nothing was put aside")
+        return
+    }
+    #expect(salvaged == expected.count)
+    #expect(try workshop.stored() == expected)
+    #expect(workshop.store.counts().pending == sound.store.counts().pending)
+    #expect(try workshop.query("PRAGMA user_version") == "\(Schema.version)")
+    #expect(try workshop.directory.names().count { $0.hasSuffix(".salvaged") } == 1)
+}
+
+@Test("a database is ours only when its tables are those of the version that it claims to be")
+func versionsAreToldApart() throws {
+    for actual in 0...Int(Schema.version) {
+        let connection = try Connection(path: ":memory:", access: .readWrite)
+        for step in Schema.migrations[..<actual] { try connection.execute(step) }
+        try connection.execute("PRAGMA application_id = \(Schema.applicationID)")
+        for claimed in -1...Schema.version + 1 {
+            #expect(
+                try Schema.isOurs(connection, version: claimed) == (claimed == actual),
+                "\(actual), \(claimed)")
+        }
+    }
+}

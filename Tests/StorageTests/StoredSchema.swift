@@ -1,0 +1,158 @@
+import FoundationEssentials
+import SQLite
+import Support
+import Testing
+import Tracking
+
+@testable import Storage
+
+/// A database that a released version wrote, kept in `Schemas`, with what that version itself said of it.
+///
+/// `BEEKOND_MAKE_SCHEMA=1 swift test --filter makeStoredSchema` writes those of the present version; do that once, when it
+/// is released, and never again.
+struct StoredSchema: Sendable, CustomTestStringConvertible {
+    let version: Int64
+
+    static let folder =
+        String(#filePath[..<(#filePath.lastIndex(of: "/") ?? #filePath.startIndex)]) + "/Schemas"
+
+    static let all: [StoredSchema] = {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.compactMap { name in
+            guard name.hasPrefix("schema-"), name.hasSuffix(".db") else { return nil }
+            return Int64(name.dropFirst(7).dropLast(3)).map { StoredSchema(version: $0) }
+        }.sorted { $0.version < $1.version }
+    }()
+
+    var testDescription: String { "schema \(version)" }
+    private var path: String { Self.folder + "/schema-\(version)" }
+
+    func bytes() throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(filePath: path + ".db"))) }
+    func story() throws -> String {
+        String(decoding: try Data(contentsOf: URL(filePath: path + ".txt")), as: UTF8.self)
+    }
+
+    /// Writes the database with the code of today, and what this code says of it.
+    static func make() throws {
+        let workshop = try Workshop()
+        try fill(workshop)
+        workshop.store.close()
+        let stored = StoredSchema(version: Schema.version)
+        try Data(try workshop.directory.read("beekon.db")).write(to: URL(filePath: stored.path + ".db"))
+        let reader = try Workshop(database: try stored.bytes())
+        try Data(try tell(reader).utf8).write(to: URL(filePath: stored.path + ".txt"))
+    }
+
+    /// Rows in every table and of every kind.
+    private static func fill(_ workshop: Workshop) throws {
+        try workshop.store.adopt(endpoint: 7)
+        // A session that has been drained: only what was written down of it is left.
+        try insert(1...6, session: 1, extras: nil, workshop)
+        _ = try workshop.store.acknowledge(try workshop.freeze(limit: 6))
+        try workshop.store.close(session: uuid(1), at: time(9))
+        // One with dead letters, uploaded rows that are kept, frozen ones, and some that wait under other extras.
+        try insert(11...24, session: 2, extras: #"{"driver":"Änne"}"#, workshop)
+        try insert(25...28, session: 2, extras: #"{"driver":"Bo"}"#, workshop)
+        try workshop.store.close(session: uuid(2), at: time(29))
+        _ = try workshop.store.reject(try workshop.freeze(limit: 3), status: 422, at: time(30))
+        workshop.options.keepsUploaded = true
+        _ = try workshop.store.acknowledge(try workshop.freeze(limit: 3))
+        _ = try workshop.store.reject(try workshop.freeze(limit: 1), status: 400, at: time(31))
+        let batch = try workshop.freeze(limit: 5)
+        let halves = try workshop.store.halves(of: batch)
+        try workshop.store.split(
+            batch,
+            into: halves.enumerated().map {
+                (draft: $0.element, id: uuid(3_000_000 + $0.offset), body: workshop.body(of: $0.element))
+            })
+        if let piece = try workshop.store.nextFrozen() { try workshop.store.markPermanent(piece) }
+        // And one under way, older than the others by the times of its fixes.
+        try insert(-9 ... -2, session: 3, extras: nil, workshop)
+    }
+
+    private static func insert(
+        _ seconds: ClosedRange<Int>, session: Int, extras: String?, _ workshop: Workshop
+    ) throws {
+        for second in seconds {
+            var location = location(
+                Double(second), id: uuid(4_000_000 + second), latitude: Double(second) / 3)
+            location.fix.mode = 2 + abs(second) % 2
+            location.fix.isMock = second % 5 == 0
+            location.fix.accuracy = second % 3 == 0 ? nil : Double(second) * 1.1
+            location.fix.speed = second % 4 == 0 ? nil : Double(abs(second)) / 7
+            location.fix.bearing = second % 2 == 0 ? nil : 12.5
+            location.fix.altitude = second % 2 == 0 ? -3.25 : nil
+            location.trigger = Trigger.allCases[abs(second) % Trigger.allCases.count]
+            location.motion = MotionState.allCases[abs(second) % MotionState.allCases.count]
+            location.activity =
+                second % 2 == 0 ? nil : Activity.allCases[abs(second) % Activity.allCases.count]
+            location.quality = second % 3 == 0 ? nil : Quality.allCases[abs(second) % Quality.allCases.count]
+            _ = try workshop.store.insert(
+                NewLocation(
+                    location: location, session: uuid(session), sessionStartedAt: time(Double(session)),
+                    odometer: Double(abs(second)) * 10.5, extras: extras, prunesByAge: false))
+        }
+    }
+
+    /// What a store says of its rows, its sessions, its dead letters and its batches, one line each; in the end everything
+    /// in it is acknowledged, and one more row is written.
+    static func tell(_ workshop: Workshop) throws -> String {
+        let store = workshop.store
+        var lines = store.takeEvents().map { "event \($0)" } + ["counts \(describe(store.counts()))"]
+        lines += try workshop.sessions().map {
+            "session \($0.id) \($0.startedAt.milliseconds) \(describe($0.stoppedAt?.milliseconds)) \($0.locations) \($0.distance)"
+        }
+        lines += try workshop.stored().map(describe)
+        lines += try workshop.lines(
+            "SELECT 'rejected ' || lower(hex(id)) || ' ' || lower(hex(batch)) || ' ' || http_status || ' ' || "
+                + "rejected_at || ' ' || session FROM rejected ORDER BY rejected_at, seq")
+        lines.append("latest \(describe(try store.latestLocation()?.id))")
+        for session in 1...3 {
+            let tail = try store.enter(session: uuid(session), startedAt: time(0))
+            lines.append(
+                "tail \(session) \(describe(tail?.reference?.time.milliseconds)) \(describe(tail?.odometer))")
+        }
+        try store.adopt(endpoint: 7)
+        while try drain(workshop, &lines) {}
+        lines.append("counts \(describe(store.counts()))")
+        try workshop.insert(100, session: 4)
+        lines += try workshop.lines(
+            "SELECT 'next ' || seq || ' ' || session FROM locations WHERE uploaded = 0")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The next batch goes, frozen already or not.
+    private static func drain(_ workshop: Workshop, _ lines: inout [String]) throws -> Bool {
+        let store = workshop.store
+        var batch = try store.nextFrozen()
+        if batch == nil, let draft = try store.draftBatch(limit: 5) {
+            batch = try workshop.freeze(draft)
+            lines.append("draft \(draft.session) \(draft.extras ?? "-")")
+        }
+        guard let batch else { return false }
+        lines.append(
+            "batch \(batch.id) \(batch.session) \(batch.locations) piece: \(batch.isPiece) \(batch.ids.map(\.description))"
+        )
+        lines.append("acknowledged \(try store.acknowledge(batch))")
+        return true
+    }
+
+    private static func describe(_ location: Location) -> String {
+        let fix = location.fix
+        let measured = [fix.accuracy, fix.speed, fix.bearing, fix.altitude].map { describe($0) }
+        return """
+            location \(location.id) \(describe(location.session)) \(fix.time.milliseconds) \(fix.mode) \(fix.coordinate.latitude) \
+            \(fix.coordinate.longitude) \(measured.joined(separator: " ")) \(fix.isMock) \
+            \(location.trigger.rawValue) \(location.motion.rawValue) \(describe(location.activity?.rawValue)) \
+            \(describe(location.quality?.rawValue))
+            """
+    }
+
+    private static func describe(_ counts: StoreCounts) -> String {
+        "\(counts.locations) \(counts.pending) \(describe(counts.oldestPending?.milliseconds)) \(counts.rejected) \(counts.droppedUnsent)"
+    }
+
+    private static func describe(_ value: (some Any)?) -> String {
+        value.map { "\($0)" } ?? "-"
+    }
+}

@@ -30,24 +30,27 @@ extension Uploader {
         if let end = prepare() { return .ended(end) }
         let sent = auth.authorization
         let outcome = send(batch, sync, authorization: sent)
-        guard case .response(let status, _) = outcome else { return .answered(outcome) }
-        guard Verdict(status: status, retryAfter: nil) == .unauthorised else {
-            auth.worked(sent)
-            return .answered(outcome)
-        }
-        guard auth.isActive, !isStopping else { return .answered(outcome) }
+        noteSuccess(outcome, sent)
+        guard case .response(let status, _) = outcome, auth.isActive, !isStopping,
+            Verdict(status: status, retryAfter: nil) == .unauthorised
+        else { return .answered(outcome) }
         snapshot.lastHTTPStatus = status
         // Somebody has changed the configuration meanwhile: the next batch goes by the new one.
         guard settings.sync == sync else { return .answered(.cancelled) }
         if let end = renew(afterRefusalOf: sent) { return .ended(end) }
         let renewed = auth.authorization
         let second = send(batch, sync, authorization: renewed)
-        if case .response(let status, _) = second,
-            Verdict(status: status, retryAfter: nil) != .unauthorised
-        {
-            auth.worked(renewed)
-        }
+        noteSuccess(second, renewed)
         return .answered(second)
+    }
+
+    /// Whoever looks into a batch, if only to reject it, has taken the token.
+    private func noteSuccess(_ outcome: HTTPOutcome, _ sent: String?) {
+        guard case .response(let status, _) = outcome else { return }
+        switch Verdict(status: status, retryAfter: nil) {
+        case .accepted, .rejected: auth.worked(sent)
+        case .unauthorised, .transient, .permanent: break
+        }
     }
 
     /// Does what has to be done before a request. nil: it may go out.

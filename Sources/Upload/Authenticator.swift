@@ -59,29 +59,29 @@ public struct Authenticator: Sendable {
     static let startDelay = 10.0
 
     /// What should be on disk; see `isSaved`.
-    public private(set) var record: AuthRecord
+    public internal(set) var record: AuthRecord
     /// The disk has what `record` says.
-    public private(set) var isSaved = true
+    public internal(set) var isSaved = true
     /// There is a new pair, and the disk does not have it yet.
-    public private(set) var awaitsDisk = false
+    public internal(set) var awaitsDisk = false
     /// Failed exchanges in a row.
-    public private(set) var failures = 0
-    private(set) var plan: AuthPlan?
+    public internal(set) var failures = 0
+    var plan: AuthPlan?
     /// The record on disk cannot be read; nothing may be written over it.
-    private(set) var isLocked = false
-    private(set) var isBreakerOpen = false
-    private(set) var retryAt: BootInstant?
+    var isLocked = false
+    var isBreakerOpen = false
+    var retryAt: BootInstant?
     /// The last exchange has failed for the network.
-    public private(set) var waitsForNetwork = false
+    public internal(set) var waitsForNetwork = false
     /// The end of the present token by boot time, which no step of the clock can move.
-    private(set) var deadline: BootInstant?
-    private(set) var hasTriedDead = false
-    private(set) var idleNotBefore: BootInstant
+    var deadline: BootInstant?
+    var hasTriedDead = false
+    var idleNotBefore: BootInstant
     /// An exchange with this pair was cut off, by this process or an earlier one, and none has been answered since.
-    private var wasCut: Bool
-    private var hasWorked = false
-    private var backOff = BackOff(first: 2, ceiling: 300)
-    private var breaker = BackOff(first: 60, ceiling: 3600)
+    var wasCut: Bool
+    var hasWorked = false
+    var backOff = BackOff(first: 2, ceiling: 300)
+    var breaker = BackOff(first: 60, ceiling: 3600)
 
     /// - Parameter record: what the disk has; nil when nothing is stored.
     public init(record: AuthRecord?, now: BootInstant, using random: inout some RandomNumberGenerator) {
@@ -148,7 +148,7 @@ public struct Authenticator: Sendable {
         revive()
     }
 
-    private mutating func revive() {
+    mutating func revive() {
         record.death = nil
         record.deathStatus = nil
         hasTriedDead = false
@@ -157,7 +157,7 @@ public struct Authenticator: Sendable {
     }
 
     /// No failure is left to wait for.
-    private mutating func settle() {
+    mutating func settle() {
         failures = 0
         retryAt = nil
         waitsForNetwork = false
@@ -238,127 +238,15 @@ public struct Authenticator: Sendable {
         return Self.revivalInterval - since
     }
 
-    private func moment(_ instant: Instant) -> AuthRecord.Moment {
+    func moment(_ instant: Instant) -> AuthRecord.Moment {
         AuthRecord.Moment(
             seconds: Double(instant.now.nanoseconds) / 1e9, time: instant.time.map { $0.milliseconds / 1000 })
     }
 
-    /// The backend has taken a request with this `Authorization`, or at least not refused it for that.
+    /// The backend has taken a request with this `Authorization`.
     public mutating func worked(_ sent: String?) {
         guard let authorization, authorization == sent else { return }
         hasWorked = true
         if record.death == .noRefresh { revive() }
-    }
-
-    // MARK: Exchanges
-
-    /// An exchange begins. The record must be on disk before the first byte goes out.
-    ///
-    /// - Returns: nil when there is nothing to ask with.
-    public mutating func begin(_ instant: Instant) -> TokenRequest? {
-        guard !isLocked, let rules = plan?.refresh, let request = TokenRequest(rules, record.tokens) else {
-            return nil
-        }
-        // The pair before is kept until this one has worked.
-        if hasWorked { record.previous = nil }
-        record.isExchanging = true
-        record.lastAttempt = moment(instant)
-        isSaved = false
-        return request
-    }
-
-    /// The exchange that has begun could not be written down, so it was not made.
-    public mutating func callOff() {
-        record.isExchanging = wasCut
-    }
-
-    /// The exchange has ended.
-    public mutating func end(
-        _ answer: Answer, _ instant: Instant, using random: inout some RandomNumberGenerator
-    ) -> Result {
-        idleNotBefore = instant.now.advanced(bySeconds: Self.idleInterval)
-        switch answer {
-        case .lost(let wasSent):
-            // Refused, the connection has carried no token; otherwise the answer may have been a new pair.
-            let result = postpone(isCut: wasSent, nil, instant, using: &random)
-            waitsForNetwork = true
-            return result
-        case .response(let status, let body, let retryAfter):
-            switch Verdict(status: status, retryAfter: retryAfter) {
-            case .accepted:
-                guard let answer = TokenAnswer(body, mapping: plan?.refresh?.mapping ?? TokenMapping()) else {
-                    return die(.noToken, status: status)
-                }
-                adopt(answer, instant)
-                return .renewed
-            case .transient:
-                // A gateway that waited in vain does not know what became of the request.
-                return postpone(isCut: status == 502 || status == 504, retryAfter, instant, using: &random)
-            case .rejected, .unauthorised, .permanent:
-                return die(wasCut ? .rotationInterrupted : .refused, status: status)
-            }
-        }
-    }
-
-    private mutating func adopt(_ answer: TokenAnswer, _ instant: Instant) {
-        var tokens = Tokens(access: answer.access, refresh: answer.refresh ?? record.tokens.refresh)
-        switch answer.expiry {
-        case .within(let seconds): tokens.lifetime = seconds
-        case .at(let moment):
-            tokens.expiresAt = moment
-            tokens.lifetime = instant.time.map { Double(moment) - Double($0.milliseconds) / 1000 }
-        case nil: break
-        }
-        if let lifetime = tokens.lifetime {
-            deadline = instant.now.advanced(bySeconds: lifetime)
-            tokens.expiresAt =
-                tokens.expiresAt ?? instant.time.map { $0.milliseconds / 1000 + Int64(lifetime) }
-        }
-        // Expired on arrival: one of the two clocks is wrong, so its word is worth nothing.
-        if let lifetime = tokens.lifetime, lifetime <= 0 {
-            (tokens.expiresAt, tokens.lifetime) = (nil, nil)
-        }
-        if tokens.lifetime == nil { deadline = nil }
-        record.previous = record.tokens
-        record.tokens = tokens
-        record.isExchanging = false
-        wasCut = false
-        hasWorked = false
-        awaitsDisk = true
-        record.lastRefresh = instant.time?.milliseconds
-        revive()
-    }
-
-    /// The network is back: what failed for want of it need not wait any longer.
-    public mutating func networkReturned() {
-        if waitsForNetwork { retryAt = nil }
-    }
-
-    private mutating func postpone(
-        isCut: Bool, _ retryAfter: Double?, _ instant: Instant,
-        using random: inout some RandomNumberGenerator
-    ) -> Result {
-        wasCut = wasCut || isCut
-        record.isExchanging = wasCut
-        isSaved = false
-        waitsForNetwork = false
-        failures += 1
-        isBreakerOpen = failures >= Self.breakerLimit
-        let delay = isBreakerOpen ? breaker.next(using: &random) : backOff.next(using: &random)
-        let seconds = max(delay, retryAfter ?? 0)
-        retryAt = instant.now.advanced(bySeconds: seconds)
-        return .later(seconds)
-    }
-
-    @discardableResult
-    private mutating func die(_ death: AuthRecord.Death, status: Int?) -> Result {
-        settle()
-        record.death = death
-        record.deathStatus = status
-        record.isExchanging = false
-        wasCut = false
-        hasTriedDead = true
-        isSaved = false
-        return .dead(death)
     }
 }

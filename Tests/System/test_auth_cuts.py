@@ -9,8 +9,8 @@ import shutil
 import subprocess
 import unittest
 
+from authtest import AuthTest
 from harness import Closed, wait_for
-from test_auth import AuthTest
 from tokens import Endpoint
 
 STRACE = shutil.which("strace")

@@ -42,8 +42,16 @@ class ProxyTest(SystemTest):
                 }}""")
 
     def start(self):
+        # Registered behind the child's own end, so it comes first.
         self.nginx = self.child([NGINX, "-p", self.directory, "-c", self.path("nginx.conf")], "nginx")
+        self.addCleanup(self.stop)
         wait_for(lambda: reachable(self.port), lambda: f"nginx listens; it said:\n{self.nginx.text()}")
+
+    def stop(self):
+        """As a whole: a master that is killed leaves its workers behind."""
+        if self.nginx.running:
+            self.nginx.signal(signal.SIGTERM)
+            self.nginx.wait()
 
     def tracked(self, **sync) -> tuple:
         url = f"https://127.0.0.1:{self.port}/locations"
@@ -75,8 +83,7 @@ class ProxyTest(SystemTest):
 
     def test_waits_while_the_proxy_or_the_server_behind_it_is_gone(self):
         fake, daemon = self.tracked()
-        self.nginx.signal(signal.SIGTERM)
-        self.nginx.wait()
+        self.stop()
         self.drive(fake, daemon, 5)
         self.assertEqual(daemon.sync()["outcome"], "transient")
         self.start()

@@ -21,8 +21,7 @@ except ImportError:
 DESCRIPTION = os.path.join(ROOT, "Sources", "ControlProtocol", INTERFACE + ".varlink")
 SERVICE = "org.varlink.service"
 NOT_BUILT = {
-    "GetCurrentLocation": {}, "AddGeofences": {"geofences": []}, "RemoveGeofences": {"ids": []}, "ListGeofences": {},
-    "GetGeofenceEvents": {}, "GetExtras": {}, "SetExtras": {"extras": {}}, "Configure": {"settings": {}},
+    "GetExtras": {}, "SetExtras": {"extras": {}}, "Configure": {"settings": {}},
     "ResetConfig": {"keys": []}, "Reload": {}, "SeedAuth": {}, "GetRejected": {}, "RetryRejected": {},
     "PurgeRejected": {},
 }

@@ -30,6 +30,8 @@ enum UploaderCommand: Sendable {
     /// The user has deleted rows of these batches: a request under way with one of them ends.
     case abort([UUIDv7])
     case configure(Settings)
+    /// The reader could store again: what the uploader could not write need not wait for its back-off.
+    case storageRecovered
     case end
 }
 

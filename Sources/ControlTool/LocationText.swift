@@ -19,6 +19,11 @@ public enum LocationText {
             number(location.bearing, 0), number(location.altitude, 1), Text.safe(location.trigger))
     }
 
+    /// When and where, in one line.
+    public static func line(_ location: Wire.Location, clock: Clock) -> String {
+        clock.local(location.timestamp) + "  " + phrase(location)
+    }
+
     private static func row(
         _ time: String, _ latitude: String, _ longitude: String, _ accuracy: String, _ speed: String,
         _ bearing: String, _ altitude: String, _ trigger: String

@@ -1,6 +1,6 @@
 /// Puts the layers together, looks at what only shows in the whole, and makes the listing.
 struct Assembly {
-    private static let maxEntries = 64
+    static let maxEntries = 64
 
     var problems: [ConfigurationError.Problem] = []
     private var winners: [String: Found] = [:]

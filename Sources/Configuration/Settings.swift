@@ -13,6 +13,15 @@ public struct Settings: Sendable, Equatable {
     /// Texts sent along with every batch: at most 64, keys ≤ 100 bytes, values ≤ 1024 bytes.
     public var extras: [String: String] = [:]
 
+    /// What is wrong with extras that are set while running, by the rules of `[extras]`: the name and why.
+    public static func complaint(aboutExtras extras: [String: String]) -> (name: String, reason: String)? {
+        for (name, value) in extras.sorted(by: { $0.key < $1.key }) {
+            if let reason = Rules.extra(name, value) { return (name.escaped, reason) }
+        }
+        guard extras.count > Assembly.maxEntries else { return nil }
+        return ("*", "at most \(Assembly.maxEntries) are allowed, and these are \(extras.count)")
+    }
+
     /// The defaults: local only, nothing is sent anywhere.
     public init() {}
 

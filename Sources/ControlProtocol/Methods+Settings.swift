@@ -120,7 +120,7 @@ extension Wire {
         }
     }
 
-    /// Replaces the extras.
+    /// Replaces the extras as a whole. What differs from the configuration is kept, and wins over it.
     public enum SetExtras: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".SetExtras"

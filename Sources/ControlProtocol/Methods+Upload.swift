@@ -120,7 +120,7 @@ extension Wire {
 
         /// What GetRejected answers.
         public struct Result: Codable, Sendable, Equatable {
-            /// Ascending by time of rejection.
+            /// Ascending by time of rejection; with more, a page of them.
             public var rejected: [Rejected]
 
             /// Makes the value.

@@ -6,7 +6,7 @@ enum Advice {
     static func all(_ status: Wire.Status, clock: Clock) -> [String] {
         var advice = [store(status), source(status, clock: clock), sync(status.sync), auth(status.auth)]
             .compactMap(\.self)
-        advice += lost(status.store)
+        advice += lost(status.store) + deadLetters(status.sync)
         advice += status.degraded.compactMap { word in
             switch word {
             // Covered above, with more to say.
@@ -94,6 +94,14 @@ enum Advice {
                 + "after 413, then beekonctl sync. \(kept)"
         default: return "The upload failed\(code): journalctl -u beekond says why. \(kept)"
         }
+    }
+
+    private static func deadLetters(_ sync: Wire.SyncStatus) -> [String] {
+        guard sync.rejected > 0, sync.failure != "rejected" else { return [] }
+        return [
+            "The server has rejected \(Quantity.count(sync.rejected)) locations, which are kept for 7 days: "
+                + "beekonctl rejected list shows them, beekonctl rejected retry sends them again."
+        ]
     }
 
     private static func auth(_ auth: Wire.AuthStatus) -> String? {

@@ -36,11 +36,12 @@ struct UploaderSnapshot: Equatable, Sendable {
     var lastSuccess: Timestamp?
     var lastHTTPStatus: Int?
     var lastError: String?
+    /// What the last operation of the store said that failed; nil while storage works.
+    var storageError: String?
     /// The server's certificate is not valid yet: the clock is to blame.
     var isClockSuspected = false
     var nextAttempt: BootInstant?
     var uploaded = 0
-    var rejected = 0
     var retries = 0
     var bytesSent = 0
 }
@@ -49,6 +50,7 @@ struct UploaderSnapshot: Equatable, Sendable {
 final class Board: Sendable {
     private let reader = Mutex(ReaderSnapshot())
     private let uploader = Mutex(UploaderSnapshot())
+    private let extrasInForce = Mutex<[String: String]>([:])
     /// The daemon stops: every loop ends when it sees this.
     let isStopping = Atomic(false)
     /// Somebody listens to locations; without listeners none is handed over.
@@ -58,9 +60,15 @@ final class Board: Sendable {
 
     var readerSnapshot: ReaderSnapshot { reader.withLock { $0 } }
     var uploaderSnapshot: UploaderSnapshot { uploader.withLock { $0 } }
+    /// What the next stored row carries.
+    var extras: [String: String] { extrasInForce.withLock { $0 } }
 
     func publish(_ snapshot: ReaderSnapshot) {
         reader.withLock { $0 = snapshot }
+    }
+
+    func publish(extras: [String: String]) {
+        extrasInForce.withLock { $0 = extras }
     }
 
     func publish(_ snapshot: UploaderSnapshot) {

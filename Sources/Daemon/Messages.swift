@@ -11,6 +11,8 @@ enum ReaderCommand: Sendable {
     case start(Token)
     case stop(Token)
     case delete(before: Timestamp?, Token)
+    case rejected(RejectedWork.Act, Token)
+    case setExtras([String: String], Token)
     case configure(Settings)
     case end
 }
@@ -22,6 +24,8 @@ enum UploaderCommand: Sendable {
     /// The user has deleted rows of these batches: a request under way with one of them ends.
     case abort([UUIDv7])
     case configure(Settings)
+    /// The reader could store again: what the uploader could not write need not wait for its back-off.
+    case storageRecovered
     case end
 }
 
@@ -30,6 +34,9 @@ enum MainMessage: Sendable {
     case started(Token, Result<UUIDv7, Failure>)
     case stopped(Token, Result<Void, Failure>)
     case deleted(Token, Result<Int, Failure>)
+    case requeued(Token, Result<Int, Failure>)
+    case purged(Token, Result<Int, Failure>)
+    case extrasSet(Token, Result<Void, Failure>)
     case synced(Token, SyncResult)
     case location(Location)
     case stateChanged

@@ -26,6 +26,8 @@ final class Uploader {
     /// A complete 2xx whose rows could not be deleted yet: the deletion is tried again, not the request.
     var unacknowledged: FrozenBatch?
     var isAborted = false
+    /// The store knows where batches go now.
+    var isEndpointAdopted = false
     private var lastLoggedError: (text: String, now: BootInstant)?
 
     /// Seconds after which the same fault is logged again.
@@ -48,7 +50,7 @@ final class Uploader {
     /// Runs until the daemon stops.
     func run() {
         adopt(settings)
-        if settings.sync != nil, hub.store.counts().pending > 0 {
+        if settings.sync != nil, snapshot.storageError != nil || hub.store.counts().pending > 0 {
             schedule.trigger(.started, now: .current(), using: &random)
         }
         while !isStopping {
@@ -83,6 +85,8 @@ final class Uploader {
             case .abort(let batches):
                 if let current = snapshot.inFlightBatch, batches.contains(current) { isAborted = true }
             case .configure(let settings): configure(settings, now: now)
+            case .storageRecovered:
+                if snapshot.storageError != nil { schedule.trigger(.command, now: now, using: &random) }
             case .end: break
             }
         }
@@ -101,7 +105,8 @@ final class Uploader {
         let old = settings.sync
         settings = new
         guard new.sync != old else { return }
-        client.disconnect()
+        // The batch under way stays frozen; it goes out again at once, to where it is wanted now.
+        isAborted = true
         adopt(new)
         if let sync = new.sync {
             schedule.interval = sync.intervalSeconds
@@ -112,12 +117,20 @@ final class Uploader {
     private func adopt(_ settings: Settings) {
         payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
         snapshot.isConfigured = settings.sync != nil
-        guard let sync = settings.sync else { return }
+        isEndpointAdopted = false
         do {
-            try hub.store.adopt(endpoint: sync.fingerprint)
+            try adoptEndpoint()
         } catch {
+            snapshot.storageError = error.message
             report("the change of the endpoint could not be written: \(error.message)", nil, now: .current())
         }
+    }
+
+    /// Tells the store where batches go now. What fails is tried again before the next batch.
+    func adoptEndpoint() throws(StorageError) {
+        guard !isEndpointAdopted, let sync = settings.sync else { return }
+        try hub.store.adopt(endpoint: sync.fingerprint)
+        isEndpointAdopted = true
     }
 
     // MARK: Draining
@@ -129,11 +142,14 @@ final class Uploader {
         let askers = waiting
         waiting = []
         let before = snapshot.uploaded
-        let hadWork = unacknowledged != nil || hub.store.counts().pending > 0
+        // While storage fails nobody knows what is pending.
+        let hadWork = unacknowledged != nil || snapshot.storageError != nil || hub.store.counts().pending > 0
         let outcome = hadWork ? sendAll() : .drained
         let ended = BootInstant.current()
         snapshot.inFlightBatch = nil
         snapshot.isUploading = false
+        // One connection for each drain: nothing is held open until the next, which may be hours away.
+        client.disconnect()
         let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
         report(outcome, retryIn: delay, hadWork: hadWork, now: ended)
         publish()
@@ -158,7 +174,14 @@ final class Uploader {
         case .transient:
             snapshot.failure = nil
             guard let delay, let error = snapshot.lastError else { return }
-            report("upload failed (\(error)); trying again in \(Int(delay.rounded(.up))) s", error, now: now)
+            let pause = "trying again in \(Int(delay.rounded(.up))) s"
+            if snapshot.storageError == nil {
+                report("upload failed (\(error)); \(pause)", error, now: now)
+            } else {
+                let what =
+                    unacknowledged == nil ? "uploading waits for storage" : "uploaded, but not yet deleted"
+                report("\(what) (\(error)); \(pause), and nothing is sent twice", "storage", now: now)
+            }
         case .failed(let failure):
             snapshot.failure = failure
             report(failure.advice(snapshot.lastHTTPStatus, settings.sync), failure.rawValue, now: now)

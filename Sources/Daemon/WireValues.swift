@@ -89,7 +89,7 @@ extension Wire.SyncStatus {
             inFlightBatch: snapshot.inFlightBatch?.description, lastAttempt: snapshot.lastAttempt?.iso8601,
             lastSuccess: snapshot.lastSuccess?.iso8601, lastHttpStatus: snapshot.lastHTTPStatus,
             lastError: snapshot.lastError, nextAttempt: nextAttempt?.iso8601, uploaded: snapshot.uploaded,
-            rejected: snapshot.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent)
+            rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent)
     }
 }
 

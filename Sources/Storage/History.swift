@@ -4,7 +4,7 @@ public import Tracking
 /// Reads what is stored, through a connection that can only read, in pages, so that no long read keeps the WAL from being
 /// used again.
 public struct History: ~Copyable {
-    private let statements: HistoryStatements
+    let statements: HistoryStatements
 
     /// Rows of one page at most.
     public static let pageLimit = 1000
@@ -71,7 +71,7 @@ public struct History: ~Copyable {
         return locations
     }
 
-    private func sessionIDs() throws(SQLiteError) -> [Int64: UUIDv7] {
+    func sessionIDs() throws(SQLiteError) -> [Int64: UUIDv7] {
         let all = try statements.db.prepare("SELECT key, id FROM sessions")
         var ids: [Int64: UUIDv7] = [:]
         while try all.step() { ids[all.integer(0)] = UUIDv7(bytes: all.blob(1)) }
@@ -104,7 +104,7 @@ public struct History: ~Copyable {
     }
 }
 
-private struct HistoryStatements: ~Copyable {
+struct HistoryStatements: ~Copyable {
     let db: Connection
     let page: Statement
     let sessionPage: Statement

@@ -85,19 +85,22 @@ public struct BatchDraft: Sendable {
 }
 
 /// Which rows a batch holds: those between two keys, of one session and one version of the extras, that had arrived
-/// when it was frozen. Naming them so costs one small row, however many there are.
+/// when it was frozen, or had been re-queued by then. Naming them so costs one small row, however many there are.
 struct BatchMembers: Equatable, Sendable {
     var session: Int64
     var extras: Int64
     var first: RowKey
     var last: RowKey
+    /// Later arrivals have higher numbers.
     var maxSeq: Int64
+    /// Rows that are re-queued later have lower ones.
+    var minSeq: Int64
     var count: Int
 
     /// The same rule as `Statements.isMember`.
     func contains(_ key: RowKey, session: Int64, extras: Int64, isUploaded: Bool) -> Bool {
         !isUploaded && session == self.session && extras == self.extras && key >= first && key <= last
-            && key.seq <= maxSeq
+            && key.seq <= maxSeq && key.seq >= minSeq
     }
 }
 

@@ -10,7 +10,7 @@ internal import SQLite
 /// The columns of a WITHOUT ROWID table's key must come first: otherwise quick_check of SQLite 3.40 finds "NULL value in
 /// rejected.ts" and the like in rows that are sound, and a sound database would be put aside.
 enum Schema {
-    static let version: Int64 = 1
+    static let version = Int64(migrations.count)
     static let pageSize: Int64 = 2048
     /// "BEEK": tells file(1) and us whose database this is.
     static let applicationID: Int64 = 0x4245_454B
@@ -50,7 +50,12 @@ enum Schema {
             is_permanent INTEGER NOT NULL DEFAULT 0, is_piece INTEGER NOT NULL DEFAULT 0) STRICT;
         CREATE TABLE extras (version INTEGER PRIMARY KEY, json TEXT NOT NULL UNIQUE) STRICT;
         CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        """,
+        // Re-queued dead letters get numbers below all others: with this bound none of them can slip into a batch that
+        // was frozen before.
         """
+        ALTER TABLE batches ADD COLUMN min_seq INTEGER NOT NULL DEFAULT 0;
+        """,
     ]
 
     /// The columns of all tables, with their types; not the text of the statements, which may be laid out anew.

@@ -43,6 +43,28 @@ public struct SmallFiles: Sendable {
         public var session: UUIDv7? { UUIDv7(sessionID) }
     }
 
+    /// What SetExtras has changed of the configured extras; it wins over them, name by name.
+    public struct Extras: Codable, Equatable, Sendable {
+        /// Names with other values, and new ones.
+        public var set: [String: String] = [:]
+        /// Configured names that are left out.
+        public var unset: [String] = []
+
+        /// Nothing is changed.
+        public init() {}
+
+        /// The changes that make `wanted` of what is configured.
+        public init(wanted: [String: String], configured: [String: String]) {
+            set = wanted.filter { configured[$0.key] != $0.value }
+            unset = configured.keys.filter { wanted[$0] == nil }.sorted()
+        }
+
+        /// The extras in force.
+        public func applied(to configured: [String: String]) -> [String: String] {
+            configured.filter { !unset.contains($0.key) }.merging(set) { $1 }
+        }
+    }
+
     private let directory: StateDirectory
 
     /// Makes no file yet.
@@ -68,6 +90,16 @@ public struct SmallFiles: Sendable {
     /// Durable when it returns, which is before the user gets an answer.
     public func write(_ intent: Intent) throws(SystemError) {
         try write("intent.json", intent)
+    }
+
+    /// nil when none have ever been set, or what it holds cannot be read.
+    public func readExtras() throws(SystemError) -> Extras? {
+        try read("extras.json")
+    }
+
+    /// Durable when it returns.
+    public func write(_ extras: Extras) throws(SystemError) {
+        try write("extras.json", extras)
     }
 
     private func read<Content: Decodable>(_ name: String) throws(SystemError) -> Content? {

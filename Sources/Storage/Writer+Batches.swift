@@ -29,8 +29,7 @@ extension Writer {
         guard let first = rows.first, let last = rows.last, let id = sessions[session] else { return nil }
         let members = BatchMembers(
             session: session, extras: first.extras, first: first.key, last: last.key,
-            maxSeq: tally.nextSeq - 1,
-            count: rows.count)
+            maxSeq: tally.nextSeq - 1, minSeq: tally.lowestSeq, count: rows.count)
         draft = members
         return BatchDraft(
             session: id, extras: extras.first { $0.value == first.extras }?.key,
@@ -61,7 +60,8 @@ extension Writer {
         try statements.insertBatch.run(
             .blob(id.bytes), .integer(members.session), .integer(members.extras), .integer(members.first.ts),
             .integer(members.first.seq), .integer(members.last.ts), .integer(members.last.seq),
-            .integer(members.maxSeq), .integer(Int64(members.count)), .blob(body), .integer(isPiece ? 1 : 0))
+            .integer(members.maxSeq), .integer(members.minSeq), .integer(Int64(members.count)), .blob(body),
+            .integer(isPiece ? 1 : 0))
         let key = Int64(try db.value("SELECT last_insert_rowid()") ?? "") ?? 0
         frozen.append(Frozen(key: key, members: members, isPermanent: false))
     }
@@ -210,13 +210,13 @@ extension Writer {
         frozen.removeAll(where: \.isPermanent)
     }
 
-    private func counter(_ name: String) throws(SQLiteError) -> Int64 {
+    func counter(_ name: String) throws(SQLiteError) -> Int64 {
         let row = try db.prepare("SELECT value FROM counters WHERE name = ?")
         try row.bind([.text(name)])
         return try row.step() ? row.integer(0) : 0
     }
 
-    private func setCounter(_ name: String, _ value: Int64) throws(SQLiteError) {
+    func setCounter(_ name: String, _ value: Int64) throws(SQLiteError) {
         if try counter(name) == value { return }
         try db.prepare("INSERT OR REPLACE INTO counters (name, value) VALUES (?, ?)").run(
             .text(name), .integer(value))

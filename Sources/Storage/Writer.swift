@@ -44,6 +44,8 @@ struct Writer: ~Copyable {
         var prunableFrom = RowKey.first
         /// The sequence number of the next row.
         var nextSeq: Int64 = 1
+        /// The lowest one given: those of re-queued rows count down from 0.
+        var lowestSeq: Int64 = 0
         var droppedUnsent = 0
     }
 
@@ -157,7 +159,9 @@ struct Writer: ~Copyable {
         for sql in ["SELECT MAX(last_seq) FROM sessions", "SELECT MAX(seq) FROM rejected"] {
             lastSeq = max(lastSeq, Int64(try db.value(sql) ?? "") ?? 0)
         }
-        tally.nextSeq = lastSeq + 1
+        // Bounded, because a damaged file may hold any number.
+        tally.nextSeq = min(lastSeq, 1 << 62) + 1
+        tally.lowestSeq = max(try counter(Self.lowestSeq), -1 << 62)
         tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
         try forgetExtras()
         let versions = try db.prepare("SELECT version, json FROM extras")
@@ -168,7 +172,7 @@ struct Writer: ~Copyable {
             frozen.append(
                 Frozen(
                     key: batches.integer(0), members: Statements.members(batches),
-                    isPermanent: batches.integer(9) != 0))
+                    isPermanent: batches.integer(10) != 0))
         }
         try findOldestPending(from: .first)
         try resumeSession(newestRows: newest)
@@ -217,16 +221,16 @@ struct Statements: ~Copyable {
     let updateTail: Statement
 
     static let batchColumns = """
-        key, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, locations, is_permanent, is_piece
+        key, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, locations, is_permanent
         """
 
-    /// The rows of a batch: parameters 1 to 7 are `memberValues`.
+    /// The rows of a batch: parameters 1 to 8 are `memberValues`.
     static let isMember = """
-        (ts, seq) >= (?1, ?2) AND (ts, seq) <= (?3, ?4) AND seq <= ?5 AND session = ?6 AND extras = ?7 \
-        AND uploaded = 0
+        (ts, seq) >= (?1, ?2) AND (ts, seq) <= (?3, ?4) AND seq <= ?5 AND seq >= ?6 AND session = ?7 \
+        AND extras = ?8 AND uploaded = 0
         """
 
-    static let memberParameters = 7
+    static let memberParameters = 8
     static let prunableColumns = "ts, seq, session, uploaded, extras"
 
     static func members(_ row: borrowing Statement) -> BatchMembers {
@@ -234,15 +238,15 @@ struct Statements: ~Copyable {
             session: row.integer(1), extras: row.integer(2),
             first: RowKey(ts: row.integer(3), seq: row.integer(4)),
             last: RowKey(ts: row.integer(5), seq: row.integer(6)), maxSeq: row.integer(7),
-            count: Int(clamping: row.integer(8)))
+            minSeq: row.integer(8), count: Int(clamping: row.integer(9)))
     }
 
     /// The parameters of `isMember`.
     static func memberValues(_ members: BatchMembers) -> [Value] {
         [
             .integer(members.first.ts), .integer(members.first.seq), .integer(members.last.ts),
-            .integer(members.last.seq), .integer(members.maxSeq), .integer(members.session),
-            .integer(members.extras),
+            .integer(members.last.seq), .integer(members.maxSeq), .integer(members.minSeq),
+            .integer(members.session), .integer(members.extras),
         ]
     }
 }
@@ -275,12 +279,12 @@ extension Statements {
             rejectMembers: try db.prepare(
                 """
                 INSERT INTO rejected (\(Schema.columns), batch, http_status, rejected_at) \
-                SELECT \(Schema.columns), ?8, ?9, ?10 FROM locations WHERE
+                SELECT \(Schema.columns), ?9, ?10, ?11 FROM locations WHERE
                 """ + " " + Self.isMember),
             insertBatch: try db.prepare(
                 """
-                INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, locations, \
-                body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, \
+                locations, body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """),
             deleteBatch: try db.prepare("DELETE FROM batches WHERE key = ? AND id = ?"),
             updateTail: try db.prepare(

@@ -21,7 +21,8 @@ struct Beekonctl: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
-            HistoryCommand.self, SessionsCommand.self, DeleteCommand.self,
+            HistoryCommand.self, SessionsCommand.self, DeleteCommand.self, ExtrasCommand.self,
+            RejectedCommand.self, PlotCommand.self, DoctorCommand.self,
         ])
 
     static func main() {

@@ -15,7 +15,8 @@ struct CommonOptions: ParsableArguments {
         try ControlClient(path: path)
     }
 
-    private var path: String {
+    /// The socket of the daemon.
+    var path: String {
         if let socket { return socket }
         if let variable = getenv("BEEKOND_SOCKET"), variable.pointee != 0 { return String(cString: variable) }
         return ControlClient.defaultPath
@@ -59,6 +60,21 @@ struct CommonOptions: ParsableArguments {
     }
 
     static var clock: Clock { Clock(now: .now(), zone: .local) }
+}
+
+/// Asks before something goes for good.
+///
+/// Throws when the answer is not yes, and when nobody is there to give one.
+func confirm(_ question: String) throws {
+    guard isatty(STDIN_FILENO) == 1 else {
+        throw Failure("nobody is there to ask: add --yes to delete without asking", exitCode: 64)
+    }
+    let text = Array("\(question) [y/N] ".utf8)
+    // On stderr: stdout may be a file that wants only the result.
+    _ = write(STDERR_FILENO, text, text.count)
+    guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else {
+        throw Failure("nothing deleted", exitCode: 1)
+    }
 }
 
 /// Reads a time argument of the user, as the interface wants it.

@@ -1,7 +1,6 @@
 import ArgumentParser
 import ControlProtocol
 import ControlTool
-import Glibc
 
 struct DeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,25 +31,14 @@ struct DeleteCommand: ParsableCommand {
             }
             // Before the question: an answer to a daemon that is not there would be given in vain.
             var client = try common.connect()
-            if !yes { try ask(cutoff?.text(in: clock.zone)) }
+            if !yes {
+                let what = cutoff.map { "every stored location up to \($0.text(in: clock.zone))" }
+                try confirm("Delete \(what ?? "ALL stored locations"), uploaded or not?")
+            }
             // In steps of 1000 rows on whatever disk there is.
             let result = try client.call(
                 Wire.DeleteLocations.self, .init(before: cutoff?.iso), timeoutSeconds: 300)
             try common.print(result, text: ["\(Quantity.count(result.removed)) removed"])
-        }
-    }
-
-    private func ask(_ cutoff: String?) throws {
-        guard isatty(STDIN_FILENO) == 1 else {
-            throw Failure("nobody is there to ask: add --yes to delete without asking", exitCode: 64)
-        }
-        let what = cutoff.map { "every stored location up to \($0)" } ?? "ALL stored locations"
-        let question = Array("Delete \(what), uploaded or not? [y/N] ".utf8)
-        // On stderr: stdout may be a file that wants only the result.
-        _ = write(STDERR_FILENO, question, question.count)
-        let answer = readLine() ?? ""
-        guard ["y", "yes"].contains(answer.lowercased()) else {
-            throw Failure("nothing deleted", exitCode: 1)
         }
     }
 }

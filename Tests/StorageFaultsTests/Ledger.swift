@@ -8,6 +8,8 @@ struct Ledger {
         let seq: Int64
         let id: UUIDv7
         private let odometer: Int64
+        /// When it became a dead letter.
+        var rejectedAt: Int64 = 0
         private let hexID: String
         private(set) var line: String
         var isUploaded = false {
@@ -18,6 +20,11 @@ struct Ledger {
             (self.ts, self.seq, self.id, self.odometer) = (ts, seq, id, odometer)
             (hexID, line) = (id.hex, "")
             line = describe()
+        }
+
+        /// The same row, re-queued under another number.
+        func renumbered(_ seq: Int64) -> Row {
+            Row(ts: ts, seq: seq, id: id, odometer: odometer)
         }
 
         var key: (Int64, Int64) { (ts, seq) }
@@ -34,6 +41,8 @@ struct Ledger {
     }
     private var rejectedLines: [String] = []
     private(set) var lastSeq: Int64 = 0
+    /// Re-queued rows count down from here.
+    private var lowestSeq: Int64 = 0
     /// Rows that a draft or a batch holds.
     private var members: [UUIDv7] = []
     private var batch: (line: String, body: [UInt8])?
@@ -81,8 +90,12 @@ struct Ledger {
         dissolve()
     }
 
-    mutating func reject() {
-        rejected += rows.filter { members.contains($0.id) }
+    mutating func reject(at time: Int64) {
+        rejected += rows.filter { members.contains($0.id) }.map { row in
+            var row = row
+            row.rejectedAt = time
+            return row
+        }
         rows.removeAll { members.contains($0.id) }
         dissolve()
     }
@@ -92,6 +105,19 @@ struct Ledger {
         if rows.contains(where: { $0.ts <= limit && members.contains($0.id) }) { dissolve() }
         rows.removeAll { $0.ts <= limit }
         rejected.removeAll { $0.ts <= limit }
+    }
+
+    /// All go, or come back, the one rejected first in front, as long as there is room.
+    mutating func moveDeadLetters(isPurge: Bool, cap: Int) {
+        guard !isPurge else { return rejected = [] }
+        let ordered = rejected.sorted { ($0.rejectedAt, $0.seq) < ($1.rejectedAt, $1.seq) }
+        let room = max(cap - rows.count, 0)
+        for row in ordered.prefix(room) {
+            lowestSeq -= 1
+            rows.append(row.renumbered(lowestSeq))
+        }
+        rows.sort { $0.key < $1.key }
+        rejected = Array(ordered.dropFirst(room))
     }
 
     private mutating func dissolve() {

@@ -70,7 +70,8 @@ final class Workload {
         case 3..<5: try startSession()
         case 5..<7: try delete()
         case 7..<9: configure()
-        case 9..<29: try upload()
+        case 9..<11: try moveDeadLetters()
+        case 11..<30: try upload()
         default: try insert()
         }
     }
@@ -149,7 +150,7 @@ final class Workload {
             if try store.nextFrozen() == batch { _ = try store.reject(batch, status: 422, at: time) }
             next = try store.nextFrozen()
         }
-        if next != batch { ledger.reject() }
+        if next != batch { ledger.reject(at: time.milliseconds) }
         try note()
     }
 
@@ -162,6 +163,16 @@ final class Workload {
             try #require(deletion.isFinished)
         }
         ledger.delete(before: cutoff?.milliseconds)
+        try note()
+    }
+
+    private func moveDeadLetters() throws {
+        let act: RejectedWork.Act = random.chance(0.3) ? .purge : .requeue
+        try persist {
+            var work = try store.begin(act)
+            while !work.isFinished { try store.proceed(with: &work) }
+        }
+        ledger.moveDeadLetters(isPurge: act == .purge, cap: Self.cap)
         try note()
     }
 

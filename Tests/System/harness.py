@@ -21,8 +21,10 @@ BIN = os.path.abspath(os.environ.get("BEEKOND_BIN", os.path.join(ROOT, ".build",
 GPSD = shutil.which("gpsd") or shutil.which("gpsd", path="/usr/sbin:/usr/local/sbin")
 sys.path.insert(0, os.path.join(ROOT, "etc", "demo"))
 
+from conservation import Here, Ledger, shape_faults  # noqa: E402
 from fakegpsd import FakeGPSD  # noqa: E402
 from processes import GUARD  # noqa: E402
+from rawserver import RawServer  # noqa: E402
 from receiver import Receiver  # noqa: E402
 from tracker import Closed, Refusal, Tracker  # noqa: E402
 
@@ -129,9 +131,15 @@ class Beekond:
         self.socket = os.path.join(directory, "s")
         self.config = os.path.join(directory, "beekond.toml")
         self.log = os.path.join(directory, "beekond.log")
+        # Added to that of the tests.
+        self.environment: dict = {}
         self.child = None
         self._tracker = None
         self._others: list = []
+        self._listeners: list = []
+        # What has been stored, once somebody keeps account of it.
+        self.ledger: Ledger | None = None
+        self.installation = ""
         os.makedirs(self.state, mode=0o700, exist_ok=True)
         self.sections = sections
         self.configure()
@@ -153,14 +161,38 @@ class Beekond:
 
     def launch(self) -> "Beekond":
         """Starts it and does not wait."""
-        self.child = Child(self.command(), self.log)
+        self.child = Child(self.command(), self.log, env={**os.environ, **self.environment})
         return self
 
     def start(self) -> "Beekond":
         """Starts it and waits until it answers."""
         self.launch()
         wait_for(self._answers, lambda: f"beekond answers on its socket; it said:\n{self.child.text()}")
+        if self.ledger:
+            self._listen()
         return self
+
+    def keep_account(self):
+        """From now on every location that is stored is noted, over all restarts."""
+        self.ledger = Ledger()
+        self.installation = self.status()["install_id"]
+        self.ledger.stored |= set(Here(self).counts)
+        self._listen()
+
+    def _listen(self):
+        listener = Listener(self, ["location", "state"])
+        self._listeners.append(listener)
+        # It is subscribed once it has been told the present.
+        wait_for(lambda: listener.events, "the subscription")
+
+    def account(self) -> Ledger:
+        """What is known now."""
+        for listener in self._listeners:
+            if listener.missed:
+                self.ledger.is_complete = False
+            self.ledger.stored |= set(listener.ids)
+        self.ledger.stored |= set(Here(self).counts)
+        return self.ledger
 
     def _answers(self) -> bool:
         if not self.child.running:
@@ -191,7 +223,12 @@ class Beekond:
     def call(self, method: str, **parameters) -> dict:
         if self._tracker is None:
             self._tracker = self.connect()
-        return self._tracker.call(method, **parameters)
+        if not self.ledger or method not in ("DeleteLocations", "PurgeRejected"):
+            return self._tracker.call(method, **parameters)
+        before = self.account().stored
+        answer = self._tracker.call(method, **parameters)
+        self.ledger.deleted |= before - set(Here(self).counts)
+        return answer
 
     def status(self) -> dict:
         return self.call("GetStatus")["status"]
@@ -228,6 +265,8 @@ class Beekond:
     def kill(self):
         if self.child:
             self.child.kill()
+        if self.ledger:
+            self.ledger.is_complete = False
         self._forget()
 
     def terminate(self) -> float:
@@ -299,6 +338,16 @@ class Backend(Receiver):
                  lambda: f"{count} requests; there were {len(self.moments)}", seconds)
         return self.requests[:count]
 
+    def batches_of(self, installation: str) -> dict:
+        """The batches in which each location was taken; more than one would be one too many."""
+        found: dict = {}
+        for request in list(self.requests):
+            known = request.outcome.startswith(("stored", "known already"))
+            if known and request.root["device"]["install_id"] == installation:
+                for identity in request.ids:
+                    found.setdefault(identity, set()).add(request.batch_id)
+        return found
+
     def faults(self, requests=None) -> list:
         """Every batch_id with two sets of bytes, and every id in two batches: computed here, not by the receiver."""
         bodies, homes, found = {}, {}, []
@@ -317,6 +366,7 @@ class Listener(threading.Thread):
     def __init__(self, daemon: Beekond, kinds: list | None = None):
         super().__init__(daemon=True)
         self.events: list = []
+        self.missed = 0
         self._tracker = daemon.connect(timeout=None)
         self._parameters = {} if kinds is None else {"kinds": kinds}
         self.start()
@@ -325,12 +375,17 @@ class Listener(threading.Thread):
         try:
             for reply in self._tracker.stream("Subscribe", **self._parameters):
                 self.events.append(reply["event"])
+                self.missed += reply["event"].get("missed", 0)
         except (OSError, Closed, ValueError):
             pass
 
     @property
+    def locations(self) -> list:
+        return [event["location"] for event in list(self.events) if event.get("location")]
+
+    @property
     def ids(self) -> list:
-        return [event["location"]["id"] for event in list(self.events) if event.get("location")]
+        return [location["id"] for location in self.locations]
 
     def close(self):
         try:
@@ -350,6 +405,8 @@ class SystemTest(unittest.TestCase):
         self.directory = tempfile.mkdtemp(prefix="beekond-", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         self._count = 0
+        # Everything that takes uploads in this test.
+        self.receivers: list = []
 
     def path(self, name: str) -> str:
         return os.path.join(self.directory, name)
@@ -379,11 +436,40 @@ class SystemTest(unittest.TestCase):
     def backend(self, **options) -> Backend:
         backend = Backend(**options).start()
         self.addCleanup(backend.stop)
+        self.receivers.append(backend)
+        self.addCleanup(self.check_shape, backend)
         return backend
+
+    def raw_server(self, serve, closes: bool = True) -> RawServer:
+        """A server that does with each connection what the test says, or gives every request the same bytes."""
+        server = RawServer(serve, closes)
+        self.addCleanup(server.stop)
+        self.receivers.append(server)
+        return server
+
+    def check_shape(self, receiver):
+        """Every batch has the shape that the schema says."""
+        for request in receiver.requests:
+            self.assertEqual(shape_faults(request.root), [])
+
+    def check_conserved(self, daemon: Beekond):
+        """Every location that was ever stored is in exactly one place."""
+        def settled():
+            settled.faults = daemon.account().faults(daemon, self.receivers)
+            return not settled.faults
+
+        # What a request under way has changed, this may have seen half of.
+        wait_for(settled, lambda: "\n".join(settled.faults[:10]), 5)
 
     def listener(self, daemon: Beekond, kinds: list | None = None) -> Listener:
         listener = Listener(daemon, kinds)
         self.addCleanup(listener.close)
+        return listener
+
+    def listening(self, daemon: Beekond) -> Listener:
+        """A listener that misses no location from now on."""
+        listener = self.listener(daemon, ["location", "state"])
+        wait_for(lambda: listener.events, "the present state is told first")
         return listener
 
     def child(self, command: list, name: str) -> Child:
@@ -404,6 +490,9 @@ class SystemTest(unittest.TestCase):
         """A fake gpsd and a daemon that tracks with it and has stored one fix."""
         fake = self.fake(start_ms=start_ms)
         daemon = self.daemon(fake.port, **sections).start()
+        if "sync" in sections:
+            daemon.keep_account()
+            self.addCleanup(self.check_conserved, daemon)
         daemon.call("Start")
         fake.settle()
         daemon.wait_stored(1)

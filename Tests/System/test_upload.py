@@ -1,7 +1,5 @@
 """What every answer of the backend leads to, through the real daemon."""
 import email.utils
-import socket
-import threading
 import time
 import unittest
 
@@ -282,8 +280,7 @@ class UploadTests(SystemTest):
         for answer in (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}", b"HTTP/1.1 200 OK\r\nContent-Le",
                        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", b"nonsense\r\n\r\n", b""):
             with self.subTest(answer):
-                server = RawServer(answer)
-                self.addCleanup(server.stop)
+                server = self.raw_server(answer)
                 fake, daemon = self.tracking(sync={"url": server.url})
                 self.assertEqual(daemon.sync()["outcome"], "transient")
                 self.assertEqual(len(daemon.stored_ids()), 1)
@@ -296,15 +293,13 @@ class UploadTests(SystemTest):
             b"HTTP/1.1 200 OK\r\n\r\nuntil the end", b"HTTP/1.0 200 OK\n\n",
         ):
             with self.subTest(answer):
-                server = RawServer(answer)
-                self.addCleanup(server.stop)
+                server = self.raw_server(answer)
                 fake, daemon = self.tracking(sync={"url": server.url})
                 self.assertEqual(daemon.sync()["outcome"], "drained")
                 self.assertEqual(len(server.requests), 1)
 
     def test_a_body_beyond_64_kib_is_not_read_to_its_end(self):
-        server = RawServer(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + b"x" * 200_000, closes=False)
-        self.addCleanup(server.stop)
+        server = self.raw_server(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + b"x" * 200_000, closes=False)
         fake, daemon = self.tracking(sync={"url": server.url})
         self.assertEqual(daemon.sync()["outcome"], "drained")
 
@@ -396,8 +391,7 @@ class UploadTests(SystemTest):
         self.assertIn("allow_insecure_http", daemon.text())
 
     def test_headers_and_url_verbatim(self):
-        server = RawServer(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        self.addCleanup(server.stop)
+        server = self.raw_server(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         target = "/a%20b/../c?x=1&y=%2F"
         fake, daemon = self.tracking(
             sync={"url": f"http://127.0.0.1:{server.port}{target}"}, **{"sync.headers": {"X-Api-Key": "k 1", "X-E": ""}})
@@ -410,56 +404,6 @@ class UploadTests(SystemTest):
         self.assertEqual(headers["Content-Encoding"], "gzip")
         self.assertRegex(headers["User-Agent"], r"^beekond/\d")
         self.assertNotIn("Expect", headers)
-
-
-class RawServer:
-    """Gives every request the same bytes for an answer."""
-
-    def __init__(self, answer: bytes, closes: bool = True):
-        self.requests: list = []
-        self._answer = answer
-        self._closes = closes
-        self._kept: list = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}/locations"
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def _run(self):
-        while True:
-            try:
-                link, _ = self._listener.accept()
-            except OSError:
-                return
-            link.settimeout(10)
-            try:
-                self.requests.append(self._read(link))
-                link.sendall(self._answer)
-            except OSError:
-                pass
-            if self._closes:
-                link.close()
-            else:
-                self._kept.append(link)
-
-    @staticmethod
-    def _read(link) -> bytes:
-        data = b""
-        while b"\r\n\r\n" not in data:
-            data += link.recv(65536)
-        length = int(data.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-        while len(data.split(b"\r\n\r\n", 1)[1]) < length:
-            data += link.recv(65536)
-        return data
-
-    def stop(self):
-        try:
-            self._listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        self._listener.close()
-        for link in self._kept:
-            link.close()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ final class Connection {
         /// The answer of another thread. A `oneway` call gets none.
         case awaiting(Token, oneway: Bool)
         /// Pages of history, each read when the one before has been sent.
-        case history(History.Cursor)
+        case history(Pages)
         case subscribed(Subscription)
     }
 

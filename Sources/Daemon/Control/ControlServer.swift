@@ -117,10 +117,10 @@ final class ControlServer {
         switch answer {
         case .reply(let bytes): if !call.oneway { connection.send(bytes) }
         case .later(let token): connection.activity = .awaiting(token, oneway: call.oneway)
-        case .history(let cursor):
+        case .history(let pages):
             if !call.oneway {
                 connection.history = try handlers.openHistory()
-                connection.activity = .history(cursor)
+                connection.activity = .history(pages)
             }
         case .subscription(let subscription):
             if !call.oneway { connection.activity = .subscribed(subscription) }
@@ -131,11 +131,11 @@ final class ControlServer {
     private func fill(_ connection: Connection) throws {
         switch connection.activity {
         case .idle, .awaiting: return
-        case .history(var cursor):
+        case .history(var pages):
             guard !connection.hasOutput else { return }
-            let (bytes, isLast) = handlers.page(connection.history, &cursor)
+            let (bytes, isLast) = handlers.page(connection.history, &pages)
             connection.send(bytes)
-            connection.activity = isLast ? .idle : .history(cursor)
+            connection.activity = isLast ? .idle : .history(pages)
             if isLast { connection.history = nil }
         case .subscribed(var subscription):
             var bytes: [UInt8] = []

@@ -3,6 +3,12 @@ internal import Linux
 internal import Storage
 internal import Tracking
 
+/// What is streamed page by page, and how far it has got.
+enum Pages {
+    case locations(History.Cursor)
+    case rejected(History.RejectedCursor)
+}
+
 extension Handlers {
     /// History reads come from the read-only connection, which is opened for each and closed after it: so none of them
     /// holds on to a database that has been put aside meanwhile.
@@ -23,7 +29,7 @@ extension Handlers {
         }
         var cursor = History.Cursor(
             from: try time(parameters.from), to: try time(parameters.to), session: session)
-        if call.more { return .history(cursor) }
+        if call.more { return .history(.locations(cursor)) }
         let history = try openHistory()
         do {
             let rows = try history.next(&cursor, limit: History.pageLimit + 1)
@@ -38,14 +44,23 @@ extension Handlers {
     }
 
     /// One page of a streamed history, and whether it is the last.
-    func page(_ history: borrowing History?, _ cursor: inout History.Cursor) -> (bytes: [UInt8], isLast: Bool)
-    {
+    func page(_ history: borrowing History?, _ pages: inout Pages) -> (bytes: [UInt8], isLast: Bool) {
         do {
-            guard let rows = try history?.next(&cursor) else { return (Reply.encode(.expectedMore), true) }
-            let result = Wire.GetLocations.Result(locations: rows.map { Wire.Location($0) })
-            return (
-                try Reply.encode(Wire.GetLocations.self, result, continues: !cursor.isAtEnd), cursor.isAtEnd
-            )
+            switch pages {
+            case .locations(var cursor):
+                guard let rows = try history?.next(&cursor) else { break }
+                pages = .locations(cursor)
+                let result = Wire.GetLocations.Result(locations: rows.map { Wire.Location($0) })
+                let bytes = try Reply.encode(Wire.GetLocations.self, result, continues: !cursor.isAtEnd)
+                return (bytes, cursor.isAtEnd)
+            case .rejected(var cursor):
+                guard let rows = try history?.next(&cursor) else { break }
+                pages = .rejected(cursor)
+                let result = Wire.GetRejected.Result(rejected: rows.map { Wire.Rejected($0) })
+                let bytes = try Reply.encode(Wire.GetRejected.self, result, continues: !cursor.isAtEnd)
+                return (bytes, cursor.isAtEnd)
+            }
+            return (Reply.encode(.expectedMore), true)
         } catch {
             return (Reply.encode(.storageFailure(reason: "\(error)")), true)
         }

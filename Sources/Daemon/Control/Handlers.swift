@@ -12,7 +12,7 @@ final class Handlers {
         case reply([UInt8])
         /// Another thread answers.
         case later(Token)
-        case history(History.Cursor)
+        case history(Pages)
         case subscription(Connection.Subscription)
     }
 
@@ -52,6 +52,11 @@ final class Handlers {
         case Wire.GetSessions.name: try sessions(call)
         case Wire.DeleteLocations.name: try delete(call, peer)
         case Wire.GetConfig.name: try config(call)
+        case Wire.GetExtras.name: try extras(call)
+        case Wire.SetExtras.name: try setExtras(call, peer)
+        case Wire.GetRejected.name: try rejected(call)
+        case Wire.RetryRejected.name: try retryRejected(call, peer)
+        case Wire.PurgeRejected.name: try purgeRejected(call, peer)
         case Wire.Subscribe.name: try subscribe(call)
         default: throw InterfaceDescription.refusal(of: call)
         }
@@ -130,7 +135,7 @@ final class Handlers {
             try Reply.encode(Wire.GetPendingUploadCount.self, .init(count: hub.store.counts().pending)))
     }
 
-    private func ask(_ command: (Token) -> ReaderCommand) throws -> Answer {
+    func ask(_ command: (Token) -> ReaderCommand) throws -> Answer {
         let token = nextToken()
         guard hub.reader.post(command(token)) else {
             throw ControlError.storageFailure(reason: "too many commands wait for the reader")
@@ -146,12 +151,12 @@ final class Handlers {
     // MARK: Rights
 
     /// Root, the user that the daemon runs as, who could delete the files anyway, and the group of administrators.
-    private func requireAdmin(_ peer: Peer) throws(ControlError) {
+    func requireAdmin(_ peer: Peer) throws(ControlError) {
         if peer.uid == 0 || peer.uid == ownUID() { return }
         guard let adminGroupID, peer.groups.contains(adminGroupID) else { throw .permissionDenied }
     }
 
-    private func log(_ call: Call, _ peer: Peer) {
+    func log(_ call: Call, _ peer: Peer) {
         Log.info(
             .control, "\(call.method.split(separator: ".").last ?? "") by uid \(peer.uid), pid \(peer.pid)",
             [(.method, call.method), (.uid, "\(peer.uid)"), (.pid, "\(peer.pid)")])

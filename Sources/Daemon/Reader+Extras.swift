@@ -1,0 +1,37 @@
+internal import Configuration
+internal import Storage
+internal import Upload
+
+extension Reader {
+    /// What was set before the daemon ended. Extras that cannot be read are no reason not to track.
+    func resumeExtras() {
+        do {
+            changedExtras = try hub.files.readExtras() ?? SmallFiles.Extras()
+        } catch {
+            Log.error(
+                .storageFailed, "cannot read the extras that were set: \(error); those of the files apply")
+        }
+        adoptExtras()
+    }
+
+    /// The extras that go with every row from now on. Rows that are stored keep theirs.
+    func adoptExtras() {
+        let all = changedExtras.applied(to: settings.extras)
+        extras = JSONText.object(all)
+        hub.board.publish(extras: all)
+    }
+
+    /// Durable before the answer.
+    func set(extras wanted: [String: String], _ token: Token) {
+        let changes = SmallFiles.Extras(wanted: wanted, configured: settings.extras)
+        do {
+            if changes != changedExtras { try hub.files.write(changes) }
+        } catch {
+            let reason = "the extras could not be written: \(error)"
+            return hub.tell(.extrasSet(token, .failure(MainMessage.Failure(reason: reason))))
+        }
+        changedExtras = changes
+        adoptExtras()
+        hub.tell(.extrasSet(token, .success(())))
+    }
+}

@@ -1,0 +1,41 @@
+internal import Storage
+internal import Upload
+
+extension Reader {
+    /// Dead letters are to be re-queued, or deleted.
+    func begin(_ act: RejectedWork.Act, _ token: Token) {
+        guard rejectedWork == nil else {
+            let busy = MainMessage.Failure(reason: "dead letters are being moved already")
+            return tell(act, token, .failure(busy))
+        }
+        do {
+            rejectedWork = (try hub.store.begin(act), act, token)
+        } catch {
+            tell(act, token, .failure(MainMessage.Failure(reason: error.message)))
+        }
+    }
+
+    /// One step between two fixes, so that ten thousand of them keep none waiting.
+    func proceedWithRejected() {
+        guard let (started, act, token) = rejectedWork else { return }
+        var work = started
+        do {
+            try hub.store.proceed(with: &work)
+        } catch {
+            rejectedWork = nil
+            return tell(act, token, .failure(MainMessage.Failure(reason: error.message)))
+        }
+        rejectedWork = work.isFinished ? nil : (work, act, token)
+        guard work.isFinished else { return }
+        // Who puts them back believes that the server has been mended: one attempt at once, in every state.
+        if act == .requeue, work.done > 0 { hub.tellUploader(.trigger(.command)) }
+        tell(act, token, .success(work.done))
+    }
+
+    private func tell(_ act: RejectedWork.Act, _ token: Token, _ result: Result<Int, MainMessage.Failure>) {
+        switch act {
+        case .requeue: hub.tell(.requeued(token, result))
+        case .purge: hub.tell(.purged(token, result))
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import ArgumentParser
+import ControlProtocol
+import ControlTool
+
+struct ExtrasCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "extras",
+        abstract: "Show or change the texts that go with every location.",
+        discussion: """
+            A change applies to locations stored from then on, and outlives restarts. It wins over [extras] in the \
+            configuration.
+
+            EXAMPLES:
+              beekonctl extras show
+              beekonctl extras set driver=7 trailer="B-AB 12"
+              beekonctl extras unset trailer
+            """,
+        subcommands: [Show.self, Set.self, Unset.self])
+
+    struct Show: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Show the extras in force.",
+            discussion: """
+                EXAMPLE:
+                  beekonctl extras show --json | jq -r .extras.driver
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        func run() throws {
+            try common.run {
+                var client = try common.connect()
+                try common.print(extras: try client.call(Wire.GetExtras.self, .init()).extras)
+            }
+        }
+    }
+
+    struct Set: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "set", abstract: "Set extras; the others stay as they are.",
+            discussion: """
+                EXAMPLE:
+                  beekonctl extras set driver=7 trailer="B-AB 12"
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "A name and its text, with = between them.")
+        var pairs: [String]
+
+        func run() throws {
+            try common.run {
+                let changes = try pairs.map(ExtrasText.pair)
+                try common.change { extras in
+                    for (name, text) in changes { extras[name] = text }
+                }
+            }
+        }
+    }
+
+    struct Unset: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "unset", abstract: "Leave extras out from now on.",
+            discussion: """
+                EXAMPLE:
+                  beekonctl extras unset trailer
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "A name.")
+        var names: [String]
+
+        func run() throws {
+            try common.run {
+                try common.change { extras in
+                    for name in names where extras.removeValue(forKey: name) == nil {
+                        throw Failure(
+                            "there is no extra \(Text.safe(name)): beekonctl extras show lists them",
+                            exitCode: 65)
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension CommonOptions {
+    fileprivate func print(extras: [String: String]) throws {
+        if extras.isEmpty && !json { CommonOptions.complain("no extras are set") }
+        try print(Wire.GetExtras.Result(extras: extras), text: ExtrasText.lines(extras))
+    }
+
+    /// Two clients that change extras at the same time: the later one wins.
+    fileprivate func change(_ change: (inout [String: String]) throws -> Void) throws {
+        var client = try connect()
+        var extras = try client.call(Wire.GetExtras.self, .init()).extras
+        try change(&extras)
+        _ = try client.call(Wire.SetExtras.self, .init(extras: extras), timeoutSeconds: 60)
+        try print(extras: extras)
+    }
+}

@@ -1,0 +1,139 @@
+public import ArgumentParser
+import ControlProtocol
+import ControlTool
+
+struct RejectedCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rejected",
+        abstract: "List, export, send again or delete what the server has rejected (dead letters).",
+        discussion: """
+            A batch that the server answers with 400 or 422 leaves the queue; its locations are kept for 7 days.
+
+            EXAMPLES:
+              beekonctl rejected list
+              beekonctl rejected export --format csv -o rejected.csv
+              beekonctl rejected retry
+            """,
+        subcommands: [List.self, Export.self, Retry.self, Purge.self])
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List the rejected locations, the one rejected first on top.",
+            discussion: """
+                EXAMPLE:
+                  beekonctl rejected list --json | jq -r .batch_id | sort | uniq -c
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        func run() throws {
+            try common.run {
+                let count = try common.export(as: common.json ? .jsonl : .table, to: nil)
+                if count == 0 { CommonOptions.complain("nothing has been rejected") }
+            }
+        }
+    }
+
+    struct Export: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "export", abstract: "Write the rejected locations to a file.",
+            discussion: """
+                EXAMPLE:
+                  beekonctl rejected export --format csv -o rejected.csv
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        @Option(help: "How to write them.")
+        var format: RejectedWriter.Format?
+
+        @Option(
+            name: [.customShort("o"), .customLong("output")],
+            help: "Write to this file, readable only by you.")
+        var output: String?
+
+        func validate() throws {
+            if common.json, let format, format != .jsonl {
+                throw ValidationError("Give --json or --format \(format.rawValue), not both.")
+            }
+        }
+
+        func run() throws {
+            try common.run { _ = try common.export(as: format ?? .jsonl, to: output) }
+        }
+    }
+
+    struct Retry: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "retry",
+            abstract: "Put the rejected locations back into the queue, and upload at once.",
+            discussion: """
+                For when the server has been mended. They keep their ids; none is sent twice as another.
+
+                EXAMPLE:
+                  beekonctl rejected retry && beekonctl sync
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        func run() throws {
+            try common.run {
+                var client = try common.connect()
+                let result = try client.call(Wire.RetryRejected.self, .init(), timeoutSeconds: 300)
+                try common.print(result, text: ["\(Quantity.count(result.requeued)) back in the queue"])
+            }
+        }
+    }
+
+    struct Purge: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "purge", abstract: "Delete the rejected locations for good.",
+            discussion: """
+                Needs root or group beekon-admin.
+
+                EXAMPLE:
+                  beekonctl rejected export -o rejected.jsonl && beekonctl rejected purge --yes
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        @Flag(help: "Do not ask.")
+        var yes = false
+
+        func run() throws {
+            try common.run {
+                var client = try common.connect()
+                if !yes { try confirm("Delete ALL rejected locations?") }
+                let result = try client.call(Wire.PurgeRejected.self, .init(), timeoutSeconds: 300)
+                try common.print(result, text: ["\(Quantity.count(result.removed)) removed"])
+            }
+        }
+    }
+}
+
+extension CommonOptions {
+    /// Writes all dead letters to a file, or to the standard output; says how many.
+    fileprivate func export(as format: RejectedWriter.Format, to path: String?) throws -> Int {
+        var client = try connect()
+        var writer = RejectedWriter(format: format, clock: CommonOptions.clock)
+        // The file is made only once the daemon has answered, so that an error leaves the old one alone.
+        var sink: Output?
+        var count = 0
+        do {
+            try client.stream(Wire.GetRejected.self, .init(), timeoutSeconds: 60) { page in
+                var output = try sink.take() ?? Output.to(path)
+                for line in try writer.lines(page.rejected) { try output.line(line) }
+                try output.flush()
+                count += page.rejected.count
+                sink = consume output
+                return true
+            }
+        } catch let failure as ClientFailure where count > 0 {
+            throw Failure(failure.message + "; what was written is incomplete", exitCode: failure.exitCode)
+        }
+        try sink.take()?.finish()
+        return count
+    }
+}
+
+extension RejectedWriter.Format: ExpressibleByArgument {}

@@ -7,6 +7,16 @@ DURATION ?=
 # Parts of names of Python test files, for `make test ONLY=…`.
 ONLY ?=
 
+# Where `make install` puts things, below DESTDIR if that is given.
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+DATADIR ?= $(PREFIX)/share
+SYSCONFDIR ?= /etc
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
+export DESTDIR PREFIX BINDIR DATADIR SYSCONFDIR UNITDIR SYSUSERSDIR CATALOGDIR
+
 PRODUCTS := beekond beekonctl beekon-sim
 # lld comes with the toolchain; gold, the default, warns about a function of the runtime library. -s strips.
 RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s
@@ -14,10 +24,10 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint check clean venv
+.PHONY: help deps build run test lint check fuzz system-test install uninstall deb clean venv
 
 help:  ## Show these verbs
-	@sed -n 's/^\([a-z]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 deps:  ## Install what is missing on this Debian (sudo only if needed)
 	@etc/build/deps
@@ -40,10 +50,27 @@ lint: deps  ## Check format, imports of each target, words out of place, scripts
 	swift format lint --strict --recursive Package.swift Sources Tests
 	@etc/build/lint
 
+fuzz: deps  ## Fuzz what reads the bytes of others; FUZZ_SECONDS or FUZZ_RUNS for each, FUZZ_ONLY=names
+	@BUILD="$(BUILD)" etc/build/fuzz
+
 check:  ## What every change must pass: lint, build and test, where a warning is an error
 	@$(MAKE) --no-print-directory lint
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory build
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory test
+	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz
+
+system-test: deb  ## Test the package under a real systemd, and through power cuts; ONLY=name runs one file
+	@etc/build/deps machines
+	@etc/build/system-test $(BUILD) $(ONLY)
+
+install:  ## Install what `make build` has built; PREFIX, DESTDIR, SYSCONFDIR, UNITDIR say where
+	@etc/build/install $(BUILD)/release
+
+uninstall:  ## Remove what `make install` has put there; configuration and state stay
+	@etc/build/install --remove
+
+deb: deps build  ## Build the Debian package in $(BUILD)/deb
+	@etc/build/deb $(BUILD)
 
 clean:  ## Remove what building, running and testing left here
 	rm -rf .build .build-* .build_* .run .venv

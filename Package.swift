@@ -33,6 +33,17 @@ func test(_ name: String, _ dependencies: [Target.Dependency], exclude: [String]
         swiftSettings: settings)
 }
 
+/// `make fuzz` sets this. Without libFuzzer, which brings its own main, these would not link.
+let fuzzing: [Target] =
+    Context.environment["BEEKOND_FUZZ"] == nil
+    ? []
+    : [
+        .executableTarget(
+            name: "fuzz",
+            dependencies: ["Configuration", "ControlProtocol", "GPSD", "Tracking", "Upload"],
+            path: "Tests/Fuzz/Sources", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])])
+    ]
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -61,22 +72,28 @@ let package = Package(
         target("Storage", ["SQLite", "Linux", "Tracking"]),
         target("Upload", ["CCrypto", "CCurl", "CZlib", "Linux", "Tracking"]),
         target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
-        target("ControlTool", ["ControlProtocol"]),
+        target(
+            "ControlTool", ["ControlProtocol"],
+            resources: ["html", "css", "js"].map { .embedInCode("track.\($0)") } + [
+                .embedInCode("track-charts.js")
+            ]),
         target("Configuration"),
         target("Systemd", ["CSystemd"]),
         target("Simulation"),
+        target("Doctor", ["Configuration", "ControlProtocol", "ControlTool", "Linux", "Tracking", "Upload"]),
         target(
             "Daemon",
             ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Systemd", "Tracking", "Upload"]),
 
         executable("beekond", ["Daemon"]),
-        executable("beekonctl", ["ControlProtocol", "ControlTool", argumentParser]),
+        executable("beekonctl", ["ControlProtocol", "ControlTool", "Doctor", argumentParser]),
         executable("beekon-sim", ["Simulation", argumentParser]),
 
         test("Configuration", []),
         test("ControlProtocol", []),
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),
+        test("Doctor", ["ControlProtocol", "ControlTool"]),
         test("Upload", ["CZlib", "Linux", "Support", "Tracking"]),
         test(
             "Daemon",
@@ -86,7 +103,7 @@ let package = Package(
         test("Tracking", ["Support"]),
         test("Linux", ["Support"]),
         test("GPSD", ["Linux", "Support", "Tracking"]),
-        test("Storage", ["Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),
+        test("Storage", ["CSQLite", "Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),
 
         .target(name: "CRecordingVFS", dependencies: ["CSQLite"], path: "Tests/CRecordingVFS"),
         .testTarget(
@@ -97,5 +114,5 @@ let package = Package(
         .executableTarget(
             name: "store-exerciser", dependencies: ["SQLite", "Storage", "Tracking"],
             path: "Tests/Tools/store-exerciser", swiftSettings: settings),
-    ]
+    ] + fuzzing
 )

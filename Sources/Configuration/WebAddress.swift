@@ -4,6 +4,8 @@ struct WebAddress {
 
     let scheme: String
     let host: String
+    /// nil when the scheme's own is meant.
+    let port: Int?
     let hasSecrets: Bool
 
     /// nil when `text` is no absolute URL with a host, or has characters that must be percent-encoded.
@@ -19,6 +21,7 @@ struct WebAddress {
         let place = at.map { authority[authority.index(after: $0)...] } ?? authority
         guard let (host, port) = Self.split(place), Self.isPort(port) else { return nil }
         self.host = host.lowercased()
+        self.port = port.flatMap { Int($0) }
         hasSecrets = at != nil || rest[authority.endIndex...].contains { $0 == "?" || $0 == "#" }
     }
 
@@ -69,8 +72,13 @@ extension Settings {
     /// The URL as it may be shown: `(set)` stands for user info and query.
     public static func redacted(url: String) -> String { WebAddress.redacted(url) }
 
-    /// The host of a URL, in lower case; empty when it has none.
-    public static func host(url: String) -> String { WebAddress(url)?.host ?? "" }
+    /// Whom a URL leads to: its scheme, its host and its port; nil when it is none.
+    public static func target(of url: String) -> (scheme: String, host: String, port: Int)? {
+        guard let address = WebAddress(url) else { return nil }
+        let ports = ["http": 80, "https": 443]
+        // 1080 is what libcurl takes for every kind of proxy.
+        return (address.scheme, address.host, address.port ?? ports[address.scheme] ?? 1080)
+    }
 }
 
 extension Rules {

@@ -33,11 +33,14 @@ public struct Clock: Sendable {
     }
 
     /// Seconds since a time of the interface; negative in the future.
-    func secondsSince(_ iso: String) -> Int64? {
+    public func secondsSince(_ iso: String) -> Int64? {
         parse(iso).map { (now.milliseconds - $0.milliseconds) / 1000 }
     }
 
-    private func parse(_ iso: String) -> Instant? {
-        try? TimeArgument.instant(iso, now: now, zone: .utc)
+    private func parse(_ iso: String) -> Instant? { Self.utc(iso) }
+
+    /// A time of the interface.
+    static func utc(_ iso: String) -> Instant? {
+        try? TimeArgument.instant(iso, now: Instant(milliseconds: 0), zone: .utc)
     }
 }

@@ -1,6 +1,9 @@
 internal import Glibc
 
 /// A file or the standard output, with every error noticed: a full disk must not look like a short history.
+///
+/// A file comes into being whole or not at all: it is written under another name beside its own, and renamed when
+/// everything is on the disk.
 public struct Output: ~Copyable {
     /// The reader has gone away; nobody is left to tell.
     public struct ReaderGone: Error {}
@@ -9,6 +12,8 @@ public struct Output: ~Copyable {
     public let descriptor: Int32
     private let name: String
     private let owned: Bool
+    /// What is written to until it is renamed, and the name that it gets then.
+    private var temporary: (path: String, final: String)?
     private var buffer: [UInt8] = []
     /// Written in pieces of this many bytes.
     private static let piece = 64 * 1024
@@ -18,19 +23,46 @@ public struct Output: ~Copyable {
         descriptor = STDOUT_FILENO
         name = "standard output"
         owned = false
+        temporary = nil
     }
 
-    /// Creates or empties a file that only its owner may read: positions are personal.
+    /// A file that only its owner may read: positions are personal. What is no regular file, a pipe or a device, is
+    /// written to as it is.
     public init(path: String) throws(Failure) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        var status = stat()
+        let exists = stat(path, &status) == 0
+        if exists, status.st_mode & S_IFMT != S_IFREG {
+            descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+            temporary = nil
+        } else {
+            // Behind a symbolic link lies the file that is meant.
+            let final = exists ? Self.resolved(path) : path
+            let folder = final.lastIndex(of: "/").map { String(final[...$0]) } ?? ""
+            var template = Array((folder + ".beekonctl-XXXXXX").utf8CString)
+            descriptor = mkstemp(&template)
+            let made = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            temporary = (made, final)
+        }
         guard descriptor >= 0 else {
+            temporary = nil
             throw Failure(
                 "cannot create \(path): \(String(cString: strerror(errno))); give another with -o",
                 exitCode: 73)
         }
-        self.descriptor = descriptor
         name = path
         owned = true
+        if let temporary { Unfinished.begin(temporary.path) }
+    }
+
+    deinit {
+        if let temporary { Unfinished.remove(temporary.path) }
+        if owned { close(descriptor) }
+    }
+
+    private static func resolved(_ path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
     }
 
     /// What `-o` says: a file, or the standard output when nothing or `-` was given.
@@ -41,9 +73,14 @@ public struct Output: ~Copyable {
 
     /// Adds a line.
     public mutating func line(_ text: String) throws {
-        buffer.append(contentsOf: text.utf8)
+        add(text)
         buffer.append(UInt8(ascii: "\n"))
         if buffer.count >= Self.piece { try flush() }
+    }
+
+    /// Adds text that ends no line.
+    public mutating func add(_ text: String) {
+        buffer.append(contentsOf: text.utf8)
     }
 
     /// Hands what was added to the kernel.
@@ -64,18 +101,46 @@ public struct Output: ~Copyable {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Flushes and closes; some file systems tell only now that the disk is full.
+    /// Flushes, and gives a file its name once all of it is on the disk.
     public consuming func finish() throws {
         try flush()
         guard owned else { return }
         // A disk that is full or failing may say so only when the bytes really go there.
         if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS { throw failure(errno) }
-        guard close(descriptor) == 0 else { throw failure(errno) }
+        guard let (path, final) = temporary else { return }
+        guard rename(path, final) == 0 else { throw failure(errno) }
+        temporary = nil
+        Unfinished.end()
     }
 
     private func failure(_ code: Int32) -> Failure {
-        Failure(
-            "cannot write to \(name): \(String(cString: strerror(code))); what was written is incomplete",
-            exitCode: 74)
+        let consequence = temporary == nil ? "what was written is incomplete" : "nothing was changed there"
+        return Failure(
+            "cannot write to \(name): \(String(cString: strerror(code))); \(consequence)", exitCode: 74)
+    }
+}
+
+// Written by the only thread, before the handlers are set; they only read it. Global, because a handler captures nothing.
+nonisolated(unsafe) private var unfinishedPath: UnsafeMutablePointer<CChar>?
+
+/// The temporary file of the moment, which must not stay behind when a signal ends the tool.
+private enum Unfinished {
+    static func begin(_ name: String) {
+        unfinishedPath = strdup(name)
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            signal(number) { number in
+                if let unfinishedPath { unlink(unfinishedPath) }
+                _exit(128 + number)
+            }
+        }
+    }
+
+    static func end() {
+        for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
+    }
+
+    static func remove(_ name: String) {
+        end()
+        unlink(name)
     }
 }

@@ -54,4 +54,22 @@ public enum Quantity {
         let text = value == 0 ? "0" : "\(value)"
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
+
+    /// Like `exact`, without an exponent: formats of XML know none.
+    public static func decimal(_ value: Double) -> String {
+        let text = exact(value)
+        guard let mark = text.firstIndex(of: "e"), let exponent = Int(text[text.index(after: mark)...]),
+            abs(exponent) <= 400
+        else { return text }
+        let mantissa = text[..<mark].drop { $0 == "-" }
+        let whole = mantissa.prefix { $0 != "." }
+        let digits = mantissa.filter { $0 != "." }
+        let sign = value < 0 ? "-" : ""
+        let point = whole.count + exponent
+        if point <= 0 { return sign + "0." + String(repeating: "0", count: -point) + digits }
+        if point >= digits.count {
+            return sign + digits + String(repeating: "0", count: point - digits.count)
+        }
+        return sign + digits.prefix(point) + "." + digits.dropFirst(point)
+    }
 }

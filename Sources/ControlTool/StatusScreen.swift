@@ -49,8 +49,15 @@ public struct StatusScreen {
 
     private func lastFix() -> [String] {
         guard let location = status.lastLocation else { return ["none yet"] }
+        var phrase = LocationText.phrase(location)
+        switch location.quality {
+        case "low_accuracy": phrase += ", " + palette.warning("inaccurate")
+        case "implausible_speed": phrase += ", " + palette.warning("an implausible leap")
+        case let other?: phrase += ", " + palette.warning(Text.cut(Text.safe(other), to: 20))
+        case nil: break
+        }
         return [
-            LocationText.phrase(location),
+            phrase,
             "\(clock.age(location.timestamp)), \(clock.local(location.timestamp))",
         ]
     }

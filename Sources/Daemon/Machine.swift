@@ -6,7 +6,8 @@ internal import Tracking
 enum Machine {
     /// The maker's name for it, from DMI or the device tree; nil when neither says.
     static func model() -> String? {
-        for path in ["/sys/class/dmi/id/product_name", "/proc/device-tree/model"] {
+        // Not /proc/device-tree, a link to the latter: the service sees nothing of /proc but processes.
+        for path in ["/sys/class/dmi/id/product_name", "/sys/firmware/devicetree/base/model"] {
             guard let bytes = try? readFile(path, limit: 4096) else { continue }
             let printable = bytes.filter { $0 >= 0x20 && $0 < 0x7F }
             let text = String(decoding: printable, as: UTF8.self).split(separator: " ").joined(separator: " ")

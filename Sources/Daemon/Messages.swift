@@ -26,6 +26,8 @@ enum UploaderCommand: Sendable {
     /// An administrator gives new tokens.
     case seed(Tokens, Token)
     case configure(Settings)
+    /// The reader could store again: what the uploader could not write need not wait for its back-off.
+    case storageRecovered
     case end
 }
 

@@ -10,6 +10,7 @@ extension Uploader {
     func sendAll() -> DrainOutcome {
         do {
             if let batch = unacknowledged { try acknowledge(batch) }
+            try adoptEndpoint()
             while !isStopping, let sync = settings.sync, let batch = try nextBatch(limit: sync.batchSize) {
                 let outcome: HTTPOutcome
                 switch attempt(batch, sync) {
@@ -18,8 +19,10 @@ extension Uploader {
                 }
                 if let end = try conclude(batch, outcome, sync) { return end }
             }
+            snapshot.storageError = nil
             return .drained
         } catch {
+            snapshot.storageError = error.message
             snapshot.lastError = "storage: " + error.message
             return .transient(isNetwork: false, retryAfter: nil)
         }
@@ -28,12 +31,19 @@ extension Uploader {
     /// The frozen batch, or the next rows, frozen: committed with id and bytes before the first byte goes out.
     private func nextBatch(limit: Int) throws(StorageError) -> FrozenBatch? {
         while true {
+            progress()
             if let frozen = try hub.store.nextFrozen() { return frozen }
             guard let draft = try hub.store.draftBatch(limit: limit) else { return nil }
             let (id, body) = try encode(draft)
+            progress()
             // nil: the user deleted some of these rows meanwhile.
             if let frozen = try hub.store.freeze(draft, id: id, body: body) { return frozen }
         }
+    }
+
+    /// Each operation of the store may have to wait for a slow disk, twice: for the reader's write and for its own.
+    private func progress() {
+        hub.board.uploaderWork.begin(.current())
     }
 
     private func encode(_ draft: BatchDraft) throws(StorageError) -> (id: UUIDv7, body: [UInt8]) {
@@ -50,6 +60,7 @@ extension Uploader {
 
     func send(_ batch: FrozenBatch, _ sync: Settings.Sync, authorization: String?) -> HTTPOutcome {
         isAborted = false
+        snapshot.storageError = nil
         snapshot.isUploading = true
         snapshot.inFlightBatch = batch.id
         snapshot.lastAttempt = hub.clock.time(now: .current())
@@ -111,7 +122,9 @@ extension Uploader {
     }
 
     private func acknowledge(_ batch: FrozenBatch) throws(StorageError) {
-        let count = try hub.store.acknowledge(batch)
+        // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
+        _ = try hub.store.acknowledge(batch)
+        let count = batch.locations
         unacknowledged = nil
         snapshot.uploaded += count
         snapshot.lastSuccess = hub.clock.time(now: .current())

@@ -32,6 +32,8 @@ final class Uploader {
     var hasLoadedTokens = false
     /// The user has asked for the drain under way: no back-off counts.
     var isForced = false
+    /// The store knows where batches go now.
+    var isEndpointAdopted = false
     private var lastLoggedError: (text: String, now: BootInstant)?
 
     /// Seconds after which the same fault is logged again.
@@ -56,7 +58,7 @@ final class Uploader {
     /// Runs until the daemon stops.
     func run() {
         adopt(settings)
-        if settings.sync != nil, hub.store.counts().pending > 0 {
+        if settings.sync != nil, snapshot.storageError != nil || hub.store.counts().pending > 0 {
             schedule.trigger(.started, now: .current(), using: &random)
         }
         while !isStopping {
@@ -95,6 +97,8 @@ final class Uploader {
                 if let current = snapshot.inFlightBatch, batches.contains(current) { isAborted = true }
             case .seed(let pair, let token): hub.tell(.seeded(token, seed(pair, now: now)))
             case .configure(let settings): configure(settings, now: now)
+            case .storageRecovered:
+                if snapshot.storageError != nil { schedule.trigger(.command, now: now, using: &random) }
             case .end: break
             }
         }
@@ -126,12 +130,20 @@ final class Uploader {
         payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
         snapshot.isConfigured = settings.sync != nil
         adoptTokens(now: .current())
-        guard let sync = settings.sync else { return }
+        isEndpointAdopted = false
         do {
-            try hub.store.adopt(endpoint: sync.fingerprint)
+            try adoptEndpoint()
         } catch {
+            snapshot.storageError = error.message
             report("the change of the endpoint could not be written: \(error.message)", nil, now: .current())
         }
+    }
+
+    /// Tells the store where batches go now. What fails is tried again before the next batch.
+    func adoptEndpoint() throws(StorageError) {
+        guard !isEndpointAdopted, let sync = settings.sync else { return }
+        try hub.store.adopt(endpoint: sync.fingerprint)
+        isEndpointAdopted = true
     }
 
     // MARK: Draining
@@ -144,7 +156,8 @@ final class Uploader {
         let askers = waiting
         waiting = []
         let before = snapshot.uploaded
-        let hadWork = unacknowledged != nil || hub.store.counts().pending > 0
+        // While storage fails nobody knows what is pending.
+        let hadWork = unacknowledged != nil || snapshot.storageError != nil || hub.store.counts().pending > 0
         let outcome = hadWork ? sendAll() : .drained
         let ended = BootInstant.current()
         snapshot.inFlightBatch = nil
@@ -175,7 +188,14 @@ final class Uploader {
         case .transient:
             snapshot.failure = nil
             guard let delay, let error = snapshot.lastError else { return }
-            report("upload failed (\(error)); trying again in \(Int(delay.rounded(.up))) s", error, now: now)
+            let pause = "trying again in \(Int(delay.rounded(.up))) s"
+            if snapshot.storageError == nil {
+                report("upload failed (\(error)); \(pause)", error, now: now)
+            } else {
+                let what =
+                    unacknowledged == nil ? "uploading waits for storage" : "uploaded, but not yet deleted"
+                report("\(what) (\(error)); \(pause), and nothing is sent twice", "storage", now: now)
+            }
         case .failed(let failure):
             snapshot.failure = failure
             let advice = failure == .auth ? auth.record.death?.advice(auth.record.deathStatus) : nil

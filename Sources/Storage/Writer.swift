@@ -27,6 +27,9 @@ struct Writer: ~Copyable {
     private static let extrasLimit = 100
     /// Pages in the WAL at which it is folded in: 2 MB.
     static let checkpointPages = 1000
+    /// So many times that length, readers are waited for, each time a fix is written, for so many milliseconds.
+    private static let longLog = 4
+    private static let readerPatience = 20
 
     struct Tally {
         var rows = 0
@@ -131,7 +134,10 @@ struct Writer: ~Copyable {
 
     /// Folds the WAL into the database once it is long enough.
     func checkpointIfDue(pages: Int = checkpointPages) throws(SQLiteError) {
-        if db.logPages >= pages { try db.checkpoint() }
+        guard db.logPages >= pages else { return }
+        // While history is being read the WAL can only be used again between two pages: wait for that before it grows.
+        let isLong = db.logPages >= Self.longLog * pages
+        try db.checkpoint(waitingForReaders: isLong ? Self.readerPatience : 0)
     }
 
     /// Counts everything once.
@@ -139,7 +145,7 @@ struct Writer: ~Copyable {
         let all = try db.prepare("SELECT key, id FROM sessions")
         while try all.step() { sessions[all.integer(0)] = UUIDv7(bytes: all.blob(1)) }
         let groups = try db.prepare(
-            "SELECT session, COUNT(*), SUM(uploaded), MAX(seq), MIN(seq) FROM locations GROUP BY session")
+            "SELECT session, COUNT(*), SUM(uploaded), MAX(seq) FROM locations GROUP BY session")
         var lastSeq: Int64 = 0
         var newest: [(session: Int64, seq: Int64)] = []
         while try groups.step() {
@@ -148,7 +154,6 @@ struct Writer: ~Copyable {
             tally.uploaded += uploaded
             if count > uploaded { tally.pending[groups.integer(0)] = count - uploaded }
             lastSeq = max(lastSeq, groups.integer(3))
-            tally.lowestSeq = min(tally.lowestSeq, groups.integer(4))
             newest.append((groups.integer(0), groups.integer(3)))
         }
         for sql in ["SELECT MAX(last_seq) FROM sessions", "SELECT MAX(seq) FROM rejected"] {
@@ -156,15 +161,13 @@ struct Writer: ~Copyable {
         }
         // Bounded, because a damaged file may hold any number.
         tally.nextSeq = min(lastSeq, 1 << 62) + 1
-        for sql in ["SELECT MIN(seq) FROM rejected", "SELECT MIN(min_seq) FROM batches"] {
-            tally.lowestSeq = min(tally.lowestSeq, Int64(try db.value(sql) ?? "") ?? 0)
-        }
-        tally.lowestSeq = max(tally.lowestSeq, -1 << 62)
+        tally.lowestSeq = max(try counter(Self.lowestSeq), -1 << 62)
         tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
         try forgetExtras()
         let versions = try db.prepare("SELECT version, json FROM extras")
         while try versions.step() { extras[versions.text(1) ?? ""] = versions.integer(0) }
-        let batches = try db.prepare("SELECT \(Statements.batchColumns) FROM batches ORDER BY key")
+        let batches = try db.prepare(
+            "SELECT \(Statements.batchColumns) FROM batches ORDER BY first_ts, first_seq, key")
         while try batches.step() {
             frozen.append(
                 Frozen(

@@ -15,7 +15,8 @@ struct CommonOptions: ParsableArguments {
         try ControlClient(path: path)
     }
 
-    private var path: String {
+    /// The socket of the daemon.
+    var path: String {
         if let socket { return socket }
         if let variable = getenv("BEEKOND_SOCKET"), variable.pointee != 0 { return String(cString: variable) }
         return ControlClient.defaultPath

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlProtocol
 import ControlTool
+import Glibc
 
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -9,17 +10,62 @@ struct StatusCommand: ParsableCommand {
         discussion: """
             EXAMPLES:
               beekonctl status
+              beekonctl status --watch
               beekonctl status --json | jq .sync.pending
             """)
 
     @OptionGroup var common: CommonOptions
 
+    @Flag(help: "Show it anew every second until Ctrl-C; with --json an object a line.")
+    var watch = false
+
+    /// Seconds: Ctrl-C must not wait long for a daemon that has stopped answering.
+    private static let patience = 3.0
+
     func run() throws {
+        var ending: Int32 = 0
         try common.run {
-            var client = try common.connect()
-            let status = try client.call(Wire.GetStatus.self, .init()).status
-            let screen = StatusScreen(status, clock: CommonOptions.clock, palette: CommonOptions.palette)
-            try common.print(status, text: screen.lines())
+            guard watch else {
+                var client = try common.connect()
+                let status = try client.call(Wire.GetStatus.self, .init()).status
+                return try common.print(status, text: screen(status))
+            }
+            ending = try follow()
         }
+        if ending != 0 { throw ExitCode(128 + ending) }
+    }
+
+    private func screen(_ status: Wire.Status) -> [String] {
+        StatusScreen(status, clock: CommonOptions.clock, palette: CommonOptions.palette).lines()
+    }
+
+    /// - Returns: the signal that ended it.
+    private func follow() throws -> Int32 {
+        var client: ControlClient? = try common.connect()
+        let live = LiveScreen(canRedraw: Terminal.canRedraw && !common.json)
+        while true {
+            do {
+                var link = try client.take() ?? common.connect()
+                let status = try link.call(Wire.GetStatus.self, .init(), timeoutSeconds: Self.patience).status
+                client = consume link
+                if common.json {
+                    try common.print(status, text: [])
+                } else {
+                    try live.draw(screen(status))
+                }
+            } catch let failure as ClientFailure {
+                // A daemon that restarts comes back.
+                try lost(failure, live)
+            }
+            if case .end(let number) = live.wait() { return number }
+        }
+    }
+
+    private func lost(_ failure: ClientFailure, _ live: borrowing LiveScreen) throws {
+        if common.json { return CommonOptions.complain(failure.message) }
+        let palette = CommonOptions.palette
+        try live.draw(
+            [palette.bad("No answer from beekond"), ""] + Text.wrap(Text.safe(failure.message), width: 78)
+                + ["", palette.faint("Trying again every second; Ctrl-C ends.")])
     }
 }

@@ -111,7 +111,9 @@ final class Workload {
 
     private func freeze() throws {
         let limit = [3, 20, 100].randomElement(using: &random) ?? 3
-        let draft = try #require(try store.draftBatch(limit: limit))
+        var drafted: BatchDraft?
+        try persist { drafted = try store.draftBatch(limit: limit) }
+        let draft = try #require(drafted)
         ledger.draft(draft.locations.map(\.id))
         // Fixes go on being written while the body is compressed.
         for _ in 0..<Int.random(in: 0...2, using: &random) { try insert() }
@@ -143,10 +145,12 @@ final class Workload {
 
     private func reject() throws {
         let batch = try #require(frozen)
+        var next: FrozenBatch?
         try persist {
             if try store.nextFrozen() == batch { _ = try store.reject(batch, status: 422, at: time) }
+            next = try store.nextFrozen()
         }
-        if try store.nextFrozen() != batch { ledger.reject(at: time.milliseconds) }
+        if next != batch { ledger.reject(at: time.milliseconds) }
         try note()
     }
 
@@ -164,8 +168,10 @@ final class Workload {
 
     private func moveDeadLetters() throws {
         let act: RejectedWork.Act = random.chance(0.3) ? .purge : .requeue
-        var work = try store.begin(act)
-        while !work.isFinished { try persist { try store.proceed(with: &work) } }
+        try persist {
+            var work = try store.begin(act)
+            while !work.isFinished { try store.proceed(with: &work) }
+        }
         ledger.moveDeadLetters(isPurge: act == .purge, cap: Self.cap)
         try note()
     }
@@ -196,8 +202,7 @@ final class Workload {
         recording.failSync(of: "", number: 0)
         store.close()
         store = try Store(directory: folder.path, options: options, checkpointPages: Self.checkpointPages)
-        ledger.reopen()
-        frozen = try store.nextFrozen()
+        try persist { frozen = try store.nextFrozen() }
         try note(isReopened: true)
         guard random.chance(0.3) else { return }
         // The uploader may drain everything before the first fix comes; and then the power fails again.

@@ -1,0 +1,22 @@
+internal import Glibc
+
+/// The terminal that the standard output is, if it is one.
+public enum Terminal {
+    /// Columns and lines: of the terminal, else of the environment's `COLUMNS` and `LINES`, else 80 × 24.
+    public static func size() -> (columns: Int, rows: Int) {
+        var size = winsize()
+        if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 {
+            return (Int(size.ws_col), Int(size.ws_row))
+        }
+        func number(_ name: String) -> Int? {
+            getenv(name).flatMap { Int(String(cString: $0)) }.flatMap { (1...1000).contains($0) ? $0 : nil }
+        }
+        return (number("COLUMNS") ?? 80, number("LINES") ?? 24)
+    }
+
+    /// Whether the standard output is a terminal that can move its cursor.
+    public static var canRedraw: Bool {
+        guard isatty(STDOUT_FILENO) == 1 else { return false }
+        return getenv("TERM").map { String(cString: $0) != "dumb" } ?? false
+    }
+}

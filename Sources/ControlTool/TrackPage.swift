@@ -1,0 +1,92 @@
+public import ControlProtocol
+
+/// A track as one HTML file that needs nothing else: `track.html` with its style, its script and the data in it, a row a
+/// location.
+public struct TrackPage {
+    private let template: [String]
+    private var origin: Instant?
+    private var session: String??
+    private var sessions = 0
+    private var isFirst = true
+
+    /// A page without data.
+    public init() {
+        func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+        let (head, styled) = text(PackageResources.track_html).split(at: "{{style}}")
+        // Rows first, then all that is known only in the end.
+        let (middle, rest) = styled.split(at: "{{rows}}")
+        let (between, behind) = rest.split(at: "{{facts}}")
+        let (last, tail) = behind.split(at: "{{script}}")
+        let script = text(PackageResources.track_js) + text(PackageResources.track_charts_js)
+        template = [head + text(PackageResources.track_css) + middle, between, last + script + tail]
+    }
+
+    /// The lines of the next page of locations.
+    public mutating func lines(_ page: [Wire.Location]) -> [String] {
+        var lines = isFirst && origin == nil ? [template[0]] : []
+        for location in page {
+            guard let time = Clock.utc(location.timestamp) else { continue }
+            if origin == nil { origin = time }
+            if session != .some(location.sessionId) { sessions += 1 }
+            session = .some(location.sessionId)
+            lines.append((isFirst ? "" : ",") + row(location, time))
+            isFirst = false
+        }
+        return lines
+    }
+
+    /// Milliseconds since the first location, and numbers only: nothing that would have to be escaped.
+    private func row(_ location: Wire.Location, _ time: Instant) -> String {
+        let values = [location.speed, location.bearing, location.altitude, location.accuracy]
+        let fields =
+            [String(time.milliseconds - (origin?.milliseconds ?? 0))]
+            + [location.latitude, location.longitude].map(Quantity.exact)
+            + values.map { $0.map(Quantity.exact) ?? "null" } + [String(sessions)]
+        return "[" + fields.joined(separator: ",") + "]"
+    }
+
+    /// The lines behind the last location.
+    public func end(_ summary: TrackSummary, fences: [Wire.Geofence]) throws -> [String] {
+        let facts = Facts(
+            version: Release.version, origin: origin?.milliseconds ?? 0, summary: summary,
+            fences: fences)
+        return [template[1] + Self.harmless(try JSONText.line(facts)) + template[2]]
+    }
+
+    /// JSON inside a script element: `</script>` or `<!--` in a text must not end or change it.
+    static func harmless(_ json: String) -> String {
+        var result = ""
+        for scalar in json.unicodeScalars {
+            switch scalar {
+            case "<": result += "\\u003c"
+            case "\u{2028}": result += "\\u2028"
+            case "\u{2029}": result += "\\u2029"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}
+
+private struct Facts: Encodable {
+    let version: String
+    let origin: Int64
+    let summary: TrackSummary
+    let fences: [Wire.Geofence]
+}
+
+extension String {
+    /// What is before and behind a mark; everything is before one that does not occur.
+    fileprivate func split(at mark: String) -> (before: String, after: String) {
+        let bytes = Array(utf8)
+        let wanted = Array(mark.utf8)
+        let start = bytes.indices.dropLast(wanted.count - 1).first {
+            bytes[$0..<$0 + wanted.count].elementsEqual(wanted)
+        }
+        guard let start else { return (self, "") }
+        return (
+            String(decoding: bytes[..<start], as: UTF8.self),
+            String(decoding: bytes[(start + wanted.count)...], as: UTF8.self)
+        )
+    }
+}

@@ -1,0 +1,163 @@
+internal import ControlProtocol
+internal import ControlTool
+
+extension Checks {
+    /// A backlog older than this many rounds of the schedule …
+    private static let patience = 3.0
+    /// … and than this many seconds is not just a hole in the network.
+    private static let leastAge = 3600.0
+
+    /// From name to backlog; one line when there is no backend.
+    static func backend(_ facts: Facts) -> [Finding] {
+        guard let backend = facts.backend else {
+            return [.skipped("backend", "no sync.url: nothing is ever sent, locations stay here")]
+        }
+        return [
+            name(backend), connection(backend), encryption(backend), endpoint(backend, facts), token(facts),
+            backlog(facts),
+        ]
+    }
+
+    private static func name(_ backend: BackendFacts) -> Finding {
+        let who = backend.isProxy ? "the proxy \(backend.host)" : backend.host
+        guard let failure = backend.nameFailure else { return .ok("DNS", "\(who) has an address") }
+        return .failed(
+            "DNS", "\(who): \(failure)",
+            "look at /etc/resolv.conf and the network, or correct the name in [sync]")
+    }
+
+    private static func connection(_ backend: BackendFacts) -> Finding {
+        let place = "\(backend.host):\(backend.port)"
+        if backend.nameFailure != nil { return .skipped("TCP", "no address to connect to") }
+        guard let failure = backend.connectFailure else { return .ok("TCP", "\(place) takes connections") }
+        return .failed(
+            "TCP", "\(place): \(failure)",
+            "look at the route (ip route), firewalls, and whether the server runs")
+    }
+
+    private static func isConnected(_ backend: BackendFacts) -> Bool {
+        backend.nameFailure == nil && backend.connectFailure == nil
+    }
+
+    private static func encryption(_ backend: BackendFacts) -> Finding {
+        guard backend.isTLS else { return .skipped("TLS", "not used: the url is http") }
+        guard isConnected(backend) else { return .skipped("TLS", "no connection") }
+        switch backend.answer {
+        case .status: return .ok("TLS", "the certificate is valid")
+        case .failed(let words, isClock: true):
+            return .failed(
+                "TLS", "the certificate is not valid yet by this machine's clock: \(words)",
+                "set the clock: chrony, with gpsd as its source where there is no network")
+        case .failed(let words, isClock: false) where isTLSFailure(words):
+            return .failed(
+                "TLS", words, "renew the server's certificate; for an authority of your own set sync.ca_file")
+        case .failed: return .skipped("TLS", "the request failed otherwise")
+        case nil: return .skipped("TLS", "nothing was sent")
+        }
+    }
+
+    /// libcurl tells no classes of faults apart in its words but these.
+    private static func isTLSFailure(_ words: String) -> Bool {
+        let words = words.lowercased()
+        return ["ssl", "tls", "certificate"].contains { words.contains($0) }
+    }
+
+    private static func endpoint(_ backend: BackendFacts, _ facts: Facts) -> Finding {
+        let name = "endpoint"
+        guard isConnected(backend) else { return .skipped(name, "no connection") }
+        switch backend.answer {
+        case .status(let status): return judge(status, backend, facts)
+        case .failed(let words, let isClock) where isClock || isTLSFailure(words):
+            return .skipped(name, "no TLS")
+        case .failed(let words, _):
+            return .failed(name, "no answer: \(words)", "look at the log of \(backend.url)")
+        case nil: return inferred(facts)
+        }
+    }
+
+    private static func judge(_ status: Int, _ backend: BackendFacts, _ facts: Facts) -> Finding {
+        let name = "endpoint"
+        let answered = "answers \(status) to an empty batch"
+        switch status {
+        case 200..<300: return .ok(name, answered)
+        case 400, 422:
+            return .failed(
+                name, "\(answered): it would reject every batch",
+                "its log says why; a receiver that unpacks gzip twice does this to everything")
+        case 401, 403:
+            guard !backend.hasToken else {
+                return .skipped(name, "\(answered) without a token, which only beekond has")
+            }
+            return .failed(
+                name, "\(answered): it refuses our credentials", "correct [sync.headers] or [sync.auth]")
+        case 404, 405, 410:
+            return .failed(
+                name, "\(answered): nothing takes batches there", "correct sync.url (\(backend.url))")
+        case 300..<400:
+            return .failed(
+                name, "\(answered): redirects are never followed", "set sync.url to where it leads")
+        case 429, 500..<600, 408:
+            return .failed(
+                name, "\(answered): it is in trouble or busy", "see its log; beekond tries again by itself")
+        default:
+            return .failed(name, "\(answered), which will not change by itself", "see its log and sync.url")
+        }
+    }
+
+    /// Without the credentials nothing is sent: an answer to a request without them would mean nothing.
+    private static func inferred(_ facts: Facts) -> Finding {
+        let name = "endpoint"
+        let hint = "sudo beekonctl doctor sends an empty batch"
+        guard let sync = facts.status?.sync, let status = sync.lastHttpStatus else {
+            return .skipped(name, "not asked: the configuration may not be read", hint)
+        }
+        let age = sync.lastAttempt.flatMap { seconds(since: $0, facts) }
+        let when = age.map { ", " + Quantity.duration(seconds: $0) + " ago" } ?? ""
+        if sync.state == .failed {
+            return .failed(name, "last answered beekond \(status)\(when)", "beekonctl status says what to do")
+        }
+        return .skipped(name, "not asked; last answered beekond \(status)\(when)", hint)
+    }
+
+    private static func token(_ facts: Facts) -> Finding {
+        guard let auth = facts.status?.auth else { return .skipped("token", "beekond is not there to tell") }
+        switch auth.state {
+        case "none": return .skipped("token", "not used: static headers alone")
+        case "valid", "expiring": return .ok("token", auth.state)
+        case "breaker_open":
+            return .failed(
+                "token", "refreshing it failed \(auth.failures) times", "see the log of sync.auth.refresh_url"
+            )
+        default:
+            let reason = auth.reason.map { " (\($0))" } ?? ""
+            return .failed(
+                "token", "\(auth.state)\(reason): it cannot be refreshed any more",
+                "give beekond a new one: beekonctl auth seed, or [sync.auth]")
+        }
+    }
+
+    private static func backlog(_ facts: Facts) -> Finding {
+        guard let sync = facts.status?.sync else {
+            return .skipped("backlog", "beekond is not there to tell")
+        }
+        guard sync.pending > 0 else { return .ok("backlog", "nothing is pending") }
+        let count = "\(Quantity.count(sync.pending)) pending"
+        guard let age = sync.oldestPending.flatMap({ seconds(since: $0, facts) }) else {
+            return .ok("backlog", count)
+        }
+        let text = count + ", the oldest from " + Quantity.duration(seconds: age) + " ago"
+        var interval = 300.0
+        switch facts.settings["sync.interval_seconds"] {
+        case .integer(let seconds): interval = Double(seconds)
+        case .number(let seconds): interval = seconds
+        default: break
+        }
+        guard Double(age) > max(patience * interval, leastAge) else { return .ok("backlog", text) }
+        return .failed("backlog", text, "beekonctl sync tries now and says what hinders")
+    }
+
+    private static func seconds(since iso: String, _ facts: Facts) -> Int64? {
+        let clock = Clock(now: Instant(milliseconds: facts.now * 1000), zone: .utc)
+        return clock.secondsSince(iso)
+    }
+}

@@ -1,0 +1,56 @@
+internal import ControlProtocol
+internal import ControlTool
+
+extension Checks {
+    static func socket(_ facts: Facts) -> Finding {
+        if let status = facts.status {
+            let state = status.state == .tracking ? "tracking" : "not tracking (beekonctl start)"
+            return .ok("beekond", "version \(status.version) answers, \(state)")
+        }
+        let message = facts.connection?.message ?? "beekond is not running: systemctl start beekond"
+        guard let colon = message.firstRange(of: ": ") else {
+            return .failed("beekond", message, "systemctl status beekond")
+        }
+        return .failed("beekond", String(message[..<colon.lowerBound]), String(message[colon.upperBound...]))
+    }
+
+    static func rights(_ facts: Facts) -> Finding {
+        let user = facts.user
+        if user.isRoot { return .ok("rights", "root may do everything") }
+        if user.groups.contains("beekon-admin") {
+            return .ok("rights", "\(user.name) is in beekon-admin and may do everything")
+        }
+        if user.groups.contains("beekon") || facts.status != nil {
+            return .ok(
+                "rights", "\(user.name) may control; deleting and where data go need group beekon-admin")
+        }
+        return .failed(
+            "rights", "\(user.name) is not in group beekon",
+            "sudo usermod -aG beekon \(user.name), then log in again")
+    }
+
+    static func configuration(_ facts: Facts) -> Finding {
+        let name = "configuration"
+        if case .broken(let problems) = facts.file {
+            let more = problems.count > 1 ? " (and \(problems.count - 1) more)" : ""
+            return .failed(
+                name, (problems.first ?? "\(facts.configuration) is broken") + more,
+                "correct it, then beekond --check, then systemctl reload beekond")
+        }
+        if facts.status?.degraded.contains("config") ?? false {
+            return .failed(
+                name, "beekond runs with the last good configuration",
+                "systemctl reload beekond; journalctl -u beekond names the line if it is still bad")
+        }
+        switch facts.file {
+        case .good(let warnings):
+            guard let first = warnings.first else { return .ok(name, "\(facts.configuration) is good") }
+            return .failed(name, first, "change it in \(facts.configuration), then systemctl reload beekond")
+        case .missing: return .ok(name, "no \(facts.configuration): everything has its default")
+        case .elsewhere:
+            return .skipped(name, "beekond has it from elsewhere", "name the file with --config")
+        case .unreadable, .broken:
+            return .skipped(name, "\(facts.configuration) may not be read by \(facts.user.name)")
+        }
+    }
+}

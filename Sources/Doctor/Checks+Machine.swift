@@ -1,0 +1,87 @@
+internal import ControlProtocol
+internal import ControlTool
+
+extension Checks {
+    /// Below this much free space a database cannot be kept for long. Bytes.
+    private static let leastSpace: Int64 = 64_000_000
+    private static let leastFiles: Int64 = 100
+
+    private static let chrony =
+        "apt install chrony, with gpsd as its source: refclock SHM 0 refid GPS in /etc/chrony/chrony.conf"
+
+    static func clock(_ facts: Facts) -> Finding {
+        let by = facts.clock.service.map { " by \($0)" } ?? ""
+        if facts.clock.isSynchronised { return .ok("system clock", "synchronised" + by) }
+        if facts.clock.service == "chronyd" {
+            return .failed(
+                "system clock", "chronyd runs and has not set it yet",
+                "chronyc sources shows what it waits for")
+        }
+        if let service = facts.clock.service {
+            return .failed(
+                "system clock", "\(service) runs and has not set it yet", "timedatectl timesync-status")
+        }
+        return .failed(
+            "system clock", "nothing sets it", chrony)
+    }
+
+    static func clockSource(_ facts: Facts) -> Finding {
+        let name = "clock at boot"
+        let clock = facts.clock
+        if clock.hasRTC { return .ok(name, "a battery keeps it") }
+        if clock.hasReferenceClock ?? false {
+            return .ok(name, "no battery, and chrony has a reference clock")
+        }
+        guard let service = clock.service else {
+            return .failed(
+                name, "no battery and no NTP: wrong until something sets it",
+                clock.isSynchronised ? chrony : "chrony with gpsd as its source, as above")
+        }
+        return .skipped(
+            name, "no battery clock: wrong until \(service) finds a network",
+            "chrony with gpsd as its source (refclock SHM 0 refid GPS) does without")
+    }
+
+    static func writable(_ facts: Facts) -> Finding {
+        if let store = facts.status?.store {
+            if store.degraded {
+                return .failed(
+                    "storage", "beekond cannot write: \(store.lastError ?? "no reason known")",
+                    "make room on, or mend, the disk that holds \(facts.stateDirectory)")
+            }
+            let lost = store.droppedUnsent + store.refused
+            if lost > 0 {
+                return .failed(
+                    "storage", "\(Quantity.count(lost)) locations were lost before they were uploaded",
+                    "bring the upload back, raise store.max_rows, or give beekond a larger disk")
+            }
+            return .ok(
+                "storage", "\(Quantity.count(store.locations)) locations, \(Quantity.bytes(store.bytes))")
+        }
+        guard let disk = facts.disk else {
+            return .skipped("storage", "there is no \(facts.stateDirectory) yet")
+        }
+        if disk.isReadOnly {
+            return .failed(
+                "storage", "\(facts.stateDirectory) is mounted read-only",
+                "see dmesg for its disk, then mount -o remount,rw")
+        }
+        return .skipped("storage", "beekond is not there to say whether it can write")
+    }
+
+    static func space(_ facts: Facts) -> Finding {
+        guard let disk = facts.disk else {
+            return .skipped("disk space", "there is no \(facts.stateDirectory) yet")
+        }
+        if let files = disk.freeFiles, files < leastFiles {
+            return .failed(
+                "disk space", "no more than \(files) files can be made",
+                "delete small files on that disk (df -i)")
+        }
+        let free = Quantity.bytes(Int(disk.freeBytes))
+        guard disk.freeBytes < leastSpace else { return .ok("disk space", "\(free) free") }
+        return .failed(
+            "disk space", "only \(free) free where \(facts.stateDirectory) is",
+            "make room: journalctl --vacuum-size=50M")
+    }
+}

@@ -1,0 +1,127 @@
+internal import Configuration
+internal import ControlProtocol
+internal import Glibc
+internal import Linux
+
+/// Gathers the facts: asks the daemon, gpsd, the kernel and, with the daemon's own credentials, the backend.
+public struct Examination {
+    private let socket: String
+    private let configuration: String?
+    private let stateDirectory: String
+
+    /// - Parameters:
+    ///   - socket: where beekond listens.
+    ///   - configuration: its file; nil: the one it says that it runs with, else the default.
+    ///   - stateDirectory: where its database lies; nil: the default.
+    public init(socket: String, configuration: String?, stateDirectory: String?) {
+        self.socket = socket
+        self.configuration = configuration
+        self.stateDirectory = stateDirectory ?? "/var/lib/beekond"
+    }
+
+    /// Takes some seconds.
+    /// - Parameter progress: told what is being looked at.
+    public func facts(progress: (String) -> Void) -> Facts {
+        var facts = Facts()
+        facts.socket = socket
+        facts.stateDirectory = stateDirectory
+        facts.now = Clock.realtimeMilliseconds() / 1000
+        facts.user = Machine.user()
+        progress("asking beekond")
+        let origins = askDaemon(&facts)
+        let loaded = readConfiguration(&facts, origins: origins)
+        askGPSD(&facts, loaded, progress)
+        facts.hasModemManager = Machine.runs("ModemManager")
+        facts.clock = Machine.clock()
+        facts.disk = Machine.disk(stateDirectory)
+        askBackend(&facts, loaded, progress)
+        return facts
+    }
+
+    /// - Returns: where each setting comes from.
+    private func askDaemon(_ facts: inout Facts) -> [String: String] {
+        do {
+            var client = try ControlClient(path: socket)
+            facts.status = try client.call(Wire.GetStatus.self, .init()).status
+            let settings = try client.call(Wire.GetConfig.self, .init()).settings
+            for setting in settings { facts.settings[setting.key] = setting.value }
+            return Dictionary(settings.map { ($0.key, $0.origin) }) { first, _ in first }
+        } catch {
+            facts.connection = error as? ClientFailure
+            return [:]
+        }
+    }
+
+    private func readConfiguration(_ facts: inout Facts, origins: [String: String]) -> Settings? {
+        let path = configuration ?? Self.file(namedBy: origins.values) ?? "/etc/beekond/beekond.toml"
+        facts.configuration = path
+        guard access(path, R_OK) == 0 else {
+            let isMissing = errno == ENOENT
+            // A file named by a relative path is found from the daemon's folder alone.
+            let isElsewhere = isMissing && origins.values.contains { $0 != "default" && $0 != "runtime" }
+            facts.file = isElsewhere ? .elsewhere : isMissing ? .missing : .unreadable
+            return isMissing && facts.status == nil ? Settings() : nil
+        }
+        do throws(ConfigurationError) {
+            var runtime: [String: Value] = [:]
+            // What was changed while running counts as well, as far as it is no secret.
+            for (key, origin) in origins where origin == "runtime" {
+                if let value = facts.settings[key].flatMap(Self.plain) { runtime[key] = value }
+            }
+            let loaded = try Loader.load(file: path, isDefaultPath: configuration == nil, runtime: runtime)
+            facts.file = .good(warnings: loaded.warnings)
+            return loaded.settings
+        } catch {
+            facts.file = .broken(error.problems.map(\.description))
+            return nil
+        }
+    }
+
+    /// `/etc/beekond/beekond.toml:3` and `/etc/beekond/beekond.d/10-fleet.toml:1` name the same main file.
+    static func file(namedBy origins: some Collection<String>) -> String? {
+        for origin in origins.sorted() where origin.hasPrefix("/") {
+            guard let colon = origin.lastIndex(of: ":") else { continue }
+            let path = String(origin[..<colon])
+            guard let drop = path.firstRange(of: ".d/") else { return path }
+            return path[..<drop.lowerBound] + ".toml"
+        }
+        return nil
+    }
+
+    private static func plain(_ value: JSONValue) -> Value? {
+        switch value {
+        case .bool(let flag): .bool(flag)
+        case .integer(let number): .integer(Int(clamping: number))
+        case .number(let number): .number(number)
+        case .string(let text): text.contains(Secret.mask) ? nil : .string(text)
+        case .null, .array, .object: nil
+        }
+    }
+
+    private func askGPSD(_ facts: inout Facts, _ loaded: Settings?, _ progress: (String) -> Void) {
+        if let loaded { (facts.gpsd.host, facts.gpsd.port) = (loaded.gpsd.host, Int(loaded.gpsd.port)) }
+        if let host = facts.settings["gpsd.host"]?.stringValue { facts.gpsd.host = host }
+        if let port = facts.settings["gpsd.port"]?.integerValue { facts.gpsd.port = Int(clamping: port) }
+        progress("asking gpsd")
+        // Watching wakes the receiver, so it is done only where nobody else watches.
+        let watches =
+            switch facts.status?.source.health {
+            case .ok, .noFix, .stale, .unsettled, .noDevice: false
+            case .released, .disconnected, nil: true
+            }
+        facts.gpsd = GPSDConversation.hold(with: facts.gpsd, watching: watches)
+        let path = facts.status?.source.device ?? facts.gpsd.devices?.first
+        facts.device = path.flatMap(Machine.device)
+    }
+
+    private func askBackend(_ facts: inout Facts, _ loaded: Settings?, _ progress: (String) -> Void) {
+        if let sync = loaded?.sync {
+            progress("asking the backend")
+            facts.backend = BackendProbe.ask(sync, installID: facts.status?.installId)
+        } else if loaded == nil, let url = facts.settings["sync.url"]?.stringValue, !url.isEmpty {
+            progress("asking for the backend")
+            facts.backend = BackendProbe.look(
+                url: url, proxy: facts.settings["sync.proxy"]?.stringValue ?? "")
+        }
+    }
+}

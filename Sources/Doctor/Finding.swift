@@ -1,0 +1,89 @@
+public import ControlTool
+
+/// One check: what was found, and what to do about it.
+public struct Finding: Encodable, Sendable, Equatable {
+    /// How it went.
+    public enum Result: String, Encodable, Sendable {
+        /// As it should be.
+        case ok
+        /// Wrong; the remedy says what to do.
+        case failed
+        /// Does not apply, or could not be looked at.
+        case skipped
+    }
+
+    /// What was looked at, in a word or two.
+    public let check: String
+    /// How it went.
+    public let result: Result
+    /// What was found.
+    public let text: String
+    /// What to do; with `failed` always, with `skipped` sometimes.
+    public let remedy: String?
+
+    static func ok(_ check: String, _ text: String) -> Finding {
+        Finding(check: check, result: .ok, text: Text.safe(text), remedy: nil)
+    }
+
+    static func failed(_ check: String, _ text: String, _ remedy: String) -> Finding {
+        Finding(check: check, result: .failed, text: Text.safe(text), remedy: Text.safe(remedy))
+    }
+
+    static func skipped(_ check: String, _ text: String, _ remedy: String? = nil) -> Finding {
+        Finding(check: check, result: .skipped, text: Text.safe(text), remedy: remedy.map(Text.safe))
+    }
+}
+
+/// All findings, from receiver to backend.
+public struct Report: Encodable, Sendable {
+    /// In the order of the way of a fix.
+    public let findings: [Finding]
+
+    /// Judges the facts.
+    public init(_ facts: Facts) {
+        findings =
+            [Checks.socket(facts), Checks.rights(facts), Checks.configuration(facts)]
+            + [Checks.gpsd(facts), Checks.device(facts), Checks.modemManager(facts)]
+            + [Checks.fix(facts), Checks.satellites(facts), Checks.receiverTime(facts)]
+            + [Checks.clock(facts), Checks.clockSource(facts), Checks.writable(facts), Checks.space(facts)]
+            + Checks.backend(facts)
+    }
+
+    /// How many are wrong.
+    public var failures: Int { findings.count { $0.result == .failed } }
+
+    /// Lines for a terminal of `width` columns.
+    public func lines(width: Int, palette: Palette) -> [String] {
+        let column = 16
+        var lines: [String] = []
+        for finding in findings {
+            let sign =
+                switch finding.result {
+                case .ok: palette.good("✓")
+                case .failed: palette.bad("✗")
+                case .skipped: palette.faint("–")
+                }
+            let text = Text.wrap(Text.cut(finding.text, to: 300), width: width - column - 2)
+            for (index, part) in text.enumerated() {
+                let head =
+                    index == 0 ? "\(sign) \(Text.left(finding.check, column))" : Text.left("", column + 2)
+                lines.append(head + part)
+            }
+            for (index, part) in Text.wrap(finding.remedy ?? "", width: width - 4).enumerated() {
+                lines.append((index == 0 ? palette.strong("  → ") : "    ") + part)
+            }
+        }
+        return lines + ["", summary(palette)]
+    }
+
+    private func summary(_ palette: Palette) -> String {
+        switch failures {
+        case 0: palette.good("Nothing is wrong.")
+        case 1: palette.bad("1 thing is wrong.")
+        default: palette.bad("\(failures) things are wrong.")
+        }
+    }
+}
+
+/// The checks: each turns facts into one finding, and looks at nothing else.
+enum Checks {}

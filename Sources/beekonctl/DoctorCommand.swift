@@ -1,0 +1,50 @@
+import ArgumentParser
+import ControlProtocol
+import ControlTool
+import Doctor
+import Glibc
+
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Walk from receiver to backend, and say what is wrong and what to do.",
+        discussion: """
+            Posts an empty batch to sync.url, with the headers of the configuration, if it may read them: as root, or \
+            as a member of group beekond. Without sync.url it sends nothing anywhere.
+
+            Exits with 0 when nothing is wrong, and with 1 otherwise.
+
+            EXAMPLES:
+              sudo beekonctl doctor
+              beekonctl doctor --json | jq '.findings[] | select(.result == "failed")'
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(
+        help: "The configuration of beekond (default: the one it runs with, else /etc/beekond/beekond.toml).",
+        completion: .file(extensions: ["toml"]))
+    var config: String?
+
+    @Option(help: "Its state directory (default: /var/lib/beekond).", completion: .directory)
+    var stateDir: String?
+
+    func run() throws {
+        var failures = 0
+        try common.run {
+            let examination = Examination(
+                socket: common.path, configuration: config, stateDirectory: stateDir)
+            let report = Report(gathered(examination))
+            failures = report.failures
+            let width = min(Terminal.size().columns, 100)
+            try common.print(report, text: report.lines(width: width, palette: CommonOptions.palette))
+        }
+        if failures > 0 { throw ExitCode(1) }
+    }
+
+    /// The line of progress is gone before the report begins.
+    private func gathered(_ examination: Examination) -> Facts {
+        let progress = Progress.onTerminal(isBusy: false)
+        return examination.facts { progress.show($0 + "…") }
+    }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import ControlProtocol
+import ControlTool
+import Glibc
+
+struct PlotCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plot",
+        abstract: "Draw the track in the terminal, or write it as a page for a browser.",
+        discussion: """
+            The page is one file that needs no network: the track with its stops and geofences, speed and altitude \
+            over time. In the terminal, A is the start, B the end, and P a stop of two minutes and more.
+
+            EXAMPLES:
+              beekonctl plot --last 2h
+              beekonctl plot --last 1d --html track.html
+            """)
+
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var range: RangeOptions
+
+    @Option(help: "Write a page to this file, readable only by you.", completion: .file())
+    var html: String?
+
+    func run() throws {
+        try common.run {
+            let parameters = try range.parameters(CommonOptions.clock)
+            var summary = TrackSummary()
+            if let html {
+                try write(to: html, parameters, &summary)
+            } else {
+                var plot = TrackPlot()
+                _ = try range.stream(common, parameters, isBusy: false) { page in
+                    for location in page {
+                        summary.add(location)
+                        plot.add(location)
+                    }
+                }
+                summary.finish()
+                let (columns, rows) = Terminal.size()
+                if summary.locations > 0 || common.json {
+                    try common.print(
+                        summary,
+                        text: plot.lines(
+                            summary, columns: columns, rows: rows, clock: CommonOptions.clock,
+                            palette: CommonOptions.palette))
+                }
+            }
+            if summary.locations == 0 { range.explainEmptiness(common) }
+        }
+    }
+
+    private func write(
+        to path: String, _ parameters: Wire.GetLocations.Parameters, _ summary: inout TrackSummary
+    ) throws {
+        var page = TrackPage()
+        var sink: Output?
+        let isBusy = isatty(STDOUT_FILENO) == 1 && path == "-"
+        var found = TrackSummary()
+        _ = try range.stream(common, parameters, isBusy: isBusy) { locations in
+            var output = try sink.take() ?? Output.to(path)
+            for location in locations { found.add(location) }
+            for line in page.lines(locations) { try output.line(line) }
+            try output.flush()
+            sink = consume output
+        }
+        found.finish()
+        summary = found
+        guard summary.locations > 0, var output = sink.take() else { return }
+        for line in try page.end(summary, fences: try fences()) { try output.line(line) }
+        try output.finish()
+        if common.json { try common.print(summary, text: []) }
+    }
+
+    /// A daemon that has no geofences yet can still have a track.
+    private func fences() throws -> [Wire.Geofence] {
+        var client = try common.connect()
+        do {
+            return try client.call(Wire.ListGeofences.self, .init()).geofences
+        } catch ControlError.methodNotImplemented {
+            return []
+        }
+    }
+}

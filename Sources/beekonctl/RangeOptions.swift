@@ -1,0 +1,80 @@
+import ArgumentParser
+import ControlProtocol
+import ControlTool
+import Glibc
+
+/// Which locations: what `history` and `plot` have in common.
+struct RangeOptions: ParsableArguments {
+    @Option(parsing: .unconditional, help: "The first time, inclusive: ISO-8601, -2h, now or today.")
+    var from: String?
+
+    @Option(parsing: .unconditional, help: "The last time, inclusive.")
+    var to: String?
+
+    @Option(parsing: .unconditional, help: "Only the last so much time, such as 2h; instead of --from.")
+    var last: String?
+
+    @Option(help: "Only this session; beekonctl sessions lists them.")
+    var session: String?
+
+    func validate() throws {
+        if last != nil && from != nil { throw ValidationError("Give --last or --from, not both.") }
+    }
+
+    /// As the interface wants them.
+    func parameters(_ clock: Clock) throws -> Wire.GetLocations.Parameters {
+        var first = try interfaceTime(from, clock: clock)
+        if let last {
+            let seconds = try TimeArgument.duration(last)
+            first = Instant(milliseconds: clock.now.milliseconds - seconds * 1000).iso
+        }
+        let end = try interfaceTime(to, clock: clock)
+        if let first, let end, first > end {
+            throw Failure("the range is empty: --from \(first) is after --to \(end)", exitCode: 64)
+        }
+        return .init(from: first, to: end, sessionId: session)
+    }
+
+    /// Streams the locations page by page, with progress on stderr if that is a terminal and nothing else is.
+    /// - Parameter isBusy: the terminal is being written to.
+    /// - Returns: how many there were.
+    func stream(
+        _ common: CommonOptions, _ parameters: Wire.GetLocations.Parameters, isBusy: Bool,
+        _ body: ([Wire.Location]) throws -> Void
+    ) throws -> Int {
+        var client = try common.connect()
+        let progress = Progress.onTerminal(isBusy: isBusy)
+        var count = 0
+        do {
+            try client.stream(Wire.GetLocations.self, parameters, timeoutSeconds: 60) { page in
+                try body(page.locations)
+                count += page.locations.count
+                progress.show("\(Quantity.count(count)) locations")
+                return true
+            }
+        } catch let failure as ClientFailure where count > 0 {
+            throw Failure(failure.message + "; the history is incomplete", exitCode: failure.exitCode)
+        }
+        return count
+    }
+
+    /// Says why there is nothing. An empty answer is right and yet surprising where uploaded rows leave the store.
+    func explainEmptiness(_ common: CommonOptions) {
+        var message = "no stored locations in this range"
+        let status = try? fetch(Wire.GetStatus.self, common).status
+        let settings = try? fetch(Wire.GetConfig.self, common).settings
+        let keeps = settings?.contains { $0.key == "store.keep_uploaded" && $0.value == .bool(true) } ?? false
+        if let status, status.sync.state != .disabled, !keeps {
+            message += ": rows leave the store when the server acknowledges them; "
+            message += "set store.keep_uploaded = true to keep them"
+        }
+        CommonOptions.complain(message)
+    }
+
+    /// On a connection of its own: the first one may have ended with its stream.
+    private func fetch<M: ControlMethod>(_ method: M.Type, _ common: CommonOptions) throws -> M.Result
+    where M.Parameters == Wire.Empty {
+        var client = try common.connect()
+        return try client.call(method, .init())
+    }
+}

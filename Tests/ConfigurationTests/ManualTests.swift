@@ -1,0 +1,64 @@
+import FoundationEssentials
+import Testing
+
+@testable import Configuration
+
+/// The list of settings in beekond.toml(5) is made from the table of keys. `BEEKOND_MANUALS=write` writes it anew.
+@Suite("the manual page of the configuration") struct ManualTests {
+    private static let path =
+        #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/etc/man/beekond.toml.5"
+    private static let begin = ".\\\" begin keys: written by ManualTests\n"
+    private static let end = ".\\\" end keys\n"
+
+    @Test("every key is in it, with meaning, unit, range and default") func keys() throws {
+        let page = String(decoding: try Data(contentsOf: URL(filePath: Self.path)), as: UTF8.self)
+        let start = try #require(page.firstRange(of: Self.begin)).upperBound
+        let stop = try #require(page.firstRange(of: Self.end)).lowerBound
+        let expected = Self.list()
+        if ProcessInfo.processInfo.environment["BEEKOND_MANUALS"] == "write" {
+            let text = page[..<start] + expected + page[stop...]
+            try Data(text.utf8).write(to: URL(filePath: Self.path))
+            return
+        }
+        #expect(
+            page[start..<stop] == expected,
+            "run: BEEKOND_MANUALS=write swift test --skip-build --filter ManualTests")
+    }
+
+    private static func list() -> String {
+        var table = ""
+        var text = ""
+        for key in Key.all {
+            let parent = key.name.split(separator: ".").dropLast().joined(separator: ".")
+            if table != parent && !key.isOpen || text.isEmpty {
+                if !text.isEmpty { text += ".El\n" }
+                text += parent.isEmpty ? "" : ".Ss [\(parent)]\n"
+                text += ".Bl -tag -width Ds\n"
+                table = parent
+            }
+            text += entry(key)
+        }
+        return text + ".El\n"
+    }
+
+    private static func entry(_ key: Key) -> String {
+        let clamped = key.isClamped ? "; of others the nearest is taken, with a warning" : ""
+        var lines = [".It Cm \(key.name)"] + sentences(key.meaning)
+        lines.append("Allowed: \(key.allowed)\(clamped).")
+        switch key.defaultValue {
+        case .bool(let value): lines.append("Default: \(value).")
+        case .integer(let value): lines.append("Default: \(value).")
+        case .number(let value): lines.append("Default: \(value.plain).")
+        case .string(let value): lines.append("Default: \"\(value)\".")
+        case nil: lines.append("Default: none.")
+        }
+        if key.isSecret { lines.append("A secret.") }
+        if key.needsAdmin { lines.append("Group beekon-admin may change it while beekond runs.") }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// A line each, as mdoc(7) wants them, none of which begins like a request.
+    private static func sentences(_ text: String) -> [String] {
+        text.split(separator: "\n").map { $0.hasPrefix(".") || $0.hasPrefix("'") ? "\\&\($0)" : String($0) }
+    }
+}

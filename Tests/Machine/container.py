@@ -1,0 +1,97 @@
+"""Containers with systemd as process 1."""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import debian
+from harness import Child, wait_for
+
+
+class Container(debian.Layer):
+    """One machine: it keeps what is written to it until the test ends, over reboots and crashes."""
+
+    def __init__(self, folder: str):
+        super().__init__(folder)
+        self.folder = folder
+        self.boots = 0
+        self.nspawn = None
+
+    def boot(self) -> "Container":
+        self.boots += 1
+        log = os.path.join(self.folder, f"boot-{self.boots}.log")
+        self.nspawn = Child(
+            ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--machine=van", "--console=pipe",
+             "--resolv-conf=off", "--timezone=off", "-D", self.path, "-b"], log)
+        wait_for(self._leader, lambda: f"the machine boots; it said:\n{self.nspawn.text()}", 60)
+        wait_for(lambda: self.run("systemctl", "is-system-running", check=False)[1].strip() in ("running", "degraded"),
+                 lambda: f"the machine is up; {self.run('systemctl', 'list-jobs', check=False)}", 120)
+        return self
+
+    def _leader(self) -> int | None:
+        """The process that is number 1 inside, seen from outside."""
+        if not self.nspawn.running:
+            raise AssertionError(f"systemd-nspawn ended:\n{self.nspawn.text()}")
+        found = subprocess.run(
+            ["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout.split("\n")
+        parents = [line.split() for line in found if line.strip()]
+        family = {str(self.nspawn.process.pid)}
+        for _ in range(3):
+            family |= {pid for pid, parent in parents if parent in family}
+        for pid in sorted(family, key=int):
+            try:
+                with open(f"/proc/{pid}/status", encoding="ascii") as status:
+                    match = re.search(r"^NSpid:\t\d+\t1$", status.read(), re.M)
+            except OSError:
+                continue
+            if match:
+                return int(pid)
+        return None
+
+    def run(self, *command: str, user: str | None = None, check: bool = True, seconds: float = 60, stdin: str = "") -> tuple:
+        """A command in the machine: (exit code, output, errors)."""
+        leader = self._leader()
+        if leader is None:
+            return (-1, "", "the machine is not up")
+        if user:
+            command = ("runuser", "-u", user, "--", *command)
+        done = subprocess.run(
+            ["nsenter", f"--target={leader}", "--mount", "--uts", "--ipc", "--pid", "--cgroup", "--root", "--wd=/",
+             "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", *command],
+            input=stdin, capture_output=True, text=True, timeout=seconds)
+        if check and done.returncode != 0:
+            raise AssertionError(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.returncode, done.stdout, done.stderr
+
+    def output(self, *command: str, **options) -> str:
+        return self.run(*command, **options)[1]
+
+    def seen(self, name: str) -> str:
+        """The path of something in the running machine, also in what it has mounted, seen from outside."""
+        return f"/proc/{self._leader()}/root{name}"
+
+    def install(self, path: str, *options: str):
+        """A package by its file, with what it needs already there."""
+        target = "/root/" + os.path.basename(path)
+        shutil.copy(path, self.path + target)
+        self.run("apt-get", "-qq", "-o", "Dpkg::Use-Pty=0", "install", "--no-install-recommends", "-y", *options, target,
+                 seconds=180)
+
+    def reboot(self):
+        """As an operator does it; the power stays on."""
+        self.run("systemctl", "reboot", check=False)
+        self.nspawn.wait(60)
+        self.boot()
+
+    def cut(self):
+        """Ends it without a word to anything in it."""
+        os.kill(self._leader(), signal.SIGKILL)
+        self.nspawn.wait(60)
+
+    def stop(self):
+        if self.nspawn and self.nspawn.running:
+            self.cut()
+        self.remove()

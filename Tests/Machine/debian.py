@@ -1,0 +1,101 @@
+"""A Debian with systemd as a folder, made once, of which machines boot copies.
+
+Needs root, mmdebstrap and systemd-nspawn, and a mirror of Debian at the first time. BEEKOND_MACHINES names the folder
+where roots are kept (default: .build/machines).
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+
+from harness import ROOT
+
+KEPT = os.path.abspath(os.environ.get("BEEKOND_MACHINES", os.path.join(ROOT, ".build", "machines")))
+PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join(ROOT, ".build", "deb")))
+
+# What a small Debian box has, and what the package wants; the package itself is installed by the tests.
+PACKAGES = "systemd systemd-sysv dbus gpsd libcurl4 libgps28 libsqlite3-0 libsystemd0 zlib1g procps".split()
+
+# gpsd with datagrams for its receiver, and somebody who sends some.
+FILES = {
+    "etc/default/gpsd": 'DEVICES="udp://127.0.0.1:5000"\nGPSD_OPTIONS="-n"\nUSBAUTO="false"\n',
+    "etc/systemd/system/receiver.service":
+        "[Unit]\nDescription=Simulated receiver\n[Service]\nExecStart=/usr/bin/beekon-sim --udp 127.0.0.1:5000\nRestart=always\n",
+    "etc/hostname": "van\n",
+    # The journal as an operator finds it, also after a boot.
+    "etc/systemd/journald.conf.d/keep.conf": "[Journal]\nStorage=persistent\nRateLimitIntervalSec=0\n",
+}
+# Alice may control, Carol may administer, Bob may neither.
+USERS = {"alice": "beekon", "bob": None, "carol": "beekon,beekon-admin"}
+
+
+def missing() -> str | None:
+    """Why no machine can be had here; None when one can."""
+    if os.geteuid() != 0:
+        return "needs root, to boot containers"
+    for tool, home in (("mmdebstrap", "mmdebstrap"), ("systemd-nspawn", "systemd-container")):
+        if not shutil.which(tool):
+            return f"{tool} is not installed (Debian's package {home})"
+    if not package():
+        return f"no package in {PACKAGE_FOLDER}: run 'make deb'"
+    return None
+
+
+def package() -> str | None:
+    """The package under test."""
+    found = [name for name in os.listdir(PACKAGE_FOLDER) if name.endswith(".deb")] if os.path.isdir(PACKAGE_FOLDER) else []
+    return os.path.join(PACKAGE_FOLDER, found[0]) if found else None
+
+
+def root(more: tuple = ()) -> str:
+    """A Debian with these packages; made if there is none yet."""
+    packages = ",".join([*PACKAGES, *more])
+    path = os.path.join(KEPT, "root-" + hashlib.sha256(packages.encode()).hexdigest()[:12])
+    if not os.path.isdir(path):
+        os.makedirs(KEPT, exist_ok=True)
+        fresh = tempfile.mkdtemp(dir=KEPT)
+        # The mirror is the one of this machine.
+        sources = [name for name in ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
+                   if os.path.exists(name) and os.path.getsize(name)][:1]
+        subprocess.run(
+            ["mmdebstrap", "--quiet", "--variant=minbase", '--aptopt=Apt::Install-Recommends "false"',
+             f"--include={packages}", "bookworm", fresh, *sources], check=True, timeout=900)
+        os.rename(fresh, path)
+    return path
+
+
+class Layer:
+    """A copy of a root that costs nothing: what is written to it goes into `folder`."""
+
+    def __init__(self, folder: str, more: tuple = ()):
+        self.path = os.path.join(folder, "root")
+        upper, work = os.path.join(folder, "upper"), os.path.join(folder, "work")
+        for directory in (self.path, upper, work):
+            os.makedirs(directory)
+        subprocess.run(
+            ["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root(more)},upperdir={upper},workdir={work}",
+             self.path], check=True)
+        for name, text in FILES.items():
+            self.write(name, text)
+
+    def write(self, name: str, text: str, mode: int = 0o644):
+        path = os.path.join(self.path, name.lstrip("/"))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, mode)
+
+    def read(self, name: str) -> str:
+        with open(os.path.join(self.path, name.lstrip("/")), encoding="utf-8") as file:
+            return file.read()
+
+    def remove(self):
+        subprocess.run(["umount", "--lazy", self.path], check=False)
+
+
+if __name__ == "__main__":
+    reason = missing()
+    print(f"machines: {reason}" if reason else f"machines: {root()}")

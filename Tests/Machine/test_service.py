@@ -1,0 +1,271 @@
+"""The package in a machine with systemd as process 1: installed, controlled, rebooted, killed, upgraded, removed.
+
+One machine serves all tests, because booting takes longer than most of them; each begins from a running, idle service.
+"""
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+import container
+import debian
+from harness import Backend, Tracker, toml, wait_for
+
+STATE = "/var/lib/beekond"
+LONG = 90.0
+
+
+def setUpModule():
+    reason = debian.missing()
+    if reason:
+        raise unittest.SkipTest(reason)
+
+
+class ServiceTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="beekond-machine-", dir=debian.KEPT if os.path.isdir(debian.KEPT) else None)
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.machine = container.Container(cls.folder)
+        cls.addClassCleanup(cls.machine.stop)
+        cls.machine.boot()
+        cls.machine.install(debian.package())
+        for user, groups in debian.USERS.items():
+            cls.machine.run("useradd", "--create-home", *(["--groups", groups] if groups else []), user)
+
+    def setUp(self):
+        """Idle, with no upload and with nothing stored."""
+        self.machine.run("systemctl", "stop", "receiver", "beekond", check=False)
+        self.machine.run("sh", "-c", f"rm -rf {STATE}/* /etc/beekond/beekond.d/* /etc/systemd/system/beekond.service.d")
+        self.machine.run("systemctl", "daemon-reload")
+        self.machine.run("systemctl", "reset-failed", check=False)
+        self.machine.run("systemctl", "start", "beekond")
+
+    # What an operator does.
+
+    def beekonctl(self, *arguments: str, user: str = "alice", check: bool = True) -> tuple:
+        return self.machine.run("beekonctl", *arguments, user=user, check=check)
+
+    def status(self) -> dict:
+        return json.loads(self.beekonctl("status", "--json")[1])
+
+    def wait_status(self, condition, what: str, seconds: float = LONG) -> dict:
+        def look():
+            code, text, errors = self.beekonctl("status", "--json", check=False)
+            look.last = text or errors
+            return json.loads(text) if code == 0 and condition(json.loads(text)) else None
+
+        return wait_for(look, lambda: f"{what}; the status is {look.last}", seconds)
+
+    def drive(self):
+        """Fixes begin to come, and every one is admitted."""
+        self.configure(tracking={"interval_seconds": 0, "distance_meters": 0})
+        self.machine.run("systemctl", "start", "receiver")
+
+    def configure(self, **sections):
+        self.machine.write("/etc/beekond/beekond.d/" + "-".join(sections) + ".toml", toml(sections))
+        self.machine.run("systemctl", "reload", "beekond")
+
+    def property(self, name: str) -> str:
+        return self.machine.output("systemctl", "show", "--value", "-p", name, "beekond").strip()
+
+    def main_pid(self) -> int:
+        return int(self.property("MainPID"))
+
+    def journal(self, *arguments: str) -> list:
+        text = self.machine.output("journalctl", "-u", "beekond", "-o", "json", "--no-pager", *arguments)
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+    def wait_new_process(self, before: int) -> int:
+        return wait_for(lambda: self.property("ActiveState") == "active" and self.main_pid() not in (0, before) and self.main_pid(),
+                        lambda: f"another process; {self.machine.output('systemctl', 'status', 'beekond', check=False)}", LONG)
+
+    # The tests.
+
+    def test_is_ready_before_any_fix(self):
+        self.assertEqual(self.property("ActiveState"), "active")
+        self.assertEqual(self.status()["state"], "idle")
+        self.assertEqual(self.property("User"), "beekond")
+
+    def test_is_hardened_as_the_unit_says(self):
+        line = self.machine.output("systemd-analyze", "security", "--no-pager", "beekond.service").strip().splitlines()[-1]
+        print("\n" + line)
+        self.assertLessEqual(float(re.search(r"([0-9.]+) [A-Z]+", line)[1]), 1.5)
+        found = self.machine.output("sh", "-c", f"grep -h '^Seccomp:\\|^CapEff\\|^NoNewPrivs' /proc/{self.main_pid()}/status")
+        self.assertRegex(found, r"CapEff:\s+0000000000000000")
+        self.assertRegex(found, r"NoNewPrivs:\s+1")
+        self.assertRegex(found, r"Seccomp:\s+2")
+        self.assertEqual(self.machine.output("stat", "-c", "%U:%G %a", "/etc/beekond/beekond.toml").strip(), "root:beekond 640")
+        self.assertEqual(self.machine.output("stat", "-c", "%U:%G %a", STATE).strip(), "beekond:beekond 700")
+        self.assertEqual(
+            self.machine.output("stat", "-c", "%U:%G %a", "/run/beekond/beekond.sock").strip(), "beekond:beekon 660")
+
+    def test_rights_go_by_group(self):
+        self.assertEqual(self.beekonctl("start")[0], 0)
+        code, _, errors = self.beekonctl("status", user="bob", check=False)
+        self.assertNotEqual(code, 0)
+        self.assertIn("beekon", errors, "the error names the group to join")
+        code, _, errors = self.beekonctl("delete", "--yes", check=False)
+        self.assertEqual(code, 77, errors)
+        self.assertEqual(self.beekonctl("delete", "--yes", user="carol")[0], 0)
+        self.assertEqual(self.beekonctl("delete", "--yes", user="root")[0], 0)
+
+    def test_a_session_survives_restart_kill_and_reboot(self):
+        self.drive()
+        self.beekonctl("start")
+        session = self.wait_status(lambda status: status["store"]["locations"] >= 3, "three stored")["session_id"]
+        before = self.main_pid()
+        self.machine.run("systemctl", "restart", "beekond")
+        self.assertNotEqual(self.main_pid(), before)
+        self.assertEqual(self.status()["session_id"], session)
+
+        before = self.main_pid()
+        self.machine.run("kill", "-KILL", str(before))
+        self.wait_new_process(before)
+        self.wait_status(lambda status: status["session_id"] == session, "the same session after SIGKILL")
+
+        self.machine.reboot()
+        self.machine.run("systemctl", "start", "receiver")
+        stored = self.wait_status(lambda status: status["session_id"] == session, "the same session after a reboot")
+        more = stored["store"]["locations"] + 3
+        self.wait_status(lambda status: status["store"]["locations"] >= more, "more fixes after the reboot")
+
+    def test_a_stop_survives_a_reboot(self):
+        self.beekonctl("start")
+        self.beekonctl("stop")
+        self.machine.reboot()
+        self.assertEqual(self.wait_status(lambda status: True, "an answer")["state"], "stopped")
+
+    def test_the_watchdog_restarts_what_hangs(self):
+        # Stopped as a whole, it feeds nobody. Three minutes are the unit's; the test waits for three seconds.
+        self.machine.run("mkdir", "-p", "/etc/systemd/system/beekond.service.d")
+        self.machine.write("/etc/systemd/system/beekond.service.d/test.conf", "[Service]\nWatchdogSec=3s\n")
+        self.machine.run("systemctl", "daemon-reload")
+        self.machine.run("systemctl", "restart", "beekond")
+        self.drive()
+        self.beekonctl("start")
+        session = self.status()["session_id"]
+        before = self.main_pid()
+        self.machine.run("kill", "-STOP", str(before))
+        self.wait_new_process(before)
+        self.wait_status(lambda status: status["session_id"] == session, "the same session after the watchdog")
+        self.assertTrue(any("watchdog" in entry.get("MESSAGE", "").lower() for entry in self.journal("-n", "50")))
+
+    def test_reload_takes_what_is_good_and_refuses_what_is_bad(self):
+        self.configure(tracking={"interval_seconds": 7})
+        wait_for(lambda: self.interval() == 7, "the new interval")
+        self.machine.write("/etc/beekond/beekond.d/tracking.toml", "[tracking]\ninterval_secnds = 8\n")
+        self.machine.run("systemctl", "reload", "beekond")
+        self.wait_status(lambda status: "config" in status["degraded"], "the status says that the file is bad")
+        self.assertEqual(self.interval(), 7)
+        self.assertTrue(any("interval_seconds" in entry["MESSAGE"] for entry in self.journal("-n", "20")))
+
+    def interval(self) -> float:
+        with Tracker(self.machine.seen("/run/beekond/beekond.sock")) as tracker:
+            found = tracker.call("GetConfig")["settings"]
+        return {setting["key"]: setting["value"] for setting in found}["tracking.interval_seconds"]
+
+    def test_stops_within_two_seconds_though_the_server_is_a_black_hole(self):
+        hole = socket.create_server(("127.0.0.1", 0), backlog=16)
+        self.addCleanup(hole.close)
+        self.drive()
+        self.configure(sync={"url": f"http://127.0.0.1:{hole.getsockname()[1]}/"})
+        self.beekonctl("start")
+        self.wait_status(lambda status: status["store"]["locations"] >= 2, "two stored")
+        self.beekonctl("sync", "--no-wait")
+        self.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request that gets no answer")
+        began = time.monotonic()
+        self.machine.run("systemctl", "stop", "beekond")
+        self.assertLess(time.monotonic() - began, 2.5, "two seconds, and what starting systemctl takes")
+        self.assertEqual(self.property("Result"), "success")
+
+    def test_the_journal_has_fields_and_explanations(self):
+        self.beekonctl("start")
+        session = self.status()["session_id"]
+        entry = wait_for(lambda: [entry for entry in self.journal("-n", "30") if entry.get("BEEKOND_SESSION") == session],
+                         "an entry with the session")[0]
+        self.assertRegex(entry["MESSAGE_ID"], "^[0-9a-f]{32}$")
+        self.assertEqual(entry["SYSLOG_IDENTIFIER"], "beekond")
+        text = self.machine.output("journalctl", "-x", "-u", "beekond", "-n", "5", "--no-pager")
+        self.assertIn("Tracking has been started", text)
+        self.assertIn(session, text)
+
+    def test_uploads_from_within_the_unit(self):
+        backend = Backend().start()
+        self.addCleanup(backend.stop)
+        self.drive()
+        self.configure(sync={"url": backend.url})
+        self.beekonctl("start")
+        self.wait_status(lambda status: status["store"]["locations"] >= 3, "three stored")
+        self.beekonctl("sync")
+        self.beekonctl("stop")
+        self.wait_status(lambda status: status["sync"]["pending"] == 0, "all acknowledged")
+        self.assertGreaterEqual(sum(len(request.ids) for request in backend.requests), 3)
+        self.assertEqual(backend.faults(), [])
+
+
+class PackageTest(unittest.TestCase):
+    """Upgrade, removal and purge, in a machine of their own."""
+
+    def setUp(self):
+        folder = tempfile.mkdtemp(prefix="beekond-machine-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.machine = container.Container(folder)
+        self.addCleanup(self.machine.stop)
+        self.folder = folder
+        self.machine.boot()
+
+    def previous(self) -> str:
+        """The same package under an earlier version."""
+        unpacked = os.path.join(self.folder, "unpacked")
+        subprocess.run(["dpkg-deb", "--raw-extract", debian.package(), unpacked], check=True)
+        control = os.path.join(unpacked, "DEBIAN", "control")
+        with open(control, encoding="utf-8") as file:
+            text = re.sub(r"^Version: .*$", "Version: 0.0.1", file.read(), flags=re.M)
+        with open(control, "w", encoding="utf-8") as file:
+            file.write(text)
+        path = os.path.join(self.folder, "beekond_0.0.1.deb")
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", unpacked, path], check=True, stdout=subprocess.DEVNULL)
+        return path
+
+    def state(self) -> str:
+        return self.machine.output("sh", "-c", f"cat {STATE}/intent.json {STATE}/identity.json")
+
+    def test_upgrade_remove_purge(self):
+        machine = self.machine
+        machine.install(self.previous())
+        machine.run("beekonctl", "start")
+        machine.write("/etc/beekond/beekond.toml", "[tracking]\ninterval_seconds = 11\n", 0o640)
+        before = self.state()
+        pid = machine.output("systemctl", "show", "--value", "-p", "MainPID", "beekond")
+
+        machine.install(debian.package())
+        self.assertEqual(machine.output("systemctl", "is-active", "beekond").strip(), "active")
+        self.assertNotEqual(machine.output("systemctl", "show", "--value", "-p", "MainPID", "beekond"), pid, "restarted")
+        self.assertEqual(self.state(), before)
+        status = json.loads(machine.output("beekonctl", "status", "--json"))
+        self.assertEqual(status["state"], "tracking")
+        self.assertIn(status["session_id"], before)
+        self.assertIn("interval_seconds = 11", machine.read("/etc/beekond/beekond.toml"))
+
+        machine.run("apt-get", "-qq", "remove", "-y", "beekond")
+        self.assertEqual(self.state(), before, "removal keeps the state")
+        self.assertFalse(os.path.exists(machine.path + "/usr/bin/beekond"))
+        machine.install(debian.package())
+        self.assertEqual(json.loads(machine.output("beekonctl", "status", "--json"))["session_id"], status["session_id"])
+
+        machine.run("apt-get", "-qq", "purge", "-y", "beekond")
+        self.assertFalse(os.path.exists(machine.path + STATE))
+        self.assertFalse(os.path.exists(machine.path + "/etc/beekond/beekond.toml"))
+        self.assertEqual(machine.output("find", "/etc/systemd", "/var/lib/systemd", "-name", "*beekond*").strip(), "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,183 @@
+"""Virtual machines with a disk, a serial receiver and a network, whose power can be cut. No KVM is needed."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import threading
+
+import debian
+from harness import Child, program, wait_for
+
+# The host, as the machine's network sees it.
+HOST = "10.0.2.2"
+
+FILES = {
+    "etc/default/gpsd": 'DEVICES="/dev/ttyS1"\nGPSD_OPTIONS="-n"\nUSBAUTO="false"\n',
+    "etc/fstab": "/dev/vda / ext4 defaults 0 1\n",
+    "etc/systemd/network/10-all.network": "[Match]\nName=e*\n[Network]\nDHCP=ipv4\n",
+    # What the daemon says, for whoever watches from outside.
+    "etc/systemd/system/watch.service":
+        "[Unit]\nAfter=beekond.service\n[Service]\nExecStart=/bin/sh -c 'exec beekonctl watch --json >/dev/ttyS2'\n"
+        "Restart=always\nRestartSec=1\nStartLimitIntervalSec=0\n[Install]\nWantedBy=multi-user.target\n",
+    "etc/systemd/system/tell.service":
+        "[Unit]\nAfter=beekond.service\n[Service]\nExecStart=/bin/sh -c 'while sleep 1; do beekonctl status --json; done >/dev/ttyS3'\n"
+        "Restart=always\n[Install]\nWantedBy=multi-user.target\n",
+}
+KERNEL = "linux-image-cloud-amd64"
+
+
+def missing() -> str | None:
+    for tool, home in (("qemu-system-x86_64", "qemu-system-x86"), ("mke2fs", "e2fsprogs")):
+        if not shutil.which(tool):
+            return f"{tool} is not installed (Debian's package {home})"
+    return debian.missing()
+
+
+class Machine:
+    """A disk, and a machine that runs on it from one power cut to the next."""
+
+    def __init__(self, folder: str, config: str):
+        self.folder = folder
+        self.disk = self.path("disk")
+        self.qemu = None
+        self.boots = 0
+        self._receiver = Receiver(self.path("serial"))
+        layer = debian.Layer(folder, (KERNEL, "udev"))
+        try:
+            self._furnish(layer, config)
+        finally:
+            layer.remove()
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def _furnish(self, layer: debian.Layer, config: str):
+        for name, text in FILES.items():
+            layer.write(name, text)
+        shutil.copy(debian.package(), layer.path + "/root/beekond.deb")
+        inside = ["chroot", layer.path, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
+        quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run([*inside, "dpkg", "-i", "/root/beekond.deb"], **quiet)
+        os.remove(layer.path + "/root/beekond.deb")
+        layer.write("/etc/beekond/beekond.d/test.toml", config)
+        subprocess.run([*inside, "systemctl", "enable", "systemd-networkd", "watch", "tell"], **quiet)
+        for name in ("vmlinuz", "initrd.img"):
+            shutil.copy(os.path.realpath(os.path.join(layer.path, name)), self.path(name))
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "1500M"], check=True)
+
+    def start(self, *options: str):
+        """Power on."""
+        self.boots += 1
+        self.qemu = Child(
+            ["qemu-system-x86_64", "-accel", "tcg", "-m", "512", "-nodefaults", "-no-reboot", "-display", "none",
+             "-kernel", self.path("vmlinuz"), "-initrd", self.path("initrd.img"),
+             "-append", "root=/dev/vda rw console=ttyS0 quiet",
+             "-drive", f"file={self.disk},if=virtio,format=raw",
+             "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net",
+             "-serial", f"file:{self.path(f'console-{self.boots}')}",
+             "-chardev", f"socket,id=receiver,path={self._receiver.path},reconnect=1", "-serial", "chardev:receiver",
+             "-serial", f"file:{self.path(f'watch-{self.boots}')}",
+             "-serial", f"file:{self.path(f'tell-{self.boots}')}", *options],
+            self.path(f"qemu-{self.boots}"))
+
+    def cut(self):
+        """The power goes."""
+        self.qemu.kill()
+
+    def stop(self):
+        if self.qemu:
+            self.qemu.kill()
+        self._receiver.stop()
+
+    def lines(self, name: str, boot: int | None = None) -> list:
+        """The JSON lines that came out of a serial port during one boot; the cut may have torn the last."""
+        path = self.path(f"{name}-{boot or self.boots}")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8", errors="replace") as file:
+            found = []
+            for line in file.read().replace("\r", "\n").split("\n"):
+                try:
+                    found.append(json.loads(line))
+                except ValueError:
+                    continue
+        return [line for line in found if isinstance(line, dict)]
+
+    def status(self) -> dict | None:
+        found = self.lines("tell")
+        return found[-1] if found else None
+
+    def wait_status(self, condition, what: str, seconds: float = 400) -> dict:
+        def look():
+            if not self.qemu.running:
+                raise AssertionError(f"the machine ended: {self.qemu.text()}")
+            status = self.status()
+            return status if status and condition(status) else None
+
+        return wait_for(look, lambda: f"{what}; the status is {json.dumps(self.status())}; {self.console()[-2000:]}", seconds)
+
+    def console(self) -> str:
+        with open(self.path(f"console-{self.boots}"), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def stored(self, boot: int) -> list:
+        """The ids of the locations that the daemon has reported as stored during one boot."""
+        return [line["location"]["id"] for line in self.lines("watch", boot) if line.get("location")]
+
+
+class Receiver:
+    """A simulated drive on a serial line: it goes on whether or not a machine listens."""
+
+    def __init__(self, path: str):
+        self.path = path
+        self._line = None
+        self._feed = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._feed.bind(("127.0.0.1", 0))
+        self._feed.settimeout(0.2)
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.bind(path)
+        self._server.listen(1)
+        self._server.setblocking(False)
+        self._simulator = Child(
+            [program("beekon-sim"), "--udp", f"127.0.0.1:{self._feed.getsockname()[1]}"], path + ".log")
+        self._running = True
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while self._running:
+            try:
+                epoch = self._feed.recv(4096)
+            except socket.timeout:
+                epoch = b""
+            try:
+                line, _ = self._server.accept()
+                self._line, old = line, self._line
+                line.setblocking(False)
+                if old:
+                    old.close()
+            except BlockingIOError:
+                pass
+            if self._line:
+                self._exchange(epoch)
+
+    def _exchange(self, epoch: bytes):
+        """A receiver does not wait for those who do not listen, and takes what gpsd says to it."""
+        try:
+            self._line.send(epoch)
+            while self._line.recv(4096):
+                pass
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._line = None
+
+    def stop(self):
+        self._running = False
+        self._thread.join()
+        self._simulator.kill()
+        self._server.close()
+        self._feed.close()

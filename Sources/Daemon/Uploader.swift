@@ -26,14 +26,14 @@ final class Uploader {
     /// A complete 2xx whose rows could not be deleted yet: the deletion is tried again, not the request.
     var unacknowledged: FrozenBatch?
     var isAborted = false
+    /// The store knows where batches go now.
+    var isEndpointAdopted = false
     let tokens: TokenStore
     var auth: Authenticator
     /// The stored tokens have been looked at.
     var hasLoadedTokens = false
     /// The user has asked for the drain under way: no back-off counts.
     var isForced = false
-    /// The store knows where batches go now.
-    var isEndpointAdopted = false
     private var lastLoggedError: (text: String, now: BootInstant)?
 
     /// Seconds after which the same fault is logged again.
@@ -129,8 +129,8 @@ final class Uploader {
     private func adopt(_ settings: Settings) {
         payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
         snapshot.isConfigured = settings.sync != nil
-        adoptTokens(now: .current())
         isEndpointAdopted = false
+        adoptTokens(now: .current())
         do {
             try adoptEndpoint()
         } catch {

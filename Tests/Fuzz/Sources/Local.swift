@@ -14,7 +14,7 @@ extension Subject {
     /// A configuration file, from its bytes to the settings or the list of mistakes.
     static let configuration = Subject(name: "configuration") { input in
         guard let text = String(validating: input, as: UTF8.self) else { return }
-        let file = ConfigurationFile(path: "/nowhere/beekond.toml", text: text, isWorldReadable: false)
+        let file = ConfigurationFile(path: "/nowhere/beekond.toml", text: text, exposure: nil)
         var collector = Collector(
             file: file, home: "/nowhere", places: SecretPlaces(configurationRoots: ["/nowhere"]))
         collector.collect()

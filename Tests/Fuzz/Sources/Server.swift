@@ -24,6 +24,26 @@ extension Subject {
         }
     }
 
+    /// What a token endpoint answers, read with and without paths.
+    static let token = Subject(name: "token") { input in
+        let body = [UInt8](input)
+        let mappings = [
+            TokenMapping(),
+            TokenMapping(
+                accessToken: "data.token", refreshToken: "data.0.refresh", expiresAt: "data.expires_at",
+                expiresIn: "data.expires_in"),
+        ]
+        for mapping in mappings {
+            guard let answer = TokenAnswer(body, mapping: mapping) else { continue }
+            precondition(Tokens.isToken(answer.access) && answer.refresh.map(Tokens.isToken) ?? true)
+            switch answer.expiry {
+            case .within(let seconds): precondition((0...TokenAnswer.longest).contains(seconds))
+            case .at(let seconds): precondition((0...253_402_300_799).contains(seconds))
+            case nil: break
+            }
+        }
+    }
+
     /// `Retry-After`, at any time.
     static let retryAfter = Subject(name: "retry-after") { input in
         let milliseconds = input.prefix(6).reduce(Int64(0)) { $0 << 8 | Int64($1) }

@@ -177,6 +177,7 @@ extension Writer {
     mutating func version(ofExtras json: String?) throws(SQLiteError) -> Int64 {
         guard let json else { return 0 }
         if let known = extras[json] { return known }
+        if extras.count >= extrasLimit { try forgetUnusedExtras() }
         let version = (extras.values.max() ?? 0) + 1
         try db.prepare("INSERT INTO extras (version, json) VALUES (?, ?)").run(.integer(version), .text(json))
         extras[json] = version

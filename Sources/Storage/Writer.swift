@@ -21,6 +21,8 @@ struct Writer: ~Copyable {
     /// Rows that the uploader is about to freeze: they are not pruned either.
     var draft: BatchMembers? { didSet { if draft != oldValue { tally.prunableFrom = .first } } }
     var extras: [String: Int64] = [:]
+    /// So many are looked through for those that nothing refers to.
+    var extrasLimit = unusedExtrasLimit
 
     static let sessionLimit = 1000
     static let rejectedLimit = 10_000

@@ -100,7 +100,7 @@ let package = Package(
             ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Support", "Tracking", "Upload"]),
 
         .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
-        test("Tracking", ["Support"]),
+        test("Tracking", ["Simulation", "Support"]),
         test("Linux", ["Support"]),
         test("GPSD", ["Linux", "Support", "Tracking"]),
         test("Storage", ["CSQLite", "Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),

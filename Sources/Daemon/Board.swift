@@ -20,6 +20,8 @@ struct ReaderSnapshot: Equatable, Sendable {
     var admitted = 0
     var tooSoon = 0
     var tooNear = 0
+    var paused = 0
+    var motion = MotionState.unknown
     var geofences = 0
     var waitingInMemory = 0
     var refused = 0

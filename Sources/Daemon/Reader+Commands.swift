@@ -88,8 +88,9 @@ extension Reader {
         } catch {
             recorder.note(error, now: now)
         }
-        odometer = tail?.odometer ?? 0
-        gate = Gate(thresholds: Gate.Thresholds(settings.tracking), last: tail?.reference)
+        admission = Admission(
+            thresholds: Admission.Thresholds(settings.tracking), last: tail?.reference,
+            memory: tail?.memory ?? Admission.Memory(), odometer: tail?.odometer ?? 0)
     }
 
     private func stop(now: BootInstant) -> Result<Void, MainMessage.Failure> {
@@ -190,7 +191,7 @@ extension Reader {
         settings = new
         hub.store.configure(StoreOptions(new))
         adoptExtras()
-        gate.thresholds = Gate.Thresholds(new.tracking)
+        admission.thresholds = Admission.Thresholds(new.tracking)
         receiverTime.isReplay = new.gpsd.replay
         guard new.gpsd != old.gpsd, let fresh = Source(new.gpsd) else { return }
         for event in source.release(now: now) { handle(event, now: now) }

@@ -79,8 +79,10 @@ extension Reader {
     // MARK: What fixes decide
 
     /// What the fix has decided, ready to be written; nil when that is nothing.
-    func judgeGeofences(_ fix: Fix, now: BootInstant) -> NewCrossings? {
-        let verdict = fences.judge(fix)
+    func judgeGeofences(_ observed: Admission.Observation, now: BootInstant) -> NewCrossings? {
+        let fix = observed.fix
+        let verdict = fences.judge(
+            fix, isImplausible: observed.quality == .implausibleSpeed, isParked: observed.isParked)
         guard !verdict.isEmpty else { return nil }
         let time = fix.time
         if session == nil, eventSession == nil, !verdict.crossings.isEmpty {

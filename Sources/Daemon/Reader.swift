@@ -14,15 +14,14 @@ final class Reader {
     var settings: Settings
     var source: Source
     var receiverTime: ReceiverTime
-    var gate: Gate
+    var admission: Admission
     var recorder: Recorder
     var ids: UUIDv7Generator
     var random = SystemRandomNumberGenerator()
     var state = ReaderSnapshot.State.idle
     var session: (id: UUIDv7, startedAt: Timestamp)?
-    var odometer = 0.0
     var lastLocation: Location?
-    var counts = (admitted: 0, tooSoon: 0, tooNear: 0)
+    var counts = (admitted: 0, tooSoon: 0, tooNear: 0, paused: 0)
     /// A deletion that is being carried out in steps, between fixes.
     var deletion: (work: Deletion, token: Token)?
     /// The same for dead letters.
@@ -53,7 +52,7 @@ final class Reader {
         self.settings = settings
         self.source = source
         receiverTime = ReceiverTime(isReplay: settings.gpsd.replay)
-        gate = Gate(thresholds: Gate.Thresholds(settings.tracking))
+        admission = Admission(thresholds: Admission.Thresholds(settings.tracking))
         recorder = Recorder(store: hub.store)
         ids = UUIDv7Generator(using: &random)
     }
@@ -149,33 +148,33 @@ final class Reader {
             hub.uploader.wakeup.signal()
         }
         answer(oneShots.offer(fix, now: now), with: fix)
-        let crossings = judgeGeofences(fix, now: now)
+        let observed = admission.observe(fix)
+        let crossings = judgeGeofences(observed, now: now)
         guard state == .tracking else { return record(crossings, now: now) }
-        switch gate.decide(fix) {
-        case .admit(let trigger):
-            admit(fix, crossings?.events.isEmpty ?? true ? trigger : .geofence, crossings, now: now)
-        case .drop where crossings?.events.isEmpty == false: admit(fix, .geofence, crossings, now: now)
-        case .drop(.tooSoon):
-            counts.tooSoon += 1
-            record(crossings, now: now)
-        case .drop(.tooNear):
-            counts.tooNear += 1
-            record(crossings, now: now)
+        switch admission.decide(observed, crosses: crossings?.events.isEmpty == false) {
+        case .admit(let trigger): return admit(observed, trigger, crossings, now: now)
+        case .drop(.tooSoon): counts.tooSoon += 1
+        case .drop(.tooNear): counts.tooNear += 1
+        case .drop(.paused): counts.paused += 1
         }
+        record(crossings, now: now)
     }
 
     /// - Parameter crossings: what the fix has decided about the geofences; stored in the same transaction.
-    private func admit(_ fix: Fix, _ trigger: Trigger, _ crossings: NewCrossings?, now: BootInstant) {
+    private func admit(
+        _ observed: Admission.Observation, _ trigger: Trigger, _ crossings: NewCrossings?, now: BootInstant
+    ) {
         guard let session else { return }
-        odometer += gate.last.map { $0.coordinate.distance(to: fix.coordinate) } ?? 0
-        gate.admitted(fix)
+        let fix = observed.fix
         counts.admitted += 1
         let location = Location(
-            id: ids.next(at: fix.time), session: session.id, fix: fix, trigger: trigger, motion: .unknown)
+            id: ids.next(at: fix.time), session: session.id, fix: fix, trigger: trigger,
+            motion: observed.motion, activity: observed.activity, quality: observed.quality)
         recorder.add(
             NewLocation(
                 location: location, session: session.id, sessionStartedAt: session.startedAt,
-                odometer: odometer, extras: extras, prunesByAge: prunesByAge(fix, now: now)),
+                odometer: admission.odometer, extras: extras, prunesByAge: prunesByAge(fix, now: now),
+                memory: admission.memory),
             with: crossings)
         flushUnlessFailing(now: now)
     }
@@ -270,6 +269,8 @@ final class Reader {
         snapshot.admitted = counts.admitted
         snapshot.tooSoon = counts.tooSoon
         snapshot.tooNear = counts.tooNear
+        snapshot.paused = counts.paused
+        snapshot.motion = state == .tracking ? admission.motion : .unknown
         snapshot.geofences = fences.count
         snapshot.waitingInMemory = recorder.waiting
         snapshot.refused = recorder.refused
@@ -298,11 +299,23 @@ extension Source {
     }
 }
 
-extension Gate.Thresholds {
+extension Admission.Thresholds {
     init(_ settings: Settings.Tracking) {
+        let whileStationary: Admission.WhileStationary =
+            switch settings.stationaryMode {
+            case .pause: .nothing
+            case .pauseWithCheckIns: .checkIns(every: settings.checkInIntervalSeconds)
+            case .keepTracking: .gate
+            }
         self.init(
-            interval: settings.intervalSeconds, distance: settings.distanceMeters,
-            angle: settings.angleDegrees)
+            gate: Gate.Thresholds(
+                interval: settings.intervalSeconds, distance: settings.distanceMeters,
+                angle: settings.angleDegrees),
+            motion: Motion.Thresholds(
+                radius: settings.stationaryRadiusMeters, duration: settings.stationaryAfterSeconds),
+            whileStationary: whileStationary, detectsActivity: settings.detectActivity,
+            quality: QualityLimits(
+                accuracy: settings.lowAccuracyMeters, speed: settings.implausibleSpeedMps))
     }
 }
 

@@ -67,6 +67,10 @@ struct LocationRow {
         self.location = location
     }
 
+    static func code(of motion: MotionState) -> Value { code(of: motion, in: motions) }
+
+    static func motion(_ code: Int64) -> MotionState? { value(code, in: motions) }
+
     private static func code<Case: Equatable>(of value: Case?, in list: [Case]) -> Value {
         .optional(value.flatMap { list.firstIndex(of: $0) }.map(Int64.init))
     }

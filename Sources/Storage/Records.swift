@@ -35,11 +35,16 @@ public struct SessionTail: Equatable, Sendable {
     public var reference: Gate.Reference?
     /// Metres.
     public var odometer: Double
+    /// What was known of motion when it was stored.
+    public var memory: Admission.Memory
 
-    /// Both belong to one session.
-    public init(reference: Gate.Reference?, odometer: Double) {
+    /// All belong to one session.
+    public init(
+        reference: Gate.Reference?, odometer: Double, memory: Admission.Memory = Admission.Memory()
+    ) {
         self.reference = reference
         self.odometer = odometer
+        self.memory = memory
     }
 }
 

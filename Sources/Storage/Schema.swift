@@ -64,6 +64,10 @@ enum Schema {
         ALTER TABLE batches ADD COLUMN min_seq INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE batches ADD COLUMN events INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE sessions ADD COLUMN is_tracking INTEGER NOT NULL DEFAULT 1;
+        ALTER TABLE sessions ADD COLUMN motion INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE sessions ADD COLUMN parked_lat REAL;
+        ALTER TABLE sessions ADD COLUMN parked_lng REAL;
+        ALTER TABLE sessions ADD COLUMN check_in_from INTEGER;
         CREATE TABLE geofence_events (ts INTEGER NOT NULL, seq INTEGER NOT NULL, \(eventColumns),
             uploaded INTEGER NOT NULL DEFAULT 0, batch INTEGER,
             PRIMARY KEY (ts, seq)) STRICT, WITHOUT ROWID;

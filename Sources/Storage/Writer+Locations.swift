@@ -15,11 +15,13 @@ public struct NewLocation: Sendable {
     public var extras: String?
     /// The fix time is trusted well enough to call other rows old by it.
     public var prunesByAge: Bool
+    /// What must survive of motion; nil leaves what is stored. Written only when it differs.
+    public var memory: Admission.Memory?
 
     /// Everything that one write needs.
     public init(
         location: Location, session: UUIDv7, sessionStartedAt: Timestamp, odometer: Double, extras: String?,
-        prunesByAge: Bool
+        prunesByAge: Bool, memory: Admission.Memory? = nil
     ) {
         self.location = location
         self.session = session
@@ -27,6 +29,7 @@ public struct NewLocation: Sendable {
         self.odometer = odometer
         self.extras = extras
         self.prunesByAge = prunesByAge
+        self.memory = memory
     }
 }
 
@@ -68,8 +71,10 @@ extension Writer {
         let eventRows = try crossings.map { (new) throws(SQLiteError) in try rows(for: new) } ?? []
         let pruned = try prunable(at: time, byAge: new.prunesByAge)
         let prunedEvents = try prunableEvents(at: time, byAge: new.prunesByAge, besides: eventRows.count)
+        let memory = new.memory ?? session.tail.memory
         try db.transaction { () throws(SQLiteError) in
             try statements.insert.run(row.values)
+            if memory != session.tail.memory { try write(memory, ofSession: session.key) }
             for row in pruned { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
             try write(eventRows, crossings?.changes ?? [], pruning: prunedEvents)
         }
@@ -77,7 +82,7 @@ extension Writer {
         session.tail = SessionTail(
             reference: Gate.Reference(
                 time: time, coordinate: new.location.fix.coordinate, bearing: new.location.fix.bearing),
-            odometer: new.odometer)
+            odometer: new.odometer, memory: memory)
         current = session
         tally.nextSeq += 1
         tally.rows += 1

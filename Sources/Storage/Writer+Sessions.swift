@@ -100,8 +100,10 @@ extension Writer {
     /// What is known of the session's last fix: from its newest row, or, when that has left, as it was written down.
     func loadSession(_ key: Int64) throws(SQLiteError) -> CurrentSession {
         let stored = try db.prepare(
-            "SELECT last_seq, last_ts, last_lat, last_lng, last_bearing, odometer FROM sessions WHERE key = ?"
-        )
+            """
+            SELECT last_seq, last_ts, last_lat, last_lng, last_bearing, odometer, motion, parked_lat, parked_lng, \
+            check_in_from FROM sessions WHERE key = ?
+            """)
         // Beside MAX, SQLite takes the other columns from the row that has the maximum.
         let newest = try db.prepare(
             "SELECT MAX(seq), ts, lat, lng, bearing, odometer FROM locations WHERE session = ?")
@@ -111,7 +113,27 @@ extension Writer {
             return CurrentSession(key: key, tail: SessionTail(reference: nil, odometer: 0), lastSeq: 0)
         }
         let isRowNewer = !newest.isNull(0) && newest.integer(0) >= stored.integer(0)
-        return isRowNewer ? session(key, from: newest) : session(key, from: stored)
+        var found = isRowNewer ? session(key, from: newest) : session(key, from: stored)
+        found.tail.memory = memory(from: stored)
+        return found
+    }
+
+    /// Part of the transaction of the location that has changed it.
+    func write(_ memory: Admission.Memory, ofSession key: Int64) throws(SQLiteError) {
+        try db.prepare(
+            "UPDATE sessions SET motion = ?, parked_lat = ?, parked_lng = ?, check_in_from = ? WHERE key = ?"
+        ).run(
+            LocationRow.code(of: memory.motion), .optional(memory.spot?.latitude),
+            .optional(memory.spot?.longitude), .optional(memory.checkInFrom?.milliseconds), .integer(key))
+    }
+
+    private func memory(from row: borrowing Statement) -> Admission.Memory {
+        let spot = row.optionalReal(7).flatMap { latitude in
+            row.optionalReal(8).flatMap { Coordinate(latitude: latitude, longitude: $0) }
+        }
+        return Admission.Memory(
+            motion: LocationRow.motion(row.integer(6)) ?? .unknown, spot: spot,
+            checkInFrom: row.optionalInteger(9).map { Timestamp(milliseconds: $0) })
     }
 
     private func session(_ key: Int64, from row: borrowing Statement) -> CurrentSession {

@@ -21,7 +21,11 @@ public struct Gate: Sendable {
     }
 
     /// Why a fix was dropped.
-    public enum Reason: Equatable, Sendable { case tooSoon, tooNear }
+    public enum Reason: Equatable, Sendable {
+        case tooSoon, tooNear
+        /// The vehicle stands.
+        case paused
+    }
 
     /// What becomes of a fix.
     public enum Verdict: Equatable, Sendable { case admit(Trigger), drop(Reason) }

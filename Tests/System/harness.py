@@ -420,7 +420,8 @@ class SystemTest(unittest.TestCase):
 
     def daemon(self, gpsd_port: int | None = None, **sections) -> Beekond:
         """A beekond that admits and stores every settled fix, unless told otherwise. Not started yet."""
-        chosen = {"gpsd": {"port": gpsd_port or free_port()}, "tracking": {"interval_seconds": 0, "distance_meters": 0}}
+        chosen = {"gpsd": {"port": gpsd_port or free_port()}, "tracking": {
+            "interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}}
         for name, values in sections.items():
             chosen[name] = {**chosen.get(name, {}), **values}
         if "url" in chosen.get("sync", {}):

@@ -147,3 +147,110 @@ def admitted(fixes: list, interval: float, meters: float) -> tuple:
                 continue
         passed.append(fix)
     return passed, too_soon, too_near
+
+
+# Motion, read from the sentences alone: over the whole recording at once.
+
+def pace(epoch: Epoch):
+    """Metres per second; None when the receiver did not say."""
+    return epoch.row[4]
+
+
+def radius(epoch: Epoch, least: float) -> float:
+    accuracy = epoch.row[3]
+    return max(least, 2 * (15 if accuracy is None else accuracy))
+
+
+def middle(epochs_: list) -> Epoch:
+    total = [sum(values) for values in zip(*(vector(epoch) for epoch in epochs_))]
+    return Epoch(0, {"lat": math.degrees(math.atan2(total[2], math.hypot(total[0], total[1]))),
+                     "lon": math.degrees(math.atan2(total[1], total[0]))})
+
+
+def motions(fixes: list, least: float, duration: float) -> list:
+    """For each fix: moving, stationary or unknown, this fix considered."""
+    states: list = []
+    state, spot = "unknown", None
+    standing_from = moving_from = 0
+    for index, fix in enumerate(fixes):
+        if index:
+            step = fix.time - fixes[index - 1].time
+            if step < 0:
+                standing_from = moving_from = index
+            if step > 30_000 and step > 3 * usual_step(fixes[:index]):
+                standing_from = index
+
+        def lasts(holds) -> float:
+            """For how many seconds it has held without a break; -1: it does not."""
+            first = None
+            for earlier in range(index, moving_from - 1, -1):
+                if not holds(fixes[earlier]):
+                    break
+                first = fixes[earlier]
+            return -1 if first is None else (fix.time - first.time) / 1000
+
+        def outside(one: Epoch) -> bool:
+            return distance(spot, one) > radius(one, least)
+
+        sets_off = False
+        if state == "unknown":
+            sets_off = lasts(lambda one: (pace(one) or 0) >= 1) >= 1
+        elif state == "stationary":
+            sets_off = (lasts(lambda one: (pace(one) or 0) >= 3) >= 1
+                        or lasts(lambda one: outside(one) and (pace(one) or 0) >= 1) >= 1
+                        or lasts(lambda one: outside(one) and (pace(one) is None or pace(one) >= 1)) >= 30
+                        or lasts(lambda one: distance(spot, one) > max(4 * radius(one, least), 50)) >= 1)
+        if sets_off:
+            state, spot, standing_from, moving_from = "moving", None, index, index + 1
+        elif state != "stationary":
+            old = [at for at in range(standing_from, index + 1) if fix.time - fixes[at].time >= duration * 1000]
+            window = fixes[old[-1]:index + 1] if old else []
+            if window and stands(window, least):
+                state, spot, moving_from = "stationary", middle(window), index + 1
+        states.append(state)
+    return states
+
+
+def stands(window: list, least: float) -> bool:
+    slow = [one for one in window if (pace(one) or 0) < 1]
+    if len(slow) < 0.95 * len(window) or any((pace(one) or 0) >= 3 for one in window):
+        return False
+    centre = middle(window)
+    return sum(distance(centre, one) <= radius(one, least) for one in window) >= 0.95 * len(window)
+
+
+def usual_step(before: list) -> float:
+    steps = [later.time - one.time for one, later in zip(before[-60:], before[-59:])]
+    last = sorted([step for step in steps if step > 0][-5:])
+    return last[(len(last) - 1) // 2] if last else 0
+
+
+def admitted_in_motion(fixes: list, states: list, interval: float, meters: float, mode: str = "pause",
+                       check_in: float = 900) -> tuple:
+    """The fixes that become locations, each with its trigger; and how many came too soon, too near, and while parked."""
+    passed: list = []
+    too_soon = too_near = paused = 0
+    since = None
+    before = "unknown"
+    for fix, state in zip(fixes, states):
+        turning = state != before and "stationary" in (state, before)
+        parking = turning and state == "stationary"
+        before = state
+        if turning:
+            trigger = "motion"
+        elif passed and state == "stationary" and mode != "keep_tracking":
+            waited = fix.time - since
+            if mode == "pause" or 0 <= waited < check_in * 1000:
+                paused += 1
+                continue
+            trigger = "check_in"
+        else:
+            found, soon, near = admitted([one for one, _ in passed[-1:]] + [fix], interval, meters)
+            too_soon, too_near = too_soon + soon, too_near + near
+            if found[-1] is not fix:
+                continue
+            trigger = "interval"
+        if parking or trigger == "check_in":
+            since = fix.time
+        passed.append((fix, trigger))
+    return passed, too_soon, too_near, paused

@@ -23,8 +23,8 @@ extension Handlers {
             uptimeSeconds: Int(now.seconds(since: startedAt)),
             lastLocation: reader.lastLocation.map { Wire.Location($0) }, source: Wire.SourceStatus(reader),
             gate: Wire.GateStatus(
-                admitted: reader.admitted, tooSoon: reader.tooSoon, tooNear: reader.tooNear, paused: 0,
-                motion: MotionState.unknown.rawValue),
+                admitted: reader.admitted, tooSoon: reader.tooSoon, tooNear: reader.tooNear,
+                paused: reader.paused, motion: reader.motion.rawValue),
             store: Wire.StoreStatus(
                 degraded: storageError != nil, locations: counts.locations, bytes: databaseSize(),
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.droppedUnsent,

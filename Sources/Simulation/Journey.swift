@@ -1,0 +1,69 @@
+import Glibc
+
+/// A drive that is written down stretch by stretch, as a receiver sees it: for the drives that nobody waits twelve hours
+/// for. Pure: the same stretches and seed give the same observations, one a second.
+public struct Journey: Sendable {
+    /// What the vehicle does for a while.
+    public enum Stretch: Sendable {
+        /// Stands; position errors wander.
+        case stand(seconds: Int)
+        /// Takes up a speed in metres per second, and keeps it, turning by so many degrees a second.
+        case go(seconds: Int, speed: Double, turn: Double = 0)
+        /// The same where no satellite is received.
+        case unseen(seconds: Int, speed: Double)
+
+        var seconds: Int {
+            switch self {
+            case .stand(let seconds), .go(let seconds, _, _), .unseen(let seconds, _): seconds
+            }
+        }
+
+        /// Metres per second.
+        var speed: Double {
+            switch self {
+            case .stand: 0
+            case .go(_, let speed, _), .unseen(_, let speed): speed
+            }
+        }
+    }
+
+    /// Metres per second squared, when it picks up speed and when it brakes.
+    private static let acceleration = 1.8
+
+    private let stretches: [Stretch]
+    private let start: Timestamp
+    private var receiver: Receiver
+    private var vehicle = Vehicle.State(east: 0, north: 0, altitude: 40, speed: 0, heading: 30)
+    private var second = 0
+    private var index = 0
+    private var spent = 0
+
+    /// - Parameter noise: standard deviation of the horizontal error, metres.
+    public init(_ stretches: [Stretch], start: Timestamp, origin: Coordinate, noise: Double, seed: UInt64) {
+        self.stretches = stretches.filter { $0.seconds > 0 }
+        self.start = start
+        receiver = Receiver(origin: origin, noise: noise, seed: seed)
+    }
+
+    /// The next second and what the vehicle really does; nil when the journey is over.
+    public mutating func next() -> (seen: Receiver.Observation, truth: Vehicle.State)? {
+        guard index < stretches.count else { return nil }
+        let stretch = stretches[index]
+        var isSeen = true
+        if case .unseen = stretch { isSeen = false }
+        if case .go(_, _, let turn) = stretch {
+            vehicle.heading = (vehicle.heading + turn + 360).truncatingRemainder(dividingBy: 360)
+        }
+        let change = stretch.speed - vehicle.speed
+        vehicle.speed += min(max(change, -Self.acceleration), Self.acceleration)
+        let heading = vehicle.heading * .pi / 180
+        vehicle.east += vehicle.speed * sin(heading)
+        vehicle.north += vehicle.speed * cos(heading)
+        let time = Timestamp(unixMilliseconds: start.unixMilliseconds + Int64(second) * 1000)
+        let seen = receiver.observe(vehicle, at: time, elapsed: Double(second), sky: isSeen)
+        second += 1
+        spent += 1
+        if spent == stretch.seconds { (index, spent) = (index + 1, 0) }
+        return (seen, vehicle)
+    }
+}

@@ -1,0 +1,156 @@
+@testable import Tracking
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The rules of gate, motion, check-ins and quality, sentence by sentence, over everything that has ever been seen.
+struct AdmissionReference {
+    var thresholds: Admission.Thresholds
+    var motion = MotionState.unknown
+    var spot: Coordinate?
+    var checkInFrom: Timestamp?
+    var odometer = 0.0
+    private var seen: [Fix] = []
+    /// The first that may count for standing, and for moving.
+    private var standingFrom = 0
+    private var movingFrom = 0
+    /// The first since the start of the daemon.
+    private var knownFrom = 0
+    private var admitted: (fix: Fix, motion: MotionState, spot: Coordinate?)?
+
+    init(_ thresholds: Admission.Thresholds) {
+        self.thresholds = thresholds
+    }
+
+    /// Only what the last admitted fix left behind is known again.
+    mutating func restart() {
+        motion = admitted?.motion ?? .unknown
+        spot = admitted?.spot
+        (standingFrom, movingFrom, knownFrom) = (seen.count, seen.count, seen.count)
+    }
+
+    mutating func take(_ fix: Fix, crosses: Bool) -> (Gate.Verdict, MotionState, Quality?) {
+        let quality = quality(fix)
+        let before = motion
+        look(at: fix)
+        let hasParked = motion == .stationary && before != .stationary
+        let hasSetOff = motion == .moving && before == .stationary
+        let verdict = verdict(fix, isTurningPoint: hasParked || hasSetOff, crosses)
+        if case .admit(let trigger) = verdict {
+            if let admitted, admitted.motion != .stationary || motion != .stationary {
+                odometer += admitted.fix.coordinate.distance(to: fix.coordinate)
+            }
+            if hasParked || trigger == .checkIn { checkInFrom = fix.time }
+            admitted = (fix, motion, spot)
+        }
+        return (verdict, motion, quality)
+    }
+
+    private func verdict(_ fix: Fix, isTurningPoint: Bool, _ crosses: Bool) -> Gate.Verdict {
+        if isTurningPoint { return .admit(.motion) }
+        if crosses { return .admit(.geofence) }
+        guard let admitted else { return .admit(.interval) }
+        if motion == .stationary {
+            if case .nothing = thresholds.whileStationary { return .drop(.paused) }
+            if case .checkIns(let every) = thresholds.whileStationary {
+                guard let checkInFrom else { return .admit(.checkIn) }
+                let waited = fix.time.seconds(since: checkInFrom)
+                return waited < 0 || waited >= every ? .admit(.checkIn) : .drop(.paused)
+            }
+        }
+        let elapsed = fix.time.seconds(since: admitted.fix.time)
+        if elapsed < 0 { return .admit(.interval) }
+        let (interval, distance) = (thresholds.gate.interval, thresholds.gate.distance)
+        if interval > 0, elapsed < interval - 0.05 { return .drop(.tooSoon) }
+        let way = admitted.fix.coordinate.distance(to: fix.coordinate)
+        return distance > 0 && way < distance ? .drop(.tooNear) : .admit(.interval)
+    }
+
+    private func quality(_ fix: Fix) -> Quality? {
+        if seen.count > knownFrom, let last = seen.last {
+            let seconds = fix.time.seconds(since: last.time)
+            let metres =
+                last.coordinate.distance(to: fix.coordinate) - (last.accuracy ?? 15) - (fix.accuracy ?? 15)
+            if seconds > 0, metres / seconds > thresholds.quality.speed { return .implausibleSpeed }
+        }
+        return (fix.accuracy ?? 0) > thresholds.quality.accuracy ? .lowAccuracy : nil
+    }
+
+    private mutating func look(at fix: Fix) {
+        let present = seen.count
+        if present > knownFrom, let last = seen.last {
+            let step = fix.time.seconds(since: last.time)
+            if step < 0 { (standingFrom, movingFrom) = (present, present) }
+            if step > 30, step > 3 * usualStep { standingFrom = present }
+        }
+        seen.append(fix)
+        if motion == .stationary, let spot {
+            guard isMoving(from: spot) else { return }
+        } else if motion == .unknown {
+            guard spanOfLast({ ($0.speed ?? 0) >= 1 }) >= 1 else { return lookWhetherStanding() }
+        } else {
+            return lookWhetherStanding()
+        }
+        motion = .moving
+        spot = nil
+        (standingFrom, movingFrom) = (present, present + 1)
+    }
+
+    /// The middle one of the last five steps forward.
+    private var usualStep: Double {
+        let steps = zip(seen[knownFrom...], seen[knownFrom...].dropFirst()).map {
+            $1.time.seconds(since: $0.time)
+        }
+        let last = steps.filter { $0 > 0 }.suffix(5).sorted()
+        return last.isEmpty ? 0 : last[(last.count - 1) / 2]
+    }
+
+    /// Seconds that the last fixes without a break have been so.
+    private func spanOfLast(_ isSo: (Fix) -> Bool) -> Double {
+        guard let present = seen.last else { return -1 }
+        let run = seen[movingFrom...].reversed().prefix(while: isSo)
+        return run.last.map { present.time.seconds(since: $0.time) } ?? -1
+    }
+
+    private func radius(_ fix: Fix) -> Double {
+        max(thresholds.motion.radius, 2 * (fix.accuracy ?? 15))
+    }
+
+    private func isMoving(from spot: Coordinate) -> Bool {
+        func distance(_ fix: Fix) -> Double { spot.distance(to: fix.coordinate) }
+        return spanOfLast { ($0.speed ?? 0) >= 3 } >= 1
+            || spanOfLast { distance($0) > radius($0) && ($0.speed ?? 0) >= 1 } >= 1
+            || spanOfLast { distance($0) > radius($0) && ($0.speed ?? 1) >= 1 } >= 30
+            || spanOfLast { distance($0) > max(4 * radius($0), 50) } >= 1
+    }
+
+    private mutating func lookWhetherStanding() {
+        guard let present = seen.last else { return }
+        let candidates = seen.indices[standingFrom...]
+        guard
+            let first = candidates.last(where: {
+                present.time.seconds(since: seen[$0].time) >= thresholds.motion.duration
+            })
+        else { return }
+        // What has once fallen out of the window does not come back when it is made longer.
+        standingFrom = first
+        let window = seen[first...]
+        let slow = window.count { ($0.speed ?? 0) < 1 }
+        guard window.allSatisfy({ ($0.speed ?? 0) < 3 }), slow * 100 >= window.count * 95 else { return }
+        guard let middle = mean(window.map(\.coordinate)) else { return }
+        let near = window.count { middle.distance(to: $0.coordinate) <= radius($0) }
+        guard near * 100 >= window.count * 95 else { return }
+        motion = .stationary
+        spot = middle
+        movingFrom = seen.count
+    }
+
+    private func mean(_ places: [Coordinate]) -> Coordinate? {
+        let radians = places.map { ($0.latitude * .pi / 180, $0.longitude * .pi / 180) }
+        let x = radians.reduce(0) { $0 + cos($1.0) * cos($1.1) }
+        let y = radians.reduce(0) { $0 + cos($1.0) * sin($1.1) }
+        let z = radians.reduce(0) { $0 + sin($1.0) }
+        return Coordinate(latitude: atan2(z, hypot(x, y)) * 180 / .pi, longitude: atan2(y, x) * 180 / .pi)
+    }
+}

@@ -29,6 +29,8 @@ enum UploaderCommand: Sendable {
     case sync(Token)
     /// The user has deleted rows of these batches: a request under way with one of them ends.
     case abort([UUIDv7])
+    /// An administrator gives new tokens.
+    case seed(Tokens, Token)
     case configure(Settings)
     /// The reader could store again: what the uploader could not write need not wait for its back-off.
     case storageRecovered
@@ -48,11 +50,13 @@ enum MainMessage: Sendable {
     case geofencesRemoved(Token, Result<Int, Failure>)
     case geofences(Token, [Geofences.Item])
     case located(Token, Result<Location?, Failure>)
+    case seeded(Token, Result<Void, Failure>)
     case location(Location)
     case crossed(GeofenceEvent)
     case stateChanged
     case sourceChanged
     case syncChanged
+    case authChanged
     case readerEnded
     case uploaderEnded
 

@@ -144,7 +144,10 @@ final class Reader {
         }
         guard case .settled(let fix) = verdict else { return }
         // A recording's time says nothing about the present.
-        if !settings.gpsd.replay { hub.clock.observe(fix.time, now: now) }
+        if !settings.gpsd.replay, hub.clock.observe(fix.time, now: now) {
+            // A token may have expired by the clock that there is now.
+            hub.uploader.wakeup.signal()
+        }
         answer(oneShots.offer(fix, now: now), with: fix)
         let crossings = judgeGeofences(fix, now: now)
         guard state == .tracking else { return record(crossings, now: now) }

@@ -34,6 +34,14 @@ def no_mounts():
         return None if done.returncode == 0 else "nothing may be mounted here: " + done.stderr.strip()
 
 
+def no_loops():
+    """Why no file can be mounted here; None when one can."""
+    if no_mounts():
+        return no_mounts()
+    done = subprocess.run(["losetup", "--find"], capture_output=True, text=True)
+    return None if done.returncode == 0 else "there are no loop devices here: " + done.stderr.strip()
+
+
 def run(*command: str, codes=(0,)) -> str:
     """A tool of the administrator, which is not always on the PATH; what it printed."""
     done = subprocess.run(command, capture_output=True, text=True,

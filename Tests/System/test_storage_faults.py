@@ -9,7 +9,7 @@ import threading
 import unittest
 
 from fakegpsd import from_iso, iso
-from faults import Disk, Fault, no_mounts, no_strace
+from faults import Disk, Fault, no_loops, no_mounts, no_strace
 from harness import Refusal, SystemTest, never, wait_for
 
 RING = 256
@@ -295,6 +295,7 @@ class DiskTests(StorageFaultTest):
         self.assertIsNotNone(self.victim.call("GetSessions")["sessions"][0].get("stopped_at"))
         self.check_end(outages=1, uploads_by_itself=True)
 
+    @unittest.skipIf(no_loops(), no_loops())
     def test_read_only_and_mounted_again(self):
         """A kernel that finds a file system in disorder makes it read-only; somebody repairs it and mounts it again."""
         image = self.path("image")

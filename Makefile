@@ -24,7 +24,7 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint check system-test install uninstall deb clean venv
+.PHONY: help deps build run test lint check fuzz system-test install uninstall deb clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -50,10 +50,14 @@ lint: deps  ## Check format, imports of each target, words out of place, scripts
 	swift format lint --strict --recursive Package.swift Sources Tests
 	@etc/build/lint
 
+fuzz: deps  ## Fuzz what reads the bytes of others; FUZZ_SECONDS or FUZZ_RUNS for each, FUZZ_ONLY=names
+	@BUILD="$(BUILD)" etc/build/fuzz
+
 check:  ## What every change must pass: lint, build and test, where a warning is an error
 	@$(MAKE) --no-print-directory lint
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory build
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory test
+	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz
 
 system-test: deb  ## Test the package under a real systemd, and through power cuts; ONLY=name runs one file
 	@etc/build/deps machines

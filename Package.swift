@@ -33,6 +33,17 @@ func test(_ name: String, _ dependencies: [Target.Dependency], exclude: [String]
         swiftSettings: settings)
 }
 
+/// `make fuzz` sets this. Without libFuzzer, which brings its own main, these would not link.
+let fuzzing: [Target] =
+    Context.environment["BEEKOND_FUZZ"] == nil
+    ? []
+    : [
+        .executableTarget(
+            name: "fuzz",
+            dependencies: ["Configuration", "ControlProtocol", "GPSD", "Tracking", "Upload"],
+            path: "Tests/Fuzz/Sources", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])])
+    ]
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -102,5 +113,5 @@ let package = Package(
         .executableTarget(
             name: "store-exerciser", dependencies: ["SQLite", "Storage", "Tracking"],
             path: "Tests/Tools/store-exerciser", swiftSettings: settings),
-    ]
+    ] + fuzzing
 )

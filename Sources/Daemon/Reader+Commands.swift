@@ -181,8 +181,8 @@ extension Reader {
     private func configure(_ new: Settings, now: BootInstant) {
         let old = settings
         settings = new
-        hub.store.configure(StoreOptions(new))
         adoptExtras()
+        hub.store.configure(StoreOptions(new))
         gate.thresholds = Gate.Thresholds(new.tracking)
         receiverTime.isReplay = new.gpsd.replay
         guard new.gpsd != old.gpsd, let fresh = Source(new.gpsd) else { return }

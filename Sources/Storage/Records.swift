@@ -100,7 +100,7 @@ struct BatchMembers: Equatable, Sendable {
     /// The same rule as `Statements.isMember`.
     func contains(_ key: RowKey, session: Int64, extras: Int64, isUploaded: Bool) -> Bool {
         !isUploaded && session == self.session && extras == self.extras && key >= first && key <= last
-            && (minSeq...max(minSeq, maxSeq)).contains(key.seq)
+            && key.seq <= maxSeq && key.seq >= minSeq
     }
 }
 

@@ -210,13 +210,13 @@ extension Writer {
         frozen.removeAll(where: \.isPermanent)
     }
 
-    private func counter(_ name: String) throws(SQLiteError) -> Int64 {
+    func counter(_ name: String) throws(SQLiteError) -> Int64 {
         let row = try db.prepare("SELECT value FROM counters WHERE name = ?")
         try row.bind([.text(name)])
         return try row.step() ? row.integer(0) : 0
     }
 
-    private func setCounter(_ name: String, _ value: Int64) throws(SQLiteError) {
+    func setCounter(_ name: String, _ value: Int64) throws(SQLiteError) {
         if try counter(name) == value { return }
         try db.prepare("INSERT OR REPLACE INTO counters (name, value) VALUES (?, ?)").run(
             .text(name), .integer(value))

@@ -23,6 +23,7 @@ public struct RejectedWork: Sendable {
 }
 
 extension Writer {
+    static let lowestSeq = "lowest_seq"
     private static let rejectedStep = 1000
 
     private struct DeadLetter {
@@ -81,6 +82,7 @@ extension Writer {
                     .integer(letter.rejectedAt), .integer(letter.seq), .integer(lowest - 1 - Int64(index)))
             }
             try deleteRejected(upTo: last)
+            try setCounter(Self.lowestSeq, lowest - Int64(letters.count))
         }
         tally.lowestSeq = lowest - Int64(letters.count)
         tally.rows += letters.count

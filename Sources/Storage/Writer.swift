@@ -139,7 +139,7 @@ struct Writer: ~Copyable {
         let all = try db.prepare("SELECT key, id FROM sessions")
         while try all.step() { sessions[all.integer(0)] = UUIDv7(bytes: all.blob(1)) }
         let groups = try db.prepare(
-            "SELECT session, COUNT(*), SUM(uploaded), MAX(seq), MIN(seq) FROM locations GROUP BY session")
+            "SELECT session, COUNT(*), SUM(uploaded), MAX(seq) FROM locations GROUP BY session")
         var lastSeq: Int64 = 0
         var newest: [(session: Int64, seq: Int64)] = []
         while try groups.step() {
@@ -148,7 +148,6 @@ struct Writer: ~Copyable {
             tally.uploaded += uploaded
             if count > uploaded { tally.pending[groups.integer(0)] = count - uploaded }
             lastSeq = max(lastSeq, groups.integer(3))
-            tally.lowestSeq = min(tally.lowestSeq, groups.integer(4))
             newest.append((groups.integer(0), groups.integer(3)))
         }
         for sql in ["SELECT MAX(last_seq) FROM sessions", "SELECT MAX(seq) FROM rejected"] {
@@ -156,10 +155,7 @@ struct Writer: ~Copyable {
         }
         // Bounded, because a damaged file may hold any number.
         tally.nextSeq = min(lastSeq, 1 << 62) + 1
-        for sql in ["SELECT MIN(seq) FROM rejected", "SELECT MIN(min_seq) FROM batches"] {
-            tally.lowestSeq = min(tally.lowestSeq, Int64(try db.value(sql) ?? "") ?? 0)
-        }
-        tally.lowestSeq = max(tally.lowestSeq, -1 << 62)
+        tally.lowestSeq = max(try counter(Self.lowestSeq), -1 << 62)
         tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
         try forgetExtras()
         let versions = try db.prepare("SELECT version, json FROM extras")

@@ -5,9 +5,7 @@ final class Response {
     /// Bytes of the body that are read; the rest does not matter.
     static let bodyLimit = 65_536
 
-    fileprivate(set) var retryAfter: String?
-    /// The empty line after the headers has come: a server that dies before it has promised nothing.
-    fileprivate(set) var hasHeaders = false
+    fileprivate(set) var head = AnswerHead()
     /// The body passed the limit.
     fileprivate(set) var isCut = false
     fileprivate var bodyCount = 0
@@ -100,21 +98,6 @@ private let takeBody: ccurl_write = { _, size, count, context in
 private let takeHeader: ccurl_write = { bytes, size, count, context in
     guard let bytes, let context else { return 0 }
     let response = Unmanaged<Response>.fromOpaque(context).takeUnretainedValue()
-    let line = String(
-        decoding: UnsafeRawBufferPointer(start: bytes, count: min(size * count, 256)), as: UTF8.self)
-    // Each answer begins with its status line, also one that only announces another (100). Trailers come by here as well.
-    if line.hasPrefix("HTTP/") {
-        response.hasHeaders = false
-        response.retryAfter = nil
-    }
-    if line == "\r\n" || line == "\n" { response.hasHeaders = true }
-    let name = "retry-after:"
-    if line.utf8.count >= name.utf8.count, line.prefix(name.count).lowercased() == name {
-        // RFC 9110 section 5.5: spaces and tabs around a value do not belong to it.
-        let value = line.unicodeScalars.dropFirst(name.count).filter { $0 != "\r" && $0 != "\n" }
-        let isBlank = { (scalar: Unicode.Scalar) in scalar == " " || scalar == "\t" }
-        let trimmed = value.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
-        response.retryAfter = String(String.UnicodeScalarView(trimmed))
-    }
+    response.head.take(UnsafeRawBufferPointer(start: bytes, count: size * count))
     return size * count
 }

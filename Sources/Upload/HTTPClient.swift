@@ -127,8 +127,8 @@ public struct HTTPClient: ~Copyable {
         var status = 0
         _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
         // libcurl is content with an answer that ends within its headers; nothing may be deleted for one.
-        if response.hasHeaders, code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
-            return .response(status: status, retryAfter: response.retryAfter)
+        if response.head.isComplete, code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
+            return .response(status: status, retryAfter: response.head.retryAfter)
         }
         var verification = 0
         _ = ccurl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verification)

@@ -45,8 +45,7 @@ struct Ledger {
     private var lowestSeq: Int64 = 0
     /// Rows that a draft or a batch holds.
     private var members: [UUIDv7] = []
-    private var batch: (line: String, body: [UInt8], lowestSeq: Int64)?
-    private var draftLowestSeq: Int64 = 0
+    private var batch: (line: String, body: [UInt8])?
 
     var pending: Int { rows.count { !$0.isUploaded } }
     var isFrozen: Bool { batch != nil }
@@ -76,11 +75,10 @@ struct Ledger {
 
     mutating func draft(_ ids: [UUIDv7]) {
         members = ids
-        draftLowestSeq = lowestSeq
     }
 
     mutating func freeze(id: UUIDv7, body: [UInt8]) {
-        batch = (Contents.batch(id: id.hex, body: hex(body)), body, draftLowestSeq)
+        batch = (Contents.batch(id: id.hex, body: hex(body)), body)
     }
 
     mutating func acknowledge(keeping: Bool) {
@@ -120,12 +118,6 @@ struct Ledger {
         }
         rows.sort { $0.key < $1.key }
         rejected = Array(ordered.dropFirst(room))
-    }
-
-    /// The store knows only the numbers that it still holds.
-    mutating func reopen() {
-        let known = rows.map(\.seq) + rejected.map(\.seq) + [batch?.lowestSeq ?? 0, 0]
-        lowestSeq = known.min() ?? 0
     }
 
     private mutating func dissolve() {

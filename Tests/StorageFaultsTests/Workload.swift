@@ -168,10 +168,10 @@ final class Workload {
 
     private func moveDeadLetters() throws {
         let act: RejectedWork.Act = random.chance(0.3) ? .purge : .requeue
-        var begun: RejectedWork?
-        try persist { begun = try store.begin(act) }
-        var work = try #require(begun)
-        while !work.isFinished { try persist { try store.proceed(with: &work) } }
+        try persist {
+            var work = try store.begin(act)
+            while !work.isFinished { try store.proceed(with: &work) }
+        }
         ledger.moveDeadLetters(isPurge: act == .purge, cap: Self.cap)
         try note()
     }
@@ -202,7 +202,6 @@ final class Workload {
         recording.failSync(of: "", number: 0)
         store.close()
         store = try Store(directory: folder.path, options: options, checkpointPages: Self.checkpointPages)
-        ledger.reopen()
         try persist { frozen = try store.nextFrozen() }
         try note(isReopened: true)
         guard random.chance(0.3) else { return }

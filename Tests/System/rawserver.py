@@ -29,9 +29,8 @@ class Link:
         head, self._kept = self._kept.split(b"\r\n\r\n", 1)
         return head
 
-    def request(self) -> bytes:
-        """Reads a whole request, and writes it down."""
-        head = self.head()
+    def body(self, head: bytes) -> bytes:
+        """Reads the body that belongs to the headers, and writes the request down."""
         length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
         while len(self._kept) < length:
             more = self.raw.recv(65536)
@@ -41,6 +40,10 @@ class Link:
         body, self._kept = self._kept[:length], self._kept[length:]
         self._server.requests.append(head + b"\r\n\r\n" + body)
         return body
+
+    def request(self) -> bytes:
+        """Reads a whole request, and writes it down."""
+        return self.body(self.head())
 
     def send(self, data: bytes):
         self.raw.sendall(data)

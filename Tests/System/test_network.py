@@ -1,46 +1,15 @@
-"""The network comes back: a default route that appears makes what is pending go, and without an upload nobody asks for routes.
-
-Each test runs itself again in a network namespace of its own, where it may do with the routes what it likes.
-"""
-import fcntl
+"""The network comes back: a default route that appears makes what is pending go, and without an upload nobody asks for routes."""
 import os
-import shutil
 import socket
 import struct
-import subprocess
-import sys
 import unittest
 
 from harness import SystemTest, never, wait_for
+from namespace import in_namespace, loopback_up
 
-INSIDE = "BEEKOND_TEST_NAMESPACE"
-UNSHARE = shutil.which("unshare")
 LOOPBACK = 1
 NETLINK_ROUTE, RTM_NEWROUTE = 0, 24
 REQUEST_ACK_CREATE = 0x1 | 0x4 | 0x400
-
-
-def in_namespace(test):
-    """Runs the test in a new network namespace; skips it where the kernel gives none."""
-    def run(self):
-        if os.environ.get(INSIDE):
-            return test(self)
-        alone = [UNSHARE, "--net", "--map-root-user"] if UNSHARE else ["false"]
-        if subprocess.run([*alone, "true"], stderr=subprocess.DEVNULL).returncode:
-            self.skipTest("no network namespace can be made here")
-        name = f"{type(self).__name__}.{test.__name__}"
-        result = subprocess.run(
-            [*alone, sys.executable, os.path.abspath(__file__), name], env={**os.environ, INSIDE: "1"},
-            capture_output=True, text=True, timeout=120)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    return run
-
-
-def loopback_up():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
-        fcntl.ioctl(link, 0x8914, struct.pack("16sH14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: IFF_UP | IFF_RUNNING
 
 
 def add_default_route():

@@ -24,7 +24,7 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint check fuzz system-test install uninstall deb clean venv
+.PHONY: help deps build run test lint manuals check fuzz system-test install uninstall deb clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -49,6 +49,11 @@ venv:
 lint: deps  ## Check format, imports of each target, words out of place, scripts
 	swift format lint --strict --recursive Package.swift Sources Tests
 	@etc/build/lint
+
+manuals: deps  ## Write anew what the manual pages list: verbs, options, methods, settings
+	$(SWIFT_BUILD) --build-tests
+	@etc/build/manuals --build $(BUILD)
+	@BEEKOND_MANUALS=write swift test --skip-build --scratch-path $(BUILD) --filter ManualTests
 
 fuzz: deps  ## Fuzz what reads the bytes of others; FUZZ_SECONDS or FUZZ_RUNS for each, FUZZ_ONLY=names
 	@BUILD="$(BUILD)" etc/build/fuzz

@@ -102,7 +102,7 @@ let package = Package(
         test("Tracking", ["Support"]),
         test("Linux", ["Support"]),
         test("GPSD", ["Linux", "Support", "Tracking"]),
-        test("Storage", ["Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),
+        test("Storage", ["CSQLite", "Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),
 
         .target(name: "CRecordingVFS", dependencies: ["CSQLite"], path: "Tests/CRecordingVFS"),
         .testTarget(

@@ -181,8 +181,8 @@ extension Reader {
     private func configure(_ new: Settings, now: BootInstant) {
         let old = settings
         settings = new
-        adoptExtras()
         hub.store.configure(StoreOptions(new))
+        adoptExtras()
         gate.thresholds = Gate.Thresholds(new.tracking)
         receiverTime.isReplay = new.gpsd.replay
         guard new.gpsd != old.gpsd, let fresh = Source(new.gpsd) else { return }

@@ -74,8 +74,16 @@ public struct Connection: ~Copyable {
     public var logPages: Int { Int(logCount.pointee) }
 
     /// Folds the WAL into the database, as far as nobody else reads it.
-    public func checkpoint() throws(SQLiteError) {
-        _ = try value("PRAGMA wal_checkpoint(PASSIVE)")
+    ///
+    /// - Parameter milliseconds: how long to wait for readers, so that the WAL is used from its start again.
+    public func checkpoint(waitingForReaders milliseconds: Int = 0) throws(SQLiteError) {
+        if milliseconds > 0 {
+            try execute("PRAGMA busy_timeout = \(milliseconds)")
+            defer { try? execute("PRAGMA busy_timeout = 0") }
+            _ = try value("PRAGMA wal_checkpoint(RESTART)")
+        } else {
+            _ = try value("PRAGMA wal_checkpoint(PASSIVE)")
+        }
         logCount.pointee = 0
     }
 

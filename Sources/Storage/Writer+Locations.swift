@@ -139,7 +139,7 @@ extension Writer {
     /// The oldest rows outside every batch.
     private mutating func oldest(_ limit: Int) throws(SQLiteError) -> [Prunable] {
         let reserved = frozen.map(\.members) + (draft.map { [$0] } ?? [])
-        let step = reserved.isEmpty ? limit : max(limit, Self.searchStep)
+        var step = limit
         var found: [Prunable] = []
         var from = tally.prunableFrom
         while found.count < limit {
@@ -148,6 +148,7 @@ extension Writer {
             found += page.filter { row in !reserved.contains { row.isMember(of: $0) } }
             guard page.count == step, let last = page.last?.key else { break }
             from = RowKey(ts: last.ts, seq: last.seq + 1)
+            step = max(limit, Self.searchStep)
         }
         tally.prunableFrom = found.first?.key ?? from
         return Array(found.prefix(limit))

@@ -228,6 +228,7 @@ class Beekond:
         before = self.account().stored
         answer = self._tracker.call(method, **parameters)
         self.ledger.deleted |= before - set(Here(self).counts)
+        self.ledger.has_dissolved = True
         return answer
 
     def status(self) -> dict:

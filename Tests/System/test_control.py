@@ -22,9 +22,8 @@ DESCRIPTION = os.path.join(ROOT, "Sources", "ControlProtocol", INTERFACE + ".var
 SERVICE = "org.varlink.service"
 NOT_BUILT = {
     "GetCurrentLocation": {}, "AddGeofences": {"geofences": []}, "RemoveGeofences": {"ids": []}, "ListGeofences": {},
-    "GetGeofenceEvents": {}, "GetExtras": {}, "SetExtras": {"extras": {}}, "Configure": {"settings": {}},
-    "ResetConfig": {"keys": []}, "Reload": {}, "SeedAuth": {}, "GetRejected": {}, "RetryRejected": {},
-    "PurgeRejected": {},
+    "GetGeofenceEvents": {}, "Configure": {"settings": {}},
+    "ResetConfig": {"keys": []}, "Reload": {}, "SeedAuth": {},
 }
 # Connections at once, and how many more root may have.
 CONNECTIONS = 32 + (2 if os.geteuid() == 0 else 0)

@@ -64,7 +64,8 @@ class ReplayTests(SystemTest):
         self.assertTrue(ears.watching.wait(10))
         daemon.wait_health("no_fix")
         with open(os.path.join(LOGS, name), "rb") as file:
-            X
+            send(pieces(file.read(), size), feed, pause)
+        heard = ears.all()
         epochs = rules.epochs(heard)
         fixes = [epoch for epoch in epochs if epoch.has_fix]
         expected, too_soon, too_near = rules.admitted(rules.settled(epochs), interval, meters)

@@ -60,6 +60,7 @@ let package = Package(
         system("CGPS", pkgConfig: "libgps", package: "libgps-dev"),
         system("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         system("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
+        system("CCrypto", pkgConfig: "libcrypto", package: "libssl-dev"),
         system("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
         system("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
         .target(name: "CLinux"),
@@ -69,7 +70,7 @@ let package = Package(
         target("GPSD", ["CGPS", "Linux", "Tracking"]),
         target("SQLite", ["CSQLite"]),
         target("Storage", ["SQLite", "Linux", "Tracking"]),
-        target("Upload", ["CCurl", "CZlib", "Linux", "Tracking"]),
+        target("Upload", ["CCrypto", "CCurl", "CZlib", "Linux", "Tracking"]),
         target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
         target(
             "ControlTool", ["ControlProtocol"],

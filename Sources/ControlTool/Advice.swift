@@ -104,14 +104,31 @@ enum Advice {
         ]
     }
 
-    private static func auth(_ auth: Wire.AuthStatus) -> String? {
+    static func auth(_ auth: Wire.AuthStatus) -> String? {
         switch auth.state {
-        case "dead":
-            "The token can no longer be refreshed: put a new one into [sync.auth] and restart beekond."
+        case "dead": dead(auth.reason)
         case "breaker_open":
             "Refreshing the token fails again and again: see the log of the token endpoint, "
                 + "sync.auth.refresh_url."
         default: nil
+        }
+    }
+
+    private static func dead(_ reason: String?) -> String {
+        let renew = "put a new one into [sync.auth] and beekonctl reload, or beekonctl auth seed."
+        return switch reason {
+        case "refused": "The token endpoint refuses to refresh the token: \(renew)"
+        case "no_token":
+            "The token endpoint answers without a token: correct sync.auth.refresh_url or response_mapping, then "
+                + "raise sync.auth.seed_epoch or beekonctl auth seed."
+        case "rotation_interrupted":
+            "A refresh was cut off, and the token that it began with is refused now: \(renew)"
+        case "no_refresh": "The server refuses the token, and nothing can refresh it: \(renew)"
+        case "host_changed": "The tokens were for another host and have been dropped: \(renew)"
+        case "key":
+            "The stored tokens cannot be decrypted: bring the credential or the file beekond.key back and restart "
+                + "beekond, or beekonctl auth seed."
+        default: "The token can no longer be refreshed: \(renew)"
         }
     }
 }

@@ -40,6 +40,7 @@ struct UploaderSnapshot: Equatable, Sendable {
     var storageError: String?
     /// The server's certificate is not valid yet: the clock is to blame.
     var isClockSuspected = false
+    var auth = AuthState()
     var nextAttempt: BootInstant?
     var uploaded = 0
     var retries = 0

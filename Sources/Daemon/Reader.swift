@@ -129,7 +129,10 @@ final class Reader {
         }
         guard case .settled(let fix) = verdict else { return }
         // A recording's time says nothing about the present.
-        if !settings.gpsd.replay { hub.clock.observe(fix.time, now: now) }
+        if !settings.gpsd.replay, hub.clock.observe(fix.time, now: now) {
+            // A token may have expired by the clock that there is now.
+            hub.uploader.wakeup.signal()
+        }
         guard state == .tracking else { return }
         switch gate.decide(fix) {
         case .admit(let trigger): admit(fix, trigger, now: now)

@@ -81,12 +81,17 @@ final class Supervisor {
 
     private func startThreads() throws(SystemError) {
         let (hub, settings, installID) = (hub, settings, handlers.installID)
+        let tokens = TokenStore(
+            directory: try StateDirectory(handlers.directory),
+            credentials: SecretPlaces.ofThisProcess().credentialsDirectory)
         try startThread(named: "reader") {
             guard let reader = Reader(hub: hub, settings: settings) else { return hub.tell(.readerEnded) }
             reader.run()
         }
         try startThread(named: "uploader") {
-            guard let uploader = Uploader(hub: hub, settings: settings, installID: installID, now: .current())
+            guard
+                let uploader = Uploader(
+                    hub: hub, settings: settings, installID: installID, tokens: tokens, now: .current())
             else {
                 return hub.tell(.uploaderEnded)
             }
@@ -174,6 +179,8 @@ final class Supervisor {
                 let reply = Wire.Sync.Result(
                     outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending)
                 try complete(token, Wire.Sync.self, .success(reply), now: now)
+            case .seeded(let token, let result):
+                try complete(token, Wire.SeedAuth.self, result.map { .init() }, now: now)
             case .location(let location):
                 server.publish(Wire.Event(kind: "location", location: Wire.Location(location)), now: now)
             case .stateChanged:
@@ -181,6 +188,7 @@ final class Supervisor {
                 changed(handlers.stateEvent(), now: now)
             case .sourceChanged: changed(handlers.sourceEvent(), now: now)
             case .syncChanged: changed(handlers.syncEvent(now: now), now: now)
+            case .authChanged: changed(handlers.authEvent(), now: now)
             case .readerEnded: ended("reader", now: now)
             case .uploaderEnded: ended("uploader", now: now)
             }

@@ -12,7 +12,11 @@ extension Uploader {
             if let batch = unacknowledged { try acknowledge(batch) }
             try adoptEndpoint()
             while !isStopping, let sync = settings.sync, let batch = try nextBatch(limit: sync.batchSize) {
-                let outcome = send(batch, sync)
+                let outcome: HTTPOutcome
+                switch attempt(batch, sync) {
+                case .ended(let end): return end
+                case .answered(let answer): outcome = answer
+                }
                 if let end = try conclude(batch, outcome, sync) { return end }
             }
             snapshot.storageError = nil
@@ -54,14 +58,15 @@ extension Uploader {
         return (id, body)
     }
 
-    private func send(_ batch: FrozenBatch, _ sync: Settings.Sync) -> HTTPOutcome {
+    func send(_ batch: FrozenBatch, _ sync: Settings.Sync, authorization: String?) -> HTTPOutcome {
         isAborted = false
         snapshot.storageError = nil
         snapshot.isUploading = true
         snapshot.inFlightBatch = batch.id
         snapshot.lastAttempt = hub.clock.time(now: .current())
         publish()
-        let outcome = client.post(batch.body, HTTPOptions(sync), wakeup: hub.uploader.wakeup) {
+        let options = HTTPOptions(sync, authorization: authorization)
+        let outcome = client.post(batch.body, options, wakeup: hub.uploader.wakeup) {
             let now = BootInstant.current()
             hub.board.uploaderWork.begin(now)
             takeCommands(now: now)
@@ -159,11 +164,14 @@ extension Uploader {
 }
 
 extension HTTPOptions {
-    init(_ sync: Settings.Sync) {
+    /// - Parameter authorization: wins over a header of that name in the configuration.
+    init(_ sync: Settings.Sync, authorization: String?) {
+        let fixed = sync.headers.filter { authorization == nil || $0.name.lowercased() != "authorization" }
         let headers =
             ["Content-Type: application/json", "Content-Encoding: gzip"]
             // libcurl takes "Name:" for a header to be left out, and "Name;" for an empty one.
-            + sync.headers.map { $0.value.text.isEmpty ? $0.name + ";" : "\($0.name): \($0.value.text)" }
+            + fixed.map { $0.value.text.isEmpty ? $0.name + ";" : "\($0.name): \($0.value.text)" }
+            + (authorization.map { ["Authorization: " + $0] } ?? [])
         self.init(
             url: sync.url, headers: headers, userAgent: "beekond/" + Release.version,
             timeout: sync.timeoutSeconds,

@@ -28,19 +28,27 @@ final class Uploader {
     var isAborted = false
     /// The store knows where batches go now.
     var isEndpointAdopted = false
+    let tokens: TokenStore
+    var auth: Authenticator
+    /// The stored tokens have been looked at.
+    var hasLoadedTokens = false
+    /// The user has asked for the drain under way: no back-off counts.
+    var isForced = false
     private var lastLoggedError: (text: String, now: BootInstant)?
 
     /// Seconds after which the same fault is logged again.
     private static let logInterval = 3600.0
 
     /// - Returns: nil when libcurl or zlib cannot work here.
-    init?(hub: Hub, settings: Settings, installID: String, now: BootInstant) {
+    init?(hub: Hub, settings: Settings, installID: String, tokens: TokenStore, now: BootInstant) {
         guard let client = HTTPClient(), let gzip = Gzip() else { return nil }
         self.hub = hub
         self.installID = installID
         self.settings = settings
         self.client = client
         self.gzip = gzip
+        self.tokens = tokens
+        auth = Authenticator(record: nil, now: now, using: &random)
         model = Machine.model()
         payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
         ids = UUIDv7Generator(using: &random)
@@ -57,7 +65,7 @@ final class Uploader {
             let now = BootInstant.current()
             hub.board.uploaderWork.begin(now)
             takeCommands(now: now)
-            if settings.sync != nil, schedule.due <= now { drain() }
+            if settings.sync != nil, schedule.due <= now { drain() } else { refreshWhenIdle(now: now) }
             publish()
             hub.board.uploaderWork.rest()
             if !isStopping { waitForWork() }
@@ -71,8 +79,9 @@ final class Uploader {
     private func waitForWork() {
         var poll = PollSet()
         poll.add(hub.uploader.wakeup.descriptor)
-        let due = settings.sync == nil ? nil : max(schedule.due.seconds(since: .current()), 0)
-        poll.wait(seconds: due)
+        let now = BootInstant.current()
+        let due = settings.sync == nil ? nil : min(schedule.due, auth.idleDue(instant(now)) ?? schedule.due)
+        poll.wait(seconds: due.map { max($0.seconds(since: now), 0) })
     }
 
     // MARK: Commands
@@ -80,10 +89,13 @@ final class Uploader {
     func takeCommands(now: BootInstant) {
         for command in hub.uploader.takeAll() {
             switch command {
-            case .trigger(let trigger): schedule.trigger(trigger, now: now, using: &random)
+            case .trigger(let trigger):
+                if case .networkReturned = trigger { auth.networkReturned() }
+                schedule.trigger(trigger, now: now, using: &random)
             case .sync(let token): sync(token, now: now)
             case .abort(let batches):
                 if let current = snapshot.inFlightBatch, batches.contains(current) { isAborted = true }
+            case .seed(let pair, let token): hub.tell(.seeded(token, seed(pair, now: now)))
             case .configure(let settings): configure(settings, now: now)
             case .storageRecovered:
                 if snapshot.storageError != nil { schedule.trigger(.command, now: now, using: &random) }
@@ -118,6 +130,7 @@ final class Uploader {
         payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
         snapshot.isConfigured = settings.sync != nil
         isEndpointAdopted = false
+        adoptTokens(now: .current())
         do {
             try adoptEndpoint()
         } catch {
@@ -137,6 +150,7 @@ final class Uploader {
 
     private func drain() {
         let started = BootInstant.current()
+        isForced = schedule.isForced
         schedule.begin(now: started, using: &random)
         // Who asks while this drain runs gets one of its own.
         let askers = waiting
@@ -184,29 +198,33 @@ final class Uploader {
             }
         case .failed(let failure):
             snapshot.failure = failure
-            report(failure.advice(snapshot.lastHTTPStatus, settings.sync), failure.rawValue, now: now)
+            let advice = failure == .auth ? auth.record.death?.advice(auth.record.deathStatus) : nil
+            report(
+                advice ?? failure.advice(snapshot.lastHTTPStatus, settings.sync), failure.rawValue, now: now)
         }
     }
 
     /// Says it when it begins or changes, then once an hour.
-    func report(_ message: String, _ key: String?, now: BootInstant) {
+    func report(_ message: String, _ key: String?, _ event: Log.Event = .uploadFailed, now: BootInstant) {
         let key = key ?? message
         if let last = lastLoggedError, last.text == key, now.seconds(since: last.now) < Self.logInterval {
             return
         }
         lastLoggedError = (key, now)
-        Log.warning(.uploadFailed, message, snapshot.lastHTTPStatus.map { [(.httpStatus, "\($0)")] } ?? [])
+        Log.warning(event, message, snapshot.lastHTTPStatus.map { [(.httpStatus, "\($0)")] } ?? [])
     }
 
     func publish() {
         snapshot.retries = schedule.retries
         snapshot.nextAttempt = settings.sync == nil ? nil : schedule.due
+        snapshot.auth = auth.state(instant(.current()))
         let before = hub.board.uploaderSnapshot
         guard snapshot != before else { return }
         hub.board.publish(snapshot)
         if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure {
             hub.tell(.syncChanged)
         }
+        if snapshot.auth != before.auth { hub.tell(.authChanged) }
     }
 }
 

@@ -22,8 +22,14 @@ final class WallClock: Sendable {
     }
 
     /// A settled fix has told the time.
-    func observe(_ time: Timestamp, now: BootInstant) {
-        anchor.withLock { $0 = Anchor(time: time, now: now) }
+    ///
+    /// - Returns: true when it is the first to do so.
+    @discardableResult
+    func observe(_ time: Timestamp, now: BootInstant) -> Bool {
+        anchor.withLock { anchor in
+            defer { anchor = Anchor(time: time, now: now) }
+            return anchor == nil
+        }
     }
 
     /// The system clock, and whether it can be believed.
@@ -31,6 +37,12 @@ final class WallClock: Sendable {
         let time = Timestamp(milliseconds: Clock.realtimeMilliseconds())
         let agrees = receiver(now: now).map { abs(time.seconds(since: $0)) < Self.agreement } ?? false
         return ReceiverTime.SystemClock(time: time, isKnownGood: agrees || Clock.isSynchronised())
+    }
+
+    /// The time, when there is a clock that can be believed.
+    func trusted(now: BootInstant) -> Timestamp? {
+        let system = system(now: now)
+        return system.isKnownGood ? system.time : receiver(now: now)
     }
 
     /// The best guess at the present time.

@@ -52,7 +52,8 @@ public struct DrainSchedule: Sendable {
     private var tick: BootInstant
     /// The earliest drain that a trigger has asked for.
     private var wanted: BootInstant?
-    private var isForced = false
+    /// The next drain is one that a command has asked for.
+    public private(set) var isForced = false
     /// Attempts that followed a transient failure.
     public private(set) var retries = 0
 

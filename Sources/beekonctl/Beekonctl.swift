@@ -22,7 +22,7 @@ struct Beekonctl: ParsableCommand {
         subcommands: [
             StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
             HistoryCommand.self, SessionsCommand.self, DeleteCommand.self, ExtrasCommand.self,
-            RejectedCommand.self, PlotCommand.self, DoctorCommand.self,
+            RejectedCommand.self, AuthCommand.self, PlotCommand.self, DoctorCommand.self,
         ])
 
     static func main() {

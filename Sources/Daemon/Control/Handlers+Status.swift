@@ -29,7 +29,7 @@ extension Handlers {
                 degraded: storageError != nil, locations: counts.locations, bytes: databaseSize(),
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.droppedUnsent,
                 refused: reader.refused, lastError: storageError),
-            sync: syncStatus(now: now), auth: Wire.AuthStatus(state: "none", failures: 0), geofences: 0,
+            sync: syncStatus(now: now), auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth), geofences: 0,
             degraded: degraded(reader))
     }
 
@@ -46,7 +46,7 @@ extension Handlers {
             ("config", isConfigurationStale),
             ("clock", uploader.isClockSuspected), ("source", isSourceBad),
             ("sync", uploader.lastError != nil && uploader.failure != .auth),
-            ("auth", uploader.failure == .auth),
+            ("auth", uploader.failure == .auth || [.dead, .breakerOpen].contains(uploader.auth.word)),
         ]
         return words.filter(\.1).map(\.0)
     }

@@ -328,6 +328,8 @@ extension Store.Event {
                 .databaseQuarantined,
                 "the database was damaged (\(reason)): it is kept as \(name), and \(salvaged) locations that could "
                     + "still be read are in a new one. Check the health of the disk")
+        case .notOpened(let error):
+            Log.warning(.storageFailed, "the database could not be opened (\(error.message)); trying again")
         case .replaced:
             Log.warning(
                 .storageFailed,

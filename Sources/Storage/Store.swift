@@ -16,6 +16,8 @@ public final class Store: Sendable {
         case quarantined(name: String, reason: String, salvaged: Int)
         /// The database was removed or replaced while it was in use; what has its name now was opened.
         case replaced
+        /// The disk kept it from being opened at the start; the next operation opens it, or says why not.
+        case notOpened(StorageError)
     }
 
     private struct State: ~Copyable {
@@ -68,6 +70,7 @@ public final class Store: Sendable {
             try perform("open") { (_: inout Writer) throws(SQLiteError) in }
         } catch {
             guard error.kind == .full || error.kind == .io else { throw error }
+            state.withLock { $0.events.append(.notOpened(error)) }
         }
     }
 

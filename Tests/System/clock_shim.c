@@ -15,6 +15,8 @@ struct control {
     volatile int64_t realtime, boottime;
     // What adjtimex(2) says: 1 synchronised, 0 not.
     volatile int64_t synchronised;
+    // What CLOCK_BOOTTIME stands still at; 0 when it goes.
+    volatile int64_t frozen;
 };
 
 static const struct control *control;
@@ -40,6 +42,11 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
         offset = control->realtime;
     } else if (clock == CLOCK_BOOTTIME) {
         offset = control->boottime;
+    }
+    if (clock == CLOCK_BOOTTIME && control->frozen != 0) {
+        time->tv_sec = control->frozen / 1000000000;
+        time->tv_nsec = control->frozen % 1000000000;
+        return 0;
     }
     int64_t moment = (int64_t)time->tv_sec * 1000000000 + time->tv_nsec + offset;
     time->tv_sec = moment / 1000000000;

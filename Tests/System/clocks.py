@@ -38,9 +38,9 @@ class Clocks:
     def __init__(self, daemon: Beekond, synchronised: bool = False):
         path = os.path.join(daemon.directory, "clocks")
         with open(path, "wb") as file:
-            file.write(bytes(24))
+            file.write(bytes(32))
         with open(path, "r+b") as file:
-            self._map = mmap.mmap(file.fileno(), 24)
+            self._map = mmap.mmap(file.fileno(), 32)
         daemon.environment.update(LD_PRELOAD=shim(), BEEKOND_TEST_CLOCK=path)
         self.synchronised = synchronised
 
@@ -65,6 +65,10 @@ class Clocks:
         """Both clocks go on while nothing else does: what a process sees of a machine that slept."""
         self._put(0, self._get(0) + int(seconds * 1e9))
         self._put(1, self._get(1) + int(seconds * 1e9))
+
+    def freeze(self):
+        """CLOCK_BOOTTIME stands still from now on: however slow this machine is, no time passes between two reports."""
+        self._put(3, time.clock_gettime_ns(time.CLOCK_BOOTTIME) + self._get(1))
 
     def _get(self, index: int) -> int:
         return struct.unpack_from("=q", self._map, index * 8)[0]

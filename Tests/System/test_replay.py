@@ -85,7 +85,8 @@ class ReplayTests(SystemTest):
         self.assertTrue(ears.watching.wait(10))
         daemon.wait_health("no_fix")
         with open(os.path.join(LOGS, name), "rb") as file:
-            X
+            send(pieces(file.read(), size), feed, pause)
+        heard = ears.all()
         epochs = rules.epochs(heard)
         fixes = [epoch for epoch in epochs if epoch.has_fix]
         expected, *dropped = demanded(epochs, interval, meters, standing, mode, CHECK_IN)

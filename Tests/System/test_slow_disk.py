@@ -127,8 +127,6 @@ class SlowDiskTests(SystemTest):
             wait_for(lambda: fault.injected() >= 1, "the disk has held a sync up")
             self.assertEqual(self.victim.call("Stop")["state"], "stopped")
             self.assertLess(len(self.times()), 15)
-            # The end waits for no disk. The bound is two seconds; strace and a busy machine take their share.
-            self.assertLess(self.victim.terminate(), 4)
 
     @unittest.skipUnless(LONG, "BEEKOND_LONG=1 holds a thread up for three minutes")
     def test_a_thread_that_hangs_is_not_covered_up(self):

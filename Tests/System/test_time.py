@@ -405,15 +405,16 @@ class RealGPSDTests(TimeTest):
         gpsd = self.gpsd(port, f"udp://127.0.0.1:{feed}")
         # gpsd has its own opinion of dates that are far from today.
         start = int(time.time()) * SECOND - DAY
-        daemon, _ = self.clocked(port, start)
+        daemon, clocks = self.clocked(port, start)
         daemon.start().call("Start")
         ears = Ears(port)
         self.assertTrue(ears.watching.wait(10))
         daemon.wait_health("no_fix")
+        clocks.freeze()
         send([nmea(start + round(second * SECOND), 50 + index * 1e-4)
               for index, second in enumerate(seconds)], feed, 0.01)
         heard = ears.all()
-        epochs = rules.epochs(heard)
+        epochs = rules.epochs([rules.Heard(0, item.report) for item in heard])
         fixes = [epoch for epoch in epochs if epoch.has_fix]
         expected = rules.settled(epochs)
         daemon.wait_status(lambda status: status["source"]["fixes"] >= len(fixes) - 1, f"{len(fixes)} fixes read")

@@ -60,6 +60,7 @@ let package = Package(
         system("CGPS", pkgConfig: "libgps", package: "libgps-dev"),
         system("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
         system("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
+        system("CCrypto", pkgConfig: "libcrypto", package: "libssl-dev"),
         system("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
         system("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
         .target(name: "CLinux"),
@@ -69,7 +70,7 @@ let package = Package(
         target("GPSD", ["CGPS", "Linux", "Tracking"]),
         target("SQLite", ["CSQLite"]),
         target("Storage", ["SQLite", "Linux", "Tracking"]),
-        target("Upload", ["CCurl", "CZlib", "Linux", "Tracking"]),
+        target("Upload", ["CCrypto", "CCurl", "CZlib", "Linux", "Tracking"]),
         target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
         target(
             "ControlTool", ["ControlProtocol"],
@@ -102,7 +103,7 @@ let package = Package(
         test("Tracking", ["Simulation", "Support"]),
         test("Linux", ["Support"]),
         test("GPSD", ["Linux", "Support", "Tracking"]),
-        test("Storage", ["Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),
+        test("Storage", ["CSQLite", "Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),
 
         .target(name: "CRecordingVFS", dependencies: ["CSQLite"], path: "Tests/CRecordingVFS"),
         .testTarget(
@@ -113,5 +114,9 @@ let package = Package(
         .executableTarget(
             name: "store-exerciser", dependencies: ["SQLite", "Storage", "Tracking"],
             path: "Tests/Tools/store-exerciser", swiftSettings: settings),
+        // Not a product either: `make bench` runs it.
+        .executableTarget(
+            name: "bench-store", dependencies: ["Linux", "SQLite", "Storage", "Tracking"],
+            path: "Tests/Benchmarks/bench-store", swiftSettings: settings),
     ] + fuzzing
 )

@@ -8,6 +8,7 @@
 #define CGPS_SHIM_H
 
 #include <gps.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,8 +38,6 @@ struct cgps_report {
     double eph, epx, epy;
     double speed, track;
     int satellites_used, satellites_visible;
-    // Whether there is any.
-    int devices;
     int activated;
 };
 
@@ -60,6 +59,22 @@ static inline int cgps_begins(const char *line, const char *prefix) {
     return strncmp(line, prefix, strlen(prefix)) == 0;
 }
 
+// Copies the text that follows the next `"key":"` after `*place` and moves the place behind it; 0 when there is none, or
+// when it does not fit. gpsd does not escape the paths of devices.
+static inline int cgps_text(const char **place, const char *key, char *text, size_t size) {
+    char name[16];
+    size_t length = (size_t)snprintf(name, sizeof name, "\"%s\":\"", key);
+    const char *found = length < sizeof name ? strstr(*place, name) : NULL;
+    const char *end = found != NULL ? strchr(found + length, '"') : NULL;
+    if (end == NULL || (size_t)(end - found) - length >= size) {
+        return 0;
+    }
+    memcpy(text, found + length, (size_t)(end - found) - length);
+    text[(size_t)(end - found) - length] = '\0';
+    *place = end + 1;
+    return 1;
+}
+
 static inline int cgps_count(const char *line, const char *text) {
     int count = 0;
     for (const char *found = strstr(line, text); found != NULL; found = strstr(found + 1, text)) {
@@ -72,7 +87,7 @@ static inline int cgps_count(const char *line, const char *text) {
 // it tells what this message carried.
 //
 // libgps turns in circles for ever when an object within the line is damaged, or another class is named in it. So only
-// lines that are one flat object are handed to it; of the others no more is wanted than to count.
+// lines that are one flat object are handed to it; of the others no more is wanted than to count, and the paths in them.
 static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_report *report) {
     memset(report, 0, sizeof *report);
     // A message that was cut means nothing. libgps would take the end of the text for the end of a number, and lose digits
@@ -90,10 +105,14 @@ static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_re
         report->satellites_used = cgps_count(line, "\"used\":true");
         // gpsd also sends a SKY that only tells how precise the constellation is.
         report->kind = report->satellites_visible > 0 ? CGPS_SKY : CGPS_OTHER;
+        const char *place = line;
+        if (!cgps_text(&place, "device", data->dev.path, sizeof data->dev.path)) {
+            data->dev.path[0] = '\0';
+        }
+        report->device = data->dev.path;
         return 0;
     } else if (cgps_begins(line, "{\"class\":\"DEVICES\",")) {
         report->kind = CGPS_DEVICES;
-        report->devices = strstr(line, "\"path\":") != NULL;
         return 0;
     } else {
         report->kind = cgps_begins(line, "{\"class\":\"VERSION\",") ? CGPS_VERSION : CGPS_OTHER;

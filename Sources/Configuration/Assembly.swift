@@ -15,11 +15,10 @@ struct Assembly {
         opened.formUnion(collector.opened)
         draft.hasAuth = draft.hasAuth || collector.hasAuth
         let secrets = collector.found.values.filter(\.exposesSecret).map(\.slot).sorted()
-        if collector.file.isWorldReadable, let first = secrets.first {
-            let path = collector.file.path
-            warnings.append(
-                "\(path): everybody can read this file and its secret \(first.escaped); chmod o-r \(path)")
+        if let exposure = collector.file.exposure, let first = secrets.first {
+            warnings.append(exposure.warning(collector.file.path, first.escaped))
         }
+        warnings += collector.warnings
     }
 
     /// Lays the settings made while running over all files.

@@ -35,6 +35,7 @@ struct Collector {
     let places: SecretPlaces
     private(set) var found: [String: Found] = [:]
     private(set) var problems: [ConfigurationError.Problem] = []
+    private(set) var warnings: [String] = []
     private(set) var hasAuth = false
     /// Open tables that stand in the file: even an empty one replaces what is sent by default.
     private(set) var opened: Set<String> = []
@@ -118,7 +119,8 @@ struct Collector {
             return
         }
         do throws(OpenFile.Refusal) {
-            let text = try SecretFile.read(path, home: home, places: places)
+            let (text, exposure) = try SecretFile.read(path, home: home, places: places)
+            if let exposure { warnings.append(exposure.warning(path, name)) }
             do throws(Key.Refusal) {
                 let value = try key.check(.string(text), entry: entry).value
                 keep(Found(key: key, entry: entry, value: value, origin: origin(node), isFromFile: true))

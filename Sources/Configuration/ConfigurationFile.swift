@@ -6,8 +6,8 @@ struct ConfigurationFile {
 
     let path: String
     let text: String
-    /// Anybody on this machine may read it.
-    let isWorldReadable: Bool
+    /// Who may read or change it besides us.
+    let exposure: Exposure?
 
     /// Reads a configuration file.
     /// - Returns: nil when there is none.
@@ -26,7 +26,7 @@ struct ConfigurationFile {
             throw refuse("cannot be opened: \(String(cString: strerror(code)))\(hint)")
         }
         defer { _ = close(descriptor) }
-        let content: (bytes: [UInt8], mode: mode_t)
+        let content: (bytes: [UInt8], exposure: Exposure?)
         do { content = try OpenFile.readAll(descriptor, limit: maxBytes) } catch {
             throw refuse(error.message)
         }
@@ -34,7 +34,7 @@ struct ConfigurationFile {
             let line = content.bytes.prefix(OpenFile.validPrefix(content.bytes)).count { $0 == 10 } + 1
             throw refuse("not a text in UTF-8; write the file again with an editor", line: line)
         }
-        return ConfigurationFile(path: path, text: text, isWorldReadable: content.mode & S_IROTH != 0)
+        return ConfigurationFile(path: path, text: text, exposure: content.exposure)
     }
 
     /// Paths of `*.toml` in `folder` in name order, hidden ones left out; empty when there is no such folder.
@@ -66,7 +66,9 @@ enum OpenFile {
     struct Refusal: Error { let message: String }
 
     /// Everything a regular file holds.
-    static func readAll(_ descriptor: Int32, limit: Int) throws(Refusal) -> (bytes: [UInt8], mode: mode_t) {
+    static func readAll(
+        _ descriptor: Int32, limit: Int
+    ) throws(Refusal) -> (bytes: [UInt8], exposure: Exposure?) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw Refusal(message: "is not a regular file; name the file itself")
@@ -88,7 +90,8 @@ enum OpenFile {
         guard filled <= limit else {
             throw Refusal(message: "is larger than \(limit) bytes; is it the right file?")
         }
-        return (Array(bytes.prefix(filled)), status.st_mode)
+        let exposure = Exposure(mode: status.st_mode, group: status.st_gid, ours: Exposure.ownGroups())
+        return (Array(bytes.prefix(filled)), exposure)
     }
 
     /// How many bytes of the beginning are UTF-8.

@@ -6,11 +6,12 @@ enum SecretFile {
 
     /// The content of the file a configuration file names, without one trailing newline.
     ///
-    /// A relative name is looked for among the credentials first, then in the configuration directory `folder`.
+    /// A relative name is looked for among the credentials first, then in the configuration directory `folder`. Who may
+    /// read a credential is systemd's business.
     /// - Throws: why it is refused, in words, without any of the content.
     static func read(
         _ name: String, home folder: String, places: SecretPlaces
-    ) throws(OpenFile.Refusal) -> String {
+    ) throws(OpenFile.Refusal) -> (text: String, exposure: Exposure?) {
         let home = resolved(folder)
         guard places.configurationRoots.contains(where: { home == $0 || home.hasPrefix($0 + "/") }) else {
             let roots = places.configurationRoots.joined(separator: ", ")
@@ -36,19 +37,22 @@ enum SecretFile {
                 throw OpenFile.Refusal(message: "the secret file cannot be opened: \(reason)")
             }
             defer { _ = close(descriptor) }
-            return try text(descriptor)
+            let (text, exposure) = try text(descriptor)
+            return (text, candidate.folder == places.credentialsDirectory ? nil : exposure)
         }
-        return ""
+        return ("", nil)
     }
 
-    private static func text(_ descriptor: Int32) throws(OpenFile.Refusal) -> String {
+    private static func text(
+        _ descriptor: Int32
+    ) throws(OpenFile.Refusal) -> (text: String, exposure: Exposure?) {
         do throws(OpenFile.Refusal) {
-            var bytes = try OpenFile.readAll(descriptor, limit: maxBytes).bytes
+            var (bytes, exposure) = try OpenFile.readAll(descriptor, limit: maxBytes)
             if bytes.last == 10 { bytes.removeLast() }
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 throw OpenFile.Refusal(message: "is not a text in UTF-8")
             }
-            return text
+            return (text, exposure)
         } catch { throw OpenFile.Refusal(message: "the secret file " + error.message) }
     }
 

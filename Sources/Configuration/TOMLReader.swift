@@ -116,6 +116,7 @@ struct TOMLReader {
         let path = try readKey()
         guard take("=") else { throw problem("“=” and a value must follow the key") }
         skipSpaces()
+        let valueStart = position
         let content = try readValue(depth: depth)
         do throws(TOMLProblem) {
             var parent = table
@@ -125,7 +126,7 @@ struct TOMLReader {
                 throw problem(
                     "\(name.escaped) is set already, in line \(first); remove one of the two", at: start)
             }
-            parent.set(name, TOMLNode(content: content, line: start.line))
+            parent.set(name, TOMLNode(content: content, line: start.line, range: valueStart..<position))
         } catch {
             problems.append(error)
         }

@@ -11,6 +11,8 @@ struct TOMLNode {
 
     let content: Content
     let line: Int
+    /// The bytes of the value in the document, where somebody may want to replace them.
+    var range: Range<Int>?
 
     /// What an operator calls this type, with its article.
     var typeName: String {

@@ -77,7 +77,7 @@ enum Advice {
     }
 
     private static func sync(_ sync: Wire.SyncStatus) -> String? {
-        guard sync.state == .failed else { return nil }
+        guard sync.state == .failed else { return retrying(sync) }
         let code = sync.lastHttpStatus.map { " (HTTP \($0))" } ?? ""
         let kept = "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
         switch sync.failure {
@@ -104,14 +104,39 @@ enum Advice {
         ]
     }
 
-    private static func auth(_ auth: Wire.AuthStatus) -> String? {
+    /// Nothing that an operator must do, and all the same something to look into when it lasts.
+    private static func retrying(_ sync: Wire.SyncStatus) -> String? {
+        guard sync.lastError != nil, sync.state != .disabled, sync.pending > 0 else { return nil }
+        return
+            "The upload does not get through just now, and is tried again by itself: beekonctl doctor shows where "
+            + "the way ends. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+    }
+
+    static func auth(_ auth: Wire.AuthStatus) -> String? {
         switch auth.state {
-        case "dead":
-            "The token can no longer be refreshed: put a new one into [sync.auth] and restart beekond."
+        case "dead": dead(auth.reason)
         case "breaker_open":
             "Refreshing the token fails again and again: see the log of the token endpoint, "
                 + "sync.auth.refresh_url."
         default: nil
+        }
+    }
+
+    private static func dead(_ reason: String?) -> String {
+        let renew = "put a new one into [sync.auth] and beekonctl reload, or beekonctl auth seed."
+        return switch reason {
+        case "refused": "The token endpoint refuses to refresh the token: \(renew)"
+        case "no_token":
+            "The token endpoint answers without a token: correct sync.auth.refresh_url or response_mapping, then "
+                + "raise sync.auth.seed_epoch or beekonctl auth seed."
+        case "rotation_interrupted":
+            "A refresh was cut off, and the token that it began with is refused now: \(renew)"
+        case "no_refresh": "The server refuses the token, and nothing can refresh it: \(renew)"
+        case "host_changed": "The tokens were for another host and have been dropped: \(renew)"
+        case "key":
+            "The stored tokens cannot be decrypted: bring the credential or the file beekond.key back and restart "
+                + "beekond, or beekonctl auth seed."
+        default: "The token can no longer be refreshed: \(renew)"
         }
     }
 }

@@ -14,8 +14,9 @@ public struct LiveScreen: ~Copyable {
     private let canRedraw: Bool
     private var signals = sigset_t()
 
-    private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
-    private static let leave = "\u{1B}[?25h\u{1B}[?1049l"
+    // Without a cursor, and without wrapping: in a narrow terminal a line is cut, and does not push the others down.
+    private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
+    private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
     /// - Parameter canRedraw: false prints the screens one below the other instead.
     public init(canRedraw: Bool) {
@@ -31,7 +32,7 @@ public struct LiveScreen: ~Copyable {
         if canRedraw { Self.send(Self.leave) }
     }
 
-    /// Shows the lines; those below the terminal's end are left out. The caller has made them narrow enough.
+    /// Shows the lines; what is beyond the terminal's edges is left out.
     public func draw(_ lines: [String]) throws {
         guard canRedraw else { return try Self.write(lines.map { $0 + "\n" }.joined() + "\n") }
         let shown = lines.prefix(max(Terminal.size().rows - 1, 1))

@@ -36,8 +36,9 @@ public enum LocationText {
     }
 
     /// Position and movement in one phrase: `37.774900, -122.419400 ±5 m, 2.5 m/s, 180°, moving`.
-    public static func phrase(_ location: Wire.Location) -> String {
-        var text = "\(Quantity.fixed(location.latitude, 6)), \(Quantity.fixed(location.longitude, 6))"
+    public static func phrase(_ location: Wire.Location, decimals: Int = 6) -> String {
+        let place = [location.latitude, location.longitude].map { Quantity.fixed($0, decimals) }
+        var text = place.joined(separator: ", ")
         if let accuracy = location.accuracy { text += " ±\(Quantity.fixed(accuracy, 0)) m" }
         if let speed = location.speed { text += ", \(Quantity.fixed(speed, 1)) m/s" }
         if let bearing = location.bearing { text += ", \(Quantity.fixed(bearing, 0))°" }

@@ -26,7 +26,9 @@ public struct StatusScreen {
         lines += row("Gate", gate())
         lines += row("Store", [store()])
         lines += row("Sync", sync())
-        if status.auth.state != "none" { lines += row("Token", token()) }
+        if status.auth.state != "none" {
+            lines += row("Token", AuthText.summary(status.auth, clock: clock, palette: palette))
+        }
         if status.geofences > 0 { lines += row("Fences", ["\(status.geofences)"]) }
         let advice = Advice.all(status, clock: clock)
         guard !advice.isEmpty else { return lines }
@@ -119,12 +121,5 @@ public struct StatusScreen {
         }
         let text = "last error: " + Text.cut(Text.safe(error), to: 200) + (code.map { " (\($0))" } ?? "")
         return Text.wrap(text, width: 70).map(palette.warning)
-    }
-
-    private func token() -> [String] {
-        let text = StatusText.auth(status.auth, palette: palette)
-        guard let expiry = status.auth.expiresAt else { return [text] }
-        let verb = (clock.secondsSince(expiry) ?? 0) > 0 ? "expired" : "expires"
-        return [text, "\(verb) \(clock.age(expiry))"]
     }
 }

@@ -39,8 +39,11 @@ struct UploaderSnapshot: Equatable, Sendable {
     var lastSuccess: Timestamp?
     var lastHTTPStatus: Int?
     var lastError: String?
+    /// What the last operation of the store said that failed; nil while storage works.
+    var storageError: String?
     /// The server's certificate is not valid yet: the clock is to blame.
     var isClockSuspected = false
+    var auth = AuthState()
     var nextAttempt: BootInstant?
     var uploaded = 0
     var retries = 0

@@ -52,6 +52,8 @@ public enum Daemon {
         let startedAt = BootInstant.current()
         // Where somebody has been is nobody else's business.
         _ = umask(0o077)
+        // Nor are tokens.
+        forbidCoreDumps()
         do {
             let signals = try Signals()
             let directory = try StateDirectory(options.stateDirectory)

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Linux
 
 /// A copy of the configuration files as they last were good, kept in the state directory, so that a typing error in a van
-/// that nobody can reach does not end tracking with the next reboot.
+/// that nobody can reach does not end tracking with the next reboot. Without the tokens, which are kept encrypted.
 struct LastGoodConfiguration {
     private static let name = "last-good.toml"
     private static let limit = 1 << 20
@@ -37,7 +37,7 @@ struct LastGoodConfiguration {
         guard fileSize(path) != nil else { return nil }
         var places = places
         places.home = Self.folder(of: options.configuration ?? Daemon.Options.defaultConfiguration)
-        return try? Loader.load(file: path, isDefaultPath: false, places: places)
+        return try? Loader.load(file: path, isDefaultPath: false, places: places).withoutSeeds
     }
 
     /// Writes only what has changed: flash wears.
@@ -50,7 +50,8 @@ struct LastGoodConfiguration {
             guard error.code == ENOENT else { throw error }
             bytes = []
         }
-        if try directory.read(name) != bytes { try directory.replace(name, with: bytes) }
+        let copy = Seeds.removed(from: bytes)
+        if try directory.read(name) != copy { try directory.replace(name, with: copy) }
     }
 
     private static func folder(of file: String) -> String {

@@ -29,7 +29,11 @@ enum UploaderCommand: Sendable {
     case sync(Token)
     /// The user has deleted rows of these batches: a request under way with one of them ends.
     case abort([UUIDv7])
+    /// An administrator gives new tokens.
+    case seed(Tokens, Token)
     case configure(Settings)
+    /// The reader could store again: what the uploader could not write need not wait for its back-off.
+    case storageRecovered
     case end
 }
 
@@ -42,6 +46,7 @@ enum MainMessage: Sendable {
     case purged(Token, Result<Int, Failure>)
     case extrasSet(Token, Result<Void, Failure>)
     case synced(Token, SyncResult)
+    case seeded(Token, Result<Void, Failure>)
     case geofencesAdded(Token, Result<Void, Failure>)
     case geofencesRemoved(Token, Result<Int, Failure>)
     case geofences(Token, [Geofences.Item])
@@ -51,6 +56,7 @@ enum MainMessage: Sendable {
     case stateChanged
     case sourceChanged
     case syncChanged
+    case authChanged
     case readerEnded
     case uploaderEnded
 

@@ -1,5 +1,6 @@
 internal import Configuration
 internal import GPSD
+internal import Glibc
 internal import Linux
 internal import Storage
 internal import Tracking
@@ -9,9 +10,16 @@ extension Reader {
     /// Takes up what was intended before the daemon ended, however it ended.
     func resume(now: BootInstant) {
         resumeExtras()
-        resumeGeofences()
-        // What subscribers and status show until the next fix comes. Storage that fails now is reported by the first write.
-        lastLocation = try? hub.store.latestLocation()
+        resumeGeofences(now: now)
+        do {
+            // What subscribers and status show until the next fix comes.
+            lastLocation = try hub.store.latestLocation()
+        } catch {
+            recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in
+                _ = try store.latestLocation()
+            }
+        }
+        if let newest = lastLocation?.fix.time { hub.clock.raise(to: newest, now: now) }
         let intent: SmallFiles.Intent?
         do {
             intent = try hub.files.readIntent()
@@ -22,7 +30,7 @@ extension Reader {
         switch intent?.state {
         case .tracking:
             guard let intent, let id = intent.session else { break }
-            enter(session: id, startedAt: Timestamp(milliseconds: intent.startedAt))
+            enter(session: id, startedAt: Timestamp(milliseconds: intent.startedAt), now: now)
             Log.notice(
                 .sessionResumed, "tracking goes on in session \(id)", [(.session, id.description)])
         case .stopped: state = .stopped
@@ -43,8 +51,8 @@ extension Reader {
         case .delete(let cutoff, let token): delete(before: cutoff, token)
         case .rejected(let act, let token): begin(act, token)
         case .setExtras(let wanted, let token): set(extras: wanted, token)
-        case .addGeofences(let list, let token): add(geofences: list, token)
-        case .removeGeofences(let ids, let token): remove(geofences: ids, token)
+        case .addGeofences(let list, let token): add(geofences: list, token, now: now)
+        case .removeGeofences(let ids, let token): remove(geofences: ids, token, now: now)
         case .listGeofences(let token): hub.tell(.geofences(token, fences.items))
         case .locate(let request): locate(request, now: now)
         case .forget(let token): oneShots.forget(token)
@@ -58,11 +66,11 @@ extension Reader {
         let time = hub.clock.time(now: now)
         let id = ids.next(at: time)
         do {
-            try hub.files.write(SmallFiles.Intent(state: .tracking, session: id, startedAt: time))
+            try write(SmallFiles.Intent(state: .tracking, session: id, startedAt: time))
         } catch {
             return .failure(MainMessage.Failure(reason: "the wish to track could not be written: \(error)"))
         }
-        enter(session: id, startedAt: time)
+        enter(session: id, startedAt: time, now: now)
         adjustSource(now: now)
         Log.notice(.sessionStarted, "tracking in session \(id)", [(.session, id.description)])
         publishState(now: now)
@@ -70,7 +78,7 @@ extension Reader {
     }
 
     /// A store that fails now is no reason not to track: the session is written with its first location.
-    private func enter(session id: UUIDv7, startedAt: Timestamp) {
+    private func enter(session id: UUIDv7, startedAt: Timestamp, now: BootInstant) {
         state = .tracking
         session = (id, startedAt)
         eventSession = nil
@@ -78,7 +86,7 @@ extension Reader {
         do {
             tail = try hub.store.enter(session: id, startedAt: startedAt)
         } catch {
-            recorder.note(error)
+            recorder.note(error, now: now)
         }
         admission = Admission(
             thresholds: Admission.Thresholds(settings.tracking), last: tail?.reference,
@@ -91,7 +99,7 @@ extension Reader {
         for event in source.flush(now: now) { handle(event, now: now) }
         let intent = SmallFiles.Intent(state: .stopped, session: session.id, startedAt: session.startedAt)
         do {
-            try hub.files.write(intent)
+            try write(intent)
         } catch {
             return .failure(MainMessage.Failure(reason: "the wish to stop could not be written: \(error)"))
         }
@@ -99,10 +107,13 @@ extension Reader {
         self.session = nil
         adjustSource(now: now)
         flush(now: now)
+        let time = hub.clock.time(now: now)
         do {
-            try hub.store.close(session: session.id, at: hub.clock.time(now: now))
+            try hub.store.close(session: session.id, at: time)
         } catch {
-            recorder.note(error)
+            recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in
+                try store.close(session: session.id, at: time)
+            }
         }
         Log.notice(
             .sessionStopped, "tracking stopped, session \(session.id) ended",
@@ -110,6 +121,27 @@ extension Reader {
         if hub.store.counts().pending > 0 { hub.tellUploader(.trigger(.sessionStopped)) }
         publishState(now: now)
         return .success(())
+    }
+
+    /// A disk that is full is no reason to go on tracking somebody who has asked for the end of it.
+    private func write(_ intent: SmallFiles.Intent) throws(SystemError) {
+        do {
+            try hub.files.write(intent)
+        } catch {
+            guard error.code == ENOSPC, hub.store.makeRoom() else { throw error }
+            try hub.files.write(intent)
+        }
+    }
+
+    /// The state directory is not the one it was: what is intended does not stand there.
+    func writeIntentAgain() {
+        guard state == .tracking, let session else { return }
+        do {
+            try write(
+                SmallFiles.Intent(state: .tracking, session: session.id, startedAt: session.startedAt))
+        } catch {
+            Log.error(.storageFailed, "the wish to track could not be written again: \(error)")
+        }
     }
 
     /// The snapshot first: whoever is told looks at it.
@@ -157,6 +189,7 @@ extension Reader {
     private func configure(_ new: Settings, now: BootInstant) {
         let old = settings
         settings = new
+        hub.store.configure(StoreOptions(new))
         adoptExtras()
         admission.thresholds = Admission.Thresholds(new.tracking)
         receiverTime.isReplay = new.gpsd.replay

@@ -7,7 +7,7 @@ internal import Tracking
 /// transaction of the event that tells, and once more beside it, for the day when the database is lost.
 extension Reader {
     /// Takes up the fences, each in the state in which it was last decided.
-    func resumeGeofences() {
+    func resumeGeofences(now: BootInstant) {
         do {
             fences = try hub.files.readGeofences() ?? Geofences()
             keptInside = try hub.files.readInside()
@@ -20,7 +20,7 @@ extension Reader {
         do {
             known = try hub.store.geofenceStates()
         } catch {
-            recorder.note(error)
+            noteStates(error, now: now)
             known = nil
         }
         let inside = keptInside ?? []
@@ -31,30 +31,31 @@ extension Reader {
                 return item
             }, nextKey: fences.nextKey)
         mustAdoptStates = known.map { $0.count > fences.items.count { $0.isInside != nil } } ?? true
-        keepStates()
+        keepStates(now: now)
     }
 
     // MARK: What is asked for
 
     /// Durable before the answer, all or nothing.
-    func add(geofences list: [Geofence], _ token: Token) {
+    func add(geofences list: [Geofence], _ token: Token, now: BootInstant) {
         var changed = fences
         if let id = changed.add(list) {
             let reason = "there can be \(Geofences.limit) geofences at most"
             let failure = MainMessage.Failure(kind: .geofence(id: id), reason: reason)
             return hub.tell(.geofencesAdded(token, .failure(failure)))
         }
-        hub.tell(.geofencesAdded(token, adopt(changed)))
+        hub.tell(.geofencesAdded(token, adopt(changed, now: now)))
     }
 
     /// Unknown ids are no matter.
-    func remove(geofences ids: [String], _ token: Token) {
+    func remove(geofences ids: [String], _ token: Token, now: BootInstant) {
         var changed = fences
         let removed = changed.remove(ids)
-        hub.tell(.geofencesRemoved(token, removed == 0 ? .success(0) : adopt(changed).map { removed }))
+        let result = removed == 0 ? .success(()) : adopt(changed, now: now)
+        hub.tell(.geofencesRemoved(token, result.map { removed }))
     }
 
-    private func adopt(_ changed: Geofences) -> Result<Void, MainMessage.Failure> {
+    private func adopt(_ changed: Geofences, now: BootInstant) -> Result<Void, MainMessage.Failure> {
         do {
             try hub.files.write(changed)
         } catch {
@@ -67,9 +68,11 @@ extension Reader {
             // What stays behind when this fails is no fence's state: keys are never used again.
             if !gone.isEmpty { try hub.store.forget(geofences: gone) }
         } catch {
-            recorder.note(error)
+            recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in
+                try store.forget(geofences: gone)
+            }
         }
-        keepStates()
+        keepStates(now: now)
         return .success(())
     }
 
@@ -98,7 +101,7 @@ extension Reader {
     func record(_ crossings: NewCrossings?, now: BootInstant) {
         guard let crossings else { return }
         recorder.add(crossings)
-        flush(now: now)
+        flushUnlessFailing(now: now)
     }
 
     /// The event is stored.
@@ -112,7 +115,7 @@ extension Reader {
 
     /// Keeps what is stored of the states beside the database, too, and tells a new database all of them. Not while
     /// anything still waits to be stored: neither may run ahead of the events.
-    func keepStates() {
+    func keepStates(now: BootInstant) {
         guard recorder.waiting == 0 else { return }
         if mustAdoptStates {
             let states = fences.items.compactMap { item in
@@ -122,7 +125,7 @@ extension Reader {
                 try hub.store.adopt(states)
                 mustAdoptStates = false
             } catch {
-                recorder.note(error)
+                noteStates(error, now: now)
             }
         }
         let inside = fences.insideKeys
@@ -135,6 +138,24 @@ extension Reader {
             mustKeepStates = true
             Log.debug(
                 .storageFailed, "the states of the geofences could not be kept beside the database: \(error)")
+        }
+    }
+
+    /// The states are told again after the next flush that succeeds; reading them tells that storage works.
+    private func noteStates(_ error: StorageError, now: BootInstant) {
+        recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in
+            _ = try store.geofenceStates()
+        }
+    }
+
+    /// The database was removed under the daemon, and the small files perhaps with it.
+    func writeGeofencesAgain() {
+        keptInside = nil
+        guard !fences.isEmpty else { return }
+        do {
+            try hub.files.write(fences)
+        } catch {
+            Log.error(.storageFailed, "the geofences could not be written again: \(error)")
         }
     }
 }

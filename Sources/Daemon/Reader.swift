@@ -42,7 +42,8 @@ final class Reader {
     var oneShots = OneShots()
     var link = Link.none
     var lastHealth = SourceHealth.released
-    var loggedRollovers = BootInstant(nanoseconds: .min)
+    var loggedRollovers: BootInstant?
+    var loggedRefusals: BootInstant?
 
     /// - Returns: nil when there is no memory for libgps.
     init?(hub: Hub, settings: Settings) {
@@ -62,20 +63,31 @@ final class Reader {
         while !hub.board.isStopping.load(ordering: .relaxed) {
             let now = BootInstant.current()
             hub.board.readerWork.begin(now)
-            for command in hub.reader.takeAll() { perform(command, now: now) }
-            for event in source.run(now: now) { handle(event, now: now) }
+            obey(now: now)
+            for event in source.run(now: now) {
+                handle(event, now: now)
+                // A slow disk may hold up each fix; who asks for something waits for one of them, not for all.
+                if !hub.reader.isEmpty { obey(now: now) }
+            }
             answer(oneShots.expire(now: now), with: .success(nil))
             proceedWithDeletion()
             proceedWithRejected()
             if recorder.isRetryDue(now) { flush(now: now) }
             publish(now: now)
             if adjustSource(now: now) { publish(now: now) }
-            waitForWork(now: now)
+            waitForWork(since: now)
         }
         finish(now: .current())
     }
 
-    private func waitForWork(now: BootInstant) {
+    private func obey(now: BootInstant) {
+        for command in hub.reader.takeAll() { perform(command, now: now) }
+    }
+
+    /// - Parameter started: when this round began.
+    private func waitForWork(since started: BootInstant) {
+        let now = BootInstant.current()
+        source.excuse(seconds: now.seconds(since: started))
         if deletion != nil || rejectedWork != nil { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
@@ -89,6 +101,8 @@ final class Reader {
     private func finish(now: BootInstant) {
         for event in source.release(now: now) { handle(event, now: now) }
         flush(now: now)
+        while recorder.error == nil, recorder.waiting > 0 { flush(now: .current()) }
+        recorder.reportLoss()
         publish(now: now)
         hub.board.readerWork.rest()
         hub.tell(.readerEnded)
@@ -122,10 +136,17 @@ final class Reader {
     private func take(_ fix: Fix, now: BootInstant) {
         let rollovers = receiverTime.rollovers
         let verdict = receiverTime.judge(fix, now: now, systemClock: hub.clock.system(now: now))
-        if receiverTime.rollovers > rollovers { reportRollover(of: fix, now: now) }
+        if verdict == .refused {
+            report(&loggedRefusals, refusal(of: fix, now: now), now: now)
+        } else if receiverTime.rollovers > rollovers {
+            report(&loggedRollovers, rollover(of: fix), now: now)
+        }
         guard case .settled(let fix) = verdict else { return }
         // A recording's time says nothing about the present.
-        if !settings.gpsd.replay { hub.clock.observe(fix.time, now: now) }
+        if !settings.gpsd.replay, hub.clock.observe(fix.time, now: now) {
+            // A token may have expired by the clock that there is now.
+            hub.uploader.wakeup.signal()
+        }
         answer(oneShots.offer(fix, now: now), with: fix)
         let observed = admission.observe(fix)
         let crossings = judgeGeofences(observed, now: now)
@@ -155,7 +176,12 @@ final class Reader {
                 odometer: admission.odometer, extras: extras, prunesByAge: prunesByAge(fix, now: now),
                 memory: admission.memory),
             with: crossings)
-        flush(now: now)
+        flushUnlessFailing(now: now)
+    }
+
+    /// A disk that has just failed is not asked again for every fix.
+    func flushUnlessFailing(now: BootInstant) {
+        if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
     }
 
     /// Only a time that has proved itself against another clock, or for an hour, may call other rows old: one run with a
@@ -169,7 +195,11 @@ final class Reader {
 
     /// Writes what waits, in order, and tells whom it concerns. Told is only what COMMIT has returned for.
     func flush(now: BootInstant) {
-        let result = recorder.flush(now: now)
+        let hadFailed = recorder.error != nil
+        let result = recorder.flush(now: now, clock: BootInstant.current)
+        if hadFailed, recorder.error == nil { hub.tellUploader(.storageRecovered) }
+        // However long the disk took, it has answered: this thread gets on.
+        hub.board.readerWork.begin(.current())
         for location in result.stored {
             lastLocation = location
             if hub.board.hasListeners.load(ordering: .relaxed) { hub.tell(.location(location)) }
@@ -183,21 +213,33 @@ final class Reader {
         if !result.events.isEmpty, settings.sync != nil { hub.tellUploader(.trigger(.geofence)) }
         for event in hub.store.takeEvents() {
             event.report()
+            if event == .replaced {
+                writeIntentAgain()
+                writeGeofencesAgain()
+            }
             mustAdoptStates = true
         }
         mustKeepStates = mustKeepStates || result.hasCrossings
-        if mustAdoptStates || mustKeepStates { keepStates() }
+        if mustAdoptStates || mustKeepStates { keepStates(now: now) }
     }
 
-    private func reportRollover(of fix: Fix, now: BootInstant) {
-        guard loggedRollovers.nanoseconds == .min || now.seconds(since: loggedRollovers) >= 3600 else {
-            return
-        }
-        loggedRollovers = now
-        Log.warning(
-            .receiverTime,
-            "the receiver says \(fix.time.iso8601), which is 1024 weeks or more ago: its week counter has rolled over; "
-                + "corrected (\(receiverTime.rollovers) so far). Its firmware wants an update")
+    /// Warns of the receiver's time, once an hour.
+    private func report(_ logged: inout BootInstant?, _ message: @autoclosure () -> String, now: BootInstant)
+    {
+        if let logged, now.seconds(since: logged) < 3600 { return }
+        logged = now
+        Log.warning(.receiverTime, message())
+    }
+
+    private func rollover(of fix: Fix) -> String {
+        "the receiver says \(fix.time.iso8601), which is 1024 weeks or more ago: its week counter has rolled over; "
+            + "corrected (\(receiverTime.rollovers) so far). Its firmware wants an update"
+    }
+
+    private func refusal(of fix: Fix, now: BootInstant) -> String {
+        "the receiver says \(fix.time.iso8601), and the clock of this machine, which is known to be right, "
+            + "\(hub.clock.time(now: now).iso8601): such fixes are refused (\(receiverTime.refusals) so far). "
+            + "For a recording, set gpsd.replay"
     }
 
     // MARK: Status
@@ -286,6 +328,13 @@ extension Store.Event {
                 .databaseQuarantined,
                 "the database was damaged (\(reason)): it is kept as \(name), and \(salvaged) locations that could "
                     + "still be read are in a new one. Check the health of the disk")
+        case .notOpened(let error):
+            Log.warning(.storageFailed, "the database could not be opened (\(error.message)); trying again")
+        case .replaced:
+            Log.warning(
+                .storageFailed,
+                "the database was removed or replaced while it was in use; the one that is there now was opened"
+            )
         }
     }
 }

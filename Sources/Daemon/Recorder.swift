@@ -21,15 +21,22 @@ struct Recorder {
         case crossings(NewCrossings)
     }
 
+    /// An operation that failed, to be tried again.
+    typealias Repair = () throws(StorageError) -> Void
+
     /// Fixes that wait at most; more are refused and counted.
     static let limit = 256
     /// Room besides for crossings, of which there are few: an exit that got lost would make two entries in a row.
     private static let limitWithCrossings = 512
     /// Seconds between attempts when no fix comes.
     private static let retryDelay = 1.0
+    /// Seconds; after a write that took longer, the others wait until everything else has had its turn.
+    private static let patience = 0.5
 
     private let store: Store
     private var queue: [Entry] = []
+    /// What else has failed, and is tried again after the fixes.
+    private var repairs: [Repair] = []
     /// Locations lost because storage failed and memory was full.
     private(set) var refused = 0
     /// The fault that storage has at present.
@@ -66,12 +73,18 @@ struct Recorder {
         }
     }
 
-    /// Writes what waits, oldest first, until something fails.
-    mutating func flush(now: BootInstant) -> Result {
+    /// Writes what waits, oldest first, and then does what else had failed, until something fails, or the disk is slow: then the rest is due at once.
+    ///
+    /// - Parameter clock: asked after each write, which may have taken minutes.
+    mutating func flush(now: BootInstant, clock: () -> BootInstant) -> Result {
         var result = Result()
         var written = 0
         defer { queue.removeFirst(written) }
         for entry in queue {
+            if written > 0, clock().seconds(since: now) > Self.patience {
+                retryAt = now
+                return result
+            }
             do {
                 switch entry {
                 case .location(let new, let crossings):
@@ -86,18 +99,31 @@ struct Recorder {
                 }
                 written += 1
             } catch {
-                note(error)
-                retryAt = now.advanced(bySeconds: Self.retryDelay)
+                note(error, now: now)
                 return result
             }
         }
+        let repaired = repairs.count
+        do {
+            while let repair = repairs.first {
+                try repair()
+                repairs.removeFirst()
+            }
+        } catch {
+            note(error, now: now)
+            return result
+        }
         retryAt = nil
-        if error != nil, written > 0 { recovered() }
+        if error != nil, written + repaired > 0 { recovered() }
         return result
     }
 
     /// Reports a fault when it begins, not while it lasts.
-    mutating func note(_ fault: StorageError) {
+    ///
+    /// - Parameter repair: the operation, when it is to be tried again.
+    mutating func note(_ fault: StorageError, now: BootInstant, repair: Repair? = nil) {
+        if let repair, repairs.count < Self.limit { repairs.append(repair) }
+        if !queue.isEmpty || !repairs.isEmpty { retryAt = now.advanced(bySeconds: Self.retryDelay) }
         if error == nil {
             Log.error(
                 .storageFailed,
@@ -107,8 +133,17 @@ struct Recorder {
         error = fault
     }
 
+    /// The last word: what still waits is lost with the process.
+    func reportLoss() {
+        guard waiting > 0 else { return }
+        Log.error(
+            .storageFailed,
+            "the \(waiting) fixes that waited in memory are lost: storage has not worked until the end")
+    }
+
     private mutating func recovered() {
         error = nil
-        Log.notice(.storageRecovered, "storage works again; \(refused) fixes were lost since the start")
+        let loss = refused == 0 ? "nothing was lost" : "\(refused) fixes were lost since the start"
+        Log.notice(.storageRecovered, "storage works again; \(loss)")
     }
 }

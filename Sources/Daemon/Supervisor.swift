@@ -12,9 +12,6 @@ internal import Upload
 final class Supervisor {
     /// Seconds that the threads have for their last act: SIGTERM to exit takes two at most, whatever hangs.
     private static let patience = 1.5
-    /// Seconds that a thread may spend on one piece of work before it counts as stuck: a disk may take that long in an
-    /// fsync and still be alive.
-    private static let stuckAfter = 120.0
 
     private let options: Daemon.Options
     private let hub: Hub
@@ -23,7 +20,7 @@ final class Supervisor {
     private var settings: Settings
     private var monitor: RouteMonitor?
     private var routeLostAt: BootInstant?
-    private var watchdog: (interval: Double, next: BootInstant)?
+    private var watchdog: Watchdog?
     private var running: Set<String> = ["reader", "uploader"]
     /// The reader has taken up what was intended: before that, a client would be told of an idle daemon.
     private var hasResumed = false
@@ -47,7 +44,7 @@ final class Supervisor {
         server = try ControlServer(path: options.socket, handlers: handlers)
         routeLostAt = startedAt
         if let interval = Notifier.watchdogInterval() {
-            watchdog = (interval / 3, startedAt.advanced(bySeconds: interval / 3))
+            watchdog = Watchdog(timeout: interval, now: startedAt)
         }
         watchRoutes()
     }
@@ -84,12 +81,17 @@ final class Supervisor {
 
     private func startThreads() throws(SystemError) {
         let (hub, settings, installID) = (hub, settings, handlers.installID)
+        let tokens = TokenStore(
+            directory: try StateDirectory(handlers.directory),
+            credentials: SecretPlaces.ofThisProcess().credentialsDirectory)
         try startThread(named: "reader") {
             guard let reader = Reader(hub: hub, settings: settings) else { return hub.tell(.readerEnded) }
             reader.run()
         }
         try startThread(named: "uploader") {
-            guard let uploader = Uploader(hub: hub, settings: settings, installID: installID, now: .current())
+            guard
+                let uploader = Uploader(
+                    hub: hub, settings: settings, installID: installID, tokens: tokens, now: .current())
             else {
                 return hub.tell(.uploaderEnded)
             }
@@ -146,7 +148,6 @@ final class Supervisor {
             settings = loaded.settings
             handlers.configuration = loaded
             handlers.isConfigurationStale = false
-            hub.store.configure(StoreOptions(settings))
             _ = hub.reader.post(.configure(settings))
             hub.tellUploader(.configure(settings))
             watchRoutes()
@@ -178,6 +179,8 @@ final class Supervisor {
                 let reply = Wire.Sync.Result(
                     outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending)
                 try complete(token, Wire.Sync.self, .success(reply), now: now)
+            case .seeded(let token, let result):
+                try complete(token, Wire.SeedAuth.self, result.map { .init() }, now: now)
             case .geofencesAdded(let token, let result):
                 try complete(token, Wire.AddGeofences.self, result.map { .init() }, now: now)
             case .geofencesRemoved(let token, let result):
@@ -198,6 +201,7 @@ final class Supervisor {
                 changed(handlers.stateEvent(), now: now)
             case .sourceChanged: changed(handlers.sourceEvent(), now: now)
             case .syncChanged: changed(handlers.syncEvent(now: now), now: now)
+            case .authChanged: changed(handlers.authEvent(), now: now)
             case .readerEnded: ended("reader", now: now)
             case .uploaderEnded: ended("uploader", now: now)
             }
@@ -237,13 +241,16 @@ final class Supervisor {
     // MARK: Watchdog and network
 
     private func feedWatchdog(now: BootInstant) {
-        guard let due = watchdog, due.next <= now else { return }
-        watchdog?.next = now.advanced(bySeconds: due.interval)
-        let stuck = [("reader", hub.board.readerWork), ("uploader", hub.board.uploaderWork)].filter {
-            $0.1.busyFor(now) > Self.stuckAfter
+        let busy = [
+            ("reader", hub.board.readerWork.busyFor(now)), ("uploader", hub.board.uploaderWork.busyFor(now)),
+        ]
+        switch watchdog?.look(now: now, busy: busy) {
+        case nil, .wait: break
+        case .feed: Notifier.feedWatchdog()
+        case .starve(let stuck):
+            guard !stuck.isEmpty else { return }
+            Log.error(.threadStuck, "stuck for two minutes: " + stuck.joined(separator: ", "))
         }
-        if stuck.isEmpty { return Notifier.feedWatchdog() }
-        Log.error(.threadStuck, "stuck for two minutes: " + stuck.map(\.0).joined(separator: ", "))
     }
 
     /// Without an upload nobody asks what the network does.

@@ -26,19 +26,29 @@ final class Uploader {
     /// A complete 2xx whose rows could not be deleted yet: the deletion is tried again, not the request.
     var unacknowledged: FrozenBatch?
     var isAborted = false
+    /// The store knows where batches go now.
+    var isEndpointAdopted = false
+    let tokens: TokenStore
+    var auth: Authenticator
+    /// The stored tokens have been looked at.
+    var hasLoadedTokens = false
+    /// The user has asked for the drain under way: no back-off counts.
+    var isForced = false
     private var lastLoggedError: (text: String, now: BootInstant)?
 
     /// Seconds after which the same fault is logged again.
     private static let logInterval = 3600.0
 
     /// - Returns: nil when libcurl or zlib cannot work here.
-    init?(hub: Hub, settings: Settings, installID: String, now: BootInstant) {
+    init?(hub: Hub, settings: Settings, installID: String, tokens: TokenStore, now: BootInstant) {
         guard let client = HTTPClient(), let gzip = Gzip() else { return nil }
         self.hub = hub
         self.installID = installID
         self.settings = settings
         self.client = client
         self.gzip = gzip
+        self.tokens = tokens
+        auth = Authenticator(record: nil, now: now, using: &random)
         model = Machine.model()
         payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
         ids = UUIDv7Generator(using: &random)
@@ -48,14 +58,14 @@ final class Uploader {
     /// Runs until the daemon stops.
     func run() {
         adopt(settings)
-        if settings.sync != nil, hub.store.counts().pending > 0 {
+        if settings.sync != nil, snapshot.storageError != nil || hub.store.counts().pending > 0 {
             schedule.trigger(.started, now: .current(), using: &random)
         }
         while !isStopping {
             let now = BootInstant.current()
             hub.board.uploaderWork.begin(now)
             takeCommands(now: now)
-            if settings.sync != nil, schedule.due <= now { drain() }
+            if settings.sync != nil, schedule.due <= now { drain() } else { refreshWhenIdle(now: now) }
             publish()
             hub.board.uploaderWork.rest()
             if !isStopping { waitForWork() }
@@ -69,8 +79,9 @@ final class Uploader {
     private func waitForWork() {
         var poll = PollSet()
         poll.add(hub.uploader.wakeup.descriptor)
-        let due = settings.sync == nil ? nil : max(schedule.due.seconds(since: .current()), 0)
-        poll.wait(seconds: due)
+        let now = BootInstant.current()
+        let due = settings.sync == nil ? nil : min(schedule.due, auth.idleDue(instant(now)) ?? schedule.due)
+        poll.wait(seconds: due.map { max($0.seconds(since: now), 0) })
     }
 
     // MARK: Commands
@@ -78,11 +89,16 @@ final class Uploader {
     func takeCommands(now: BootInstant) {
         for command in hub.uploader.takeAll() {
             switch command {
-            case .trigger(let trigger): schedule.trigger(trigger, now: now, using: &random)
+            case .trigger(let trigger):
+                if case .networkReturned = trigger { auth.networkReturned() }
+                schedule.trigger(trigger, now: now, using: &random)
             case .sync(let token): sync(token, now: now)
             case .abort(let batches):
                 if let current = snapshot.inFlightBatch, batches.contains(current) { isAborted = true }
+            case .seed(let pair, let token): hub.tell(.seeded(token, seed(pair, now: now)))
             case .configure(let settings): configure(settings, now: now)
+            case .storageRecovered:
+                if snapshot.storageError != nil { schedule.trigger(.command, now: now, using: &random) }
             case .end: break
             }
         }
@@ -113,24 +129,35 @@ final class Uploader {
     private func adopt(_ settings: Settings) {
         payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
         snapshot.isConfigured = settings.sync != nil
-        guard let sync = settings.sync else { return }
+        isEndpointAdopted = false
+        adoptTokens(now: .current())
         do {
-            try hub.store.adopt(endpoint: sync.fingerprint)
+            try adoptEndpoint()
         } catch {
+            snapshot.storageError = error.message
             report("the change of the endpoint could not be written: \(error.message)", nil, now: .current())
         }
+    }
+
+    /// Tells the store where batches go now. What fails is tried again before the next batch.
+    func adoptEndpoint() throws(StorageError) {
+        guard !isEndpointAdopted, let sync = settings.sync else { return }
+        try hub.store.adopt(endpoint: sync.fingerprint)
+        isEndpointAdopted = true
     }
 
     // MARK: Draining
 
     private func drain() {
         let started = BootInstant.current()
+        isForced = schedule.isForced
         schedule.begin(now: started, using: &random)
         // Who asks while this drain runs gets one of its own.
         let askers = waiting
         waiting = []
         let before = snapshot.uploaded
-        let hadWork = unacknowledged != nil || hub.store.counts().pending > 0
+        // While storage fails nobody knows what is pending.
+        let hadWork = unacknowledged != nil || snapshot.storageError != nil || hub.store.counts().pending > 0
         let outcome = hadWork ? sendAll() : .drained
         let ended = BootInstant.current()
         snapshot.inFlightBatch = nil
@@ -161,32 +188,43 @@ final class Uploader {
         case .transient:
             snapshot.failure = nil
             guard let delay, let error = snapshot.lastError else { return }
-            report("upload failed (\(error)); trying again in \(Int(delay.rounded(.up))) s", error, now: now)
+            let pause = "trying again in \(Int(delay.rounded(.up))) s"
+            if snapshot.storageError == nil {
+                report("upload failed (\(error)); \(pause)", error, now: now)
+            } else {
+                let what =
+                    unacknowledged == nil ? "uploading waits for storage" : "uploaded, but not yet deleted"
+                report("\(what) (\(error)); \(pause), and nothing is sent twice", "storage", now: now)
+            }
         case .failed(let failure):
             snapshot.failure = failure
-            report(failure.advice(snapshot.lastHTTPStatus, settings.sync), failure.rawValue, now: now)
+            let advice = failure == .auth ? auth.record.death?.advice(auth.record.deathStatus) : nil
+            report(
+                advice ?? failure.advice(snapshot.lastHTTPStatus, settings.sync), failure.rawValue, now: now)
         }
     }
 
     /// Says it when it begins or changes, then once an hour.
-    func report(_ message: String, _ key: String?, now: BootInstant) {
+    func report(_ message: String, _ key: String?, _ event: Log.Event = .uploadFailed, now: BootInstant) {
         let key = key ?? message
         if let last = lastLoggedError, last.text == key, now.seconds(since: last.now) < Self.logInterval {
             return
         }
         lastLoggedError = (key, now)
-        Log.warning(.uploadFailed, message, snapshot.lastHTTPStatus.map { [(.httpStatus, "\($0)")] } ?? [])
+        Log.warning(event, message, snapshot.lastHTTPStatus.map { [(.httpStatus, "\($0)")] } ?? [])
     }
 
     func publish() {
         snapshot.retries = schedule.retries
         snapshot.nextAttempt = settings.sync == nil ? nil : schedule.due
+        snapshot.auth = auth.state(instant(.current()))
         let before = hub.board.uploaderSnapshot
         guard snapshot != before else { return }
         hub.board.publish(snapshot)
         if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure {
             hub.tell(.syncChanged)
         }
+        if snapshot.auth != before.auth { hub.tell(.authChanged) }
     }
 }
 

@@ -3,7 +3,8 @@ internal import Synchronization
 internal import Tracking
 
 /// The best clock known: the system's when it is known to be right, else the receiver's latest settled time carried on by
-/// CLOCK_BOOTTIME, else the system's for want of a better one.
+/// CLOCK_BOOTTIME, else the system's for want of a better one. One from before this version was made is not even that: a
+/// box without a battery clock starts in 1970, and the newest time that is stored, or the release date, is nearer.
 final class WallClock: Sendable {
     private struct Anchor {
         var time: Timestamp
@@ -14,10 +15,21 @@ final class WallClock: Sendable {
     private static let agreement = 60.0
 
     private let anchor = Mutex<Anchor?>(nil)
+    private let floor: Mutex<Anchor>
+
+    init(now: BootInstant = .current()) {
+        floor = Mutex(Anchor(time: ReceiverTime.earliest, now: now))
+    }
 
     /// A settled fix has told the time.
-    func observe(_ time: Timestamp, now: BootInstant) {
-        anchor.withLock { $0 = Anchor(time: time, now: now) }
+    ///
+    /// - Returns: true when it is the first to do so.
+    @discardableResult
+    func observe(_ time: Timestamp, now: BootInstant) -> Bool {
+        anchor.withLock { anchor in
+            defer { anchor = Anchor(time: time, now: now) }
+            return anchor == nil
+        }
     }
 
     /// The system clock, and whether it can be believed.
@@ -27,10 +39,26 @@ final class WallClock: Sendable {
         return ReceiverTime.SystemClock(time: time, isKnownGood: agrees || Clock.isSynchronised())
     }
 
+    /// The time, when there is a clock that can be believed.
+    func trusted(now: BootInstant) -> Timestamp? {
+        let system = system(now: now)
+        return system.isKnownGood ? system.time : receiver(now: now)
+    }
+
     /// The best guess at the present time.
     func time(now: BootInstant) -> Timestamp {
         let system = system(now: now)
-        return system.isKnownGood ? system.time : receiver(now: now) ?? system.time
+        if system.isKnownGood { return system.time }
+        if let receiver = receiver(now: now) { return receiver }
+        guard system.time < ReceiverTime.earliest else { return system.time }
+        return floor.withLock { $0.time.advanced(bySeconds: now.seconds(since: $0.now)) }
+    }
+
+    /// It has been this late before, so it is not earlier now.
+    func raise(to time: Timestamp, now: BootInstant) {
+        floor.withLock { floor in
+            if time > floor.time { floor = Anchor(time: time, now: now) }
+        }
     }
 
     private func receiver(now: BootInstant) -> Timestamp? {

@@ -7,6 +7,9 @@ extension Checks {
             let state = status.state == .tracking ? "tracking" : "not tracking (beekonctl start)"
             return .ok("beekond", "version \(status.version) answers, \(state)")
         }
+        if facts.connection?.kind == .permissionDenied {
+            return .skipped("beekond", "\(facts.user.name) may not talk to it at \(facts.socket)")
+        }
         let message = facts.connection?.message ?? "beekond is not running: systemctl start beekond"
         guard let colon = message.firstRange(of: ": ") else {
             return .failed("beekond", message, "systemctl status beekond")

@@ -43,7 +43,8 @@ public struct Epochs: Sendable {
         guard let time = tpv.time else { return [] }
         let index = index(of: tpv.device)
         var closed: [TPV] = []
-        if devices[index].closedTime == time {
+        // Behind an earlier instant it is no latecomer: the receiver's time had gone back, and is here again.
+        if devices[index].closedTime == time, devices[index].open.map({ $0.time > time }) ?? true {
             countLate(index)
             return []
         }
@@ -113,7 +114,9 @@ extension TPV {
         mode = later.mode
         latitude = later.latitude ?? latitude
         longitude = later.longitude ?? longitude
-        accuracy = later.accuracy ?? accuracy
+        eph = later.eph ?? eph
+        epx = later.epx ?? epx
+        epy = later.epy ?? epy
         speed = later.speed ?? speed
         bearing = later.bearing ?? bearing
         altitude = later.altitude ?? altitude

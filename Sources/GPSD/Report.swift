@@ -4,12 +4,13 @@ public import Tracking
 /// One message of gpsd, as far as it matters here. NaN, zero times and impossible values are nil from here on.
 public enum Report: Equatable, Sendable {
     case version
-    /// gpsd's list of devices: whether it holds any.
-    case devices(any: Bool)
+    /// gpsd's list of devices, by their paths.
+    case devices([String])
     /// A device came (or changed), or went.
     case device(path: String, isActive: Bool)
     case tpv(TPV)
-    case sky(used: Int, visible: Int)
+    /// `device` is empty when gpsd does not name it.
+    case sky(device: String, used: Int, visible: Int)
     /// gpsd complains, or the message is of a class that does not matter here.
     case other
 }
@@ -26,8 +27,12 @@ public struct TPV: Equatable, Sendable {
     public var latitude: Double?
     /// Degrees, WGS-84.
     public var longitude: Double?
-    /// Metres, horizontal: eph, else √(epx² + epy²).
-    public var accuracy: Double?
+    /// Metres, horizontal.
+    public var eph: Double?
+    /// Metres, to the east.
+    public var epx: Double?
+    /// Metres, to the north.
+    public var epy: Double?
     /// Metres per second.
     public var speed: Double?
     /// Degrees, 0 ≤ bearing < 360.
@@ -40,19 +45,29 @@ public struct TPV: Equatable, Sendable {
     /// Values that were not reported are left out.
     public init(
         device: String, mode: Int, time: Timestamp?, latitude: Double? = nil, longitude: Double? = nil,
-        accuracy: Double? = nil, speed: Double? = nil, bearing: Double? = nil, altitude: Double? = nil,
-        isSimulated: Bool = false
+        eph: Double? = nil, epx: Double? = nil, epy: Double? = nil, speed: Double? = nil,
+        bearing: Double? = nil, altitude: Double? = nil, isSimulated: Bool = false
     ) {
         self.device = device
         self.mode = mode
         self.time = time
         self.latitude = latitude
         self.longitude = longitude
-        self.accuracy = accuracy
+        self.eph = eph
+        self.epx = epx
+        self.epy = epy
         self.speed = speed
         self.bearing = bearing
         self.altitude = altitude
         self.isSimulated = isSimulated
+    }
+
+    /// Metres, horizontal: eph, else √(epx² + epy²). Of a merged epoch eph counts, whichever report had it.
+    public var accuracy: Double? {
+        if let eph { return eph }
+        guard let epx, let epy else { return nil }
+        let radius = (epx * epx + epy * epy).squareRoot()
+        return radius.isFinite ? radius : nil
     }
 }
 
@@ -83,11 +98,13 @@ struct Parser: ~Copyable {
         guard cgps_parse(data, line, &report) == 0 else { return .other }
         switch report.kind {
         case CGPS_VERSION: return .version
-        case CGPS_DEVICES: return .devices(any: report.devices != 0)
+        case CGPS_DEVICES: return .devices(paths(line))
         case CGPS_DEVICE:
             return .device(path: text(report.device), isActive: report.activated != 0)
         case CGPS_SKY:
-            return .sky(used: Int(report.satellites_used), visible: Int(report.satellites_visible))
+            return .sky(
+                device: text(report.device), used: Int(report.satellites_used),
+                visible: Int(report.satellites_visible))
         case CGPS_TPV: return .tpv(tpv(report))
         default: return .other
         }
@@ -97,7 +114,8 @@ struct Parser: ~Copyable {
         TPV(
             device: text(report.device), mode: Int(report.mode), time: time(report),
             latitude: finite(report.latitude), longitude: finite(report.longitude),
-            accuracy: accuracy(report),
+            eph: finite(report.eph).flatMap { $0 >= 0 ? $0 : nil }, epx: finite(report.epx),
+            epy: finite(report.epy),
             speed: finite(report.speed).flatMap { $0 >= 0 ? $0 : nil },
             bearing: finite(report.track).flatMap { $0 >= 0 && $0 < 360 ? $0 : nil },
             altitude: finite(report.altitude_hae), isSimulated: report.status == Self.simulated)
@@ -110,14 +128,21 @@ struct Parser: ~Copyable {
         return Timestamp(milliseconds: Int64(report.seconds) * 1000 + Int64(report.nanoseconds) / 1_000_000)
     }
 
-    private func accuracy(_ report: cgps_report) -> Double? {
-        if let eph = finite(report.eph), eph >= 0 { return eph }
-        guard let x = finite(report.epx), let y = finite(report.epy) else { return nil }
-        return finite((x * x + y * y).squareRoot())
-    }
-
     private func finite(_ value: Double) -> Double? {
         value.isFinite ? value : nil
+    }
+
+    private func paths(_ line: UnsafePointer<CChar>) -> [String] {
+        var paths: [String] = []
+        var place: UnsafePointer<CChar>? = line
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(GPS_PATH_MAX)) { path in
+            while paths.count < Source.deviceLimit,
+                cgps_text(&place, "path", path.baseAddress, path.count) != 0
+            {
+                if let base = path.baseAddress { paths.append(String(cString: base)) }
+            }
+        }
+        return paths
     }
 
     private mutating func text(_ path: UnsafePointer<CChar>?) -> String {

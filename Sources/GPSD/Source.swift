@@ -52,15 +52,17 @@ public struct Source: ~Copyable {
     }
 
     /// Seconds within which a connection must be made.
-    private static let connectTimeout = 5.0
+    static let connectTimeout = 5.0
     /// Seconds of silence after which gpsd is asked whether it is still there: an idle one says nothing of its own.
-    private static let silence = 30.0
+    static let silence = 30.0
     /// Seconds that it has for the answer.
-    private static let answerTimeout = 10.0
+    static let answerTimeout = 10.0
     /// Seconds without a fix after which another receiver may take over, and the source counts as stale.
-    private static let staleness = 10.0
+    static let staleness = 10.0
+    /// gpsd itself holds at most four.
+    static let deviceLimit = 16
 
-    private enum State {
+    enum State {
         case released
         case waiting(until: BootInstant)
         case connecting(since: BootInstant)
@@ -68,22 +70,21 @@ public struct Source: ~Copyable {
     }
 
     /// For status.
-    public private(set) var facts = Facts()
+    public internal(set) var facts = Facts()
 
-    private let host: String
-    private let port: UInt16
-    private let pinned: String
-    private var state = State.released
-    private var socket: Socket?
-    private var parser: Parser
-    private var epochs = Epochs()
-    private var backOff = BackOff(first: 1, ceiling: 30)
-    private var random: SystemRandomNumberGenerator
-    private var addressIndex = 0
-    /// nil until gpsd has told.
-    private var hasDevices: Bool?
-    private var hasHeardTPV = false
-    private var lastFix: BootInstant?
+    let host: String
+    let port: UInt16
+    let pinned: String
+    var state = State.released
+    var socket: Socket?
+    var parser: Parser
+    var epochs = Epochs()
+    var backOff = BackOff(first: 1, ceiling: 30)
+    var random: SystemRandomNumberGenerator
+    var addressIndex = 0
+    /// The receivers that gpsd has, by their paths; nil until it has told.
+    var devices: [String]?
+    var lastFix: BootInstant?
     /// The loop has been woken for the staleness of the last fix; once is enough.
     private var isStale = false
 
@@ -101,7 +102,7 @@ public struct Source: ~Copyable {
     }
 
     /// −1 while there is none.
-    public private(set) var descriptor: Int32 = -1
+    public internal(set) var descriptor: Int32 = -1
 
     /// The loop must wait for writability, which tells that the connection stands.
     public var wantsWrite: Bool {
@@ -132,7 +133,7 @@ public struct Source: ~Copyable {
         case .waiting, .connecting: return .disconnected
         case .watching: break
         }
-        guard hasDevices != false || hasHeardTPV else { return .noDevice }
+        if let devices, pinned.isEmpty ? devices.isEmpty : !devices.contains(pinned) { return .noDevice }
         guard facts.mode >= 2 else { return .noFix }
         guard let lastFix, now.seconds(since: lastFix) < Self.staleness else { return .stale }
         return isSettled ? .ok : .unsettled
@@ -163,6 +164,11 @@ public struct Source: ~Copyable {
         close(epochs.flush(), now: now)
     }
 
+    /// For so many seconds nobody listened, because the loop was held up: they are no silence of the receiver's.
+    public mutating func excuse(seconds: Double) {
+        lastFix = lastFix?.advanced(bySeconds: seconds)
+    }
+
     /// Does what is due.
     public mutating func run(now: BootInstant) -> [Event] {
         var events: [Event] = []
@@ -178,146 +184,6 @@ public struct Source: ~Copyable {
         } catch {
             events += close(epochs.flush(), now: now)
             events.append(lose(reason: error.description, now: now))
-        }
-        return events
-    }
-
-    // MARK: Connecting
-
-    /// Starts to connect to the next address that can be tried. A name may have several: they are tried at once, one
-    /// after the other, and only after the last comes a pause.
-    private mutating func connect(now: BootInstant, after failure: SystemError? = nil) throws(SystemError) {
-        var failure = failure
-        while let address = try Address.resolve(host: host, port: port, index: addressIndex) {
-            addressIndex += 1
-            do {
-                let opened = try Socket(address)
-                descriptor = opened.raw
-                socket = consume opened
-                state = .connecting(since: now)
-                return
-            } catch {
-                failure = error
-            }
-        }
-        addressIndex = 0
-        throw failure ?? SystemError("connect to \(host):\(port)", code: 111)
-    }
-
-    private mutating func finishConnecting(
-        since: BootInstant, now: BootInstant, _ events: inout [Event]
-    ) throws(SystemError) {
-        var poll = PollSet()
-        poll.add(descriptor, read: false, write: true)
-        poll.wait(seconds: 0)
-        guard poll.isWritable(0) else {
-            guard now.seconds(since: since) >= Self.connectTimeout else { return }
-            disconnect()
-            return try connect(now: now, after: SystemError("connect to \(host):\(port)", code: 110))
-        }
-        do {
-            try socket?.finishConnecting()
-        } catch {
-            disconnect()
-            return try connect(now: now, after: SystemError("connect to \(host):\(port)", code: error.code))
-        }
-        addressIndex = 0
-        try socket?.send("?WATCH={\"enable\":true,\"json\":true};\n")
-        state = .watching(lastHeard: now, askedAt: nil)
-        events.append(.connected)
-    }
-
-    private mutating func lose(reason: String, now: BootInstant) -> Event {
-        if case .watching = state { facts.reconnects += 1 }
-        disconnect()
-        let delay = backOff.next(using: &random)
-        state = .waiting(until: now.advanced(bySeconds: delay))
-        return .disconnected(reason: reason, retryIn: delay)
-    }
-
-    private mutating func disconnect() {
-        socket = nil
-        descriptor = -1
-        hasDevices = nil
-        hasHeardTPV = false
-        lastFix = nil
-        facts.device = nil
-        facts.mode = 0
-        facts.satellitesUsed = nil
-        facts.satellitesVisible = nil
-        epochs = Epochs()
-    }
-
-    // MARK: Listening
-
-    private mutating func listen(
-        lastHeard: BootInstant, askedAt: BootInstant?, now: BootInstant, _ events: inout [Event]
-    ) throws(SystemError) {
-        var reports: [Report] = []
-        let count: Int
-        do {
-            count = try socket?.read(with: &parser, into: &reports) ?? 0
-        } catch {
-            events += take(reports, now: now)
-            throw error
-        }
-        events += take(reports, now: now)
-        events += close(epochs.expire(now: now), now: now)
-        if count > 0 {
-            state = .watching(lastHeard: now, askedAt: nil)
-        } else if let askedAt {
-            if now.seconds(since: askedAt) >= Self.answerTimeout {
-                throw SystemError(
-                    "gpsd has said nothing for \(Int(Self.silence + Self.answerTimeout)) s", code: 110)
-            }
-        } else if now.seconds(since: lastHeard) >= Self.silence {
-            try socket?.send("?VERSION;\n")
-            state = .watching(lastHeard: lastHeard, askedAt: now)
-        }
-    }
-
-    private mutating func take(_ reports: [Report], now: BootInstant) -> [Event] {
-        var events: [Event] = []
-        for report in reports {
-            switch report {
-            case .version: backOff.reset()
-            case .devices(let any): hasDevices = any
-            case .device(let path, let isActive):
-                hasDevices = isActive
-                if !isActive, path == facts.device { facts.mode = 0 }
-                if !isActive { hasHeardTPV = false }
-            case .sky(let used, let visible):
-                facts.satellitesUsed = used
-                facts.satellitesVisible = visible
-            case .tpv(let tpv):
-                guard pinned.isEmpty || tpv.device == pinned else { continue }
-                hasHeardTPV = true
-                if facts.device == nil || facts.device == tpv.device, tpv.mode < 2 { facts.mode = tpv.mode }
-                events += close(epochs.add(tpv, now: now), now: now)
-            case .other: break
-            }
-        }
-        return events
-    }
-
-    /// Turns closed epochs into events, and decides whose fixes count: the receiver in use keeps its place until it has
-    /// given none for 10 s.
-    private mutating func close(_ closed: [TPV], now: BootInstant) -> [Event] {
-        var events: [Event] = []
-        for epoch in closed {
-            guard let fix = epoch.fix else {
-                if facts.device == nil || facts.device == epoch.device { events.append(.noFix) }
-                continue
-            }
-            if let current = facts.device, current != fix.device {
-                if let lastFix, now.seconds(since: lastFix) < Self.staleness { continue }
-                events.append(.deviceChanged(fix.device))
-            }
-            facts.device = fix.device
-            facts.mode = fix.mode
-            facts.fixes += 1
-            lastFix = now
-            events.append(.fix(fix))
         }
         return events
     }

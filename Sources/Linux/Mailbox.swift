@@ -24,6 +24,11 @@ public final class Mailbox<Message: Sendable>: Sendable {
         return isTaken
     }
 
+    /// Nothing waits.
+    public var isEmpty: Bool {
+        messages.withLock { $0.isEmpty }
+    }
+
     /// Takes everything, oldest first.
     public func takeAll() -> [Message] {
         wakeup.clear()

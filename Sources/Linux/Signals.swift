@@ -1,6 +1,13 @@
 internal import CLinux
 internal import Glibc
 
+/// Keeps the memory of this process out of core dumps, out of reach of other processes of its user, and out of the
+/// backtraces of the Swift runtime, which show some of it, and which for a process that may not be looked into never end.
+public func forbidCoreDumps() {
+    clinux_forbid_core_dumps()
+    for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { _ = signal(number, SIG_DFL) }
+}
+
 /// Signals, read like any other input instead of interrupting.
 public struct Signals: ~Copyable {
     /// What is asked of the daemon.

@@ -31,6 +31,10 @@ public final class Wakeup: Sendable {
 
 /// What one poll(2) waits for.
 public struct PollSet: ~Copyable {
+    /// Seconds. The clock of poll(2) stands still while the machine is suspended, CLOCK_BOOTTIME does not: whoever waits for
+    /// a moment looks again this often, so that it comes no later than this after the machine has woken up.
+    private static let longestNap = 60.0
+
     private var entries: [pollfd] = []
 
     /// An empty set.
@@ -45,7 +49,7 @@ public struct PollSet: ~Copyable {
     /// Sleeps until something is ready or `seconds` have passed; nil waits for ever. May return early.
     public mutating func wait(seconds: Double?) {
         // Rounded up: rounding down would spin through the last millisecond.
-        let milliseconds = seconds.map { Int32(min(max($0 * 1000, 0), 2_000_000_000).rounded(.up)) } ?? -1
+        let milliseconds = seconds.map { Int32((min(max($0, 0), Self.longestNap) * 1000).rounded(.up)) } ?? -1
         if poll(&entries, nfds_t(entries.count), milliseconds) < 0 {
             for index in entries.indices { entries[index].revents = 0 }
         }

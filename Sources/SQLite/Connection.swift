@@ -56,6 +56,14 @@ public struct Connection: ~Copyable {
         _ = csqlite_no_checkpoint_on_close(handle)
     }
 
+    /// The file that is open is not, or no longer, the one that has its name: it was removed or replaced, or something was
+    /// mounted over it. Whatever is written to it now, nobody finds again.
+    public var hasMoved: Bool {
+        var answer: Int32 = 0
+        let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
+        return code == SQLITE_OK && answer != 0
+    }
+
     /// From now on `logPages` is known, and SQLite makes no checkpoints by itself: it would keep their failures to itself.
     public func takeOverCheckpoints() throws(SQLiteError) {
         try execute("PRAGMA wal_autocheckpoint = 0")
@@ -66,8 +74,16 @@ public struct Connection: ~Copyable {
     public var logPages: Int { Int(logCount.pointee) }
 
     /// Folds the WAL into the database, as far as nobody else reads it.
-    public func checkpoint() throws(SQLiteError) {
-        _ = try value("PRAGMA wal_checkpoint(PASSIVE)")
+    ///
+    /// - Parameter milliseconds: how long to wait for readers, so that the WAL is used from its start again.
+    public func checkpoint(waitingForReaders milliseconds: Int = 0) throws(SQLiteError) {
+        if milliseconds > 0 {
+            try execute("PRAGMA busy_timeout = \(milliseconds)")
+            defer { try? execute("PRAGMA busy_timeout = 0") }
+            _ = try value("PRAGMA wal_checkpoint(RESTART)")
+        } else {
+            _ = try value("PRAGMA wal_checkpoint(PASSIVE)")
+        }
         logCount.pointee = 0
     }
 

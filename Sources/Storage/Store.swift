@@ -14,6 +14,10 @@ public final class Store: Sendable {
         /// The database was damaged: it has this name now, and another took its place, with as many of its rows as could
         /// be read.
         case quarantined(name: String, reason: String, salvaged: Int)
+        /// The database was removed or replaced while it was in use; what has its name now was opened.
+        case replaced
+        /// The disk kept it from being opened at the start; the next operation opens it, or says why not.
+        case notOpened(StorageError)
     }
 
     private struct State: ~Copyable {
@@ -22,6 +26,8 @@ public final class Store: Sendable {
         var options: StoreOptions
         /// An operation has failed since the last location was written.
         var hasFailed = false
+        /// The database was not where it was opened, and has not been opened since.
+        var hasMoved = false
         /// What lies in a WAL that is found may not be on the disk: another process may have left it after the device
         /// failed, or this one has seen that.
         var doubtsLog = true
@@ -48,7 +54,9 @@ public final class Store: Sendable {
 
     /// Opens `beekon.db` in the state directory, making it when it is missing. A damaged one is put aside.
     ///
-    /// - Throws: `newerSchema`, and what keeps a new database from being made.
+    /// A disk that is full or fails is no reason not to start: the first operation opens it, when it can.
+    ///
+    /// - Throws: `newerSchema`, and what no waiting can mend.
     public convenience init(directory: String, options: StoreOptions) throws(StorageError) {
         try self.init(directory: directory, options: options, checkpointPages: Writer.checkpointPages)
     }
@@ -58,7 +66,19 @@ public final class Store: Sendable {
         path = directory + "/beekon.db"
         state = Mutex(
             State(checkpointPages: checkpointPages, options: options, ballast: Ballast(directory: directory)))
-        try perform("open") { (_: inout Writer) throws(SQLiteError) in }
+        do throws(StorageError) {
+            try perform("open") { (_: inout Writer) throws(SQLiteError) in }
+        } catch {
+            guard error.kind == .full || error.kind == .io else { throw error }
+            state.withLock { $0.events.append(.notOpened(error)) }
+        }
+    }
+
+    /// Gives up the room that is held back for the day when the disk is full.
+    ///
+    /// - Returns: whether there was any.
+    public func makeRoom() -> Bool {
+        state.withLock { $0.ballast.release() }
     }
 
     /// Applies new options to the next write. A change of durability waits for the next start.
@@ -176,6 +196,7 @@ public final class Store: Sendable {
         _ operation: String, _ state: inout State, _ path: String,
         _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
+        if state.writer?.db.hasMoved ?? false { abandon(&state) }
         if let failure = state.failedCheckpoint {
             state.failedCheckpoint = nil
             throw failure
@@ -215,6 +236,18 @@ public final class Store: Sendable {
         return error
     }
 
+    /// The file that is open has no name any more. Its WAL's name may be that of another file by now: nothing there may be
+    /// touched by closing this one.
+    private static func abandon(_ state: inout State) {
+        state.writer?.db.leaveLogOnClose()
+        state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
+        state.writer = nil
+        state.hasFailed = true
+        state.doubtsLog = true
+        state.failedCheckpoint = nil
+        state.hasMoved = true
+    }
+
     private static func open(_ state: inout State, _ path: String) throws(StorageError) {
         do throws(StorageError) {
             try openOnce(&state, path)
@@ -247,6 +280,8 @@ public final class Store: Sendable {
         state.doubtsLog = false
         try Quarantine.check(path)
         state.writer = try Writer.open(path, options: state.options)
+        if state.hasMoved { state.events.append(.replaced) }
+        state.hasMoved = false
     }
 
     /// Makes sure that a WAL is on the disk as it reads before anything is built upon it.

@@ -150,7 +150,7 @@ extension Writer {
     /// The oldest rows outside every batch.
     private mutating func oldest(_ limit: Int) throws(SQLiteError) -> [Prunable] {
         let reserved = frozen.map(\.members) + (draft.map { [$0] } ?? [])
-        let step = reserved.isEmpty ? limit : max(limit, Self.searchStep)
+        var step = limit
         var found: [Prunable] = []
         var from = tally.prunableFrom
         while found.count < limit {
@@ -159,6 +159,7 @@ extension Writer {
             found += page.filter { row in !reserved.contains { row.isMember(of: $0) } }
             guard page.count == step, let last = page.last?.key else { break }
             from = RowKey(ts: last.ts, seq: last.seq + 1)
+            step = max(limit, Self.searchStep)
         }
         tally.prunableFrom = found.first?.key ?? from
         return Array(found.prefix(limit))
@@ -181,6 +182,7 @@ extension Writer {
     mutating func version(ofExtras json: String?) throws(SQLiteError) -> Int64 {
         guard let json else { return 0 }
         if let known = extras[json] { return known }
+        if extras.count >= extrasLimit { try forgetUnusedExtras() }
         let version = (extras.values.max() ?? 0) + 1
         try db.prepare("INSERT INTO extras (version, json) VALUES (?, ?)").run(.integer(version), .text(json))
         extras[json] = version

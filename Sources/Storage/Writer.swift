@@ -21,6 +21,8 @@ struct Writer: ~Copyable {
     /// Rows that the uploader is about to freeze: they are not pruned either.
     var draft: BatchMembers? { didSet { if draft != oldValue { tally.prunableFrom = .first } } }
     var extras: [String: Int64] = [:]
+    /// So many are looked through for those that nothing refers to.
+    var extrasLimit = unusedExtrasLimit
 
     static let sessionLimit = 1000
     static let rejectedLimit = 10_000
@@ -28,6 +30,9 @@ struct Writer: ~Copyable {
     private static let extrasLimit = 100
     /// Pages in the WAL at which it is folded in: 2 MB.
     static let checkpointPages = 1000
+    /// So many times that length, readers are waited for, each time a fix is written, for so many milliseconds.
+    private static let longLog = 4
+    private static let readerPatience = 20
 
     struct Tally {
         var rows = 0
@@ -132,7 +137,10 @@ struct Writer: ~Copyable {
 
     /// Folds the WAL into the database once it is long enough.
     func checkpointIfDue(pages: Int = checkpointPages) throws(SQLiteError) {
-        if db.logPages >= pages { try db.checkpoint() }
+        guard db.logPages >= pages else { return }
+        // While history is being read the WAL can only be used again between two pages: wait for that before it grows.
+        let isLong = db.logPages >= Self.longLog * pages
+        try db.checkpoint(waitingForReaders: isLong ? Self.readerPatience : 0)
     }
 
     /// Counts everything once.
@@ -162,7 +170,8 @@ struct Writer: ~Copyable {
         try forgetExtras()
         let versions = try db.prepare("SELECT version, json FROM extras")
         while try versions.step() { extras[versions.text(1) ?? ""] = versions.integer(0) }
-        let batches = try db.prepare("SELECT \(Statements.batchColumns) FROM batches ORDER BY key")
+        let batches = try db.prepare(
+            "SELECT \(Statements.batchColumns) FROM batches ORDER BY first_ts, first_seq, key")
         while try batches.step() {
             frozen.append(
                 Frozen(

@@ -11,6 +11,26 @@ struct GeofenceTrail {
         var accuracy: Double
     }
 
+    /// The present fix and those before it that count for one fence.
+    struct Latest {
+        var present: Point
+        var before: Point?
+        var beforeThat: Point?
+
+        /// Oldest first: as far back as the way from one to the next is known, and has not been judged by that number.
+        func way(since number: Int) -> [Point] {
+            var way = [present]
+            for point in [before, beforeThat].compactMap(\.self) {
+                guard point.number >= number, way[0].time.seconds(since: point.time) <= GeofenceTrail.gap
+                else {
+                    break
+                }
+                way.insert(point, at: 0)
+            }
+            return way
+        }
+    }
+
     /// Seconds without a fix after which a single one may decide, and beyond which no way is assumed between two.
     static let gap = 10.0
     /// Points kept at most. A receiver gives ten a second at best, and two gaps' worth is enough.
@@ -31,7 +51,7 @@ struct GeofenceTrail {
     }
 
     /// The present fix and up to two before it, newest first, of those accurate enough.
-    func latest(within accuracy: Double) -> (present: Point, before: Point?, beforeThat: Point?)? {
+    func latest(within accuracy: Double) -> Latest? {
         guard let present = points.last else { return nil }
         var before: Point?
         for point in points.dropLast().reversed() where point.accuracy <= accuracy {
@@ -39,9 +59,9 @@ struct GeofenceTrail {
                 before = point
                 continue
             }
-            return (present, before, point)
+            return Latest(present: present, before: before, beforeThat: point)
         }
-        return (present, before, nil)
+        return Latest(present: present, before: before)
     }
 
     /// Metres of straight way between the last three fixes, whatever their accuracy: nothing passed lies further away.

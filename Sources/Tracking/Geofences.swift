@@ -182,7 +182,7 @@ public struct Geofences: Sendable {
         circles[index].isAtRest = watches[index].isAtRest
         guard let decision else {
             if watches[index].isInside == false, !isParked, distance > radius {
-                lookForPassage(index, [trail.beforeThat, trail.before, present].compactMap(\.self), &verdict)
+                lookForPassage(index, trail.way(since: watches[index].decidedAt ?? 0), &verdict)
             }
             return
         }
@@ -205,14 +205,12 @@ public struct Geofences: Sendable {
         _ index: Int, _ points: [GeofenceTrail.Point], _ verdict: inout Verdict
     ) {
         let circle = circles[index]
-        let decidedAt = watches[index].decidedAt ?? 0
         let chord = EarthPoint.chord(ofArc: circle.radius)
         var isThrough = false
         var first: Timestamp?
         var last: Timestamp?
         for (start, end) in zip(points, points.dropFirst()) {
             let seconds = end.time.seconds(since: start.time)
-            guard seconds <= GeofenceTrail.gap, start.number >= decidedAt else { continue }
             let segment = Segment(start: start.place, end: end.place)
             guard let passage = segment.passage(of: circle.centre, within: chord) else { continue }
             let closest = segment.closestApproach(to: circle.centre)

@@ -29,8 +29,8 @@ public struct ReceiverTime: Sendable {
 
     /// 2026-11-01T00:00:00Z, about when this version was made: no honest receiver sends an earlier time.
     public static let releaseDate = Timestamp(milliseconds: 1_793_491_200_000)
-    /// Fix times before this have rolled over.
-    static let earliest = Timestamp(milliseconds: releaseDate.milliseconds - 30 * 86_400_000)
+    /// Fix times before this have rolled over, and a system clock before it has not been set.
+    public static let earliest = Timestamp(milliseconds: releaseDate.milliseconds - 30 * 86_400_000)
     /// 1024 weeks, the period of the GPS week counter. Milliseconds.
     static let rolloverPeriod: Int64 = 1024 * 7 * 86_400_000
     /// How far a step of the fix time may be from that of CLOCK_BOOTTIME. Seconds.

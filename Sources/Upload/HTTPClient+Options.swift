@@ -8,15 +8,24 @@ final class Response {
     fileprivate(set) var head = AnswerHead()
     /// The body passed the limit.
     fileprivate(set) var isCut = false
+    /// What was read of the body, when it matters.
+    fileprivate(set) var body: [UInt8] = []
+    private let keepsBody: Bool
     fileprivate var bodyCount = 0
     fileprivate let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    init() {
+    init(keepsBody: Bool) {
+        self.keepsBody = keepsBody
         errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
     deinit {
         errorBuffer.deallocate()
+    }
+
+    fileprivate func take(_ bytes: UnsafeRawBufferPointer) {
+        bodyCount += bytes.count
+        if keepsBody, bodyCount <= Self.bodyLimit { body.append(contentsOf: bytes) }
     }
 
     /// libcurl's more exact words on what went wrong.
@@ -82,11 +91,11 @@ extension HTTPClient {
 }
 
 /// Counts the body and stops the transfer when it passes the limit.
-private let takeBody: ccurl_write = { _, size, count, context in
+private let takeBody: ccurl_write = { start, size, count, context in
     guard let context else { return 0 }
     let response = Unmanaged<Response>.fromOpaque(context).takeUnretainedValue()
     let bytes = size * count
-    response.bodyCount += bytes
+    response.take(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : bytes))
     guard response.bodyCount <= Response.bodyLimit else {
         response.isCut = true
         return 0

@@ -64,6 +64,22 @@ public struct HTTPClient: ~Copyable {
     public mutating func post(
         _ body: [UInt8], _ options: HTTPOptions, wakeup: Wakeup, isCancelled: () -> Bool
     ) -> HTTPOutcome {
+        post(body, options, Response(keepsBody: false), wakeup, isCancelled)
+    }
+
+    /// The same, with the body of the answer; nothing of one that has more than 64 KiB can be used.
+    public mutating func exchange(
+        _ body: [UInt8], _ options: HTTPOptions, wakeup: Wakeup, isCancelled: () -> Bool
+    ) -> (outcome: HTTPOutcome, body: [UInt8]) {
+        let response = Response(keepsBody: true)
+        let outcome = post(body, options, response, wakeup, isCancelled)
+        return (outcome, response.isCut ? [] : response.body)
+    }
+
+    private mutating func post(
+        _ body: [UInt8], _ options: HTTPOptions, _ response: Response, _ wakeup: Wakeup,
+        _ isCancelled: () -> Bool
+    ) -> HTTPOutcome {
         guard let handle = easy.map({ UnsafeMutableRawPointer($0) }) ?? curl_easy_init(),
             let pool = multi.map({ UnsafeMutableRawPointer($0) }) ?? curl_multi_init()
         else {
@@ -71,7 +87,6 @@ public struct HTTPClient: ~Copyable {
         }
         easy = OpaquePointer(handle)
         multi = OpaquePointer(pool)
-        let response = Response()
         let outcome = withExtendedLifetime(response) {
             body.withUnsafeBytes { bytes -> HTTPOutcome in
                 let lists = configure(handle, options, bytes, response)
@@ -140,9 +155,12 @@ public struct HTTPClient: ~Copyable {
             default: String(cString: curl_easy_strerror(code))
             }
         let detail = response.detail
+        var sent = 0
+        _ = ccurl_get_long(handle, CURLINFO_REQUEST_SIZE, &sent)
         return .failure(
             TransportFailure(
                 kind: isClock ? .clock : .network,
-                message: detail.isEmpty || detail == words ? words : "\(words): \(detail)"))
+                message: detail.isEmpty || detail == words ? words : "\(words): \(detail)",
+                wasSent: sent > 0))
     }
 }

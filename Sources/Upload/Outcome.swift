@@ -21,10 +21,14 @@ public struct TransportFailure: Error, Equatable, Sendable {
     /// libcurl's words.
     public let message: String
 
+    /// Something of the request went out, so that the server may have had it.
+    public let wasSent: Bool
+
     /// An answer that did not come, or came cut off.
-    public init(kind: Kind, message: String) {
+    public init(kind: Kind, message: String, wasSent: Bool = false) {
         self.kind = kind
         self.message = message
+        self.wasSent = wasSent
     }
 }
 

@@ -36,7 +36,8 @@ public enum DrainOutcome: Equatable, Sendable {
 public struct DrainSchedule: Sendable {
     private enum State: Equatable {
         case ready
-        case backingOff(until: BootInstant, isNetwork: Bool, isAsked: Bool)
+        /// `delay` in seconds: what the back-off came to.
+        case backingOff(until: BootInstant, delay: Double, isNetwork: Bool, isAsked: Bool)
         case failed(DrainOutcome.Failure)
     }
 
@@ -53,7 +54,8 @@ public struct DrainSchedule: Sendable {
     private var tick: BootInstant
     /// The earliest drain that a trigger has asked for.
     private var wanted: BootInstant?
-    private var isForced = false
+    /// The next drain is one that a command has asked for.
+    public private(set) var isForced = false
     /// Attempts that followed a transient failure.
     public private(set) var retries = 0
 
@@ -74,7 +76,7 @@ public struct DrainSchedule: Sendable {
         if isForced { return BootInstant(nanoseconds: 0) }
         switch state {
         case .ready: return min(wanted ?? tick, tick)
-        case .backingOff(let until, _, _): return min(wanted ?? until, until)
+        case .backingOff(let until, _, _, _): return min(wanted ?? until, until)
         case .failed: return tick
         }
     }
@@ -93,16 +95,27 @@ public struct DrainSchedule: Sendable {
         case .networkReturned(let outage):
             let most = min(max(outage / 2, Self.returnDelay.lowerBound), Self.returnDelay.upperBound)
             time = now.advanced(bySeconds: Double.random(in: 0...most, using: &random))
+            giveWay(to: time)
         }
         if isHeard(trigger) { wanted = min(wanted ?? time, time) }
+    }
+
+    /// A fleet that comes back together must be spread by one random delay. If each kept a retry that happens to be due
+    /// sooner, the first of them would come more than twice as densely as the rest. A short delay says that the outage was
+    /// short for this one; and the next return puts nothing off again.
+    private mutating func giveWay(to time: BootInstant) {
+        guard case .backingOff(_, let delay, isNetwork: true, isAsked: false) = state,
+            delay > Self.returnDelay.lowerBound
+        else { return }
+        state = .backingOff(until: time, delay: 0, isNetwork: true, isAsked: false)
     }
 
     private func isHeard(_ trigger: DrainTrigger) -> Bool {
         switch (state, trigger) {
         case (.ready, _): true
-        case (.backingOff(_, _, isAsked: true), _), (.failed, _): false
+        case (.backingOff(_, _, _, isAsked: true), _), (.failed, _): false
         case (.backingOff, .sessionStopped): true
-        case (.backingOff(_, let isNetwork, _), .networkReturned): isNetwork
+        case (.backingOff(_, _, let isNetwork, _), .networkReturned): isNetwork
         case (.backingOff, _): false
         }
     }
@@ -137,7 +150,8 @@ public struct DrainSchedule: Sendable {
         case .transient(let isNetwork, let retryAfter):
             let delay = max(backOff.next(using: &random), retryAfter ?? 0)
             state = .backingOff(
-                until: now.advanced(bySeconds: delay), isNetwork: isNetwork, isAsked: retryAfter != nil)
+                until: now.advanced(bySeconds: delay), delay: delay, isNetwork: isNetwork,
+                isAsked: retryAfter != nil)
             wanted = nil
             return delay
         }

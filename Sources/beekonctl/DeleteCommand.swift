@@ -35,9 +35,12 @@ struct DeleteCommand: ParsableCommand {
                 let what = cutoff.map { "every stored location up to \($0.text(in: clock.zone))" }
                 try confirm("Delete \(what ?? "ALL stored locations"), uploaded or not?")
             }
+            let progress = Progress.onTerminal(isBusy: false)
+            progress.show("deleting…")
             // In steps of 1000 rows on whatever disk there is.
             let result = try client.call(
                 Wire.DeleteLocations.self, .init(before: cutoff?.iso), timeoutSeconds: 300)
+            progress.show("")
             try common.print(result, text: ["\(Quantity.count(result.removed)) removed"])
         }
     }

@@ -44,6 +44,21 @@ struct LastGoodTests {
         #expect(interval == 12)
     }
 
+    @Test("it holds no tokens, and gives none")
+    func tokens() throws {
+        let text =
+            "[sync]\nurl = \"https://a.b\"\n[sync.auth]\naccess_token = \"hunter2\"\nskew_margin_seconds = 7\n"
+        try write(text)
+        try write("[sync.auth]\nrefresh_token = \"hunter3\"\n", to: "beekond.d/10-a.toml")
+        lastGood.keep(options)
+        for name in ["state/last-good.toml", "state/last-good.d/10-a.toml"] {
+            let copy = String(decoding: try readFile(directory.file(name), limit: 1 << 20), as: UTF8.self)
+            #expect(!copy.contains("hunter"), "\(name)")
+        }
+        let auth = try #require(lastGood.load(options)?.settings.sync?.auth)
+        #expect(auth.accessToken == nil && auth.refreshToken == nil && auth.skewMarginSeconds == 7)
+    }
+
     @Test("drop-ins belong to it, and one that was removed does not")
     func dropIns() throws {
         try write("[tracking]\ninterval_seconds = 11\n")

@@ -19,7 +19,7 @@ struct RecorderTests {
         for second in 0..<3 {
             let new = try workshop.location(Double(second))
             recorder.add(new)
-            let result = recorder.flush(now: instant(0))
+            let result = recorder.flush(now: instant(0)) { instant(0) }
             #expect(result.stored == [new.location])
             #expect(result.pending == second + 1)
             #expect(recorder.waiting == 0 && recorder.retryAt == nil && recorder.error == nil)
@@ -29,7 +29,7 @@ struct RecorderTests {
 
     @Test("nothing to write is nothing to tell")
     mutating func empty() {
-        let result = recorder.flush(now: instant(0))
+        let result = recorder.flush(now: instant(0)) { instant(0) }
         #expect(result.stored.isEmpty)
         #expect(result.pending == nil)
     }
@@ -38,25 +38,70 @@ struct RecorderTests {
     mutating func outage() throws {
         let all = try (0..<300).map { try workshop.location(Double($0)) }
         recorder.add(all[0])
-        _ = recorder.flush(now: instant(0))
+        _ = recorder.flush(now: instant(0)) { instant(0) }
         try workshop.breakStorage()
         for (index, location) in all.enumerated().dropFirst() {
             recorder.add(location)
-            #expect(recorder.flush(now: instant(Double(index))).stored.isEmpty)
+            #expect(recorder.flush(now: instant(Double(index))) { instant(0) }.stored.isEmpty)
             #expect(recorder.waiting == min(index, 256))
             #expect(recorder.refused == max(0, index - 256))
         }
         #expect(recorder.error?.kind == .io)
         #expect(recorder.retryAt == instant(300))
         try workshop.mendStorage()
-        let result = recorder.flush(now: instant(301))
+        let result = recorder.flush(now: instant(301)) { instant(0) }
         #expect(result.stored == all[1...256].map(\.location))
         #expect(result.pending == 257)
         #expect(recorder.waiting == 0 && recorder.refused == 43)
         #expect(recorder.error == nil && recorder.retryAt == nil)
         #expect(try workshop.stored() == all[0...256].map(\.location.id))
         recorder.add(all[299])
-        #expect(recorder.flush(now: instant(302)).stored == [all[299].location])
+        #expect(recorder.flush(now: instant(302)) { instant(0) }.stored == [all[299].location])
+    }
+
+    @Test("what else has failed is tried again after the fixes, and storage works when it has succeeded")
+    mutating func repair() throws {
+        let store = workshop.hub.store
+        let session = try workshop.location(0).session
+        try workshop.breakStorage()
+        do {
+            try store.close(session: session, at: start)
+            Issue.record("nothing is broken")
+        } catch {
+            recorder.note(error, now: instant(0)) { () throws(StorageError) in
+                try store.close(session: session, at: start)
+            }
+        }
+        #expect(recorder.isRetryDue(instant(1)))
+        recorder.add(try workshop.location(1))
+        _ = recorder.flush(now: instant(1)) { instant(1) }
+        #expect(recorder.error != nil && recorder.isRetryDue(instant(2)))
+        try workshop.mendStorage()
+        #expect(recorder.flush(now: instant(2)) { instant(2) }.stored.count == 1)
+        #expect(recorder.error == nil && recorder.retryAt == nil)
+        let sessions = try History(directory: workshop.state).allSessions()
+        #expect(sessions.map(\.stoppedAt) == [start])
+    }
+
+    @Test("a slow disk is given one fix at a time, and the rest is due at once")
+    mutating func slow() throws {
+        var all: [NewLocation] = []
+        try workshop.breakStorage()
+        for second in 0..<3 {
+            all.append(try workshop.location(Double(second)))
+            recorder.add(all[second])
+            _ = recorder.flush(now: instant(0)) { instant(0) }
+        }
+        try workshop.mendStorage()
+        for (index, location) in all.enumerated() {
+            let now = Double(index) * 60
+            #expect(recorder.isRetryDue(instant(now + 1)))
+            let result = recorder.flush(now: instant(now)) { instant(now + 60) }
+            #expect(result.stored == [location.location])
+            #expect(recorder.waiting == 2 - index)
+        }
+        #expect(recorder.retryAt == nil && recorder.error == nil)
+        #expect(try workshop.stored() == all.map(\.location.id))
     }
 
     @Test("a retry is due a second after the failure, not before, and without one never")
@@ -64,21 +109,22 @@ struct RecorderTests {
         #expect(!recorder.isRetryDue(instant(1e6)))
         try workshop.breakStorage()
         recorder.add(try workshop.location(0))
-        _ = recorder.flush(now: instant(10))
+        _ = recorder.flush(now: instant(10)) { instant(0) }
         #expect(!recorder.isRetryDue(instant(10.9)))
         #expect(recorder.isRetryDue(instant(11)))
         try workshop.mendStorage()
-        #expect(recorder.flush(now: instant(11)).stored.count == 1)
+        #expect(recorder.flush(now: instant(11)) { instant(0) }.stored.count == 1)
         #expect(!recorder.isRetryDue(instant(1e6)))
     }
 
     @Test("a fault that another operation met is over with the next location stored")
     mutating func noted() throws {
-        recorder.note(StorageError(operation: "close session", kind: .io, message: "disk on fire"))
-        _ = recorder.flush(now: instant(0))
+        recorder.note(
+            StorageError(operation: "close session", kind: .io, message: "disk on fire"), now: instant(0))
+        _ = recorder.flush(now: instant(0)) { instant(0) }
         #expect(recorder.error?.message == "disk on fire")
         recorder.add(try workshop.location(0))
-        _ = recorder.flush(now: instant(0))
+        _ = recorder.flush(now: instant(0)) { instant(0) }
         #expect(recorder.error == nil)
     }
 }

@@ -46,7 +46,7 @@ struct ValueTests {
             Settings.Field(name: "X-Empty", value: Secret("")),
         ]
         #expect(
-            HTTPOptions(sync)
+            HTTPOptions(sync, authorization: nil)
                 == HTTPOptions(
                     url: sync.url,
                     headers: [

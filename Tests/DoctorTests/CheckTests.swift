@@ -1,1 +1,88 @@
+import ControlProtocol
 import Testing
+
+@testable import ControlTool
+@testable import Doctor
+
+/// A change of the good facts, and the one check that must notice.
+struct Case: Sendable, CustomTestStringConvertible {
+    let check: String
+    let result: Finding.Result
+    let words: String
+    let change: @Sendable (inout Facts) -> Void
+
+    var testDescription: String { "\(check): \(words)" }
+
+    init(
+        _ check: String, _ result: Finding.Result, _ words: String,
+        _ change: @escaping @Sendable (inout Facts) -> Void
+    ) {
+        self.check = check
+        self.result = result
+        self.words = words
+        self.change = change
+    }
+}
+
+@Suite("the doctor's checks")
+struct CheckTests {
+    @Test("a good day: nothing is wrong, everything was looked at")
+    func good() {
+        let report = Report(Samples.good)
+        #expect(report.failures == 0)
+        #expect(
+            report.findings.allSatisfy { $0.result == .ok }, "\(report.findings.filter { $0.result != .ok })")
+        #expect(
+            report.findings.map(\.check) == [
+                "beekond", "rights", "configuration", "gpsd", "receiver", "ModemManager", "fix", "satellites",
+                "receiver time", "system clock", "clock at boot", "storage", "disk space", "DNS", "TCP",
+                "TLS",
+                "endpoint", "token", "backlog",
+            ])
+    }
+
+    @Test("each fault is found by its check, and has a remedy", arguments: Cases.all)
+    func fault(row: Case) throws {
+        var facts = Samples.good
+        row.change(&facts)
+        let report = Report(facts)
+        let finding = try #require(report.findings.first { $0.check == row.check })
+        #expect(finding.result == row.result, "\(finding)")
+        let said = finding.text + " " + (finding.remedy ?? "")
+        #expect(said.contains(row.words), "\(said)")
+        if row.result == .failed { #expect(finding.remedy?.isEmpty == false) }
+        // One fault is one line, and not a row of them: the rest is skipped, or still good.
+        #expect(
+            report.failures == (row.result == .failed ? 1 : 0),
+            "\(report.findings.filter { $0.result == .failed })")
+    }
+
+    @Test("every report fits 80 columns and has no control characters", arguments: Cases.all)
+    func width(row: Case) {
+        var facts = Samples.good
+        row.change(&facts)
+        facts.configuration = "/etc/\u{1B}[2Jbeekond/" + String(repeating: "long/", count: 30)
+        for line in Report(facts).lines(width: 80, palette: Palette(enabled: false)) {
+            #expect(line.count <= 80 || !line.dropFirst(20).contains(" "), "\(line)")
+            #expect(!line.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
+        }
+    }
+
+    @Test("the number of faults is told")
+    func summary() {
+        var facts = Samples.good
+        func last() -> String? { Report(facts).lines(width: 80, palette: Palette(enabled: false)).last }
+        #expect(last() == "Nothing is wrong.")
+        facts.gpsd.contact = .failed("x")
+        #expect(last() == "1 thing is wrong.")
+        facts.backend?.answer = .status(500)
+        #expect(last() == "2 things are wrong.")
+    }
+
+    @Test("the daemon names its file, whatever it read last")
+    func file() {
+        #expect(Examination.file(namedBy: ["default", "/etc/b/b.d/10-x.toml:3"]) == "/etc/b/b.toml")
+        #expect(Examination.file(namedBy: ["default", "/etc/b/b.toml:12", "runtime"]) == "/etc/b/b.toml")
+        #expect(Examination.file(namedBy: ["default", "b.toml:12"]) == nil)
+    }
+}

@@ -169,15 +169,41 @@ func randomEpochs(seed: UInt64) throws {
     #expect(closed.map(\.time) == (0..<300).map { time(Double($0)) }, "seed \(seed)")
 }
 
+@Test("a time that goes back to the instant before is a new epoch, also while another waits for more reports")
+func backToTheInstantBefore() {
+    var epochs = Epochs()
+    var closed: [TPV] = []
+    // The second report of instant 2 is late, and makes the following epochs wait for two.
+    for second in [1, 2, 2, 1, 2, 3] as [Double] {
+        closed += epochs.add(TPV(device: "A", mode: 3, time: time(second)), now: boot(0))
+    }
+    closed += epochs.flush()
+    #expect(closed.map(\.time) == [1, 2, 1, 2, 3].map { time($0) })
+}
+
+@Test("eph counts, whichever report of the instant had it; a later one replaces it")
+func mergedAccuracy() {
+    var epoch = TPV(device: "A", mode: 3, time: time(1), epx: 3)
+    #expect(epoch.accuracy == nil)
+    epoch.merge(TPV(device: "A", mode: 3, time: time(1), epy: 4))
+    #expect(epoch.accuracy == 5)
+    epoch.merge(TPV(device: "A", mode: 3, time: time(1), eph: 9))
+    #expect(epoch.accuracy == 9)
+    epoch.merge(TPV(device: "A", mode: 3, time: time(1), epx: 6, epy: 8))
+    #expect(epoch.accuracy == 9)
+    epoch.merge(TPV(device: "A", mode: 3, time: time(1), eph: 7))
+    #expect(epoch.accuracy == 7)
+}
+
 @Test("a later report of the instant replaces and fills in, and takes nothing away")
 func mergeRules() {
     var first = TPV(
-        device: "A", mode: 2, time: time(1), latitude: 1, longitude: 2, accuracy: 3, speed: 4, bearing: 5)
+        device: "A", mode: 2, time: time(1), latitude: 1, longitude: 2, eph: 3, speed: 4, bearing: 5)
     first.merge(TPV(device: "A", mode: 3, time: time(1), latitude: 1.5, altitude: 6, isSimulated: true))
     #expect(
         first
             == TPV(
-                device: "A", mode: 3, time: time(1), latitude: 1.5, longitude: 2, accuracy: 3, speed: 4,
+                device: "A", mode: 3, time: time(1), latitude: 1.5, longitude: 2, eph: 3, speed: 4,
                 bearing: 5,
                 altitude: 6, isSimulated: true))
     first.merge(TPV(device: "A", mode: 3, time: time(1), speed: 0))

@@ -8,8 +8,15 @@ import Testing
     "what gpsd says, in the words of the parser",
     arguments: [
         (FakeGPSD.version, .version),
-        (devicesLine, .devices(any: true)),
-        (#"{"class":"DEVICES","devices":[]}"#, .devices(any: false)),
+        (devicesLine, .devices(["/dev/gps0"])),
+        (#"{"class":"DEVICES","devices":[]}"#, .devices([])),
+        (devicesLine("/dev/gps0", "udp://0.0.0.0:2951"), .devices(["/dev/gps0", "udp://0.0.0.0:2951"])),
+        (
+            devicesLine("/dev/gps0", String(repeating: "x", count: 200), "/dev/gps1"),
+            .devices(["/dev/gps0"])
+        ),
+        (skyLine(visible: 3, device: "/dev/gps7"), .sky(device: "/dev/gps7", used: 0, visible: 3)),
+        (skyLine(visible: 4), .sky(device: "", used: 0, visible: 4)),
         (
             #"{"class":"DEVICE","path":"/dev/gps0","activated":0}"#,
             .device(path: "/dev/gps0", isActive: false)
@@ -29,10 +36,11 @@ func messages(line: String, expected: Report) throws {
 
 @Test("satellites are counted")
 func satellites() throws {
-    guard case .sky(let used, let visible) = try parse(skyLine(bytes: 1000)) else {
+    guard case .sky(let device, let used, let visible) = try parse(skyLine(bytes: 1000)) else {
         Issue.record("no SKY")
         return
     }
+    #expect(device == "/dev/gps0")
     #expect(used == 1)
     #expect(visible > 10)
 }

@@ -54,10 +54,17 @@ func makeParser() throws -> Parser {
     return parser
 }
 
-/// A SKY line with so many satellites, none of them used.
-func skyLine(visible: Int) -> String {
+/// A SKY line with so many satellites, none of them used; of no receiver in particular.
+func skyLine(visible: Int, device: String? = nil) -> String {
     let satellites = (1...visible).map { #"{"PRN":\#($0),"used":false}"# }.joined(separator: ",")
-    return #"{"class":"SKY","device":"/dev/gps0","satellites":[\#(satellites)]}"#
+    let name = device.map { #""device":"\#($0)","# } ?? ""
+    return #"{"class":"SKY",\#(name)"satellites":[\#(satellites)]}"#
+}
+
+/// gpsd's list of receivers.
+func devicesLine(_ paths: String...) -> String {
+    let devices = paths.map { #"{"class":"DEVICE","path":"\#($0)","native":0}"# }.joined(separator: ",")
+    return #"{"class":"DEVICES","devices":[\#(devices)]}"#
 }
 
 struct NoMemory: Error {}

@@ -274,9 +274,58 @@ func otherDeviceWithoutFix() throws {
     #expect(listener.health() == .ok)
 }
 
+@Test("time in which nobody listened is no silence of the receiver in use")
+func excused() throws {
+    var listener = try Listener.watching()
+    _ = try listener.tpv(1, at: 1)
+    _ = try listener.tpv(2, at: 2)
+    listener.source.excuse(seconds: 60)
+    #expect(try listener.tpv(62, at: 62, device: "/dev/gps1") == [])
+    #expect(listener.health() == .ok)
+    #expect(try listener.tpv(63, at: 71.9, device: "/dev/gps1") == [])
+    #expect(try listener.tpv(64, at: 72, device: "/dev/gps1").first == .deviceChanged("/dev/gps1"))
+}
+
+@Test("one of two receivers is unplugged: there is still one")
+func oneOfTwo() throws {
+    var listener = try Listener.watching(devices: devicesLine("/dev/gps0", "/dev/gps1"))
+    _ = try listener.hear(#"{"class":"DEVICE","path":"/dev/gps1","activated":0}"#)
+    #expect(listener.health() == .noFix)
+    _ = try listener.hear(#"{"class":"DEVICE","path":"/dev/gps0","activated":0}"#)
+    #expect(listener.health() == .noDevice)
+    _ = try listener.tpv(1, at: 1, device: "/dev/gps2")
+    #expect(listener.health() == .noFix, "one that reports is there")
+}
+
+@Test("the satellites are those of the receiver in use")
+func satellitesOfTheOneInUse() throws {
+    var listener = try Listener.watching()
+    _ = try listener.tpv(1, at: 1)
+    _ = try listener.tpv(2, at: 2)
+    _ = try listener.hear(skyLine(visible: 5, device: "/dev/gps0"))
+    // Any other sky would end the wait for the marker, which has no name, too early or too late.
+    try listener.gpsd.say(skyLine(visible: 11, device: "/dev/gps0"))
+    try listener.gpsd.say(skyLine(visible: 12, device: "/dev/gps1"))
+    try listener.gpsd.say(tpvLine(3))
+    #expect(try listener.runUntil { events, _ in !events.isEmpty }.fixTimes == [3])
+    #expect(listener.source.facts.satellitesVisible == 11)
+}
+
+@Test("a pinned receiver that gpsd has not got is missing, whatever others there are")
+func pinnedIsMissing() throws {
+    var listener = try Listener.watching(device: "/dev/gps1")
+    #expect(listener.health() == .noDevice)
+    _ = try listener.hear(devicesLine("/dev/gps0", "/dev/gps1"))
+    #expect(listener.health() == .noFix)
+    _ = try listener.hear(#"{"class":"DEVICE","path":"/dev/gps0","activated":0}"#)
+    #expect(listener.health() == .noFix)
+    _ = try listener.hear(#"{"class":"DEVICE","path":"/dev/gps1","activated":0}"#)
+    #expect(listener.health() == .noDevice)
+}
+
 @Test("a pinned receiver is the only one")
 func pinnedDevice() throws {
-    var listener = try Listener.watching(device: "/dev/gps1")
+    var listener = try Listener.watching(device: "/dev/gps1", devices: devicesLine("/dev/gps0", "/dev/gps1"))
     for second in 1...20 {
         #expect(try listener.tpv(Double(second), at: Double(second)) == [])
     }

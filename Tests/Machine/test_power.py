@@ -1,4 +1,4 @@
-"""A virtual machine loses its power at random while fixes are stored and uploaded.
+"""Virtual machines: power that is cut at random while fixes are stored and uploaded, a clock that stood still, a cable.
 
 BEEKOND_CUTS says how often (default 3; 20 is the long form).
 """
@@ -12,7 +12,9 @@ import subprocess
 import tempfile
 import time
 import unittest
+from datetime import datetime
 
+import tls
 import virtual
 from harness import Backend, toml, wait_for
 
@@ -26,28 +28,34 @@ def setUpModule():
         raise unittest.SkipTest(reason)
 
 
-class PowerTest(unittest.TestCase):
+class MachineTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="beekond-power-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.backend = Backend().start()
         self.addCleanup(self.backend.stop)
 
-    def machine(self, url: str, **sections) -> virtual.Machine:
+    def machine(self, url: str, sync: dict | None = None, **options) -> virtual.Machine:
+        """A machine that tracks from its first start and stores every fix."""
         config = {
             "tracking": {"autostart": True, "interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"},
-            "sync": {"url": url, "sync_threshold": 5, "interval_seconds": 60, "allow_insecure_http": True}, **sections}
-        machine = virtual.Machine(self.folder, toml(config))
+            "sync": {"url": url, "sync_threshold": 5, "interval_seconds": 60, **(sync or {})}}
+        machine = virtual.Machine(self.folder, toml(config), **options)
         self.addCleanup(machine.stop)
         return machine
 
     def url(self) -> str:
         return self.backend.url.replace("127.0.0.1", virtual.HOST)
 
+    def received(self) -> set:
+        return set(self.backend.ids)
+
+
+class PowerTest(MachineTest):
     def test_nothing_stored_is_lost(self):
         print(f"\nseed {SEED}, {CUTS} cuts")
         chance = random.Random(SEED)
-        machine = self.machine(self.url())
+        machine = self.machine(self.url(), {"allow_insecure_http": True})
         sessions, reported = set(), []
         for number in range(1, CUTS + 1):
             machine.start()
@@ -75,9 +83,6 @@ class PowerTest(unittest.TestCase):
         print(f"{machine.boots} boots, {CUTS} cuts; {len(set(reported))} reported stored, {len(self.received())} received, "
               f"{sum(request.duplicate for request in self.backend.requests)} batches sent again, 0 lost")
 
-    def received(self) -> set:
-        return set(self.backend.ids)
-
     def quarantined(self, machine: virtual.Machine) -> list:
         """What the disk says of the database, by the eyes of another SQLite; the journal of ext4 is played first."""
         mounted = os.path.join(self.folder, "mounted")
@@ -91,6 +96,64 @@ class PowerTest(unittest.TestCase):
             return [name for name in os.listdir(state) if "corrupt" in name or "salvaged" in name]
         finally:
             subprocess.run(["umount", mounted], check=True)
+
+
+class ClockTest(MachineTest):
+    """A box without a battery for its clock, and no network time."""
+
+    PAST = ("-rtc", "base=1970-01-01T00:00:00")
+
+    def assert_times_are_true(self):
+        requests = list(self.backend.requests)
+        for request in requests:
+            times = [request.root["sent_at"], *(location["timestamp"] for location in request.root["locations"])]
+            for text in times:
+                age = time.time() - datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+                self.assertTrue(-60 < age < 1800, f"{text} is {age:.0f} s ago")
+            # The first 48 bits of a UUIDv7 are its time.
+            self.assertLess(abs(int(request.batch_id.replace("-", "")[:12], 16) / 1000 - time.time()), 1800)
+
+    def test_without_any_time_but_the_receivers(self):
+        machine = self.machine(self.url(), {"allow_insecure_http": True})
+        machine.start(*self.PAST)
+        wait_for(lambda: len(self.received()) >= 10, lambda: f"ten arrive; {machine.status()}; {machine.console()[-1000:]}", 400)
+        machine.cut()
+        self.assert_times_are_true()
+
+    @tls.needs_openssl
+    def test_https_waits_for_the_time(self):
+        authority = tls.Authority(os.path.join(self.folder, "ca"))
+        certificate, key = authority.certificate("backend", names=f"IP:{virtual.HOST}", days=(-2, 30))
+        front = tls.Terminator(tls.context(certificate, key), self.backend.port)
+        self.addCleanup(front.stop)
+        with open(authority.ca, encoding="ascii") as file:
+            files = {**virtual.CHRONY, "etc/ssl/test-ca.pem": file.read()}
+        machine = self.machine(
+            front.url(virtual.HOST), {"ca_file": "/etc/ssl/test-ca.pem"}, files=files, packages=("chrony",))
+        machine.start(*self.PAST)
+        machine.wait_status(lambda status: "clock" in status["degraded"], "the status says that the clock is wrong")
+        self.assertEqual(self.received(), set())
+        # gpsd knows the time, and chrony sets the clock by it.
+        machine.wait_status(lambda status: "clock" not in status["degraded"] and status["sync"]["uploaded"] > 0,
+                            "uploads, once the clock has been set", 900)
+        machine.cut()
+        self.assert_times_are_true()
+        self.assertEqual(self.backend.faults(), [])
+
+
+class CableTest(MachineTest):
+    def test_tracking_goes_on_when_the_cable_is_plugged_in_again(self):
+        machine = self.machine(
+            self.url(), {"allow_insecure_http": True}, files=virtual.USB, kernel="whole")
+        machine.start("-device", "qemu-xhci", "-device", "usb-serial,chardev=receiver,id=cable", receiver=("-serial", "none"))
+        session = machine.wait_status(lambda status: status["gate"]["admitted"] >= 3, "fixes are stored")["session_id"]
+        machine.tell("device_del cable")
+        machine.wait_status(lambda status: status["source"]["health"] not in ("ok", "unsettled"), "the receiver is missed")
+        before = machine.status()["gate"]["admitted"]
+        machine.tell("device_add usb-serial,chardev=receiver,id=cable")
+        after = machine.wait_status(lambda status: status["gate"]["admitted"] >= before + 3, "fixes are stored again")
+        self.assertEqual(after["session_id"], session)
+        self.assertEqual(after["state"], "tracking")
 
 
 if __name__ == "__main__":

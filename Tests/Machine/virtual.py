@@ -26,7 +26,17 @@ FILES = {
         "[Unit]\nAfter=beekond.service\n[Service]\nExecStart=/bin/sh -c 'while sleep 1; do beekonctl status --json; done >/dev/ttyS3'\n"
         "Restart=always\n[Install]\nWantedBy=multi-user.target\n",
 }
-KERNEL = "linux-image-cloud-amd64"
+# The kernel for machines without strange hardware, and the one that knows every cable.
+KERNELS = {"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"}
+# What a box without network time takes its time from: gpsd's, through shared memory.
+CHRONY = {"etc/chrony/conf.d/gpsd.conf": "refclock SHM 0 refid GPS precision 1e-1 delay 0.2\nmakestep 1 -1\n"}
+# A receiver behind a common USB adapter, which Debian's gpsd does not take by itself.
+USB = {
+    "etc/default/gpsd": 'DEVICES=""\nGPSD_OPTIONS="-n"\nUSBAUTO="true"\n',
+    "etc/udev/rules.d/61-gps.rules":
+        'SUBSYSTEM=="tty", ATTRS{idVendor}=="0403", ATTRS{idProduct}=="6001", TAG+="systemd", '
+        'ENV{SYSTEMD_WANTS}="gpsdctl@%k.service"\n',
+}
 
 
 def missing() -> str | None:
@@ -39,23 +49,24 @@ def missing() -> str | None:
 class Machine:
     """A disk, and a machine that runs on it from one power cut to the next."""
 
-    def __init__(self, folder: str, config: str):
+    def __init__(self, folder: str, config: str, files: dict | None = None, kernel: str = "small", units: tuple = (),
+                 packages: tuple = ()):
         self.folder = folder
         self.disk = self.path("disk")
         self.qemu = None
         self.boots = 0
-        self._receiver = Receiver(self.path("serial"))
-        layer = debian.Layer(folder, (KERNEL, "udev"))
+        self.receiver = Receiver(self.path("serial"))
+        layer = debian.Layer(folder, (KERNELS[kernel], "udev", *packages))
         try:
-            self._furnish(layer, config)
+            self._furnish(layer, config, {**FILES, **(files or {})}, units)
         finally:
             layer.remove()
 
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
-    def _furnish(self, layer: debian.Layer, config: str):
-        for name, text in FILES.items():
+    def _furnish(self, layer: debian.Layer, config: str, files: dict, units: tuple):
+        for name, text in files.items():
             layer.write(name, text)
         shutil.copy(debian.package(), layer.path + "/root/beekond.deb")
         inside = ["chroot", layer.path, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
@@ -63,13 +74,13 @@ class Machine:
         subprocess.run([*inside, "dpkg", "-i", "/root/beekond.deb"], **quiet)
         os.remove(layer.path + "/root/beekond.deb")
         layer.write("/etc/beekond/beekond.d/test.toml", config)
-        subprocess.run([*inside, "systemctl", "enable", "systemd-networkd", "watch", "tell"], **quiet)
+        subprocess.run([*inside, "systemctl", "enable", "systemd-networkd", "watch", "tell", *units], **quiet)
         for name in ("vmlinuz", "initrd.img"):
             shutil.copy(os.path.realpath(os.path.join(layer.path, name)), self.path(name))
-        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "1500M"], check=True)
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "2500M"], check=True)
 
-    def start(self, *options: str):
-        """Power on."""
+    def start(self, *options: str, receiver: tuple | None = None):
+        """Power on. The receiver is on the second serial port, unless options say where."""
         self.boots += 1
         self.qemu = Child(
             ["qemu-system-x86_64", "-accel", "tcg", "-m", "512", "-nodefaults", "-no-reboot", "-display", "none",
@@ -78,10 +89,26 @@ class Machine:
              "-drive", f"file={self.disk},if=virtio,format=raw",
              "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net",
              "-serial", f"file:{self.path(f'console-{self.boots}')}",
-             "-chardev", f"socket,id=receiver,path={self._receiver.path},reconnect=1", "-serial", "chardev:receiver",
+             "-chardev", f"socket,id=receiver,path={self.receiver.path},reconnect=1",
+             *(("-serial", "chardev:receiver") if receiver is None else receiver),
              "-serial", f"file:{self.path(f'watch-{self.boots}')}",
-             "-serial", f"file:{self.path(f'tell-{self.boots}')}", *options],
+             "-serial", f"file:{self.path(f'tell-{self.boots}')}",
+             "-monitor", f"unix:{self.path('monitor')},server=on,wait=off", *options],
             self.path(f"qemu-{self.boots}"))
+
+    def tell(self, command: str):
+        """Something happens to the machine: a command of qemu's monitor."""
+        with socket.socket(socket.AF_UNIX) as monitor:
+            monitor.settimeout(60)
+            monitor.connect(self.path("monitor"))
+            text = b""
+            for line in ("", command + "\n"):
+                monitor.sendall(line.encode())
+                while not text.endswith(b"(qemu) "):
+                    text += monitor.recv(4096)
+                if line and b"rror" in text:
+                    raise AssertionError(f"{command}: {text.decode()}")
+                text = b""
 
     def cut(self):
         """The power goes."""
@@ -90,7 +117,7 @@ class Machine:
     def stop(self):
         if self.qemu:
             self.qemu.kill()
-        self._receiver.stop()
+        self.receiver.stop()
 
     def lines(self, name: str, boot: int | None = None) -> list:
         """The JSON lines that came out of a serial port during one boot; the cut may have torn the last."""
@@ -173,11 +200,14 @@ class Receiver:
         except BlockingIOError:
             pass
         except OSError:
+            self._line.close()
             self._line = None
 
     def stop(self):
         self._running = False
         self._thread.join()
+        if self._line:
+            self._line.close()
         self._simulator.kill()
         self._server.close()
         self._feed.close()

@@ -1,11 +1,4 @@
 import FoundationEssentials
-import Support
-
-extension SeededGenerator {
-    mutating func chance(_ probability: Double) -> Bool {
-        Double.random(in: 0..<1, using: &self) < probability
-    }
-}
 
 /// How much to do, from the environment.
 enum Effort {

@@ -64,6 +64,26 @@ func extrasVersions() throws {
     }
 }
 
+@Test(
+    "sets of extras that no row has any more are forgotten; the others keep their rows", arguments: [0, 40])
+func unusedExtras(kept: Int) throws {
+    let workshop = try Workshop(StoreOptions(isSyncing: true))
+    for number in 0..<2100 {
+        try workshop.insert(Double(number), extras: #"{"trip":"\#(number)"}"#)
+        if workshop.store.counts().pending > kept {
+            #expect(try workshop.store.acknowledge(try workshop.freeze()) == 1)
+        }
+    }
+    #expect(try workshop.count("extras") <= 1001 + kept)
+    try workshop.reopen()
+    for number in 2100 - kept..<2100 {
+        let draft = try #require(try workshop.store.draftBatch(limit: 10))
+        #expect(draft.extras == #"{"trip":"\#(number)"}"#)
+        _ = try workshop.store.acknowledge(try #require(try workshop.freeze(draft)))
+    }
+    #expect(workshop.store.counts() == StoreCounts())
+}
+
 @Test("a draft of which rows were deleted cannot be frozen; one that they spared can", arguments: [1.0, 5.0])
 func draftInvalidated(from first: Double) throws {
     let workshop = try Workshop()

@@ -19,6 +19,11 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
     }
+
+    /// True with a probability from 0 to 1.
+    public mutating func chance(_ probability: Double) -> Bool {
+        Double.random(in: 0..<1, using: &self) < probability
+    }
 }
 
 /// The seed of a randomised test: BEEKOND_SEED, or its own.

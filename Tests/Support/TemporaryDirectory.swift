@@ -7,8 +7,11 @@ public final class TemporaryDirectory: Sendable {
     public let path: String
 
     /// Makes the directory, which only its owner may enter.
-    public init() throws {
-        var template = Array("/tmp/beekond-test-XXXXXX".utf8CString)
+    ///
+    /// - Parameter inMemory: where the system has such a place: for tests that write a lot and need no disk.
+    public init(inMemory: Bool = false) throws {
+        let parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+        var template = Array("\(parent)/beekond-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SetUpFailed(operation: "mkdtemp", code: errno) }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

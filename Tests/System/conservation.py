@@ -43,6 +43,8 @@ class Ledger:
         self.deleted: set = set()
         # A daemon that was killed may have stored, sent and deleted a row that it never told of.
         self.is_complete = True
+        # Who deletes rows of a batch under way dissolves it: what is left of it goes out again in another one.
+        self.has_dissolved = False
 
     def faults(self, daemon, receivers: list) -> list:
         here = Here(daemon)
@@ -54,7 +56,7 @@ class Ledger:
             found += [f"received, and never stored: {row}" for row in told - self.stored - set(here.counts)]
         for one in taken:
             for row, batches in one.items():
-                if len(batches) > 1:
+                if len(batches) > 1 and not self.has_dissolved:
                     found.append(f"acknowledged in {len(batches)} batches: {row}")
                 # Received and still here: only while its own batch waits for an answer that can be believed.
                 if row in here.pending and not batches & here.frozen:

@@ -17,6 +17,8 @@ class FakeGPSD:
     def __init__(self, port: int = 0, has_device: bool = True, start_ms: int | None = None):
         self.has_device = has_device
         self.connections = 0
+        # Says nothing any more, also not when it is asked: the other end of a connection that is dead.
+        self.is_mute = False
         self._clients: list = []
         self._changed = threading.Condition()
         # So that the third fix, the first one that counts, is of now. Later ones may run ahead of the clock by up to a day.
@@ -74,7 +76,7 @@ class FakeGPSD:
                         self._clients.append(client)
                         self.connections += 1
                         self._changed.notify_all()
-                elif line.startswith("?VERSION"):
+                elif line.startswith("?VERSION") and not self.is_mute:
                     self._write(client, {"class": "VERSION", "release": "3.22", "proto_major": 3, "proto_minor": 14})
         except (OSError, ValueError):
             pass
@@ -93,6 +95,14 @@ class FakeGPSD:
         for client in list(self._clients):
             try:
                 self._write(client, *reports)
+            except OSError:
+                pass  # gone; its thread notices as well
+
+    def send(self, data: bytes):
+        """These bytes, to everybody who watches; waits until they are taken."""
+        for client in list(self._clients):
+            try:
+                client.sendall(data)
             except OSError:
                 pass  # gone; its thread notices as well
 

@@ -131,6 +131,8 @@ class Beekond:
         self.socket = os.path.join(directory, "s")
         self.config = os.path.join(directory, "beekond.toml")
         self.log = os.path.join(directory, "beekond.log")
+        # Added to that of the tests.
+        self.environment: dict = {}
         self.child = None
         self._tracker = None
         self._others: list = []
@@ -159,7 +161,7 @@ class Beekond:
 
     def launch(self) -> "Beekond":
         """Starts it and does not wait."""
-        self.child = Child(self.command(), self.log)
+        self.child = Child(self.command(), self.log, env={**os.environ, **self.environment})
         return self
 
     def start(self) -> "Beekond":
@@ -226,6 +228,7 @@ class Beekond:
         before = self.account().stored
         answer = self._tracker.call(method, **parameters)
         self.ledger.deleted |= before - set(Here(self).counts)
+        self.ledger.has_dissolved = True
         return answer
 
     def status(self) -> dict:
@@ -378,8 +381,12 @@ class Listener(threading.Thread):
             pass
 
     @property
+    def locations(self) -> list:
+        return [event["location"] for event in list(self.events) if event.get("location")]
+
+    @property
     def ids(self) -> list:
-        return [event["location"]["id"] for event in list(self.events) if event.get("location")]
+        return [location["id"] for location in self.locations]
 
     def close(self):
         try:
@@ -459,6 +466,12 @@ class SystemTest(unittest.TestCase):
     def listener(self, daemon: Beekond, kinds: list | None = None) -> Listener:
         listener = Listener(daemon, kinds)
         self.addCleanup(listener.close)
+        return listener
+
+    def listening(self, daemon: Beekond) -> Listener:
+        """A listener that misses no location from now on."""
+        listener = self.listener(daemon, ["location", "state"])
+        wait_for(lambda: listener.events, "the present state is told first")
         return listener
 
     def child(self, command: list, name: str) -> Child:

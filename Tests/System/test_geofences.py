@@ -74,7 +74,7 @@ class IdleTests(GeofenceTest):
         self.assertEqual(daemon.call("GetSessions")["sessions"], [])
         status = daemon.status()
         self.assertEqual((status["state"], status["store"]["locations"]), ("idle", 0))
-        self.assertEqual(status["source"]["health"], "ok")
+        daemon.wait_health("ok")
         # It goes on over a restart, and ends with the next start.
         daemon.terminate()
         daemon.start()
@@ -221,7 +221,7 @@ class UploadTests(GeofenceTest):
         self.assertEqual(set(root["geofence_events"][0]), {"id", "geofence_id", "type", "timestamp"})
         # Acknowledged is gone.
         self.assertEqual(daemon.call("GetGeofenceEvents")["events"], [])
-        self.assertEqual(daemon.status()["sync"]["uploaded"], 1)
+        daemon.wait_status(lambda status: status["sync"]["uploaded"] == 1, "one upload")
         self.check(receiver)
 
     def test_the_crossing_fix_passes_the_gate_and_goes_with_its_event(self):

@@ -2,17 +2,15 @@
 
 The recordings are not part of the project: BEEKOND_GNSS_LOGS names their folder.
 """
-import json
 import os
 import random
 import socket
-import threading
-import time
 import unittest
 
 import rules
+from ears import Ears, send
 from fakegpsd import METERS_PER_DEGREE, tpv
-from harness import SystemTest, free_port, needs_gpsd, wait_for
+from harness import SystemTest, free_port, needs_gpsd
 
 LOGS = os.environ.get("BEEKOND_GNSS_LOGS")
 # The stored codes.
@@ -32,32 +30,6 @@ RECORDINGS = [
     ("ublox-neo-m8l.log", 200, 0.008, 1, 2, 2, 10, "pause"),
 ]
 CHECK_IN = 5
-
-
-class Ears(threading.Thread):
-    """A client of gpsd of our own, which notes when each report came."""
-
-    def __init__(self, port: int):
-        super().__init__(daemon=True)
-        self.heard: list = []
-        self.watching = threading.Event()
-        self._link = socket.create_connection(("127.0.0.1", port))
-        self._link.sendall(b'?WATCH={"enable":true,"json":true};\n')
-        self.start()
-
-    def run(self):
-        for line in self._link.makefile("r"):
-            now = time.clock_gettime(time.CLOCK_BOOTTIME)
-            report = json.loads(line)
-            if report["class"] == "WATCH":
-                self.watching.set()
-            if report["class"] == "TPV":
-                self.heard.append(rules.Heard(now, report))
-
-    def close(self):
-        self._link.shutdown(socket.SHUT_RDWR)
-        self.join()
-        self._link.close()
 
 
 def demanded(epochs: list, interval, meters, standing, mode, check_in) -> tuple:
@@ -113,8 +85,8 @@ class ReplayTests(SystemTest):
         self.assertTrue(ears.watching.wait(10))
         daemon.wait_health("no_fix")
         with open(os.path.join(LOGS, name), "rb") as file:
-            self.send(pieces(file.read(), size), feed, pause)
-        heard = self.all_heard(ears)
+            send(pieces(file.read(), size), feed, pause)
+        heard = ears.all()
         epochs = rules.epochs(heard)
         fixes = [epoch for epoch in epochs if epoch.has_fix]
         expected, *dropped = demanded(epochs, interval, meters, standing, mode, CHECK_IN)
@@ -136,24 +108,6 @@ class ReplayTests(SystemTest):
         self.assertEqual(status["source"]["rollovers"], 0)
         merged = sum("time" in item.report for item in heard) - len(epochs)
         return {"too_soon": dropped[0], "too_near": dropped[1], "paused": dropped[2], "merged": merged}
-
-    @staticmethod
-    def send(portions: list, feed: int, pause: float):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
-            due = time.monotonic()
-            for portion in portions:
-                link.sendto(portion, ("127.0.0.1", feed))
-                due += pause
-                time.sleep(max(0, due - time.monotonic()))  # the pace of the replay, waiting for nothing
-
-    @staticmethod
-    def all_heard(ears: Ears) -> list:
-        """Everything gpsd says of it: until half a second has passed without a report."""
-        def silent():
-            return ears.heard and time.clock_gettime(time.CLOCK_BOOTTIME) - ears.heard[-1].now > 0.5
-
-        wait_for(silent, "gpsd has said everything")
-        return list(ears.heard)
 
 
 class RandomStreamTests(SystemTest):

@@ -116,12 +116,17 @@ struct GeofenceReference {
         guard isInside == false, let latest = seen.last, !compare(latest.offset.length, radius) else {
             return []
         }
-        let way = Array(seen[max(decided - 1, 0)...].suffix(3))
+        // As far back as the way is known from one fix to the next.
+        var way = Array(seen[max(decided - 1, 0)...].suffix(3))
+        for index in way.indices.dropFirst().reversed()
+        where way[index].time.seconds(since: way[index - 1].time) > 10 {
+            way.removeFirst(index)
+            break
+        }
         var isThrough = false
         var times: [Timestamp] = []
         for (start, end) in zip(way, way.dropFirst()) {
             let seconds = end.time.seconds(since: start.time)
-            guard seconds <= 10 else { continue }
             let nearest = closest(start.offset, end.offset)
             if compare(nearest + max(start.accuracy, end.accuracy), radius) { isThrough = true }
             // Where the distance is the radius, by bisection on both sides of the nearest point.

@@ -144,6 +144,8 @@ func parked(steps: [Seen], expected: [String]) throws {
         // Nobody knows the way between fixes more than ten seconds apart.
         ([Seen(0, -220), Seen(10, 180)], ["enter 3", "exit 8"], 100),
         ([Seen(0, -200), Seen(10.1, 200)], [], 100),
+        // One fix inside, and then nobody knows.
+        ([Seen(0, -200), Seen(4, 50), Seen(14.1, 200)], [], 100),
         ([Seen(0, -200), Seen(4, 200, parked: true)], [], 100),
         ([Seen(0, -200), Seen(4, 200, implausible: true)], [], 100),
         ([Seen(0, -200), Seen(4, 200, 101)], [], 100),

@@ -15,7 +15,8 @@ class Screen:
     def __init__(self):
         self.style = Style()
         self._lock = threading.Lock()
-        self._last: dict = {}
+        # What need not be said.
+        self._last: dict = {"sync": "works again"}
 
     def line(self, colour: str, word: str, text: str):
         clock = self.style("dim", time.strftime("%H:%M:%S"))
@@ -50,8 +51,9 @@ class Screen:
             source = event["source"]
             self.changed("gpsd", f"{source['health']} {source.get('device') or ''}".rstrip())
         elif event.get("sync"):
-            sync = event["sync"]
-            self.changed("sync", " ".join(filter(None, [sync["state"], sync.get("failure"), sync.get("last_error")])))
+            # A batch that arrives has a line of its own.
+            trouble = " ".join(filter(None, [event["sync"].get("failure"), event["sync"].get("last_error")]))
+            self.changed("sync", trouble or "works again")
 
     def changed(self, word: str, text: str):
         """Counters move with every event; a line is worth it only when the words change."""

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timex.h>
@@ -19,8 +20,11 @@ static inline void clinux_set_thread_name(const char *name) {
     prctl(PR_SET_NAME, name);
 }
 
-static inline int clinux_forbid_core_dumps(void) {
-    return prctl(PR_SET_DUMPABLE, 0);
+static inline void clinux_forbid_core_dumps(void) {
+    struct rlimit none = {0, 0};
+    // Either is enough; a sandbox may forbid one of them.
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0);
 }
 
 // struct ucred needs _GNU_SOURCE, which would give this module another fd_set than the Glibc module has.

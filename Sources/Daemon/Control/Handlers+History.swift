@@ -100,6 +100,7 @@ extension Handlers {
         subscription.add(stateEvent())
         subscription.add(sourceEvent())
         subscription.add(syncEvent(now: now))
+        subscription.add(authEvent())
         if let last = hub.board.readerSnapshot.lastLocation {
             subscription.add(Wire.Event(kind: "location", location: Wire.Location(last)))
         }

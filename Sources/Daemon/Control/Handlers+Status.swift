@@ -15,6 +15,7 @@ extension Handlers {
     private func status(now: BootInstant) -> Wire.Status {
         let reader = hub.board.readerSnapshot
         let counts = hub.store.counts()
+        let storageError = reader.storageError ?? hub.board.uploaderSnapshot.storageError
         return Wire.Status(
             version: Release.version, installId: installID, state: Wire.State(reader.state),
             reason: reader.state == .stopped ? "user" : nil, sessionId: reader.session?.description,
@@ -25,10 +26,10 @@ extension Handlers {
                 admitted: reader.admitted, tooSoon: reader.tooSoon, tooNear: reader.tooNear,
                 paused: reader.paused, motion: reader.motion.rawValue),
             store: Wire.StoreStatus(
-                degraded: reader.storageError != nil, locations: counts.locations, bytes: databaseSize(),
+                degraded: storageError != nil, locations: counts.locations, bytes: databaseSize(),
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.droppedUnsent,
-                refused: reader.refused, lastError: reader.storageError),
-            sync: syncStatus(now: now), auth: Wire.AuthStatus(state: "none", failures: 0),
+                refused: reader.refused, lastError: storageError),
+            sync: syncStatus(now: now), auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth),
             geofences: reader.geofences,
             degraded: degraded(reader))
     }
@@ -42,10 +43,11 @@ extension Handlers {
             case .released, .unsettled, .ok: false
             }
         let words: [(String, Bool)] = [
-            ("storage", reader.storageError != nil), ("config", isConfigurationStale),
+            ("storage", (reader.storageError ?? uploader.storageError) != nil),
+            ("config", isConfigurationStale),
             ("clock", uploader.isClockSuspected), ("source", isSourceBad),
             ("sync", uploader.lastError != nil && uploader.failure != .auth),
-            ("auth", uploader.failure == .auth),
+            ("auth", uploader.failure == .auth || [.dead, .breakerOpen].contains(uploader.auth.word)),
         ]
         return words.filter(\.1).map(\.0)
     }

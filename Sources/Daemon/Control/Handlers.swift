@@ -52,6 +52,7 @@ final class Handlers {
         case Wire.GetSessions.name: try sessions(call)
         case Wire.DeleteLocations.name: try delete(call, peer)
         case Wire.GetConfig.name: try config(call)
+        case Wire.SeedAuth.name: try seedAuth(call, peer)
         case Wire.GetExtras.name: try extras(call)
         case Wire.SetExtras.name: try setExtras(call, peer)
         case Wire.GetRejected.name: try rejected(call)
@@ -148,7 +149,7 @@ final class Handlers {
         return .later(token)
     }
 
-    private func nextToken() -> Token {
+    func nextToken() -> Token {
         lastToken += 1
         return lastToken
     }

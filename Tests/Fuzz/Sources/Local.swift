@@ -9,12 +9,14 @@ extension Subject {
     static let toml = Subject(name: "toml") { input in
         guard let text = String(validating: input, as: UTF8.self) else { return }
         _ = TOMLReader.read(text)
+        let copy = Seeds.removed(from: Array(input))
+        precondition(Seeds.removed(from: copy) == copy)
     }
 
     /// A configuration file, from its bytes to the settings or the list of mistakes.
     static let configuration = Subject(name: "configuration") { input in
         guard let text = String(validating: input, as: UTF8.self) else { return }
-        let file = ConfigurationFile(path: "/nowhere/beekond.toml", text: text, isWorldReadable: false)
+        let file = ConfigurationFile(path: "/nowhere/beekond.toml", text: text, exposure: nil)
         var collector = Collector(
             file: file, home: "/nowhere", places: SecretPlaces(configurationRoots: ["/nowhere"]))
         collector.collect()

@@ -31,4 +31,25 @@ extension Subject {
         let seconds = RetryAfter.seconds(text, at: Timestamp(milliseconds: milliseconds))
         precondition(seconds.map { (0...RetryAfter.limit).contains($0) } ?? true)
     }
+
+    /// What a token endpoint answers, to a token and its expiry.
+    static let token = Subject(name: "token") { input in
+        let mapping = TokenMapping(accessToken: "data.0.t", expiresAt: "data.at", expiresIn: "in")
+        for mapping in [TokenMapping(), mapping] {
+            guard let answer = TokenAnswer(Array(input), mapping: mapping) else { continue }
+            precondition(Tokens.isToken(answer.access) && answer.refresh.map { Tokens.isToken($0) } ?? true)
+            switch answer.expiry {
+            case .at(let moment): precondition((0...253_402_300_799).contains(moment))
+            case .within(let seconds): precondition(seconds > 0 && seconds <= TokenAnswer.longest)
+            case nil: break
+            }
+        }
+    }
+
+    /// The file that tokens are kept in: nothing that was not sealed opens.
+    static let envelope = Subject(name: "envelope") { input in
+        guard let key = TokenKey(material: [UInt8](repeating: 7, count: 32)) else { return }
+        let opened = try? TokenEnvelope.open(Array(input), with: [key])
+        precondition(opened == nil)
+    }
 }

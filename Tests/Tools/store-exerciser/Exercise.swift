@@ -39,7 +39,9 @@ struct Exercise {
     private func open() -> Store? {
         for _ in 0..<Self.attempts {
             do throws(StorageError) {
-                return try Store(directory: directory, options: StoreOptions(isSyncing: true))
+                let store = try Store(directory: directory, options: StoreOptions(isSyncing: true))
+                for case .notOpened(let error) in store.takeEvents() { say("cannot open \(error)") }
+                return store
             } catch {
                 say("cannot open \(error)")
             }

@@ -1,0 +1,45 @@
+// libcrypto as Swift may see it: AES-256-GCM and SHA-256, each as one call. libcurl has loaded the library already.
+#ifndef CCRYPTO_SHIM_H
+#define CCRYPTO_SHIM_H
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+enum { CCRYPTO_KEY = 32, CCRYPTO_NONCE = 12, CCRYPTO_TAG = 16, CCRYPTO_SHA256 = 32 };
+
+// `output` has room for `count` bytes, `tag` for CCRYPTO_TAG. Returns 1 when all went well.
+static inline int ccrypto_seal(const unsigned char *key, const unsigned char *nonce, const unsigned char *header,
+                               int header_count, const unsigned char *input, int count, unsigned char *output,
+                               unsigned char *tag) {
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    int n = 0;
+    // A nonce of 12 bytes is what GCM has without being asked.
+    int ok = context && EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), NULL, key, nonce) == 1 &&
+             EVP_EncryptUpdate(context, NULL, &n, header, header_count) == 1 &&
+             EVP_EncryptUpdate(context, output, &n, input, count) == 1 && n == count &&
+             EVP_EncryptFinal_ex(context, output + n, &n) == 1 &&
+             EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, CCRYPTO_TAG, tag) == 1;
+    EVP_CIPHER_CTX_free(context);
+    return ok;
+}
+
+// The reverse; 0 also when the tag does not fit, and `output` must not be used then.
+static inline int ccrypto_open(const unsigned char *key, const unsigned char *nonce, const unsigned char *header,
+                               int header_count, const unsigned char *input, int count, unsigned char *output,
+                               const unsigned char *tag) {
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    int n = 0;
+    int ok = context && EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), NULL, key, nonce) == 1 &&
+             EVP_DecryptUpdate(context, NULL, &n, header, header_count) == 1 &&
+             EVP_DecryptUpdate(context, output, &n, input, count) == 1 && n == count &&
+             EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, CCRYPTO_TAG, (void *)tag) == 1 &&
+             EVP_DecryptFinal_ex(context, output + n, &n) == 1;
+    EVP_CIPHER_CTX_free(context);
+    return ok;
+}
+
+static inline int ccrypto_sha256(const unsigned char *input, size_t count, unsigned char *digest) {
+    return EVP_Digest(input, count, digest, NULL, EVP_sha256(), NULL);
+}
+
+#endif

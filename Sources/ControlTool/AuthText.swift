@@ -1,0 +1,23 @@
+public import ControlProtocol
+
+/// The state of the token as text.
+public enum AuthText {
+    /// What is known, then what is wrong and what to do about it.
+    public static func lines(_ auth: Wire.AuthStatus, clock: Clock, palette: Palette) -> [String] {
+        guard auth.state != "none" else {
+            return ["no token: [sync.auth] in the configuration says how to get one, if the backend wants it"]
+        }
+        var lines = summary(auth, clock: clock, palette: palette)
+        if let refresh = auth.lastRefresh { lines.append("refreshed \(clock.age(refresh))") }
+        if let advice = Advice.auth(auth) { lines += Text.wrap(advice, width: 76) }
+        return lines
+    }
+
+    /// The state, and when the token expires.
+    static func summary(_ auth: Wire.AuthStatus, clock: Clock, palette: Palette) -> [String] {
+        let text = StatusText.auth(auth, palette: palette)
+        guard let expiry = auth.expiresAt else { return [text] }
+        let verb = (clock.secondsSince(expiry) ?? 0) > 0 ? "expired" : "expires"
+        return [text, "\(verb) \(clock.age(expiry))"]
+    }
+}

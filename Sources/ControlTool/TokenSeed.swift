@@ -1,0 +1,74 @@
+public import ControlProtocol
+internal import FoundationEssentials
+
+/// Reads the tokens that `auth seed` is given.
+public enum TokenSeed {
+    /// Bytes of an input at most.
+    public static let limit = 65_536
+
+    /// A bare access token on one line, or a JSON object as a token endpoint answers it.
+    ///
+    /// - Parameter now: what `expires_in` counts from.
+    /// - Returns: at least one token.
+    public static func parse(_ bytes: [UInt8], now: Instant) throws -> Wire.SeedAuth.Parameters {
+        guard bytes.count <= limit, let text = String(validating: bytes, as: UTF8.self) else {
+            throw Failure("this is no token: give one line of text, or a JSON object", exitCode: 65)
+        }
+        guard text.first(where: { !$0.isWhitespace }) == "{" else {
+            return .init(accessToken: try token(text))
+        }
+        guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: Data(bytes)) else {
+            throw Failure("this is no JSON object", exitCode: 65)
+        }
+        var parameters = Wire.SeedAuth.Parameters()
+        parameters.accessToken = string(object, ["access_token", "accessToken", "token"])
+        parameters.refreshToken = string(object, ["refresh_token", "refreshToken"])
+        if let expiry = number(object, ["expires_at", "expiresAt"]) {
+            parameters.expiresAt = expiry
+        } else if let seconds = number(object, ["expires_in", "expiresIn"]) {
+            parameters.expiresAt = Int(
+                clamping: now.seconds.addingReportingOverflow(Int64(seconds)).partialValue)
+        }
+        guard parameters.accessToken != nil || parameters.refreshToken != nil else {
+            throw Failure("there is neither access_token nor refresh_token in this object", exitCode: 65)
+        }
+        return parameters
+    }
+
+    /// The one line of a file that holds nothing else.
+    public static func token(_ text: String) throws -> String {
+        let lines = text.split(whereSeparator: \.isNewline)
+        guard lines.count == 1, let line = lines.first else {
+            throw Failure("one line with a token is expected, found \(lines.count)", exitCode: 65)
+        }
+        let token = line.trimmed
+        guard !token.isEmpty,
+            !token.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            throw Failure("this is no token: it is empty, or has control characters", exitCode: 65)
+        }
+        return String(token)
+    }
+
+    private static func string(_ object: [String: JSONValue], _ names: [String]) -> String? {
+        names.lazy.compactMap { object[$0]?.stringValue }.first { !$0.isEmpty }
+    }
+
+    private static func number(_ object: [String: JSONValue], _ names: [String]) -> Int? {
+        names.lazy.compactMap { name -> Int? in
+            switch object[name] {
+            case .integer(let value): Int(exactly: value)
+            case .string(let text): Int(text)
+            default: nil
+            }
+        }.first { $0 >= 0 }
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring {
+        let start = drop(while: \.isWhitespace)
+        return start[
+            ..<(start.lastIndex { !$0.isWhitespace }.map { start.index(after: $0) } ?? start.startIndex)]
+    }
+}

@@ -1,0 +1,46 @@
+internal import Tracking
+
+/// Decides when the service manager's watchdog is fed: while every thread gets on with its work.
+///
+/// A thread that the disk holds up is slow, not dead: it counts as stuck after two minutes at one piece of work. Then comes
+/// the manager's own patience, which begins with the last feeding.
+struct Watchdog {
+    enum Verdict: Equatable {
+        /// It is not time yet.
+        case wait
+        case feed
+        /// Threads are stuck. Those that were not so before are to be reported.
+        case starve(report: [String])
+    }
+
+    /// Seconds that a thread may spend on one piece of work.
+    static let stuckAfter = 120.0
+
+    /// When to look next.
+    private(set) var next: BootInstant
+    /// Seconds.
+    private let interval: Double
+    private var reported: Set<String> = []
+
+    /// - Parameter timeout: seconds after which the manager loses its patience; it is fed three times as often.
+    init(timeout: Double, now: BootInstant) {
+        interval = timeout / 3
+        next = now.advanced(bySeconds: interval)
+    }
+
+    /// - Parameter busy: how many seconds each thread has been at the same piece of work.
+    mutating func look(now: BootInstant, busy: [(name: String, seconds: Double)]) -> Verdict {
+        guard now >= next else { return .wait }
+        // The machine was suspended, which is nobody's fault: the threads have until the next look.
+        let hasSlept = now.seconds(since: next) > interval
+        next = now.advanced(bySeconds: interval)
+        let stuck = busy.filter { $0.seconds > Self.stuckAfter }.map(\.name)
+        if stuck.isEmpty || hasSlept {
+            reported = []
+            return .feed
+        }
+        let new = stuck.filter { !reported.contains($0) }
+        reported = Set(stuck)
+        return .starve(report: new)
+    }
+}

@@ -1,0 +1,67 @@
+internal import Linux
+internal import Tracking
+
+extension Source {
+    /// Starts to connect to the next address that can be tried. A name may have several: they are tried at once, one
+    /// after the other, and only after the last comes a pause.
+    mutating func connect(now: BootInstant, after failure: SystemError? = nil) throws(SystemError) {
+        var failure = failure
+        while let address = try Address.resolve(host: host, port: port, index: addressIndex) {
+            addressIndex += 1
+            do {
+                let opened = try Socket(address)
+                descriptor = opened.raw
+                socket = consume opened
+                state = .connecting(since: now)
+                return
+            } catch {
+                failure = error
+            }
+        }
+        addressIndex = 0
+        throw failure ?? SystemError("connect to \(host):\(port)", code: 111)
+    }
+
+    mutating func finishConnecting(
+        since: BootInstant, now: BootInstant, _ events: inout [Event]
+    ) throws(SystemError) {
+        var poll = PollSet()
+        poll.add(descriptor, read: false, write: true)
+        poll.wait(seconds: 0)
+        guard poll.isWritable(0) else {
+            guard now.seconds(since: since) >= Self.connectTimeout else { return }
+            disconnect()
+            return try connect(now: now, after: SystemError("connect to \(host):\(port)", code: 110))
+        }
+        do {
+            try socket?.finishConnecting()
+        } catch {
+            disconnect()
+            return try connect(now: now, after: SystemError("connect to \(host):\(port)", code: error.code))
+        }
+        addressIndex = 0
+        try socket?.send("?WATCH={\"enable\":true,\"json\":true};\n")
+        state = .watching(lastHeard: now, askedAt: nil)
+        events.append(.connected)
+    }
+
+    mutating func lose(reason: String, now: BootInstant) -> Event {
+        if case .watching = state { facts.reconnects += 1 }
+        disconnect()
+        let delay = backOff.next(using: &random)
+        state = .waiting(until: now.advanced(bySeconds: delay))
+        return .disconnected(reason: reason, retryIn: delay)
+    }
+
+    mutating func disconnect() {
+        socket = nil
+        descriptor = -1
+        devices = nil
+        lastFix = nil
+        facts.device = nil
+        facts.mode = 0
+        facts.satellitesUsed = nil
+        facts.satellitesVisible = nil
+        epochs = Epochs()
+    }
+}

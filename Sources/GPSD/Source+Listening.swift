@@ -1,0 +1,94 @@
+internal import Linux
+internal import Tracking
+
+extension Source {
+    mutating func listen(
+        lastHeard: BootInstant, askedAt: BootInstant?, now: BootInstant, _ events: inout [Event]
+    ) throws(SystemError) {
+        var reports: [Report] = []
+        let count: Int
+        do {
+            count = try socket?.read(with: &parser, into: &reports) ?? 0
+        } catch {
+            events += take(reports, now: now)
+            throw error
+        }
+        events += take(reports, now: now)
+        events += close(epochs.expire(now: now), now: now)
+        if count > 0 {
+            state = .watching(lastHeard: now, askedAt: nil)
+        } else if let askedAt {
+            if now.seconds(since: askedAt) >= Self.answerTimeout {
+                throw SystemError(
+                    "gpsd has said nothing for \(Int(Self.silence + Self.answerTimeout)) s", code: 110)
+            }
+        } else if now.seconds(since: lastHeard) >= Self.silence {
+            try socket?.send("?VERSION;\n")
+            state = .watching(lastHeard: lastHeard, askedAt: now)
+        }
+    }
+
+    private mutating func take(_ reports: [Report], now: BootInstant) -> [Event] {
+        var events: [Event] = []
+        for report in reports {
+            switch report {
+            case .version: backOff.reset()
+            case .devices(let paths): devices = paths
+            case .device(let path, let isActive): follow(path, isActive: isActive)
+            case .sky(let device, let used, let visible):
+                guard counts(device), device.isEmpty || facts.device == nil || facts.device == device else {
+                    continue
+                }
+                facts.satellitesUsed = used
+                facts.satellitesVisible = visible
+            case .tpv(let tpv):
+                guard counts(tpv.device) else { continue }
+                follow(tpv.device, isActive: true)
+                if facts.device == nil || facts.device == tpv.device, tpv.mode < 2 { facts.mode = tpv.mode }
+                events += close(epochs.add(tpv, now: now), now: now)
+            case .other: break
+            }
+        }
+        return events
+    }
+
+    /// Another receiver than the pinned one does not.
+    private func counts(_ device: String) -> Bool {
+        pinned.isEmpty || device.isEmpty || device == pinned
+    }
+
+    /// A receiver has come, or gone. One that reports is there, whatever gpsd's list says.
+    private mutating func follow(_ device: String, isActive: Bool) {
+        var known = devices ?? []
+        if let index = known.firstIndex(of: device) {
+            if isActive { return }
+            known.remove(at: index)
+        } else if isActive, known.count < Self.deviceLimit {
+            known.append(device)
+        }
+        devices = known
+        if !isActive, device == facts.device { facts.mode = 0 }
+    }
+
+    /// Turns closed epochs into events, and decides whose fixes count: the receiver in use keeps its place until it has
+    /// given none for 10 s.
+    mutating func close(_ closed: [TPV], now: BootInstant) -> [Event] {
+        var events: [Event] = []
+        for epoch in closed {
+            guard let fix = epoch.fix else {
+                if facts.device == nil || facts.device == epoch.device { events.append(.noFix) }
+                continue
+            }
+            if let current = facts.device, current != fix.device {
+                if let lastFix, now.seconds(since: lastFix) < Self.staleness { continue }
+                events.append(.deviceChanged(fix.device))
+            }
+            facts.device = fix.device
+            facts.mode = fix.mode
+            facts.fixes += 1
+            lastFix = now
+            events.append(.fix(fix))
+        }
+        return events
+    }
+}

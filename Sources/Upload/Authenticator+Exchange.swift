@@ -1,0 +1,113 @@
+internal import Tracking
+
+extension Authenticator {
+    /// An exchange begins. The record must be on disk before the first byte goes out.
+    ///
+    /// - Returns: nil when there is nothing to ask with.
+    public mutating func begin(_ instant: Instant) -> TokenRequest? {
+        guard !isLocked, let rules = plan?.refresh, let request = TokenRequest(rules, record.tokens) else {
+            return nil
+        }
+        // The pair before is kept until this one has worked.
+        if hasWorked { record.previous = nil }
+        record.isExchanging = true
+        record.lastAttempt = moment(instant)
+        isSaved = false
+        return request
+    }
+
+    /// The exchange that has begun could not be written down, so it was not made.
+    public mutating func callOff() {
+        record.isExchanging = wasCut
+    }
+
+    /// The exchange has ended.
+    public mutating func end(
+        _ answer: Answer, _ instant: Instant, using random: inout some RandomNumberGenerator
+    ) -> Result {
+        idleNotBefore = instant.now.advanced(bySeconds: Self.idleInterval)
+        switch answer {
+        case .lost(let wasSent):
+            // Refused, the connection has carried no token; otherwise the answer may have been a new pair.
+            let result = postpone(isCut: wasSent, nil, instant, using: &random)
+            waitsForNetwork = true
+            return result
+        case .response(let status, let body, let retryAfter):
+            switch Verdict(status: status, retryAfter: retryAfter) {
+            case .accepted:
+                guard let answer = TokenAnswer(body, mapping: plan?.refresh?.mapping ?? TokenMapping()) else {
+                    return die(.noToken, status: status)
+                }
+                adopt(answer, instant)
+                return .renewed
+            case .transient:
+                // A gateway that waited in vain does not know what became of the request.
+                return postpone(isCut: status == 502 || status == 504, retryAfter, instant, using: &random)
+            case .rejected, .unauthorised, .permanent:
+                return die(wasCut ? .rotationInterrupted : .refused, status: status)
+            }
+        }
+    }
+
+    private mutating func adopt(_ answer: TokenAnswer, _ instant: Instant) {
+        var tokens = Tokens(access: answer.access, refresh: answer.refresh ?? record.tokens.refresh)
+        switch answer.expiry {
+        case .within(let seconds): tokens.lifetime = seconds
+        case .at(let moment):
+            tokens.expiresAt = moment
+            tokens.lifetime = instant.time.map { Double(moment) - Double($0.milliseconds) / 1000 }
+        case nil: break
+        }
+        if let lifetime = tokens.lifetime {
+            deadline = instant.now.advanced(bySeconds: lifetime)
+            tokens.expiresAt =
+                tokens.expiresAt ?? instant.time.map { $0.milliseconds / 1000 + Int64(lifetime) }
+        }
+        // Expired on arrival: one of the two clocks is wrong, so its word is worth nothing.
+        if let lifetime = tokens.lifetime, lifetime <= 0 {
+            (tokens.expiresAt, tokens.lifetime) = (nil, nil)
+        }
+        if tokens.lifetime == nil { deadline = nil }
+        record.previous = record.tokens
+        record.tokens = tokens
+        record.isExchanging = false
+        wasCut = false
+        hasWorked = false
+        awaitsDisk = true
+        record.lastRefresh = instant.time?.milliseconds
+        revive()
+    }
+
+    /// The network is back: what failed for want of it need not wait any longer.
+    public mutating func networkReturned() {
+        if waitsForNetwork { retryAt = nil }
+    }
+
+    private mutating func postpone(
+        isCut: Bool, _ retryAfter: Double?, _ instant: Instant,
+        using random: inout some RandomNumberGenerator
+    ) -> Result {
+        wasCut = wasCut || isCut
+        record.isExchanging = wasCut
+        isSaved = false
+        waitsForNetwork = false
+        failures += 1
+        isBreakerOpen = failures >= Self.breakerLimit
+        let delay = isBreakerOpen ? breaker.next(using: &random) : backOff.next(using: &random)
+        let seconds = max(delay, retryAfter ?? 0)
+        retryAt = instant.now.advanced(bySeconds: seconds)
+        return .later(seconds)
+    }
+
+    @discardableResult
+    mutating func die(_ death: AuthRecord.Death, status: Int?) -> Result {
+        settle()
+        record.death = death
+        record.deathStatus = status
+        record.isExchanging = false
+        wasCut = false
+        hasTriedDead = true
+        isSaved = false
+        return .dead(death)
+    }
+}

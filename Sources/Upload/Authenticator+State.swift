@@ -1,0 +1,82 @@
+public import Tracking
+
+/// How the credentials are, for people: never a token.
+public struct AuthState: Equatable, Sendable {
+    /// In a word; the names are the control interface's.
+    public enum Word: String, Sendable {
+        /// There are none, and nothing to get any with.
+        case none
+        case valid
+        /// A refresh is due.
+        case expiring
+        case dead
+        /// Refreshing has failed several times in a row, and rests.
+        case breakerOpen = "breaker_open"
+    }
+
+    /// In a word.
+    public var word = Word.none
+    /// Why they are dead.
+    public var death: AuthRecord.Death?
+    /// The answer of the endpoint that they died of.
+    public var deathStatus: Int?
+    /// When the access token expires; nil when nobody knows.
+    public var expiresAt: Timestamp?
+    /// The last successful refresh.
+    public var lastRefresh: Timestamp?
+    /// Failed refreshes in a row.
+    public var failures = 0
+
+    /// None.
+    public init() {}
+}
+
+extension Authenticator {
+    /// How the credentials are.
+    public func state(_ instant: Instant) -> AuthState {
+        var state = AuthState()
+        guard isActive else { return state }
+        let isDue = record.tokens.access == nil || (secondsLeft(instant) ?? .infinity) <= margin
+        state.word =
+            if record.death != nil { .dead } else if isBreakerOpen { .breakerOpen } else {
+                isDue ? .expiring : .valid
+            }
+        state.death = record.death
+        state.deathStatus = record.deathStatus
+        state.expiresAt = record.tokens.expiresAt.map { Timestamp(milliseconds: $0 &* 1000) }
+        state.lastRefresh = record.lastRefresh.map { Timestamp(milliseconds: $0) }
+        state.failures = failures
+        return state
+    }
+
+    /// When to begin an exchange though nothing is to be uploaded; nil for never.
+    ///
+    /// A parked vehicle with nothing to send would otherwise outlive its refresh token.
+    public func idleDue(_ instant: Instant) -> BootInstant? {
+        guard isActive, !isLocked, canRefresh else { return nil }
+        var wait = 0.0
+        if let death = record.death {
+            guard death.mayPass, !hasTriedDead else { return nil }
+            wait = revivalWait(instant)
+        } else if record.tokens.access != nil {
+            guard let left = secondsLeft(instant) else { return nil }
+            wait = left - margin
+        }
+        let due = instant.now.advanced(bySeconds: max(wait, 0))
+        return max(due, idleNotBefore, retryAt ?? due)
+    }
+
+    /// Seconds until the access token expires; nil when nobody knows.
+    func secondsLeft(_ instant: Instant) -> Double? {
+        if let deadline { return deadline.seconds(since: instant.now) }
+        guard let expiresAt = record.tokens.expiresAt, let time = instant.time else { return nil }
+        return Double(expiresAt) - Double(time.milliseconds) / 1000
+    }
+
+    /// Seconds before its expiry at which a token is refreshed. Half of a short life: with the whole margin a token that
+    /// lives no longer than that would be refreshed before every request.
+    var margin: Double {
+        let skew = plan?.skew ?? 0
+        return record.tokens.lifetime.map { min(skew, $0 / 2) } ?? skew
+    }
+}

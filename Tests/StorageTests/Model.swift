@@ -1,0 +1,184 @@
+import Support
+
+@testable import Storage
+@testable import Tracking
+
+/// What the store should hold, as plainly as it can be kept: a list of rows, and what became of every row that ever was.
+struct Model {
+    struct Row {
+        var id: UUIDv7
+        var ts: Int64
+        var seq: Int64
+        var session: Int
+        var extras: String?
+        var fate = Fate.pending
+        /// When it became a dead letter.
+        var rejectedAt: Int64 = 0
+
+        var key: RowKey { RowKey(ts: ts, seq: seq) }
+        var isStored: Bool { fate == .pending || fate == .uploaded }
+    }
+
+    /// A row is in one of these states, and goes only where an arrow leads.
+    enum Fate: Equatable {
+        case pending, uploaded, rejected
+        // From here no way leads back.
+        case acknowledged, deleted, prunedByAge, prunedByCap
+
+        var next: [Fate] {
+            switch self {
+            case .pending: [.uploaded, .acknowledged, .rejected, .deleted, .prunedByAge, .prunedByCap]
+            case .uploaded: [.deleted, .prunedByAge, .prunedByCap]
+            case .rejected: [.pending, .deleted]
+            case .acknowledged, .deleted, .prunedByAge, .prunedByCap: []
+            }
+        }
+    }
+
+    struct Batch {
+        var id: UUIDv7
+        var rows: Set<UUIDv7>
+        var body: [UInt8]
+        var isPiece = false
+        var isPermanent = false
+    }
+
+    var options: StoreOptions
+    /// Those that are still in the database, dead letters among them, in the order of their keys.
+    private(set) var rows: [Row] = []
+    private(set) var ends: [Fate: Int] = [:]
+    private(set) var inserted = 0
+    private(set) var lastSeq: Int64 = 0
+    /// Re-queued rows count down from here.
+    private(set) var lowestSeq: Int64 = 0
+    var batches: [Batch] = []
+    var draft: Set<UUIDv7> = []
+    var rejectionsInARow = 0
+    var droppedUnsent = 0
+    var endpoint: Int64 = 0
+    /// In the order in which they were first seen.
+    private(set) var sessions: [Int] = []
+    private(set) var faults: [String] = []
+
+    var stored: [Row] { rows.filter(\.isStored) }
+    var pending: [Row] { rows.filter { $0.fate == .pending } }
+    var rejected: [Row] { rows.filter { $0.fate == .rejected } }
+
+    var counts: StoreCounts {
+        let pending = pending
+        return StoreCounts(
+            locations: rows.count(where: \.isStored), pending: pending.count,
+            oldestPending: pending.first.map { Timestamp(milliseconds: $0.ts) },
+            rejected: rows.count { $0.fate == .rejected }, droppedUnsent: droppedUnsent)
+    }
+
+    /// Every row that was ever written is in one place, and in one only.
+    var isConserved: Bool { rows.count + ends.values.reduce(0, +) == inserted }
+
+    private mutating func move(_ fate: Fate, where isMeant: (Row) -> Bool) -> Int {
+        var count = 0
+        for index in rows.indices where isMeant(rows[index]) {
+            if !rows[index].fate.next.contains(fate) {
+                faults.append("a row went from \(rows[index].fate) to \(fate)")
+            }
+            rows[index].fate = fate
+            count += 1
+        }
+        if fate.next.isEmpty {
+            ends[fate, default: 0] += count
+            rows.removeAll { $0.fate == fate }
+        }
+        return count
+    }
+
+    // MARK: The rules
+
+    mutating func enter(_ session: Int) {
+        if !sessions.contains(session) { sessions.append(session) }
+    }
+
+    /// The row, and what retention takes with it.
+    mutating func insert(id: UUIDv7, ts: Int64, session: Int, extras: String?, byAge: Bool) {
+        enter(session)
+        prune(at: ts, byAge: byAge)
+        lastSeq += 1
+        inserted += 1
+        let row = Row(id: id, ts: ts, seq: lastSeq, session: session, extras: extras)
+        let index = rows.firstIndex { $0.key > row.key } ?? rows.endIndex
+        rows.insert(row, at: index)
+    }
+
+    private mutating func prune(at ts: Int64, byAge: Bool) {
+        let held = batches.reduce(draft) { $0.union($1.rows) }
+        let free = stored.filter { !held.contains($0.id) }
+        let surplus = max(0, stored.count + 1 - options.maxRows)
+        let cutoff = ts - Int64(options.retention * 1000)
+        // As many as one write may prune.
+        let byCap = Set(free.prefix(min(surplus, 100)).map(\.id))
+        let candidates = options.isSyncing ? stored.filter { $0.fate == .uploaded && $0.ts < cutoff } : free
+        let old =
+            byAge ? Set(candidates.prefix(8).filter { $0.ts < cutoff }.map(\.id)).subtracting(byCap) : []
+        if options.isSyncing {
+            droppedUnsent += rows.count { byCap.contains($0.id) && $0.fate == .pending }
+        }
+        _ = move(.prunedByCap) { byCap.contains($0.id) }
+        _ = move(.prunedByAge) { old.contains($0.id) }
+    }
+
+    /// The rows that the next batch must carry.
+    func nextBatch(limit: Int) -> [Row]? {
+        let pending = pending
+        guard batches.isEmpty,
+            let session = sessions.first(where: { one in pending.contains { $0.session == one } })
+        else { return nil }
+        let rows = pending.filter { $0.session == session }.prefix(limit)
+        return rows.filter { $0.extras == rows.first?.extras }
+    }
+
+    mutating func acknowledge(_ ids: Set<UUIDv7>) -> Int {
+        rejectionsInARow = 0
+        return move(options.keepsUploaded ? .uploaded : .acknowledged) {
+            ids.contains($0.id) && $0.fate == .pending
+        }
+    }
+
+    /// Returns nil when the endpoint is suspected instead.
+    mutating func reject(_ batch: Batch, at time: Int64) -> Int? {
+        if !batch.isPiece { rejectionsInARow += 1 }
+        if !batch.isPiece, rejectionsInARow >= 3 { return nil }
+        batches.removeAll { $0.id == batch.id }
+        for index in rows.indices where batch.rows.contains(rows[index].id) { rows[index].rejectedAt = time }
+        return move(.rejected) { batch.rows.contains($0.id) }
+    }
+
+    /// The dead letters are pending again, the one rejected first in front, as long as there is room.
+    mutating func requeue() -> Int {
+        let room = max(options.maxRows - stored.count, 0)
+        let letters = rejected.sorted { ($0.rejectedAt, $0.seq) < ($1.rejectedAt, $1.seq) }.prefix(room)
+        for letter in letters {
+            lowestSeq -= 1
+            for index in rows.indices where rows[index].id == letter.id { rows[index].seq = lowestSeq }
+        }
+        rows.sort { $0.key < $1.key }
+        let ids = Set(letters.map(\.id))
+        return move(.pending) { ids.contains($0.id) }
+    }
+
+    mutating func purge() -> Int {
+        move(.deleted) { $0.fate == .rejected }
+    }
+
+    /// Returns how many rows went, and the batches that lost some.
+    mutating func delete(before cutoff: Int64?) -> (count: Int, dissolved: [UUIDv7]) {
+        let limit = cutoff ?? .max
+        let doomed = Set(rows.filter { $0.ts <= limit }.map(\.id))
+        let dissolved = batches.filter { !$0.rows.isDisjoint(with: doomed) }.map(\.id)
+        batches.removeAll { dissolved.contains($0.id) }
+        return (move(.deleted) { doomed.contains($0.id) }, dissolved)
+    }
+
+    mutating func adopt(_ endpoint: Int64) {
+        if endpoint != self.endpoint { batches.removeAll(where: \.isPermanent) }
+        self.endpoint = endpoint
+    }
+}

@@ -24,7 +24,7 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint manuals check fuzz system-test install uninstall deb clean venv
+.PHONY: help deps build run test lint manuals check fuzz bench system-test install uninstall deb clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -63,6 +63,10 @@ check:  ## What every change must pass: lint, build and test, where a warning is
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory build
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory test
 	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz
+
+bench: deps  ## Measure; a table, and $(BUILD)/bench.json. BENCH_DIR=folder on the disk to be measured
+	$(SWIFT_BUILD) $(RELEASE) --product bench-store
+	@Tests/Benchmarks/bench --build $(BUILD)
 
 system-test: deb  ## Test the package under a real systemd, and through power cuts; ONLY=name runs one file
 	@etc/build/deps machines

@@ -114,5 +114,9 @@ let package = Package(
         .executableTarget(
             name: "store-exerciser", dependencies: ["SQLite", "Storage", "Tracking"],
             path: "Tests/Tools/store-exerciser", swiftSettings: settings),
+        // Not a product either: `make bench` runs it.
+        .executableTarget(
+            name: "bench-store", dependencies: ["Linux", "SQLite", "Storage", "Tracking"],
+            path: "Tests/Benchmarks/bench-store", swiftSettings: settings),
     ] + fuzzing
 )

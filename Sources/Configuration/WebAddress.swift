@@ -79,9 +79,6 @@ extension Settings {
         // 1080 is what libcurl takes for every kind of proxy.
         return (address.scheme, address.host, address.port ?? ports[address.scheme] ?? 1080)
     }
-
-    /// The host of a URL, in lower case; empty when it has none.
-    public static func host(url: String) -> String { WebAddress(url)?.host ?? "" }
 }
 
 extension Rules {

@@ -31,6 +31,21 @@ public enum JSONValue: Sendable, Equatable {
         guard case .integer(let number) = self else { return nil }
         return number
     }
+
+    /// The number, whole or not, or nil when this is something else.
+    public var doubleValue: Double? {
+        switch self {
+        case .integer(let number): Double(number)
+        case .number(let number): number
+        case .null, .bool, .string, .array, .object: nil
+        }
+    }
+
+    /// Reads a JSON text; nil when it is none.
+    public init?(json bytes: [UInt8]) {
+        guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else { return nil }
+        self = value
+    }
 }
 
 extension JSONValue: Codable {

@@ -77,7 +77,7 @@ enum Advice {
     }
 
     private static func sync(_ sync: Wire.SyncStatus) -> String? {
-        guard sync.state == .failed else { return nil }
+        guard sync.state == .failed else { return retrying(sync) }
         let code = sync.lastHttpStatus.map { " (HTTP \($0))" } ?? ""
         let kept = "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
         switch sync.failure {
@@ -102,6 +102,14 @@ enum Advice {
             "The server has rejected \(Quantity.count(sync.rejected)) locations, which are kept for 7 days: "
                 + "beekonctl rejected list shows them, beekonctl rejected retry sends them again."
         ]
+    }
+
+    /// Nothing that an operator must do, and all the same something to look into when it lasts.
+    private static func retrying(_ sync: Wire.SyncStatus) -> String? {
+        guard sync.lastError != nil, sync.state != .disabled, sync.pending > 0 else { return nil }
+        return
+            "The upload does not get through just now, and is tried again by itself: beekonctl doctor shows where "
+            + "the way ends. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
     }
 
     static func auth(_ auth: Wire.AuthStatus) -> String? {

@@ -17,7 +17,9 @@ public enum EventText {
 
     private static func payload(_ event: Wire.Event, palette: Palette) -> String {
         if let location = event.location {
-            return LocationText.phrase(location) + palette.faint(" (\(Text.safe(location.trigger)))")
+            // The usual trigger goes without saying, for the sake of 80 columns.
+            let trigger = location.trigger == "interval" ? "" : " (\(Text.safe(location.trigger)))"
+            return LocationText.phrase(location, decimals: 5) + palette.faint(trigger)
         }
         if let crossing = event.geofenceEvent {
             return "\(Text.safe(crossing.type)) \(Text.safe(crossing.geofenceId))"
@@ -34,7 +36,7 @@ public enum EventText {
     private static func sync(_ sync: Wire.SyncStatus, palette: Palette) -> String {
         let state = sync.state == .pending ? "" : StatusText.syncState(sync, palette: palette) + ", "
         var text = "\(state)\(Quantity.count(sync.pending)) pending"
-        if let error = sync.lastError { text += ": " + Text.cut(Text.safe(error), to: 200) }
+        if let error = sync.lastError { text += ": " + Text.cut(Text.safe(error), to: 40) }
         return text
     }
 }

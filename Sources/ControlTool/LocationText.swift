@@ -19,6 +19,11 @@ public enum LocationText {
             number(location.bearing, 0), number(location.altitude, 1), Text.safe(location.trigger))
     }
 
+    /// When and where, in one line.
+    public static func line(_ location: Wire.Location, clock: Clock) -> String {
+        clock.local(location.timestamp) + "  " + phrase(location)
+    }
+
     private static func row(
         _ time: String, _ latitude: String, _ longitude: String, _ accuracy: String, _ speed: String,
         _ bearing: String, _ altitude: String, _ trigger: String
@@ -31,8 +36,9 @@ public enum LocationText {
     }
 
     /// Position and movement in one phrase: `37.774900, -122.419400 ±5 m, 2.5 m/s, 180°, moving`.
-    public static func phrase(_ location: Wire.Location) -> String {
-        var text = "\(Quantity.fixed(location.latitude, 6)), \(Quantity.fixed(location.longitude, 6))"
+    public static func phrase(_ location: Wire.Location, decimals: Int = 6) -> String {
+        let place = [location.latitude, location.longitude].map { Quantity.fixed($0, decimals) }
+        var text = place.joined(separator: ", ")
         if let accuracy = location.accuracy { text += " ±\(Quantity.fixed(accuracy, 0)) m" }
         if let speed = location.speed { text += ", \(Quantity.fixed(speed, 1)) m/s" }
         if let bearing = location.bearing { text += ", \(Quantity.fixed(bearing, 0))°" }

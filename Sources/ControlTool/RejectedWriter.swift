@@ -47,9 +47,11 @@ public struct RejectedWriter {
         let location = row.location.map {
             "\(Quantity.fixed($0.latitude, 6)) \(Quantity.fixed($0.longitude, 6))"
         }
+        let event = row.geofenceEvent.map { "\(Text.safe($0.type)) \(Text.safe($0.geofenceId))" }
         return Self.row(
             clock.local(row.rejectedAt), String(row.httpStatus), Text.safe(String(row.batchId.suffix(12))),
-            row.location.map { clock.local($0.timestamp) } ?? "-", location ?? "-")
+            (row.location?.timestamp ?? row.geofenceEvent?.timestamp).map { clock.local($0) } ?? "-",
+            location ?? event ?? "-")
     }
 
     private static func row(

@@ -23,8 +23,8 @@ extension AuthPlan {
                     url: $0, payload: fields(auth.refreshPayload), headers: fields(auth.refreshHeaders),
                     isJSON: auth.refreshBodyFormat == .json, mapping: mapping)
             },
-            skew: auth.skewMarginSeconds, uploadHost: Settings.host(url: sync.url),
-            refreshHost: auth.refreshURL.map { Settings.host(url: $0) })
+            skew: auth.skewMarginSeconds, uploadHost: Settings.target(of: sync.url)?.host ?? "",
+            refreshHost: auth.refreshURL.map { Settings.target(of: $0)?.host ?? "" })
     }
 }
 

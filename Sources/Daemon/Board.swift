@@ -20,6 +20,7 @@ struct ReaderSnapshot: Equatable, Sendable {
     var admitted = 0
     var tooSoon = 0
     var tooNear = 0
+    var geofences = 0
     var waitingInMemory = 0
     var refused = 0
     /// What the last failed write said; nil while storage works.

@@ -28,6 +28,7 @@ enum Log {
         case threadStuck = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a13"
         case tokenRefreshed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a30"
         case tokenFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a31"
+        case geofenceCrossed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a16"
     }
 
     enum Field: String {
@@ -39,6 +40,7 @@ enum Log {
         case pid = "BEEKOND_PID"
         case method = "BEEKOND_METHOD"
         case device = "BEEKOND_DEVICE"
+        case geofence = "BEEKOND_GEOFENCE"
     }
 
     /// Lines graver than this are written; `BEEKOND_LOG=debug` in the environment asks for all.

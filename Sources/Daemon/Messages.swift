@@ -13,6 +13,12 @@ enum ReaderCommand: Sendable {
     case delete(before: Timestamp?, Token)
     case rejected(RejectedWork.Act, Token)
     case setExtras([String: String], Token)
+    case addGeofences([Geofence], Token)
+    case removeGeofences([String], Token)
+    case listGeofences(Token)
+    case locate(OneShots.Request)
+    /// Nobody waits for this answer any more.
+    case forget(Token)
     case configure(Settings)
     case end
 }
@@ -41,7 +47,12 @@ enum MainMessage: Sendable {
     case extrasSet(Token, Result<Void, Failure>)
     case synced(Token, SyncResult)
     case seeded(Token, Result<Void, Failure>)
+    case geofencesAdded(Token, Result<Void, Failure>)
+    case geofencesRemoved(Token, Result<Int, Failure>)
+    case geofences(Token, [Geofences.Item])
+    case located(Token, Result<Location?, Failure>)
     case location(Location)
+    case crossed(GeofenceEvent)
     case stateChanged
     case sourceChanged
     case syncChanged
@@ -49,8 +60,14 @@ enum MainMessage: Sendable {
     case readerEnded
     case uploaderEnded
 
-    /// Storage failed; the text says how.
+    /// What cannot be done; the text says why.
     struct Failure: Error, Sendable {
+        enum Kind: Sendable {
+            case storage, location
+            case geofence(id: String)
+        }
+
+        var kind = Kind.storage
         var reason: String
     }
 }

@@ -10,6 +10,7 @@ extension Reader {
     /// Takes up what was intended before the daemon ended, however it ended.
     func resume(now: BootInstant) {
         resumeExtras()
+        resumeGeofences(now: now)
         do {
             // What subscribers and status show until the next fix comes.
             lastLocation = try hub.store.latestLocation()
@@ -30,7 +31,6 @@ extension Reader {
         case .tracking:
             guard let intent, let id = intent.session else { break }
             enter(session: id, startedAt: Timestamp(milliseconds: intent.startedAt), now: now)
-            source.acquire(now: now)
             Log.notice(
                 .sessionResumed, "tracking goes on in session \(id)", [(.session, id.description)])
         case .stopped: state = .stopped
@@ -39,6 +39,8 @@ extension Reader {
                 Log.error(.storageFailed, "autostart failed: \(failure.reason)")
             }
         }
+        if state != .tracking { eventSession = (try? hub.store.openEventSession()) ?? nil }
+        adjustSource(now: now)
         publishState(now: now)
     }
 
@@ -49,6 +51,11 @@ extension Reader {
         case .delete(let cutoff, let token): delete(before: cutoff, token)
         case .rejected(let act, let token): begin(act, token)
         case .setExtras(let wanted, let token): set(extras: wanted, token)
+        case .addGeofences(let list, let token): add(geofences: list, token, now: now)
+        case .removeGeofences(let ids, let token): remove(geofences: ids, token, now: now)
+        case .listGeofences(let token): hub.tell(.geofences(token, fences.items))
+        case .locate(let request): locate(request, now: now)
+        case .forget(let token): oneShots.forget(token)
         case .configure(let settings): configure(settings, now: now)
         case .end: break
         }
@@ -64,7 +71,7 @@ extension Reader {
             return .failure(MainMessage.Failure(reason: "the wish to track could not be written: \(error)"))
         }
         enter(session: id, startedAt: time, now: now)
-        source.acquire(now: now)
+        adjustSource(now: now)
         Log.notice(.sessionStarted, "tracking in session \(id)", [(.session, id.description)])
         publishState(now: now)
         return .success(id)
@@ -74,6 +81,7 @@ extension Reader {
     private func enter(session id: UUIDv7, startedAt: Timestamp, now: BootInstant) {
         state = .tracking
         session = (id, startedAt)
+        eventSession = nil
         var tail: SessionTail?
         do {
             tail = try hub.store.enter(session: id, startedAt: startedAt)
@@ -87,17 +95,16 @@ extension Reader {
     private func stop(now: BootInstant) -> Result<Void, MainMessage.Failure> {
         guard state == .tracking, let session else { return .success(()) }
         // Epochs that are still open belong to the session.
-        for event in source.release(now: now) { handle(event, now: now) }
+        for event in source.flush(now: now) { handle(event, now: now) }
         let intent = SmallFiles.Intent(state: .stopped, session: session.id, startedAt: session.startedAt)
         do {
             try write(intent)
         } catch {
-            source.acquire(now: now)
             return .failure(MainMessage.Failure(reason: "the wish to stop could not be written: \(error)"))
         }
         state = .stopped
         self.session = nil
-        receiverTime.unsettle()
+        adjustSource(now: now)
         flush(now: now)
         let time = hub.clock.time(now: now)
         do {
@@ -188,7 +195,8 @@ extension Reader {
         guard new.gpsd != old.gpsd, let fresh = Source(new.gpsd) else { return }
         for event in source.release(now: now) { handle(event, now: now) }
         source = fresh
+        link = .none
         receiverTime.unsettle()
-        if state == .tracking { source.acquire(now: now) }
+        adjustSource(now: now)
     }
 }

@@ -31,6 +31,17 @@ final class Reader {
     var changedExtras = SmallFiles.Extras()
     /// The extras in force, as they are stored with each row.
     var extras: String?
+    var fences = Geofences()
+    /// The session of the events between two sessions of tracking.
+    var eventSession: (id: UUIDv7, startedAt: Timestamp)?
+    /// What the small file beside the database says of the fences.
+    var keptInside: Set<Int64>?
+    /// The database does not know the states of all fences yet.
+    var mustAdoptStates = false
+    /// States have changed since they were last kept beside the database.
+    var mustKeepStates = false
+    var oneShots = OneShots()
+    var link = Link.none
     var lastHealth = SourceHealth.released
     var loggedRollovers: BootInstant?
     var loggedRefusals: BootInstant?
@@ -59,10 +70,12 @@ final class Reader {
                 // A slow disk may hold up each fix; who asks for something waits for one of them, not for all.
                 if !hub.reader.isEmpty { obey(now: now) }
             }
+            answer(oneShots.expire(now: now), with: .success(nil))
             proceedWithDeletion()
             proceedWithRejected()
             if recorder.isRetryDue(now) { flush(now: now) }
             publish(now: now)
+            if adjustSource(now: now) { publish(now: now) }
             waitForWork(since: now)
         }
         finish(now: .current())
@@ -80,7 +93,7 @@ final class Reader {
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
         poll.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)
-        let deadline = [source.deadline, recorder.retryAt].compactMap(\.self).min()
+        let deadline = [source.deadline, recorder.retryAt, oneShots.deadline].compactMap(\.self).min()
         hub.board.readerWork.rest()
         poll.wait(seconds: deadline.map { max($0.seconds(since: now), 0) })
     }
@@ -101,9 +114,11 @@ final class Reader {
     func handle(_ event: Source.Event, now: BootInstant) {
         switch event {
         case .connected:
+            link = .up
             Log.debug(.sourceChanged, "connected to gpsd at \(settings.gpsd.host):\(settings.gpsd.port)")
         case .disconnected(let reason, let delay):
             receiverTime.unsettle()
+            linkLost(reason)
             if lastHealth != .disconnected {
                 let pause = Int(delay.rounded(.up))
                 Log.warning(
@@ -133,15 +148,24 @@ final class Reader {
             // A token may have expired by the clock that there is now.
             hub.uploader.wakeup.signal()
         }
-        guard state == .tracking else { return }
+        answer(oneShots.offer(fix, now: now), with: fix)
+        let crossings = judgeGeofences(fix, now: now)
+        guard state == .tracking else { return record(crossings, now: now) }
         switch gate.decide(fix) {
-        case .admit(let trigger): admit(fix, trigger, now: now)
-        case .drop(.tooSoon): counts.tooSoon += 1
-        case .drop(.tooNear): counts.tooNear += 1
+        case .admit(let trigger):
+            admit(fix, crossings?.events.isEmpty ?? true ? trigger : .geofence, crossings, now: now)
+        case .drop where crossings?.events.isEmpty == false: admit(fix, .geofence, crossings, now: now)
+        case .drop(.tooSoon):
+            counts.tooSoon += 1
+            record(crossings, now: now)
+        case .drop(.tooNear):
+            counts.tooNear += 1
+            record(crossings, now: now)
         }
     }
 
-    private func admit(_ fix: Fix, _ trigger: Trigger, now: BootInstant) {
+    /// - Parameter crossings: what the fix has decided about the geofences; stored in the same transaction.
+    private func admit(_ fix: Fix, _ trigger: Trigger, _ crossings: NewCrossings?, now: BootInstant) {
         guard let session else { return }
         odometer += gate.last.map { $0.coordinate.distance(to: fix.coordinate) } ?? 0
         gate.admitted(fix)
@@ -151,14 +175,19 @@ final class Reader {
         recorder.add(
             NewLocation(
                 location: location, session: session.id, sessionStartedAt: session.startedAt,
-                odometer: odometer, extras: extras, prunesByAge: prunesByAge(fix, now: now)))
-        // A disk that has just failed is not asked again for every fix.
+                odometer: odometer, extras: extras, prunesByAge: prunesByAge(fix, now: now)),
+            with: crossings)
+        flushUnlessFailing(now: now)
+    }
+
+    /// A disk that has just failed is not asked again for every fix.
+    func flushUnlessFailing(now: BootInstant) {
         if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
     }
 
     /// Only a time that has proved itself against another clock, or for an hour, may call other rows old: one run with a
     /// receiver in the wrong future must not make every true fix look ancient.
-    private func prunesByAge(_ fix: Fix, now: BootInstant) -> Bool {
+    func prunesByAge(_ fix: Fix, now: BootInstant) -> Bool {
         if settings.gpsd.replay { return false }
         if let since = receiverTime.settledSince, now.seconds(since: since) >= 3600 { return true }
         let system = hub.clock.system(now: now)
@@ -181,10 +210,18 @@ final class Reader {
         {
             hub.tellUploader(.trigger(.threshold))
         }
+        for event in result.events { announce(event) }
+        if !result.events.isEmpty, settings.sync != nil { hub.tellUploader(.trigger(.geofence)) }
         for event in hub.store.takeEvents() {
             event.report()
-            if event == .replaced { writeIntentAgain() }
+            if event == .replaced {
+                writeIntentAgain()
+                writeGeofencesAgain()
+            }
+            mustAdoptStates = true
         }
+        mustKeepStates = mustKeepStates || result.hasCrossings
+        if mustAdoptStates || mustKeepStates { keepStates(now: now) }
     }
 
     /// Warns of the receiver's time, once an hour.
@@ -215,6 +252,7 @@ final class Reader {
         let before = lastHealth
         lastHealth = health
         report(health, after: before)
+        if health == .noDevice { refuseOneShots("gpsd has no receiver") }
         hub.tell(.sourceChanged)
     }
 
@@ -232,6 +270,7 @@ final class Reader {
         snapshot.admitted = counts.admitted
         snapshot.tooSoon = counts.tooSoon
         snapshot.tooNear = counts.tooNear
+        snapshot.geofences = fences.count
         snapshot.waitingInMemory = recorder.waiting
         snapshot.refused = recorder.refused
         snapshot.storageError = recorder.error?.message

@@ -1,13 +1,24 @@
 internal import Storage
 internal import Tracking
 
-/// Puts admitted fixes into the store in order. While storage fails they wait in memory, as many as there is room for.
+/// Puts admitted fixes, and what fixes have decided about geofences, into the store in order. While storage fails they wait
+/// in memory, as many as there is room for.
 struct Recorder {
     struct Result {
         /// Those whose COMMIT has returned.
         var stored: [Location] = []
-        /// Pending rows after the last of them.
+        /// The same for geofence events.
+        var events: [GeofenceEvent] = []
+        /// States of geofences have been written.
+        var hasCrossings = false
+        /// Pending locations after the last of them.
         var pending: Int?
+    }
+
+    /// What is written in one transaction.
+    private enum Entry {
+        case location(NewLocation, NewCrossings?)
+        case crossings(NewCrossings)
     }
 
     /// An operation that failed, to be tried again.
@@ -15,13 +26,15 @@ struct Recorder {
 
     /// Fixes that wait at most; more are refused and counted.
     static let limit = 256
+    /// Room besides for crossings, of which there are few: an exit that got lost would make two entries in a row.
+    private static let limitWithCrossings = 512
     /// Seconds between attempts when no fix comes.
     private static let retryDelay = 1.0
     /// Seconds; after a write that took longer, the others wait until everything else has had its turn.
     private static let patience = 0.5
 
     private let store: Store
-    private var queue: [NewLocation] = []
+    private var queue: [Entry] = []
     /// What else has failed, and is tried again after the fixes.
     private var repairs: [Repair] = []
     /// Locations lost because storage failed and memory was full.
@@ -41,11 +54,22 @@ struct Recorder {
         retryAt.map { $0 <= now } ?? false
     }
 
-    mutating func add(_ location: NewLocation) {
+    /// - Parameter crossings: what the fix has decided; written in the same transaction.
+    mutating func add(_ location: NewLocation, with crossings: NewCrossings? = nil) {
         if queue.count < Self.limit {
-            queue.append(location)
+            queue.append(.location(location, crossings))
         } else {
             refused += 1
+            if let crossings { add(crossings) }
+        }
+    }
+
+    /// What a fix that was not admitted has decided.
+    mutating func add(_ crossings: NewCrossings) {
+        if queue.count < Self.limitWithCrossings {
+            queue.append(.crossings(crossings))
+        } else {
+            refused += crossings.events.count
         }
     }
 
@@ -56,14 +80,23 @@ struct Recorder {
         var result = Result()
         var written = 0
         defer { queue.removeFirst(written) }
-        for location in queue {
+        for entry in queue {
             if written > 0, clock().seconds(since: now) > Self.patience {
                 retryAt = now
                 return result
             }
             do {
-                result.pending = try store.insert(location)
-                result.stored.append(location.location)
+                switch entry {
+                case .location(let new, let crossings):
+                    result.pending = try store.insert(new, with: crossings)
+                    result.stored.append(new.location)
+                    result.events += crossings?.events ?? []
+                    result.hasCrossings = result.hasCrossings || crossings != nil
+                case .crossings(let crossings):
+                    _ = try store.insert(crossings)
+                    result.events += crossings.events
+                    result.hasCrossings = true
+                }
                 written += 1
             } catch {
                 note(error, now: now)

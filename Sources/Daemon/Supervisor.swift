@@ -181,6 +181,19 @@ final class Supervisor {
                 try complete(token, Wire.Sync.self, .success(reply), now: now)
             case .seeded(let token, let result):
                 try complete(token, Wire.SeedAuth.self, result.map { .init() }, now: now)
+            case .geofencesAdded(let token, let result):
+                try complete(token, Wire.AddGeofences.self, result.map { .init() }, now: now)
+            case .geofencesRemoved(let token, let result):
+                try complete(token, Wire.RemoveGeofences.self, result.map { .init(removed: $0) }, now: now)
+            case .geofences(let token, let items):
+                let list = Wire.ListGeofences.Result(geofences: items.map { Wire.Geofence($0) })
+                try complete(token, Wire.ListGeofences.self, .success(list), now: now)
+            case .located(let token, let result):
+                let reply = result.map { Wire.GetCurrentLocation.Result(location: $0.map { .init($0) }) }
+                try complete(token, Wire.GetCurrentLocation.self, reply, now: now)
+            case .crossed(let event):
+                server.publish(
+                    Wire.Event(kind: "geofence_event", geofenceEvent: Wire.GeofenceEvent(event)), now: now)
             case .location(let location):
                 server.publish(Wire.Event(kind: "location", location: Wire.Location(location)), now: now)
             case .stateChanged:
@@ -204,7 +217,7 @@ final class Supervisor {
         switch result {
         case .success(let value): server.complete(token, with: try Reply.encode(method, value), now: now)
         case .failure(let failure):
-            server.complete(token, with: Reply.encode(.storageFailure(reason: failure.reason)), now: now)
+            server.complete(token, with: Reply.encode(ControlError(failure)), now: now)
         }
     }
 

@@ -51,7 +51,7 @@ extension Uploader {
         let id = ids.next(at: sentAt)
         let bytes = payload.encode(
             batch: id, session: draft.session, sentAt: sentAt, extras: draft.extras,
-            locations: draft.locations)
+            locations: draft.locations, events: draft.events)
         guard let body = gzip.compress(bytes) else {
             throw StorageError(operation: "compress", kind: .other, message: "zlib failed")
         }
@@ -137,7 +137,7 @@ extension Uploader {
         _ batch: FrozenBatch, _ status: Int, _ sync: Settings.Sync
     ) throws(StorageError) -> DrainOutcome? {
         let fields: [(Log.Field, String)] = [(.batch, batch.id.description), (.httpStatus, "\(status)")]
-        if sync.onReject == .isolate, batch.locations > 1 {
+        if sync.onReject == .isolate, batch.rows > 1 {
             guard try !hub.store.countRejection(of: batch) else { return .failed(.rejected) }
             var pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])] = []
             for half in try hub.store.halves(of: batch) {

@@ -21,6 +21,36 @@ extension Wire.Location {
     }
 }
 
+extension Wire.Geofence {
+    init(_ item: Geofences.Item) {
+        let fence = item.fence
+        self.init(
+            id: fence.id, latitude: fence.centre.latitude, longitude: fence.centre.longitude,
+            radiusMeters: fence.radius, notifyOnEntry: fence.notifiesOnEntry,
+            notifyOnExit: fence.notifiesOnExit, inside: item.isInside)
+    }
+}
+
+extension Wire.GeofenceEvent {
+    init(_ event: GeofenceEvent) {
+        self.init(
+            id: event.id.description, sessionId: event.session.description,
+            geofenceId: event.crossing.geofence, type: event.crossing.kind.rawValue,
+            timestamp: event.crossing.time.iso8601)
+    }
+}
+
+extension ControlError {
+    init(_ failure: MainMessage.Failure) {
+        self =
+            switch failure.kind {
+            case .storage: .storageFailure(reason: failure.reason)
+            case .location: .locationUnavailable(reason: failure.reason)
+            case .geofence(let id): .invalidGeofence(id: id, reason: failure.reason)
+            }
+    }
+}
+
 extension Wire.Session {
     init(_ session: SessionRecord) {
         self.init(

@@ -154,6 +154,16 @@ public struct Source: ~Copyable {
         return events
     }
 
+    /// There is no connection, and none is wanted.
+    public var isReleased: Bool {
+        if case .released = state { true } else { false }
+    }
+
+    /// The fixes of epochs that are still open: whatever comes later belongs to another time.
+    public mutating func flush(now: BootInstant) -> [Event] {
+        close(epochs.flush(), now: now)
+    }
+
     /// For so many seconds nobody listened, because the loop was held up: they are no silence of the receiver's.
     public mutating func excuse(seconds: Double) {
         lastFix = lastFix?.advanced(bySeconds: seconds)

@@ -1,10 +1,12 @@
 internal import SQLite
 public import Tracking
 
-/// A location that the server refused for good.
-public struct RejectedLocation: Equatable, Sendable {
-    /// As it was stored.
-    public var location: Location
+/// A location or geofence event that the server refused for good.
+public struct RejectedRow: Equatable, Sendable {
+    /// As it was stored; nil when it is an event.
+    public var location: Location?
+    /// As it was stored; nil when it is a location.
+    public var event: GeofenceEvent?
     /// The batch that was refused.
     public var batch: UUIDv7
     /// What the server answered.
@@ -14,9 +16,10 @@ public struct RejectedLocation: Equatable, Sendable {
 }
 
 extension History {
-    /// A place in the list of dead letters.
+    /// A place in the list of dead letters: locations first, then geofence events.
     public struct RejectedCursor: Sendable {
         var last: (at: Int64, seq: Int64) = (.min, .min)
+        var isAtEvents = false
         /// The list has been read to its end.
         public fileprivate(set) var isAtEnd = false
 
@@ -28,34 +31,68 @@ extension History {
     @available(*, noasync, message: "blocks on the disk")
     public func next(
         _ cursor: inout RejectedCursor, limit: Int = pageLimit
-    ) throws(StorageError) -> [RejectedLocation] {
+    ) throws(StorageError) -> [RejectedRow] {
         do throws(SQLiteError) {
             let ids = try sessionIDs()
-            let rows = try statements.db.prepare(
-                """
-                SELECT \(Schema.columns), batch, http_status, rejected_at FROM rejected \
-                WHERE (rejected_at, seq) > (?, ?) ORDER BY rejected_at, seq LIMIT ?
-                """)
-            try rows.bind([
-                .integer(cursor.last.at), .integer(cursor.last.seq), .integer(Int64(limit)),
-            ])
-            var found: [RejectedLocation] = []
-            var count = 0
-            while try rows.step() {
-                count += 1
-                cursor.last = (rows.integer(20), rows.integer(1))
-                guard let row = LocationRow(rows, sessionID: { ids[$0] }),
-                    let batch = UUIDv7(bytes: rows.blob(18))
-                else { continue }
-                found.append(
-                    RejectedLocation(
-                        location: row.location, batch: batch, httpStatus: Int(clamping: rows.integer(19)),
-                        rejectedAt: Timestamp(milliseconds: rows.integer(20))))
-            }
-            cursor.isAtEnd = count < limit
+            var found = cursor.isAtEvents ? [] : try locations(&cursor, limit, ids)
+            if cursor.isAtEvents { found += try events(&cursor, limit - found.count, ids) }
             return found
         } catch {
             throw StorageError(error)
         }
+    }
+
+    private func locations(
+        _ cursor: inout RejectedCursor, _ limit: Int, _ ids: [Int64: UUIDv7]
+    ) throws(SQLiteError) -> [RejectedRow] {
+        let rows = try statements.db.prepare(
+            """
+            SELECT \(Schema.columns), batch, http_status, rejected_at FROM rejected \
+            WHERE (rejected_at, seq) > (?, ?) ORDER BY rejected_at, seq LIMIT ?
+            """)
+        try rows.bind([.integer(cursor.last.at), .integer(cursor.last.seq), .integer(Int64(limit))])
+        var found: [RejectedRow] = []
+        var count = 0
+        while try rows.step() {
+            count += 1
+            cursor.last = (rows.integer(20), rows.integer(1))
+            guard let row = LocationRow(rows, sessionID: { ids[$0] }),
+                let batch = UUIDv7(bytes: rows.blob(18))
+            else { continue }
+            found.append(
+                RejectedRow(
+                    location: row.location, event: nil, batch: batch,
+                    httpStatus: Int(clamping: rows.integer(19)),
+                    rejectedAt: Timestamp(milliseconds: rows.integer(20))))
+        }
+        if count < limit { (cursor.isAtEvents, cursor.last) = (true, (.min, .min)) }
+        return found
+    }
+
+    private func events(
+        _ cursor: inout RejectedCursor, _ limit: Int, _ ids: [Int64: UUIDv7]
+    ) throws(SQLiteError) -> [RejectedRow] {
+        let rows = try statements.db.prepare(
+            """
+            SELECT \(EventRow.columns), batch, http_status, rejected_at FROM rejected_events \
+            WHERE (rejected_at, seq) > (?, ?) ORDER BY rejected_at, seq LIMIT ?
+            """)
+        try rows.bind([.integer(cursor.last.at), .integer(cursor.last.seq), .integer(Int64(limit))])
+        var found: [RejectedRow] = []
+        var count = 0
+        while try rows.step() {
+            count += 1
+            cursor.last = (rows.integer(9), rows.integer(1))
+            guard let row = EventRow(rows), let session = ids[row.session],
+                let batch = UUIDv7(bytes: rows.blob(7))
+            else { continue }
+            found.append(
+                RejectedRow(
+                    location: nil, event: row.event(session: session), batch: batch,
+                    httpStatus: Int(clamping: rows.integer(8)),
+                    rejectedAt: Timestamp(milliseconds: rows.integer(9))))
+        }
+        cursor.isAtEnd = count < limit
+        return found
     }
 }

@@ -113,7 +113,7 @@ struct HistoryStatements: ~Copyable {
     static let sessions = """
         SELECT s.id, s.started_at, s.stopped_at, s.first_seq, s.last_seq, s.odometer, l.seq, l.odometer \
         FROM sessions s LEFT JOIN (SELECT session, MAX(seq) AS seq, odometer FROM locations GROUP BY session) l \
-        ON l.session = s.key ORDER BY s.key
+        ON l.session = s.key WHERE s.is_tracking = 1 ORDER BY s.key
         """
 
     init(path: String) throws(SQLiteError) {

@@ -79,9 +79,12 @@ public struct BatchDraft: Sendable {
     public let session: UUIDv7
     /// A JSON object; nil when there are no extras.
     public let extras: String?
-    /// Oldest first; at least one.
+    /// Oldest first.
     public let locations: [Location]
+    /// Oldest first; empty only when there are locations.
+    public let events: [GeofenceEvent]
     let members: BatchMembers
+    let eventKeys: [RowKey]
 }
 
 /// Which rows a batch holds: those between two keys, of one session and one version of the extras, that had arrived
@@ -96,6 +99,8 @@ struct BatchMembers: Equatable, Sendable {
     /// Rows that are re-queued later have lower ones.
     var minSeq: Int64
     var count: Int
+    /// Geofence events besides; they name their batch.
+    var events: Int
 
     /// The same rule as `Statements.isMember`.
     func contains(_ key: RowKey, session: Int64, extras: Int64, isUploaded: Bool) -> Bool {
@@ -112,6 +117,8 @@ public struct FrozenBatch: Equatable, Sendable {
     public let session: UUIDv7
     /// How many locations it was frozen with.
     public let locations: Int
+    /// How many geofence events it was frozen with.
+    public let events: Int
     /// Compressed, as it goes out.
     public let body: [UInt8]
     /// A part of a rejected batch that is being searched for its poison rows.
@@ -132,7 +139,7 @@ public enum Rejection: Equatable, Sendable {
 public struct StoreCounts: Equatable, Sendable {
     /// All rows, uploaded ones that are kept included.
     public var locations = 0
-    /// Rows that no backend has acknowledged.
+    /// Locations and geofence events that no backend has acknowledged.
     public var pending = 0
     /// The time of the oldest of those; nil when there are none.
     public var oldestPending: Timestamp?

@@ -18,6 +18,7 @@ struct Salvage {
         var startedAt: Int64
         var stoppedAt: Int64?
         var odometer: Double
+        var isTracking = true
     }
 
     /// Seconds that reading and writing may take together.
@@ -27,6 +28,8 @@ struct Salvage {
     private(set) var rows: [Int64: Row] = [:]
     private(set) var sessions: [Int64: Session] = [:]
     private(set) var extras: [Int64: String] = [:]
+    /// By sequence number.
+    var events: [Int64: Event] = [:]
     /// Everything has been read that can be.
     private(set) var isComplete = false
 
@@ -36,6 +39,7 @@ struct Salvage {
             let db = try Connection(path: path, access: .damaged)
             readSessions(db)
             try readRows(db, deadline)
+            readEvents(db)
         } catch {
             // A file that does not even open has nothing to give, and that is all that there is to know of it.
             isComplete = true
@@ -53,6 +57,9 @@ struct Salvage {
             }
             let versions = try db.prepare("SELECT version, json FROM extras")
             while try versions.step() { extras[versions.integer(0)] = versions.text(1) }
+            // The first schema does not have this column.
+            let silent = try db.prepare("SELECT key FROM sessions WHERE is_tracking = 0")
+            while try silent.step() { sessions[silent.integer(0)]?.isTracking = false }
         } catch {
             // Rows without their session still get one of their own.
         }
@@ -91,11 +98,13 @@ extension Writer {
     ///
     /// - Parameter done: how many have been.
     mutating func importRows(_ salvage: Salvage, done: inout Int) throws(SQLiteError) {
-        guard !salvage.rows.isEmpty else { return }
+        guard !salvage.rows.isEmpty || !salvage.events.isEmpty else { return }
+        var keys: [Int64: Int64] = [:]
         let bySession = Dictionary(grouping: salvage.rows.values) { $0.row.session }
         for (old, rows) in bySession.sorted(by: { $0.key < $1.key }) {
             let ordered = rows.sorted { $0.row.key < $1.row.key }
             let key = try importSession(salvage.sessions[old], firstTime: ordered[0].row.key.ts)
+            keys[old] = key
             for start in stride(from: 0, to: ordered.count, by: Self.importStep) {
                 let step = ordered[start..<min(start + Self.importStep, ordered.count)]
                 try importRows(step, session: key, extras: salvage.extras)
@@ -109,6 +118,8 @@ extension Writer {
             first_seq = (SELECT MIN(seq) FROM locations WHERE session = sessions.key) \
             WHERE EXISTS (SELECT 1 FROM locations WHERE session = sessions.key)
             """)
+        try importEvents(salvage, sessions: &keys)
+        done += salvage.events.count
     }
 
     private mutating func importRows(
@@ -132,7 +143,7 @@ extension Writer {
         }
     }
 
-    private mutating func importSession(
+    mutating func importSession(
         _ session: Salvage.Session?, firstTime: Int64
     ) throws(SQLiteError) -> Int64 {
         let key = (sessions.keys.max() ?? 0) + 1
@@ -142,12 +153,13 @@ extension Writer {
         let stoppedAt = session.map(\.stoppedAt) ?? firstTime
         try db.prepare(
             """
-            INSERT INTO sessions (key, id, started_at, stopped_at, first_seq, last_seq, odometer) \
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO sessions (key, id, started_at, stopped_at, first_seq, last_seq, odometer, is_tracking) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """
         ).run(
             .integer(key), .blob(id.bytes), .integer(session?.startedAt ?? firstTime), .optional(stoppedAt),
-            .integer(tally.nextSeq), .integer(tally.nextSeq - 1), .real(session?.odometer ?? 0))
+            .integer(tally.nextSeq), .integer(tally.nextSeq - 1), .real(session?.odometer ?? 0),
+            .integer(session?.isTracking ?? true ? 1 : 0))
         sessions[key] = id
         return key
     }

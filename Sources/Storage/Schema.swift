@@ -28,6 +28,13 @@ enum Schema {
         quality INTEGER, is_mock INTEGER NOT NULL, extras INTEGER NOT NULL, odometer REAL NOT NULL
         """
 
+    /// An event names the batch that holds it: there are few of them, and a late one must not slip into a batch that is
+    /// frozen already.
+    private static let eventColumns = """
+        session INTEGER NOT NULL, id BLOB NOT NULL, geofence TEXT NOT NULL, kind INTEGER NOT NULL,
+        extras INTEGER NOT NULL
+        """
+
     /// One step a version: the n-th leads from n to n + 1.
     static let migrations = [
         """
@@ -55,6 +62,15 @@ enum Schema {
         // was frozen before.
         """
         ALTER TABLE batches ADD COLUMN min_seq INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE batches ADD COLUMN events INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE sessions ADD COLUMN is_tracking INTEGER NOT NULL DEFAULT 1;
+        CREATE TABLE geofence_events (ts INTEGER NOT NULL, seq INTEGER NOT NULL, \(eventColumns),
+            uploaded INTEGER NOT NULL DEFAULT 0, batch INTEGER,
+            PRIMARY KEY (ts, seq)) STRICT, WITHOUT ROWID;
+        CREATE TABLE rejected_events (rejected_at INTEGER NOT NULL, seq INTEGER NOT NULL, ts INTEGER NOT NULL,
+            \(eventColumns), batch BLOB NOT NULL, http_status INTEGER NOT NULL,
+            PRIMARY KEY (rejected_at, seq)) STRICT, WITHOUT ROWID;
+        CREATE TABLE geofence_states (key INTEGER PRIMARY KEY, is_inside INTEGER NOT NULL) STRICT;
         """,
     ]
 

@@ -65,7 +65,7 @@ public struct SmallFiles: Sendable {
         }
     }
 
-    private let directory: StateDirectory
+    let directory: StateDirectory
 
     /// Makes no file yet.
     public init(_ directory: StateDirectory) {
@@ -107,9 +107,9 @@ public struct SmallFiles: Sendable {
         return try? JSONDecoder().decode(Content.self, from: Data(bytes))
     }
 
-    private func write(_ name: String, _ content: some Encodable) throws(SystemError) {
+    func write(_ name: String, _ content: some Encodable, isLarge: Bool = false) throws(SystemError) {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+        encoder.outputFormatting = isLarge ? .sortedKeys : [.sortedKeys, .prettyPrinted]
         guard let bytes = try? encoder.encode(content) else { throw SystemError("encode " + name, code: 22) }
         try directory.replace(name, with: [UInt8](bytes) + [UInt8(ascii: "\n")])
     }

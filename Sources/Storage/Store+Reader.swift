@@ -32,7 +32,8 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     public func beginDeletion(before cutoff: Timestamp?) throws(StorageError) -> Deletion {
         try perform("delete") { (writer) throws(SQLiteError) in
-            Deletion(cutoff: cutoff, maxSeq: writer.tally.nextSeq - 1)
+            Deletion(
+                cutoff: cutoff, maxSeq: writer.tally.nextSeq - 1, maxEventSeq: writer.events.nextSeq - 1)
         }
     }
 

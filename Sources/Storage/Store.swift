@@ -103,16 +103,37 @@ public final class Store: Sendable {
         }
     }
 
-    /// Writes one location. It is stored when this returns; a power cut cannot undo it (with durability full).
+    /// Writes one location, and what its fix has decided about the geofences, in one transaction. It is stored when this
+    /// returns; a power cut cannot undo it (with durability full).
     ///
-    /// - Returns: how many rows are pending now.
+    /// - Returns: how many locations are pending now.
     @available(*, noasync, message: "blocks on the disk")
-    public func insert(_ location: NewLocation) throws(StorageError) -> Int {
+    public func insert(_ location: NewLocation, with crossings: NewCrossings? = nil) throws(StorageError)
+        -> Int
+    {
+        try insert { (writer, mayExist) throws(SQLiteError) in
+            try writer.insert(location, crossings, mayExist: mayExist)
+        }
+    }
+
+    /// Writes what a fix that was not admitted has decided about the geofences.
+    ///
+    /// - Returns: how many locations are pending now.
+    @available(*, noasync, message: "blocks on the disk")
+    public func insert(_ crossings: NewCrossings) throws(StorageError) -> Int {
+        try insert { (writer, mayExist) throws(SQLiteError) in
+            try writer.insert(crossings, mayExist: mayExist)
+        }
+    }
+
+    private func insert(
+        _ body: @Sendable (inout Writer, Bool) throws(SQLiteError) -> Void
+    ) throws(StorageError) -> Int {
         try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
             let mayExist = state.hasFailed
             let pending = try Self.perform("insert", &state, path) { (writer) throws(SQLiteError) in
-                try writer.insert(location, mayExist: mayExist)
+                try body(&writer, mayExist)
                 return writer.tally.rows - writer.tally.uploaded
             }
             state.hasFailed = false
@@ -126,11 +147,13 @@ public final class Store: Sendable {
     }
 
     private static func counts(_ state: inout State) -> StoreCounts? {
-        guard let tally = state.writer?.tally else { return nil }
+        guard let tally = state.writer?.tally, let events = state.writer?.events else { return nil }
+        let oldest = [tally.oldestPending, events.oldestPending].compactMap(\.self).min()
         return StoreCounts(
-            locations: tally.rows, pending: tally.rows - tally.uploaded,
-            oldestPending: tally.oldestPending.map { Timestamp(milliseconds: $0.ts) },
-            rejected: tally.rejected, droppedUnsent: state.droppedUnsent + tally.droppedUnsent)
+            locations: tally.rows, pending: tally.rows - tally.uploaded + events.rows - events.uploaded,
+            oldestPending: oldest.map { Timestamp(milliseconds: $0.ts) },
+            rejected: tally.rejected + events.rejected,
+            droppedUnsent: state.droppedUnsent + tally.droppedUnsent)
     }
 
     // MARK: Failure

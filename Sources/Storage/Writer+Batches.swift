@@ -9,10 +9,22 @@ extension Writer {
     /// The rows for the next batch: the oldest session with pending rows, its oldest rows, all stored under the same
     /// extras. nil when nothing is pending, or a frozen batch goes first.
     mutating func draftBatch(limit: Int) throws(SQLiteError) -> BatchDraft? {
-        guard frozen.isEmpty, let session = tally.pending.keys.min(), let start = tally.oldestPending else {
+        let session = (Array(tally.pending.keys) + Array(events.pending.keys)).min()
+        guard frozen.isEmpty, let session else {
             draft = nil
             return nil
         }
+        let locations = try pendingLocations(of: session, limit: limit)
+        let events = try pendingEvents(of: session, limit: limit)
+        let oldest = [locations.first.map { ($0.key, $0.extras) }, events.first.map { ($0.key, $0.extras) }]
+        guard let version = oldest.compactMap(\.self).min(by: { $0.0 < $1.0 })?.1 else { return nil }
+        return draft(
+            of: locations.filter { $0.extras == version }, events.filter { $0.extras == version },
+            session: session, extras: version)
+    }
+
+    private func pendingLocations(of session: Int64, limit: Int) throws(SQLiteError) -> [LocationRow] {
+        guard tally.pending[session] != nil, let start = tally.oldestPending else { return [] }
         try statements.draft.bind([
             .integer(start.ts), .integer(start.seq), .integer(session), .integer(Int64(limit)),
         ])
@@ -21,20 +33,31 @@ extension Writer {
             if let row = LocationRow(statements.draft, sessionID: { sessions[$0] }) { rows.append(row) }
         }
         statements.draft.reset()
-        guard let version = rows.first?.extras else { return nil }
-        return draft(of: rows.filter { $0.extras == version }, session: session)
+        return rows
     }
 
-    private mutating func draft(of rows: [LocationRow], session: Int64) -> BatchDraft? {
-        guard let first = rows.first, let last = rows.last, let id = sessions[session] else { return nil }
-        let members = BatchMembers(
-            session: session, extras: first.extras, first: first.key, last: last.key,
-            maxSeq: tally.nextSeq - 1, minSeq: tally.lowestSeq, count: rows.count)
+    private mutating func draft(
+        of rows: [LocationRow], _ events: [EventRow], session: Int64, extras version: Int64
+    ) -> BatchDraft? {
+        guard let id = sessions[session] else { return nil }
+        var members = BatchMembers(
+            session: session, extras: version, first: BatchMembers.none.first, last: BatchMembers.none.last,
+            maxSeq: tally.nextSeq - 1, minSeq: tally.lowestSeq, count: rows.count, events: events.count)
+        if let first = rows.first, let last = rows.last {
+            (members.first, members.last) = (first.key, last.key)
+        }
         draft = members
-        return BatchDraft(
-            session: id, extras: extras.first { $0.value == first.extras }?.key,
-            locations: rows.map(\.location),
-            members: members)
+        return draft(of: rows, events, members, session: id)
+    }
+
+    func draft(
+        of rows: some Collection<LocationRow>, _ events: some Collection<EventRow>, _ members: BatchMembers,
+        session: UUIDv7
+    ) -> BatchDraft {
+        BatchDraft(
+            session: session, extras: extras.first { $0.value == members.extras }?.key,
+            locations: rows.map(\.location), events: events.map { $0.event(session: session) },
+            members: members, eventKeys: events.map(\.key))
     }
 
     /// Commits a batch: from here on it has these bytes and this id for ever.
@@ -42,7 +65,10 @@ extension Writer {
     /// - Returns: nil when rows of the draft were deleted meanwhile; take a new draft.
     mutating func freeze(_ draft: BatchDraft, id: UUIDv7, body: [UInt8]) throws(SQLiteError) -> FrozenBatch? {
         guard try isComplete(draft) else { return nil }
-        try insertBatch(id: id, members: draft.members, body: body, isPiece: false)
+        let key = try db.transaction { () throws(SQLiteError) in
+            try insertBatch(draft, id: id, body: body, isPiece: false)
+        }
+        frozen.append(Frozen(key: key, members: draft.members, isPermanent: false))
         self.draft = nil
         return try nextFrozen()
     }
@@ -51,19 +77,23 @@ extension Writer {
     private func isComplete(_ draft: BatchDraft) throws(SQLiteError) -> Bool {
         let rows = try db.prepare("SELECT COUNT(*) FROM locations WHERE " + Statements.isMember)
         try rows.bind(Statements.memberValues(draft.members))
-        return try rows.step() && rows.integer(0) == Int64(draft.members.count)
+        guard try rows.step(), rows.integer(0) == Int64(draft.members.count) else { return false }
+        return try areThere(draft.eventKeys)
     }
 
-    private mutating func insertBatch(
-        id: UUIDv7, members: BatchMembers, body: [UInt8], isPiece: Bool
-    ) throws(SQLiteError) {
+    /// Part of a transaction. Returns the batch's key.
+    private func insertBatch(
+        _ draft: BatchDraft, id: UUIDv7, body: [UInt8], isPiece: Bool
+    ) throws(SQLiteError) -> Int64 {
+        let members = draft.members
         try statements.insertBatch.run(
             .blob(id.bytes), .integer(members.session), .integer(members.extras), .integer(members.first.ts),
             .integer(members.first.seq), .integer(members.last.ts), .integer(members.last.seq),
-            .integer(members.maxSeq), .integer(members.minSeq), .integer(Int64(members.count)), .blob(body),
-            .integer(isPiece ? 1 : 0))
+            .integer(members.maxSeq), .integer(members.minSeq), .integer(Int64(members.count)),
+            .integer(Int64(members.events)), .blob(body), .integer(isPiece ? 1 : 0))
         let key = Int64(try db.value("SELECT last_insert_rowid()") ?? "") ?? 0
-        frozen.append(Frozen(key: key, members: members, isPermanent: false))
+        try assign(draft.eventKeys, toBatch: key)
+        return key
     }
 
     /// The frozen batch that is to be sent next.
@@ -73,7 +103,8 @@ extension Writer {
         try row.bind([.integer(next.key)])
         guard try row.step(), let id = UUIDv7(bytes: row.blob(0)) else { return nil }
         return FrozenBatch(
-            id: id, session: session, locations: next.members.count, body: row.blob(1),
+            id: id, session: session, locations: next.members.count, events: next.members.events,
+            body: row.blob(1),
             isPiece: row.integer(2) != 0, key: next.key, members: next.members)
     }
 
@@ -82,7 +113,7 @@ extension Writer {
     ///
     /// - Returns: how many rows this acknowledged; fewer than were sent when the user deleted some meanwhile.
     mutating func acknowledge(_ batch: FrozenBatch) throws(SQLiteError) -> Int {
-        let count = try db.transaction { () throws(SQLiteError) in
+        let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
             let values = Statements.memberValues(batch.members)
             if options.keepsUploaded {
                 try statements.markMembers.run(values)
@@ -90,10 +121,11 @@ extension Writer {
                 try statements.deleteMembers.run(values)
             }
             let count = db.changes
+            let eventCount = try acknowledgeEvents(of: batch)
             try statements.deleteBatch.run(.integer(batch.key), .blob(batch.id.bytes))
             try setCounter(Self.consecutiveRejections, 0)
             try writeTail()
-            return count
+            return (count, eventCount)
         }
         frozen.removeAll { $0.key == batch.key }
         if options.keepsUploaded {
@@ -104,7 +136,8 @@ extension Writer {
         }
         remove(pending: count, ofSession: batch.members.session)
         try findOldestPending(from: tally.oldestPending ?? batch.members.first)
-        return count
+        try bookEvents(eventCount, of: batch, areKept: options.keepsUploaded)
+        return count + eventCount
     }
 
     /// Counts a rejection, unless it is one of a piece, and tells whether the endpoint is to be suspected now.
@@ -123,36 +156,42 @@ extension Writer {
     ) throws(SQLiteError) -> Rejection {
         if let expiry { try forgetRejected(before: expiry) }
         let consecutive = try counter(Self.consecutiveRejections) + (batch.isPiece ? 0 : 1)
-        let isFull = tally.rejected + batch.locations > Self.rejectedLimit
+        let isFull = rejectedCount + batch.rows > Self.rejectedLimit
         if isFull || !batch.isPiece && consecutive >= Self.suspicionLimit {
             try setCounter(Self.consecutiveRejections, max(consecutive, Self.suspicionLimit))
             return .suspected
         }
-        let count = try db.transaction { () throws(SQLiteError) in
+        let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
             let members = Statements.memberValues(batch.members)
-            try statements.rejectMembers.run(
-                members + [.blob(batch.id.bytes), .integer(Int64(status)), .integer(time.milliseconds)])
+            let circumstances: [Value] = [
+                .blob(batch.id.bytes), .integer(Int64(status)), .integer(time.milliseconds),
+            ]
+            try statements.rejectMembers.run(members + circumstances)
             try statements.deleteMembers.run(members)
             let count = db.changes
+            let eventCount = try rejectEvents(of: batch, circumstances)
             try statements.deleteBatch.run(.integer(batch.key), .blob(batch.id.bytes))
             try setCounter(Self.consecutiveRejections, consecutive)
             try writeTail()
-            return count
+            return (count, eventCount)
         }
         frozen.removeAll { $0.key == batch.key }
         tally.rows -= count
         tally.rejected += count
         remove(pending: count, ofSession: batch.members.session)
         try findOldestPending(from: tally.oldestPending ?? batch.members.first)
-        return .deadLettered(count)
+        try bookEvents(eventCount, of: batch, areKept: false)
+        events.rejected += eventCount
+        return .deadLettered(count + eventCount)
     }
 
     private mutating func forgetRejected(before expiry: Timestamp) throws(SQLiteError) {
         try db.prepare("DELETE FROM rejected WHERE rejected_at < ?").run(.integer(expiry.milliseconds))
         tally.rejected -= db.changes
+        try forgetRejectedEvents(before: expiry)
     }
 
-    /// The rows of a batch in two halves, each as a draft of its own.
+    /// The rows of a batch in two halves, each as a draft of its own: locations and events first, then each of them.
     func halves(of batch: FrozenBatch) throws(SQLiteError) -> [BatchDraft] {
         let select = try db.prepare(
             "SELECT \(Schema.columns) FROM locations WHERE \(Statements.isMember) ORDER BY ts, seq")
@@ -161,15 +200,25 @@ extension Writer {
         while try select.step() {
             if let row = LocationRow(select, sessionID: { sessions[$0] }) { rows.append(row) }
         }
-        let middle = rows.count / 2
-        return [rows[..<middle], rows[middle...]].compactMap { half in
-            guard let first = half.first, let last = half.last else { return nil }
-            var members = batch.members
-            (members.first, members.last, members.count) = (first.key, last.key, half.count)
-            return BatchDraft(
-                session: batch.session, extras: extras.first { $0.value == first.extras }?.key,
-                locations: half.map(\.location), members: members)
+        let events = try events(of: batch)
+        if rows.isEmpty || events.isEmpty {
+            let (middle, eventMiddle) = (rows.count / 2, events.count / 2)
+            return [
+                half(of: batch, rows[..<middle], events[..<eventMiddle]),
+                half(of: batch, rows[middle...], events[eventMiddle...]),
+            ]
         }
+        return [half(of: batch, rows[...], []), half(of: batch, [], events[...])]
+    }
+
+    private func half(
+        of batch: FrozenBatch, _ rows: ArraySlice<LocationRow>, _ events: ArraySlice<EventRow>
+    ) -> BatchDraft {
+        var members = batch.members
+        members.first = rows.first?.key ?? BatchMembers.none.first
+        members.last = rows.last?.key ?? BatchMembers.none.last
+        (members.count, members.events) = (rows.count, events.count)
+        return draft(of: rows, events, members, session: batch.session)
     }
 
     /// Puts pieces in the place of a rejected batch, ahead of everything else.
@@ -177,21 +226,17 @@ extension Writer {
         _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
     ) throws(SQLiteError) {
         for piece in pieces { guard try isComplete(piece.draft) else { return } }
-        let before = frozen
-        frozen = []
-        do {
-            try db.execute("BEGIN IMMEDIATE")
+        let keys = try db.transaction { () throws(SQLiteError) in
             try statements.deleteBatch.run(.integer(batch.key), .blob(batch.id.bytes))
+            var keys: [Int64] = []
             for piece in pieces {
-                try insertBatch(id: piece.id, members: piece.draft.members, body: piece.body, isPiece: true)
+                keys.append(try insertBatch(piece.draft, id: piece.id, body: piece.body, isPiece: true))
             }
-            try db.execute("COMMIT")
-        } catch {
-            frozen = before
-            if !db.isInAutocommit { try? db.execute("ROLLBACK") }
-            throw error
+            return keys
         }
-        frozen += before.filter { $0.key != batch.key }
+        frozen =
+            zip(keys, pieces).map { Frozen(key: $0, members: $1.draft.members, isPermanent: false) }
+            + frozen.filter { $0.key != batch.key }
     }
 
     /// Remembers that the latest answer was a permanent refusal.
@@ -204,6 +249,7 @@ extension Writer {
     mutating func adopt(endpoint: Int64) throws(SQLiteError) {
         guard try counter("endpoint") != endpoint else { return }
         try db.transaction { () throws(SQLiteError) in
+            for batch in frozen where batch.isPermanent { try releaseEvents(ofBatch: batch.key) }
             try db.execute("DELETE FROM batches WHERE is_permanent = 1")
             try setCounter("endpoint", endpoint)
         }

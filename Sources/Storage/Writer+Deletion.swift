@@ -7,7 +7,9 @@ public struct Deletion: Sendable {
     public let cutoff: Timestamp?
     /// Rows that came after the request stay.
     let maxSeq: Int64
-    /// Locations and dead letters removed so far.
+    /// The same for geofence events.
+    let maxEventSeq: Int64
+    /// Locations, geofence events and dead letters removed so far.
     public internal(set) var removed = 0
     /// Nothing is left to remove.
     public internal(set) var isFinished = false
@@ -38,20 +40,23 @@ extension Writer {
             }
         }
         rows.reset()
-        let doomed =
+        var doomed =
             try last.map { (end) throws(SQLiteError) in try batches(losingRowsUpTo: end, deletion) } ?? []
-        // Dead letters come last, with what is left of the step.
+        doomed += try batchesOfEvents(in: deletion).filter { key in !doomed.contains { $0.key == key } }
+            .compactMap { key in frozen.first { $0.key == key } }
+        // Dead letters and events come last, with what is left of the step.
         let room = Self.deletionStep - Int64(counts.all)
-        deletion.dissolved += try delete(upTo: last, doomed: doomed, deletion, deadLetters: room)
+        let (dissolved, left) = try delete(upTo: last, doomed: doomed, deletion, room: room)
+        deletion.dissolved += dissolved
         frozen.removeAll { batch in doomed.contains { $0.key == batch.key } }
         tally.rows -= counts.all
         tally.uploaded -= counts.uploaded
         for (session, count) in pending { remove(pending: count, ofSession: session) }
         if let oldest = tally.oldestPending { try findOldestPending(from: oldest) }
-        let rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
-        deletion.removed += counts.all + tally.rejected - rejected
-        deletion.isFinished = tally.rejected - rejected < Int(room)
-        tally.rejected = rejected
+        tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
+        try loadEvents()
+        deletion.removed += counts.all + Int(room - left)
+        deletion.isFinished = left > 0
     }
 
     /// Batches that hold one of the rows that go; others may reach as far back, with rows of their own behind.
@@ -71,14 +76,15 @@ extension Writer {
     }
 
     private func delete(
-        upTo last: RowKey?, doomed: [Frozen], _ deletion: Deletion, deadLetters: Int64
-    ) throws(SQLiteError) -> [UUIDv7] {
+        upTo last: RowKey?, doomed: [Frozen], _ deletion: Deletion, room: Int64
+    ) throws(SQLiteError) -> (dissolved: [UUIDv7], left: Int64) {
         // What the user deletes is overwritten with zeros, not only unlinked.
         try db.execute("PRAGMA secure_delete = ON")
         defer { try? db.execute("PRAGMA secure_delete = OFF") }
         return try db.transaction { () throws(SQLiteError) in
             var dissolved: [UUIDv7] = []
             for batch in doomed {
+                try releaseEvents(ofBatch: batch.key)
                 let id = try db.prepare("DELETE FROM batches WHERE key = ? RETURNING id")
                 try id.bind([.integer(batch.key)])
                 if try id.step(), let id = UUIDv7(bytes: id.blob(0)) { dissolved.append(id) }
@@ -87,18 +93,27 @@ extension Writer {
                 try db.prepare("DELETE FROM locations WHERE (ts, seq) <= (?, ?) AND seq <= ?").run(
                     .integer(last.ts), .integer(last.seq), .integer(deletion.maxSeq))
             }
-            if deadLetters > 0 {
-                try db.prepare(
-                    """
-                    DELETE FROM rejected WHERE (rejected_at, seq) IN \
-                    (SELECT rejected_at, seq FROM rejected WHERE ts <= ? AND seq <= ? LIMIT ?)
-                    """
-                ).run(
-                    .integer(deletion.cutoff?.milliseconds ?? .max), .integer(deletion.maxSeq),
-                    .integer(deadLetters))
-            }
+            let left = try deleteOthers(deletion, room: room)
             try writeTail()
-            return dissolved
+            return (dissolved, left)
         }
+    }
+
+    /// Dead letters and geofence events. Returns what is left of the step.
+    private func deleteOthers(_ deletion: Deletion, room: Int64) throws(SQLiteError) -> Int64 {
+        var room = room
+        for (table, key, maxSeq) in [
+            ("rejected", "rejected_at", deletion.maxSeq), ("geofence_events", "ts", deletion.maxEventSeq),
+            ("rejected_events", "rejected_at", deletion.maxEventSeq),
+        ] where room > 0 {
+            try db.prepare(
+                """
+                DELETE FROM \(table) WHERE (\(key), seq) IN \
+                (SELECT \(key), seq FROM \(table) WHERE ts <= ? AND seq <= ? LIMIT ?)
+                """
+            ).run(.integer(deletion.cutoff?.milliseconds ?? .max), .integer(maxSeq), .integer(room))
+            room -= Int64(db.changes)
+        }
+        return room
     }
 }

@@ -54,7 +54,9 @@ extension Writer {
     ///
     /// - Parameter mayExist: an earlier attempt failed. Its COMMIT may have reached the file all the same, so look
     ///   before writing the same row twice.
-    mutating func insert(_ new: NewLocation, mayExist: Bool) throws(SQLiteError) {
+    mutating func insert(
+        _ new: NewLocation, _ crossings: NewCrossings? = nil, mayExist: Bool
+    ) throws(SQLiteError) {
         if mayExist, try exists(new.location) { return }
         try enter(session: new.session, startedAt: new.sessionStartedAt)
         guard var session = current else { return }
@@ -63,10 +65,13 @@ extension Writer {
         let key = RowKey(ts: time.milliseconds, seq: tally.nextSeq)
         let row = LocationRow(
             key: key, session: session.key, extras: extras, odometer: new.odometer, location: new.location)
+        let eventRows = try crossings.map { (new) throws(SQLiteError) in try rows(for: new) } ?? []
         let pruned = try prunable(at: time, byAge: new.prunesByAge)
+        let prunedEvents = try prunableEvents(at: time, byAge: new.prunesByAge, besides: eventRows.count)
         try db.transaction { () throws(SQLiteError) in
             try statements.insert.run(row.values)
             for row in pruned { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
+            try write(eventRows, crossings?.changes ?? [], pruning: prunedEvents)
         }
         session.lastSeq = key.seq
         session.tail = SessionTail(
@@ -80,6 +85,7 @@ extension Writer {
         tally.pending[session.key, default: 0] += 1
         tally.oldestPending = min(tally.oldestPending ?? key, key)
         try book(pruned)
+        try book(eventRows, prunedEvents)
     }
 
     func latestLocation() throws(SQLiteError) -> Location? {

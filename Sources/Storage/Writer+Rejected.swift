@@ -39,8 +39,8 @@ extension Writer {
         if work.act == .requeue { limit = min(limit, max(options.maxRows - tally.rows, 0)) }
         let letters = try oldestRejected(limit)
         guard let last = letters.last else {
-            work.left = 0
-            return
+            // Locations first, then events; what has no room stays.
+            return try proceedWithEvents(&work)
         }
         switch work.act {
         case .requeue: try requeue(letters, upTo: last)
@@ -90,6 +90,7 @@ extension Writer {
             tally.pending[letter.session, default: 0] += 1
             let key = RowKey(ts: letter.ts, seq: lowest - 1 - Int64(index))
             tally.oldestPending = min(tally.oldestPending ?? key, key)
+            tally.prunableFrom = min(tally.prunableFrom, key)
         }
     }
 
@@ -111,7 +112,7 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     public func begin(_ act: RejectedWork.Act) throws(StorageError) -> RejectedWork {
         try perform("read dead letters") { (writer) throws(SQLiteError) in
-            RejectedWork(act: act, left: writer.tally.rejected)
+            RejectedWork(act: act, left: writer.rejectedCount)
         }
     }
 

@@ -3,7 +3,9 @@ internal import Tracking
 
 extension Writer {
     /// Makes `session` the current one: resumes it when it is known, else writes it down.
-    mutating func enter(session id: UUIDv7, startedAt: Timestamp) throws(SQLiteError) {
+    mutating func enter(
+        session id: UUIDv7, startedAt: Timestamp, isTracking: Bool = true
+    ) throws(SQLiteError) {
         if let current, sessions[current.key] == id { return }
         try closeOpenSessions(except: id)
         try leaveSession()
@@ -15,16 +17,21 @@ extension Writer {
         var forgotten: [Int64] = []
         try db.transaction { () throws(SQLiteError) in
             try db.prepare(
-                "INSERT INTO sessions (key, id, started_at, first_seq, last_seq) VALUES (?, ?, ?, ?, ?)"
+                """
+                INSERT INTO sessions (key, id, started_at, first_seq, last_seq, is_tracking) \
+                VALUES (?, ?, ?, ?, ?, ?)
+                """
             ).run(
                 .integer(key), .blob(id.bytes), .integer(startedAt.milliseconds), .integer(tally.nextSeq),
-                .integer(tally.nextSeq - 1))
+                .integer(tally.nextSeq - 1), .integer(isTracking ? 1 : 0))
             if sessions.count >= Self.sessionLimit {
                 // Sessions that still have rows stay: their rows need the name.
                 let old = try db.prepare(
                     """
                     DELETE FROM sessions WHERE key <= ? AND key NOT IN (SELECT session FROM locations \
-                    UNION SELECT session FROM rejected UNION SELECT session FROM batches) RETURNING key
+                    UNION SELECT session FROM rejected UNION SELECT session FROM batches \
+                    UNION SELECT session FROM geofence_events UNION SELECT session FROM rejected_events) \
+                    RETURNING key
                     """)
                 try old.bind([.integer(key - Int64(Self.sessionLimit))])
                 while try old.step() { forgotten.append(old.integer(0)) }

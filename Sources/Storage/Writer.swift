@@ -11,6 +11,7 @@ struct Writer: ~Copyable {
     let statements: Statements
     var options: StoreOptions
     var tally = Tally()
+    var events = EventTally()
     /// By key; `sessionLimit` of them, and those that have rows.
     var sessions: [Int64: UUIDv7] = [:]
     /// The session that rows are being written to.
@@ -165,6 +166,7 @@ struct Writer: ~Copyable {
         tally.nextSeq = min(lastSeq, 1 << 62) + 1
         tally.lowestSeq = max(try counter(Self.lowestSeq), -1 << 62)
         tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
+        try loadEvents()
         try forgetExtras()
         let versions = try db.prepare("SELECT version, json FROM extras")
         while try versions.step() { extras[versions.text(1) ?? ""] = versions.integer(0) }
@@ -186,7 +188,8 @@ struct Writer: ~Copyable {
         try db.execute(
             """
             DELETE FROM extras WHERE version NOT IN (SELECT extras FROM locations UNION SELECT extras FROM rejected \
-            UNION SELECT extras FROM batches)
+            UNION SELECT extras FROM batches UNION SELECT extras FROM geofence_events \
+            UNION SELECT extras FROM rejected_events)
             """)
     }
 
@@ -223,7 +226,7 @@ struct Statements: ~Copyable {
     let updateTail: Statement
 
     static let batchColumns = """
-        key, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, locations, is_permanent
+        key, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, locations, is_permanent, events
         """
 
     /// The rows of a batch: parameters 1 to 8 are `memberValues`.
@@ -240,7 +243,8 @@ struct Statements: ~Copyable {
             session: row.integer(1), extras: row.integer(2),
             first: RowKey(ts: row.integer(3), seq: row.integer(4)),
             last: RowKey(ts: row.integer(5), seq: row.integer(6)), maxSeq: row.integer(7),
-            minSeq: row.integer(8), count: Int(clamping: row.integer(9)))
+            minSeq: row.integer(8), count: Int(clamping: row.integer(9)),
+            events: Int(clamping: row.integer(11)))
     }
 
     /// The parameters of `isMember`.
@@ -286,7 +290,7 @@ extension Statements {
             insertBatch: try db.prepare(
                 """
                 INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, \
-                locations, body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                locations, events, body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """),
             deleteBatch: try db.prepare("DELETE FROM batches WHERE key = ? AND id = ?"),
             updateTail: try db.prepare(

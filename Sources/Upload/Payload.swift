@@ -37,7 +37,8 @@ public struct Payload: Sendable {
 
     /// - Parameter extras: a JSON object, as it was stored; nil when there are none.
     public mutating func encode(
-        batch: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?, locations: [Location]
+        batch: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?, locations: [Location],
+        events: [GeofenceEvent] = []
     ) -> [UInt8] {
         buffer.removeAll(keepingCapacity: true)
         raw("{\"schema_version\":1,\"batch_id\":\"")
@@ -66,8 +67,25 @@ public struct Payload: Sendable {
             if index > 0 { raw(",") }
             append(location)
         }
-        raw("],\"geofence_events\":[]}")
+        raw("],\"geofence_events\":[")
+        for (index, event) in events.enumerated() {
+            if index > 0 { raw(",") }
+            append(event)
+        }
+        raw("]}")
         return buffer
+    }
+
+    private mutating func append(_ event: GeofenceEvent) {
+        raw("{\"id\":\"")
+        event.id.append(to: &buffer)
+        raw("\",\"geofence_id\":")
+        string(event.crossing.geofence)
+        raw(",\"type\":\"")
+        raw(event.crossing.kind.rawValue)
+        raw("\",\"timestamp\":\"")
+        event.crossing.time.appendISO8601(to: &buffer)
+        raw("\"}")
     }
 
     private mutating func append(_ location: Location) {

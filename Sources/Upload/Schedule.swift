@@ -8,6 +8,8 @@ public enum DrainTrigger: Equatable, Sendable {
     case sessionStopped
     /// As many fixes are pending as the threshold says.
     case threshold
+    /// A geofence event has been recorded.
+    case geofence
     /// The daemon has started with fixes pending.
     case started
     /// A default route has appeared after this many seconds without one.
@@ -88,7 +90,7 @@ public struct DrainSchedule: Sendable {
         case .command:
             isForced = true
             return
-        case .sessionStopped, .threshold: time = now
+        case .sessionStopped, .threshold, .geofence: time = now
         case .started: time = now.advanced(bySeconds: Double.random(in: 0...Self.startDelay, using: &random))
         case .networkReturned(let outage):
             let most = min(max(outage / 2, Self.returnDelay.lowerBound), Self.returnDelay.upperBound)

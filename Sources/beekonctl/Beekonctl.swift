@@ -21,8 +21,9 @@ struct Beekonctl: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
-            HistoryCommand.self, SessionsCommand.self, DeleteCommand.self, ExtrasCommand.self,
-            RejectedCommand.self, AuthCommand.self, PlotCommand.self, DoctorCommand.self,
+            LocateCommand.self, HistoryCommand.self, SessionsCommand.self, GeofenceCommand.self,
+            DeleteCommand.self, ExtrasCommand.self, RejectedCommand.self, AuthCommand.self,
+            PlotCommand.self, DoctorCommand.self,
         ])
 
     static func main() {

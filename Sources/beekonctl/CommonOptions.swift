@@ -81,3 +81,19 @@ func confirm(_ question: String) throws {
 func interfaceTime(_ text: String?, clock: Clock) throws -> String? {
     try text.map { try TimeArgument.instant($0, now: clock.now, zone: clock.zone).iso }
 }
+
+/// Reads a range as the user gives it: `last` so much time, or from one time to another.
+func interfaceRange(
+    from: String?, to: String?, last: String?, clock: Clock
+) throws -> (from: String?, to: String?) {
+    var first = try interfaceTime(from, clock: clock)
+    if let last {
+        let seconds = try TimeArgument.duration(last)
+        first = Instant(milliseconds: clock.now.milliseconds - seconds * 1000).iso
+    }
+    let end = try interfaceTime(to, clock: clock)
+    if let first, let end, first > end {
+        throw Failure("the range is empty: --from \(first) is after --to \(end)", exitCode: 64)
+    }
+    return (first, end)
+}

@@ -23,15 +23,7 @@ struct RangeOptions: ParsableArguments {
 
     /// As the interface wants them.
     func parameters(_ clock: Clock) throws -> Wire.GetLocations.Parameters {
-        var first = try interfaceTime(from, clock: clock)
-        if let last {
-            let seconds = try TimeArgument.duration(last)
-            first = Instant(milliseconds: clock.now.milliseconds - seconds * 1000).iso
-        }
-        let end = try interfaceTime(to, clock: clock)
-        if let first, let end, first > end {
-            throw Failure("the range is empty: --from \(first) is after --to \(end)", exitCode: 64)
-        }
+        let (first, end) = try interfaceRange(from: from, to: to, last: last, clock: clock)
         return .init(from: first, to: end, sessionId: session)
     }
 

@@ -86,7 +86,7 @@ struct LinesTests {
         #expect(
             lines(.init(kind: "location", missed: 7, location: ScreenSamples.location)) == [
                 "7 events lost: this reader was too slow",
-                "12:34:07 location 37.774900, -122.419400 ±5 m, 2.5 m/s, 180°, moving (interval)",
+                "12:34:07 location 37.77490, -122.41940 ±5 m, 2.5 m/s, 180°, moving",
             ])
         #expect(lines(.init(kind: "state", state: .stopped)) == ["12:34:10 state    stopped"])
         #expect(
@@ -103,6 +103,15 @@ struct LinesTests {
         #expect(
             lines(.init(kind: "geofence_event", geofenceEvent: crossing))
                 == ["12:34:05 geofence exit ho\\u{1b}me"])
+        var widest = ScreenSamples.location
+        (widest.latitude, widest.accuracy, widest.speed, widest.trigger) = (-37.7749, 99, 19.5, "motion")
+        var failing = ScreenSamples.sync
+        failing.lastError = String(repeating: "long ", count: 50)
+        for event in [
+            Wire.Event(kind: "location", location: widest), Wire.Event(kind: "sync", sync: failing),
+        ] {
+            #expect(lines(event).allSatisfy { $0.count <= 80 }, "\(lines(event))")
+        }
         #expect(lines(.init(kind: "\u{1B}new")) == ["12:34:10 \\u{1b}new "])
     }
 }

@@ -117,4 +117,14 @@ struct StatusScreenTests {
             #expect(lines(status).contains { $0.hasPrefix("! ") }, "\(failure ?? "none")")
         }
     }
+
+    @Test("an upload that is being retried says where to look, and that nothing is lost")
+    func retrying() {
+        var status = ScreenSamples.status
+        status.sync.lastError = "Couldn't connect to server"
+        status.degraded = ["sync"]
+        let text = lines(status).joined(separator: " ")
+        #expect(text.contains("beekonctl doctor shows where") && text.contains("120 locations are kept"))
+        #expect(!text.contains("Degraded: sync"))
+    }
 }

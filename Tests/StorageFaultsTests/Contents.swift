@@ -11,17 +11,37 @@ enum Contents {
 
     static func batch(id: String, body: String) -> String { "batch \(id) \(body)" }
 
-    private static let lines = """
+    static func event(ts: Int64, id: String, isUploaded: Bool, isMember: Bool) -> String {
+        "event \(ts) \(id) \(isUploaded ? 1 : 0) \(isMember ? 1 : 0)"
+    }
+
+    static func rejectedEvent(id: String) -> String { "rejected event \(id)" }
+
+    static func state(key: Int64, isInside: Bool) -> String { "state \(key) \(isInside ? 1 : 0)" }
+
+    private static func lines(besides others: String) -> String {
+        """
         SELECT group_concat(line, char(10)) FROM (
             SELECT 1 AS part, ts, seq, 'location ' || ts || ' ' || seq || ' ' || hex(id) || ' ' ||
                 CAST(odometer AS INTEGER) || ' ' || uploaded AS line FROM locations
             UNION ALL SELECT 2, 0, seq, 'rejected ' || seq || ' ' || hex(id) FROM rejected
             UNION ALL SELECT 3, 0, key, 'batch ' || hex(id) || ' ' || hex(body) FROM batches
+            \(others)
             ORDER BY 1, 2, 3)
+        """
+    }
+
+    private static let crossings = """
+        UNION ALL SELECT 4, ts, hex(id), 'event ' || ts || ' ' || hex(id) || ' ' || uploaded || ' ' ||
+            (batch IS NOT NULL) FROM geofence_events
+        UNION ALL SELECT 5, 0, hex(id), 'rejected event ' || hex(id) FROM rejected_events
+        UNION ALL SELECT 6, 0, key, 'state ' || key || ' ' || is_inside FROM geofence_states
         """
 
     static func text(_ db: borrowing Connection) throws -> String {
-        try db.value(lines) ?? ""
+        // The first schema has no such tables.
+        let hasCrossings = try db.value("SELECT 1 FROM sqlite_schema WHERE name = 'geofence_states'") != nil
+        return try db.value(lines(besides: hasCrossings ? crossings : "")) ?? ""
     }
 
     /// Rules that no table alone can break; each query counts what breaks it.
@@ -30,7 +50,8 @@ enum Contents {
             "an id is there twice",
             """
             SELECT COUNT(*) - COUNT(DISTINCT id) FROM
-                (SELECT id FROM locations UNION ALL SELECT id FROM rejected)
+                (SELECT id FROM locations UNION ALL SELECT id FROM rejected UNION ALL SELECT id FROM geofence_events
+                UNION ALL SELECT id FROM rejected_events)
             """
         ),
         (
@@ -46,7 +67,22 @@ enum Contents {
             """
             SELECT COUNT(*) FROM batches b WHERE locations <> (SELECT COUNT(*) FROM locations l
                 WHERE (ts, seq) >= (b.first_ts, b.first_seq) AND (ts, seq) <= (b.last_ts, b.last_seq)
-                AND seq <= b.max_seq AND l.session = b.session AND l.extras = b.extras AND uploaded = 0)
+                AND seq <= b.max_seq AND seq >= b.min_seq AND l.session = b.session AND l.extras = b.extras AND uploaded = 0)
+            """
+        ),
+        (
+            "a batch has lost events",
+            """
+            SELECT COUNT(*) FROM batches b
+                WHERE events <> (SELECT COUNT(*) FROM geofence_events WHERE batch = b.key AND uploaded = 0)
+            """
+        ),
+        (
+            "an event is in no batch that there is, or has no session",
+            """
+            SELECT COUNT(*) FROM geofence_events
+                WHERE batch IS NOT NULL AND batch NOT IN (SELECT key FROM batches)
+                OR session NOT IN (SELECT key FROM sessions)
             """
         ),
     ]

@@ -36,6 +36,8 @@ struct Ledger {
     }
 
     private(set) var rows: [Row] = []
+    /// Geofence events and states.
+    var crossings = CrossingLedger()
     private var rejected: [Row] = [] {
         didSet { rejectedLines = rejected.sorted { $0.seq < $1.seq }.map(\.rejectedLine) }
     }
@@ -47,27 +49,23 @@ struct Ledger {
     private var members: [UUIDv7] = []
     private var batch: (line: String, body: [UInt8])?
 
-    var pending: Int { rows.count { !$0.isUploaded } }
+    var pending: Int { rows.count { !$0.isUploaded } + crossings.pending }
     var isFrozen: Bool { batch != nil }
     var body: [UInt8]? { batch?.body }
 
     /// The same text as `Contents.text` of the database.
     var text: String {
-        (rows.map(\.line) + rejectedLines + (batch.map { [$0.line] } ?? [])).joined(separator: "\n")
+        (rows.map(\.line) + rejectedLines + (batch.map { [$0.line] } ?? []) + crossings.lines)
+            .joined(separator: "\n")
     }
 
     /// The row is the newest, and the oldest outside a batch go until there are no more than `cap`.
     mutating func insert(ts: Int64, id: UUIDv7, odometer: Int64, cap: Int) {
         lastSeq += 1
-        let reserved = rows.filter { members.contains($0.id) }
         rows.append(Row(ts: ts, seq: lastSeq, id: id, odometer: odometer))
         var surplus = rows.count - cap
         rows.removeAll { row in
-            guard surplus > 0, row.seq != lastSeq else { return false }
-            if let first = reserved.first, let last = reserved.last, row.key >= first.key, row.key <= last.key
-            {
-                return false
-            }
+            guard surplus > 0, row.seq != lastSeq, !members.contains(row.id) else { return false }
             surplus -= 1
             return true
         }
@@ -79,6 +77,7 @@ struct Ledger {
 
     mutating func freeze(id: UUIDv7, body: [UInt8]) {
         batch = (Contents.batch(id: id.hex, body: hex(body)), body)
+        crossings.freeze(members)
     }
 
     mutating func acknowledge(keeping: Bool) {
@@ -87,6 +86,7 @@ struct Ledger {
         } else {
             rows.removeAll { members.contains($0.id) }
         }
+        crossings.acknowledge(keeping: keeping)
         dissolve()
     }
 
@@ -97,18 +97,25 @@ struct Ledger {
             return row
         }
         rows.removeAll { members.contains($0.id) }
+        crossings.reject()
         dissolve()
     }
 
     mutating func delete(before cutoff: Int64?) {
         let limit = cutoff ?? .max
-        if rows.contains(where: { $0.ts <= limit && members.contains($0.id) }) { dissolve() }
+        if rows.contains(where: { $0.ts <= limit && members.contains($0.id) })
+            || crossings.isFrozen(before: limit)
+        {
+            dissolve()
+        }
+        crossings.delete(before: limit)
         rows.removeAll { $0.ts <= limit }
         rejected.removeAll { $0.ts <= limit }
     }
 
     /// All go, or come back, the one rejected first in front, as long as there is room.
     mutating func moveDeadLetters(isPurge: Bool, cap: Int) {
+        crossings.moveDeadLetters(isPurge: isPurge)
         guard !isPurge else { return rejected = [] }
         let ordered = rejected.sorted { ($0.rejectedAt, $0.seq) < ($1.rejectedAt, $1.seq) }
         let room = max(cap - rows.count, 0)
@@ -123,5 +130,6 @@ struct Ledger {
     private mutating func dissolve() {
         batch = nil
         members = []
+        crossings.dissolve()
     }
 }

@@ -12,6 +12,8 @@ struct Model {
         var session: Int
         var extras: String?
         var fate = Fate.pending
+        /// When it became a dead letter.
+        var rejectedAt: Int64 = 0
 
         var key: RowKey { RowKey(ts: ts, seq: seq) }
         var isStored: Bool { fate == .pending || fate == .uploaded }
@@ -27,7 +29,7 @@ struct Model {
             switch self {
             case .pending: [.uploaded, .acknowledged, .rejected, .deleted, .prunedByAge, .prunedByCap]
             case .uploaded: [.deleted, .prunedByAge, .prunedByCap]
-            case .rejected: [.deleted]
+            case .rejected: [.pending, .deleted]
             case .acknowledged, .deleted, .prunedByAge, .prunedByCap: []
             }
         }
@@ -47,6 +49,8 @@ struct Model {
     private(set) var ends: [Fate: Int] = [:]
     private(set) var inserted = 0
     private(set) var lastSeq: Int64 = 0
+    /// Re-queued rows count down from here.
+    private(set) var lowestSeq: Int64 = 0
     var batches: [Batch] = []
     var draft: Set<UUIDv7> = []
     var rejectionsInARow = 0
@@ -139,11 +143,29 @@ struct Model {
     }
 
     /// Returns nil when the endpoint is suspected instead.
-    mutating func reject(_ batch: Batch) -> Int? {
+    mutating func reject(_ batch: Batch, at time: Int64) -> Int? {
         if !batch.isPiece { rejectionsInARow += 1 }
         if !batch.isPiece, rejectionsInARow >= 3 { return nil }
         batches.removeAll { $0.id == batch.id }
+        for index in rows.indices where batch.rows.contains(rows[index].id) { rows[index].rejectedAt = time }
         return move(.rejected) { batch.rows.contains($0.id) }
+    }
+
+    /// The dead letters are pending again, the one rejected first in front, as long as there is room.
+    mutating func requeue() -> Int {
+        let room = max(options.maxRows - stored.count, 0)
+        let letters = rejected.sorted { ($0.rejectedAt, $0.seq) < ($1.rejectedAt, $1.seq) }.prefix(room)
+        for letter in letters {
+            lowestSeq -= 1
+            for index in rows.indices where rows[index].id == letter.id { rows[index].seq = lowestSeq }
+        }
+        rows.sort { $0.key < $1.key }
+        let ids = Set(letters.map(\.id))
+        return move(.pending) { ids.contains($0.id) }
+    }
+
+    mutating func purge() -> Int {
+        move(.deleted) { $0.fate == .rejected }
     }
 
     /// Returns how many rows went, and the batches that lost some.

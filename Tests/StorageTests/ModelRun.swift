@@ -42,7 +42,8 @@ struct ModelRun: ~Copyable {
         case 560..<680: try did("freeze") { try $0.freeze() }
         case 680..<800: try did("acknowledge") { try $0.acknowledge() }
         case 800..<840: try did("reject") { try $0.reject() }
-        case 840..<860: try did("isolate") { try $0.isolate() }
+        case 840..<855: try did("isolate") { try $0.isolate() }
+        case 855..<860: try did("requeue") { try $0.moveDeadLetters() }
         case 860..<890: try did("delete") { try $0.delete() }
         case 890..<910: try did("restart") { try $0.restart() }
         case 910..<920: try did("crash") { try $0.crash() }
@@ -157,10 +158,18 @@ struct ModelRun: ~Copyable {
     private mutating func reject() throws {
         guard let expected = model.batches.first, let batch = try store.nextFrozen() else { return }
         let verdict = try store.reject(batch, status: 422, at: Timestamp(milliseconds: now))
-        let count = model.reject(expected)
+        let count = model.reject(expected, at: now)
         try #require(verdict == count.map { .deadLettered($0) } ?? .suspected)
         // Else the endpoint would be suspected until something is acknowledged.
         if verdict == .suspected, random.chance(0.5) { try acknowledge() }
+    }
+
+    private mutating func moveDeadLetters() throws {
+        let act: RejectedWork.Act = random.chance(0.3) ? .purge : .requeue
+        let count = act == .purge ? model.purge() : model.requeue()
+        var work = try store.begin(act)
+        while !work.isFinished { try store.proceed(with: &work) }
+        try #require(work.done == count)
     }
 
     private mutating func isolate() throws {

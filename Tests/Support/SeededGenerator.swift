@@ -1,3 +1,7 @@
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// Random numbers that come again with the same seed (SplitMix64, Steele, Lea and Flood 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -20,4 +24,10 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     public mutating func chance(_ probability: Double) -> Bool {
         Double.random(in: 0..<1, using: &self) < probability
     }
+}
+
+/// The seed of a randomised test: BEEKOND_SEED, or its own.
+public func testSeed(_ usual: UInt64) -> UInt64 {
+    guard let text = getenv("BEEKOND_SEED") else { return usual }
+    return UInt64(String(cString: text)) ?? usual
 }

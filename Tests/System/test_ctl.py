@@ -53,6 +53,67 @@ class ControlToolTests(SystemTest):
                     self.assertEqual(len(done.stderr.splitlines()), 1)
                     self.assertIn(daemon.socket, done.stderr)
 
+    def test_geofences(self):
+        fake = self.fake()
+        daemon = self.daemon(fake.port).start()
+        self.assertIn("no geofences", self.run_tool(daemon, "geofence", "list").stderr)
+        self.assertEqual(self.text(daemon, "geofence", "add", "pier", "-33.8523", "-151.21", "80.5", "--no-exit"), "1 added\n")
+        path = self.path("fences.geojson")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"type": "FeatureCollection", "features": [
+                {"type": "Feature", "geometry": {"type": "Point", "coordinates": [8.0, 50.0]},
+                 "properties": {"id": "home", "radius": 100}}]}, file)
+        self.text(daemon, "geofence", "add", "--file", path)
+        fences = self.value(daemon, "geofence", "list")["geofences"]
+        self.assertEqual([(fence["id"], fence["latitude"], fence["longitude"], fence["radius_meters"], fence["notify_on_exit"])
+                          for fence in fences],
+                         [("home", 50, 8, 100, True), ("pier", -33.8523, -151.21, 80.5, False)])
+        fake.settle()
+        wait_for(lambda: self.text(daemon, "geofence", "events"), "an event")
+        self.assertIn("enter home", self.text(daemon, "geofence", "events", "--last", "1h").splitlines()[1])
+        self.assertEqual(self.value(daemon, "geofence", "events")["geofence_id"], "home")
+        self.assertRegex(self.text(daemon, "geofence", "list"), "inside +enter,exit home")
+        # What it lists can be added again.
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.text(daemon, "geofence", "list", "--json"))
+        self.assertEqual(self.text(daemon, "geofence", "add", "--file", path), "2 added\n")
+        self.assertEqual(self.text(daemon, "geofence", "remove", "pier", "nobody"), "1 removed\n")
+        self.assertEqual(self.text(daemon, "geofence", "remove", "--all"), "1 removed\n")
+
+    def test_geofences_that_are_refused(self):
+        daemon = self.daemon(self.fake().port).start()
+        for words, code in (
+            (["a", "1", "2"], 64), (["a", "north", "2", "3"], 64), (["--file"], 64), (["a", "1", "2", "3", "--fiel"], 64),
+            (["a", "1", "2", "3", "--file", "x"], 64), (["a", "91", "2", "3"], 65), (["a\033[2J", "1", "2", "3"], 65),
+            (["--file", self.path("none")], 66),
+        ):
+            with self.subTest(words):
+                done = self.run_tool(daemon, "geofence", "add", *words, code=code)
+                self.assertNotIn("\033", done.stderr)
+        path = self.path("polygon.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"type": "Feature", "geometry": {"type": "Polygon", "coordinates": []}, "properties": {"id": "a"}}, file)
+        self.assertIn("circles", self.run_tool(daemon, "geofence", "add", "--file", path, code=65).stderr)
+        self.assertEqual(self.value(daemon, "geofence", "list"), {"geofences": []})
+
+    def test_locate(self):
+        fake = self.fake()
+        daemon = self.daemon(fake.port).start()
+        done = self.run_tool(daemon, "locate", "--timeout", "0.2", code=1)
+        self.assertEqual((done.stdout, len(done.stderr.splitlines())), ("", 1))
+        with open(self.path("located"), "w+", encoding="utf-8") as output:
+            tool = subprocess.Popen([program("beekonctl"), "locate", "--timeout", "60", "--json"], stdout=output,
+                                    env={**os.environ, "BEEKOND_SOCKET": daemon.socket})
+            fake.settle()
+            self.assertEqual(tool.wait(60), 0)
+            output.seek(0)
+            self.assertEqual(json.load(output)["location"]["trigger"], "manual")
+        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+        self.run_tool(daemon, "locate", "--timeout", "-1", code=64)
+        nowhere = self.daemon().start()
+        done = self.run_tool(nowhere, "locate", code=69)
+        self.assertIn("gpsd at 127.0.0.1", done.stderr)
+
     def test_usage(self):
         daemon = self.daemon().start()
         self.run_tool(daemon, "fly", code=64)

@@ -69,6 +69,24 @@ import Tracking
         #expect(self.text([]).contains("\"locations\":[],\"geofence_events\":[]"))
     }
 
+    @Test("geofence events, in the order of their fields") func events() throws {
+        let event = GeofenceEvent(
+            id: try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20")), session: session,
+            crossing: Crossing(
+                geofence: "do\"ck", kind: .exit, time: Timestamp(milliseconds: 1_781_526_845_000)))
+        var payload = Payload(sender: sender)
+        let bytes = payload.encode(
+            batch: session, session: session, sentAt: event.crossing.time, extras: nil, locations: [],
+            events: [event, event])
+        let expected = """
+            {"id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","geofence_id":"do\\"ck","type":"exit",\
+            "timestamp":"2026-06-15T12:34:05.000Z"}
+            """
+        #expect(
+            String(decoding: bytes, as: UTF8.self).hasSuffix(
+                ",\"locations\":[],\"geofence_events\":[\(expected),\(expected)]}"))
+    }
+
     @Test("words of what a fix means") func words() {
         let text = text([
             location {

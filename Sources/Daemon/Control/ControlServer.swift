@@ -85,6 +85,7 @@ final class ControlServer {
     }
 
     private func close(_ connection: Connection) {
+        if case .awaiting(let token, _) = connection.activity { handlers.abandon(token) }
         connections.removeAll { $0 === connection }
     }
 

@@ -7,6 +7,7 @@ internal import Tracking
 enum Pages {
     case locations(History.Cursor)
     case rejected(History.RejectedCursor)
+    case events(History.EventCursor)
 }
 
 extension Handlers {
@@ -58,6 +59,12 @@ extension Handlers {
                 pages = .rejected(cursor)
                 let result = Wire.GetRejected.Result(rejected: rows.map { Wire.Rejected($0) })
                 let bytes = try Reply.encode(Wire.GetRejected.self, result, continues: !cursor.isAtEnd)
+                return (bytes, cursor.isAtEnd)
+            case .events(var cursor):
+                guard let rows = try history?.next(&cursor) else { break }
+                pages = .events(cursor)
+                let result = Wire.GetGeofenceEvents.Result(events: rows.map { Wire.GeofenceEvent($0) })
+                let bytes = try Reply.encode(Wire.GetGeofenceEvents.self, result, continues: !cursor.isAtEnd)
                 return (bytes, cursor.isAtEnd)
             }
             return (Reply.encode(.expectedMore), true)

@@ -29,7 +29,8 @@ extension Handlers {
                 degraded: storageError != nil, locations: counts.locations, bytes: databaseSize(),
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.droppedUnsent,
                 refused: reader.refused, lastError: storageError),
-            sync: syncStatus(now: now), auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth), geofences: 0,
+            sync: syncStatus(now: now), auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth),
+            geofences: reader.geofences,
             degraded: degraded(reader))
     }
 

@@ -55,9 +55,10 @@ extension Handlers {
 }
 
 extension Wire.Rejected {
-    init(_ row: RejectedLocation) {
+    init(_ row: RejectedRow) {
         self.init(
-            location: Wire.Location(row.location), batchId: row.batch.description,
+            location: row.location.map { Wire.Location($0) },
+            geofenceEvent: row.event.map { Wire.GeofenceEvent($0) }, batchId: row.batch.description,
             httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
     }
 }

@@ -58,6 +58,11 @@ final class Handlers {
         case Wire.GetRejected.name: try rejected(call)
         case Wire.RetryRejected.name: try retryRejected(call, peer)
         case Wire.PurgeRejected.name: try purgeRejected(call, peer)
+        case Wire.AddGeofences.name: try addGeofences(call, peer)
+        case Wire.RemoveGeofences.name: try removeGeofences(call, peer)
+        case Wire.ListGeofences.name: try listGeofences(call)
+        case Wire.GetGeofenceEvents.name: try geofenceEvents(call)
+        case Wire.GetCurrentLocation.name: try currentLocation(call)
         case Wire.Subscribe.name: try subscribe(call)
         default: throw InterfaceDescription.refusal(of: call)
         }

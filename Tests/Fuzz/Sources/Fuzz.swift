@@ -6,7 +6,7 @@ struct Subject: Sendable {
     let name: String
     let run: @Sendable (UnsafeRawBufferPointer) -> Void
 
-    static let all = [answer, retryAfter, token, toml, configuration, varlink, gpsd]
+    static let all = [answer, retryAfter, token, envelope, toml, configuration, varlink, gpsd]
 }
 
 /// Chosen by `BEEKOND_FUZZ_SUBJECT`: one program for all, because they share most of what must be linked.

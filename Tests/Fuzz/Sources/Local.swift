@@ -9,6 +9,8 @@ extension Subject {
     static let toml = Subject(name: "toml") { input in
         guard let text = String(validating: input, as: UTF8.self) else { return }
         _ = TOMLReader.read(text)
+        let copy = Seeds.removed(from: Array(input))
+        precondition(Seeds.removed(from: copy) == copy)
     }
 
     /// A configuration file, from its bytes to the settings or the list of mistakes.

@@ -24,31 +24,32 @@ extension Subject {
         }
     }
 
-    /// What a token endpoint answers, read with and without paths.
-    static let token = Subject(name: "token") { input in
-        let body = [UInt8](input)
-        let mappings = [
-            TokenMapping(),
-            TokenMapping(
-                accessToken: "data.token", refreshToken: "data.0.refresh", expiresAt: "data.expires_at",
-                expiresIn: "data.expires_in"),
-        ]
-        for mapping in mappings {
-            guard let answer = TokenAnswer(body, mapping: mapping) else { continue }
-            precondition(Tokens.isToken(answer.access) && answer.refresh.map(Tokens.isToken) ?? true)
-            switch answer.expiry {
-            case .within(let seconds): precondition((0...TokenAnswer.longest).contains(seconds))
-            case .at(let seconds): precondition((0...253_402_300_799).contains(seconds))
-            case nil: break
-            }
-        }
-    }
-
     /// `Retry-After`, at any time.
     static let retryAfter = Subject(name: "retry-after") { input in
         let milliseconds = input.prefix(6).reduce(Int64(0)) { $0 << 8 | Int64($1) }
         let text = String(decoding: input.dropFirst(6), as: UTF8.self)
         let seconds = RetryAfter.seconds(text, at: Timestamp(milliseconds: milliseconds))
         precondition(seconds.map { (0...RetryAfter.limit).contains($0) } ?? true)
+    }
+
+    /// What a token endpoint answers, to a token and its expiry.
+    static let token = Subject(name: "token") { input in
+        let mapping = TokenMapping(accessToken: "data.0.t", expiresAt: "data.at", expiresIn: "in")
+        for mapping in [TokenMapping(), mapping] {
+            guard let answer = TokenAnswer(Array(input), mapping: mapping) else { continue }
+            precondition(Tokens.isToken(answer.access) && answer.refresh.map { Tokens.isToken($0) } ?? true)
+            switch answer.expiry {
+            case .at(let moment): precondition((0...253_402_300_799).contains(moment))
+            case .within(let seconds): precondition(seconds > 0 && seconds <= TokenAnswer.longest)
+            case nil: break
+            }
+        }
+    }
+
+    /// The file that tokens are kept in: nothing that was not sealed opens.
+    static let envelope = Subject(name: "envelope") { input in
+        guard let key = TokenKey(material: [UInt8](repeating: 7, count: 32)) else { return }
+        let opened = try? TokenEnvelope.open(Array(input), with: [key])
+        precondition(opened == nil)
     }
 }

@@ -1,0 +1,53 @@
+public import ControlProtocol
+
+/// Geofences and their events as lines of text.
+public enum GeofenceText {
+    /// A table of fences. Ids come last, because they may be long.
+    public static func table(_ fences: [Wire.Geofence]) -> [String] {
+        let header = row("LATITUDE", "LONGITUDE", "RADIUS m", "STATE", "NOTIFIES", "ID")
+        return [header]
+            + fences.map { fence in
+                row(
+                    Quantity.fixed(fence.latitude, 6), Quantity.fixed(fence.longitude, 6),
+                    Quantity.exact(fence.radiusMeters), state(fence.inside), notifications(fence),
+                    Text.safe(fence.id))
+            }
+    }
+
+    private static func row(
+        _ latitude: String, _ longitude: String, _ radius: String, _ state: String, _ notifies: String,
+        _ id: String
+    ) -> String {
+        [
+            Text.right(latitude, 10), Text.right(longitude, 11), Text.right(radius, 9), Text.left(state, 9),
+            Text.left(notifies, 10), id,
+        ].joined(separator: " ")
+    }
+
+    private static func state(_ inside: Bool?) -> String {
+        switch inside {
+        case true?: "inside"
+        case false?: "outside"
+        case nil: "undecided"
+        }
+    }
+
+    private static func notifications(_ fence: Wire.Geofence) -> String {
+        switch (fence.notifyOnEntry ?? true, fence.notifyOnExit ?? true) {
+        case (true, true): "enter,exit"
+        case (true, false): "enter"
+        case (false, true): "exit"
+        case (false, false): "nothing"
+        }
+    }
+
+    /// The header of a table of events.
+    public static func eventHeader(zone: Zone) -> String {
+        "\(Text.left("TIME (\(zone.name))", 19)) EVENT GEOFENCE"
+    }
+
+    /// One line of it.
+    public static func event(_ event: Wire.GeofenceEvent, clock: Clock) -> String {
+        "\(Text.left(clock.local(event.timestamp), 19)) \(Text.left(Text.safe(event.type), 5)) \(Text.safe(event.geofenceId))"
+    }
+}

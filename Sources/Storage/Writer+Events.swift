@@ -1,0 +1,204 @@
+internal import SQLite
+public import Tracking
+
+/// What is to be written of the geofences for one fix: in the transaction of its location, if it has one.
+public struct NewCrossings: Sendable {
+    /// To be stored and uploaded; may be empty.
+    public var events: [GeofenceEvent]
+    /// The states that go with them.
+    public var changes: [Geofences.Change]
+    /// The session under way, or the one of the events between two sessions.
+    public var session: UUIDv7
+    /// When that session began, for its row, which is written with its first event.
+    public var sessionStartedAt: Timestamp
+    /// The session is one of tracking.
+    public var isTracking: Bool
+    /// The extras in force, a JSON object; nil when there are none.
+    public var extras: String?
+    /// Of the fix.
+    public var time: Timestamp
+    /// The fix time is trusted well enough to call other rows old by it.
+    public var prunesByAge: Bool
+
+    /// Everything that one write needs.
+    public init(
+        events: [GeofenceEvent], changes: [Geofences.Change], session: UUIDv7, sessionStartedAt: Timestamp,
+        isTracking: Bool, extras: String?, time: Timestamp, prunesByAge: Bool
+    ) {
+        self.events = events
+        self.changes = changes
+        self.session = session
+        self.sessionStartedAt = sessionStartedAt
+        self.isTracking = isTracking
+        self.extras = extras
+        self.time = time
+        self.prunesByAge = prunesByAge
+    }
+}
+
+extension Writer {
+    /// Events kept at most, uploaded and pending together.
+    static let eventLimit = 10_000
+    /// At most this many are pruned with one write.
+    private static let pruneLimit = 16
+
+    /// What is known by heart about the events, like `Tally` about the locations.
+    struct EventTally {
+        var rows = 0
+        var uploaded = 0
+        var rejected = 0
+        var pending: [Int64: Int] = [:]
+        /// No pending event lies before this one.
+        var oldestPending: RowKey?
+        var nextSeq: Int64 = 1
+    }
+
+    struct PrunedEvent {
+        var key: RowKey
+        var session: Int64
+        var isUploaded: Bool
+    }
+
+    /// Counts everything once.
+    mutating func loadEvents() throws(SQLiteError) {
+        var tally = EventTally()
+        // Never lower than before: a deletion that is under way tells by it what came later.
+        tally.nextSeq = events.nextSeq
+        let groups = try db.prepare(
+            "SELECT session, COUNT(*), SUM(uploaded), MAX(seq) FROM geofence_events GROUP BY session")
+        while try groups.step() {
+            let (count, uploaded) = (Int(groups.integer(1)), Int(groups.integer(2)))
+            tally.rows += count
+            tally.uploaded += uploaded
+            if count > uploaded { tally.pending[groups.integer(0)] = count - uploaded }
+            tally.nextSeq = max(tally.nextSeq, groups.integer(3) + 1)
+        }
+        let rejected = try db.prepare("SELECT COUNT(*), MAX(seq) FROM rejected_events")
+        if try rejected.step() {
+            tally.rejected = Int(rejected.integer(0))
+            tally.nextSeq = max(tally.nextSeq, rejected.integer(1) + 1)
+        }
+        events = tally
+        try findOldestPendingEvent()
+    }
+
+    mutating func findOldestPendingEvent() throws(SQLiteError) {
+        events.oldestPending = nil
+        guard events.rows > events.uploaded else { return }
+        let oldest = try db.prepare(
+            "SELECT ts, seq FROM geofence_events WHERE uploaded = 0 ORDER BY ts, seq LIMIT 1")
+        if try oldest.step() { events.oldestPending = RowKey(ts: oldest.integer(0), seq: oldest.integer(1)) }
+    }
+
+    // MARK: Writing
+
+    /// Writes events and states that come without a location.
+    ///
+    /// - Parameter mayExist: an earlier attempt failed. Its COMMIT may have reached the file all the same.
+    mutating func insert(_ new: NewCrossings, mayExist: Bool) throws(SQLiteError) {
+        if mayExist, try exists(new) { return }
+        let rows = try rows(for: new)
+        let pruned = try prunableEvents(at: new.time, byAge: new.prunesByAge, besides: rows.count)
+        try db.transaction { () throws(SQLiteError) in try write(rows, new.changes, pruning: pruned) }
+        try book(rows, pruned)
+    }
+
+    /// Whether the events are there already. States alone may be written twice.
+    func exists(_ new: NewCrossings) throws(SQLiteError) -> Bool {
+        guard let event = new.events.first else { return false }
+        let row = try db.prepare("SELECT 1 FROM geofence_events WHERE ts = ? AND id = ?")
+        try row.bind([.integer(event.crossing.time.milliseconds), .blob(event.id.bytes)])
+        return try row.step()
+    }
+
+    /// The rows of the events, in the session that they belong to.
+    mutating func rows(for new: NewCrossings) throws(SQLiteError) -> [EventRow] {
+        guard !new.events.isEmpty else { return [] }
+        try enter(session: new.session, startedAt: new.sessionStartedAt, isTracking: new.isTracking)
+        guard let session = current?.key else { return [] }
+        let extras = try version(ofExtras: new.extras)
+        return new.events.enumerated().map { index, event in
+            EventRow(
+                key: RowKey(
+                    ts: event.crossing.time.milliseconds, seq: events.nextSeq + Int64(index)),
+                session: session, extras: extras, event: event)
+        }
+    }
+
+    /// Part of a transaction.
+    func write(
+        _ rows: [EventRow], _ changes: [Geofences.Change], pruning pruned: [PrunedEvent]
+    ) throws(SQLiteError) {
+        if !rows.isEmpty {
+            let insert = try db.prepare(
+                "INSERT INTO geofence_events (\(EventRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?)")
+            for row in rows { try insert.run(row.values) }
+        }
+        try write(changes)
+        guard !pruned.isEmpty else { return }
+        let delete = try db.prepare("DELETE FROM geofence_events WHERE ts = ? AND seq = ?")
+        for row in pruned { try delete.run(.integer(row.key.ts), .integer(row.key.seq)) }
+    }
+
+    mutating func book(_ rows: [EventRow], _ pruned: [PrunedEvent]) throws(SQLiteError) {
+        for row in rows {
+            events.rows += 1
+            events.nextSeq = row.key.seq + 1
+            events.pending[row.session, default: 0] += 1
+            events.oldestPending = min(events.oldestPending ?? row.key, row.key)
+        }
+        var isOldestGone = false
+        for row in pruned {
+            events.rows -= 1
+            if row.isUploaded {
+                events.uploaded -= 1
+            } else {
+                tally.droppedUnsent += options.isSyncing ? 1 : 0
+                removeEvents(pending: 1, ofSession: row.session)
+                isOldestGone = isOldestGone || row.key == events.oldestPending
+            }
+        }
+        if isOldestGone { try findOldestPendingEvent() }
+    }
+
+    /// Books events that have left, or have become uploaded, out of the tally.
+    mutating func removeEvents(pending count: Int, ofSession session: Int64) {
+        let left = (events.pending[session] ?? 0) - count
+        events.pending[session] = left > 0 ? left : nil
+    }
+
+    // MARK: Retention
+
+    /// What must go once so many more have been written. The rules are those of the locations, with a cap of their own;
+    /// never a member of a batch.
+    func prunableEvents(
+        at time: Timestamp, byAge: Bool, besides count: Int
+    ) throws(SQLiteError) -> [PrunedEvent] {
+        let surplus = events.rows + count - Self.eventLimit
+        var doomed = surplus > 0 ? try oldestEvents("1", limit: min(surplus, Self.pruneLimit)) : []
+        if byAge, events.rows > 0, !options.isSyncing || events.uploaded > 0 {
+            let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
+            let rule = "ts < \(cutoff)" + (options.isSyncing ? " AND uploaded = 1" : "")
+            doomed += try oldestEvents(rule, limit: Self.pruneLimit).filter { row in
+                !doomed.contains { $0.key == row.key }
+            }
+        }
+        return doomed
+    }
+
+    private func oldestEvents(_ rule: String, limit: Int) throws(SQLiteError) -> [PrunedEvent] {
+        let rows = try db.prepare(
+            """
+            SELECT ts, seq, session, uploaded FROM geofence_events WHERE batch IS NULL AND \(rule) \
+            ORDER BY ts, seq LIMIT \(limit)
+            """)
+        var found: [PrunedEvent] = []
+        while try rows.step() {
+            found.append(
+                PrunedEvent(
+                    key: RowKey(ts: rows.integer(0), seq: rows.integer(1)), session: rows.integer(2),
+                    isUploaded: rows.integer(3) != 0))
+        }
+        return found
+    }
+}

@@ -1,0 +1,197 @@
+import ArgumentParser
+import ControlProtocol
+import ControlTool
+
+struct GeofenceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "geofence",
+        abstract: "Circles whose entries and exits are recorded, also while nobody tracks.",
+        discussion: """
+            EXAMPLES:
+              beekonctl geofence add depot 52.5163 13.3777 150
+              beekonctl geofence add --file customers.geojson
+              beekonctl geofence events --last 24h
+            """,
+        subcommands: [Add.self, Remove.self, List.self, Events.self])
+
+    struct Add: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "add", abstract: "Add geofences, or replace those of the same id; all or none.",
+            usage: """
+                beekonctl geofence add ID LATITUDE LONGITUDE RADIUS [--no-entry] [--no-exit]
+                beekonctl geofence add --file FILE
+                """,
+            discussion: """
+                FILE is GeoJSON (Point features with the properties id and radius, in metres; notify_on_entry \
+                and notify_on_exit if wanted) or a JSON list as `geofence list --json` prints it; - reads the \
+                standard input. The same circle again keeps what is known of it. A vehicle that is inside \
+                already makes an enter event.
+
+                EXAMPLES:
+                  beekonctl geofence add depot 52.5163 13.3777 150
+                  beekonctl geofence add pier -33.8523 151.2108 80 --no-exit
+                  beekonctl geofence list --json | ssh other beekonctl geofence add --file -
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        @Option(help: "Read the geofences from this file.")
+        var file: String?
+
+        @Flag(name: .customLong("no-entry"), help: "Record no entries.")
+        var noEntry = false
+
+        @Flag(name: .customLong("no-exit"), help: "Record no exits.")
+        var noExit = false
+
+        // Southern and western coordinates begin like options.
+        @Argument(parsing: .allUnrecognized, help: "ID, latitude and longitude in degrees, radius in metres.")
+        var values: [String] = []
+
+        func validate() throws {
+            if let unknown = values.first(where: { $0.hasPrefix("-") && Double($0) == nil }), unknown != "-" {
+                throw ValidationError("Unknown option \(Text.safe(unknown)).")
+            }
+            guard file == nil else {
+                if values.isEmpty, !noEntry, !noExit { return }
+                throw ValidationError("--file says everything: give nothing else.")
+            }
+            guard values.count == 4, values[1...].allSatisfy({ Double($0) != nil }) else {
+                throw ValidationError("Give ID LATITUDE LONGITUDE RADIUS, or --file FILE.")
+            }
+        }
+
+        func run() throws {
+            try common.run {
+                let fences = try wanted()
+                var client = try common.connect()
+                let result = try client.call(
+                    Wire.AddGeofences.self, .init(geofences: fences), timeoutSeconds: 60)
+                try common.print(result, text: ["\(Quantity.count(fences.count)) added"])
+            }
+        }
+
+        private func wanted() throws -> [Wire.Geofence] {
+            if let file {
+                return try GeofenceFile.read(Input.read(file, limit: GeofenceFile.limit), name: file)
+            }
+            let numbers = values[1...].compactMap { Double($0) }
+            return [
+                Wire.Geofence(
+                    id: values[0], latitude: numbers[0], longitude: numbers[1], radiusMeters: numbers[2],
+                    notifyOnEntry: noEntry ? false : nil, notifyOnExit: noExit ? false : nil)
+            ]
+        }
+    }
+
+    struct Remove: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "remove", abstract: "Remove geofences; their recorded events stay.",
+            discussion: """
+                EXAMPLES:
+                  beekonctl geofence remove depot pier
+                  beekonctl geofence remove --all
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        @Flag(help: "Remove every geofence.")
+        var all = false
+
+        @Argument(help: "Their ids; unknown ones are no error.")
+        var ids: [String] = []
+
+        func validate() throws {
+            if all == ids.isEmpty { return }
+            throw ValidationError("Give ids, or --all.")
+        }
+
+        func run() throws {
+            try common.run {
+                var client = try common.connect()
+                let doomed =
+                    try all ? client.call(Wire.ListGeofences.self, .init()).geofences.map(\.id) : ids
+                let result = try client.call(
+                    Wire.RemoveGeofences.self, .init(ids: doomed), timeoutSeconds: 60)
+                try common.print(result, text: ["\(Quantity.count(result.removed)) removed"])
+            }
+        }
+    }
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List the geofences, and whether the vehicle is inside.",
+            discussion: """
+                EXAMPLES:
+                  beekonctl geofence list
+                  beekonctl geofence list --json | jq -r '.geofences[] | select(.inside) | .id'
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        func run() throws {
+            try common.run {
+                var client = try common.connect()
+                let result = try client.call(Wire.ListGeofences.self, .init(), timeoutSeconds: 60)
+                if result.geofences.isEmpty && !common.json {
+                    CommonOptions.complain("no geofences: beekonctl geofence add makes one")
+                    return
+                }
+                try common.print(result, text: GeofenceText.table(result.geofences))
+            }
+        }
+    }
+
+    struct Events: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "events", abstract: "List the recorded entries and exits, oldest first.",
+            discussion: """
+                Events leave the store once the server has acknowledged them, unless \
+                store.keep_uploaded is true. With --json, one object a line.
+
+                EXAMPLES:
+                  beekonctl geofence events --last 24h
+                  beekonctl geofence events --from 2026-06-15 --to -1h --json
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        @Option(parsing: .unconditional, help: "The first time, inclusive: ISO-8601, -2h, now or today.")
+        var from: String?
+
+        @Option(parsing: .unconditional, help: "The last time, inclusive.")
+        var to: String?
+
+        @Option(parsing: .unconditional, help: "Only the last so much time, such as 2h; instead of --from.")
+        var last: String?
+
+        func validate() throws {
+            if last != nil && from != nil { throw ValidationError("Give --last or --from, not both.") }
+        }
+
+        func run() throws {
+            try common.run {
+                let clock = CommonOptions.clock
+                let (first, end) = try interfaceRange(from: from, to: to, last: last, clock: clock)
+                var client = try common.connect()
+                var output = Output()
+                var count = 0
+                try client.stream(
+                    Wire.GetGeofenceEvents.self, .init(from: first, to: end), timeoutSeconds: 60
+                ) { page in
+                    if count == 0, !page.events.isEmpty, !common.json {
+                        try output.line(GeofenceText.eventHeader(zone: clock.zone))
+                    }
+                    for event in page.events {
+                        try output.line(
+                            common.json ? JSONText.line(event) : GeofenceText.event(event, clock: clock))
+                    }
+                    count += page.events.count
+                    return true
+                }
+                try output.finish()
+                if count == 0 { CommonOptions.complain("no geofence events in this range") }
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import Glibc
+import Linux
+import SQLite
+import Storage
+import Synchronization
+import Tracking
+
+/// What a number of commits cost.
+struct Cost {
+    /// Nanoseconds, sorted.
+    var times: [Int64]
+    /// Written to the disk, as /proc/self/io tells; nil where it does not, or the disk is memory.
+    var bytes: Int?
+    /// Of the WAL at its longest.
+    var log: Int
+
+    var count: Int { times.count }
+
+    /// The time that such a part of the commits stayed below.
+    func microseconds(_ part: Double) -> Double {
+        times.isEmpty ? 0 : Double(times[min(times.count - 1, Int(Double(times.count) * part))]) / 1000
+    }
+}
+
+/// A store with so many rows to begin with, on the real disk.
+final class Bench {
+    private static let start = Timestamp(milliseconds: 1_800_000_000_000)
+
+    private let directory: String
+    private let store: Store
+    private let session: UUIDv7
+    private var ids: UUIDv7Generator
+    private var written = 0
+
+    init(directory: String, rows: Int, durability: StoreOptions.Durability) throws {
+        self.directory = directory
+        for name in ["beekon.db", "beekon.db-wal", "beekon.db-shm", "ballast"] {
+            unlink(directory + "/" + name)
+        }
+        var random = SystemRandomNumberGenerator()
+        ids = UUIDv7Generator(using: &random)
+        session = ids.next(at: Self.start)
+        let options = StoreOptions(durability: durability, isSyncing: true)
+        store = try Store(directory: directory, options: options)
+        _ = try store.insert(next())
+        guard rows > 1 else { return }
+        store.close()
+        // As many copies of that row, each at a time of its own, before it.
+        try Connection(path: directory + "/beekon.db", access: .readWrite).execute(
+            """
+            WITH RECURSIVE numbers(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < \(rows - 1))
+            INSERT INTO locations SELECT ts - n * 1000, seq + n, session, randomblob(16), lat, lng, accuracy, speed, bearing,
+            altitude, mode, "trigger", motion, activity, quality, is_mock, extras, odometer, uploaded FROM locations, numbers
+            """)
+    }
+
+    private func next() -> NewLocation {
+        written += 1
+        let time = Self.start.advanced(bySeconds: Double(written))
+        let angle = Double(written) / 1e5
+        // Degrees far from the ends of their ranges.
+        let place = Coordinate(latitude: 47 + angle, longitude: 8 + angle).unsafelyUnwrapped
+        let fix = Fix(
+            time: time, mode: 3, coordinate: place, accuracy: 4.2, speed: 13.5, bearing: 271.25,
+            altitude: 431.2)
+        let location = Location(
+            id: ids.next(at: time), session: session, fix: fix, trigger: .interval, motion: .moving)
+        return NewLocation(
+            location: location, session: session, sessionStartedAt: Self.start, odometer: Double(written),
+            extras: nil, prunesByAge: true)
+    }
+
+    /// Writes fixes one after the other, flat out or at a pace.
+    func commits(_ count: Int, perSecond rate: Double? = nil) throws -> Cost {
+        _ = try store.insert(next())
+        var times: [Int64] = []
+        var log = 0
+        let bytes = bytesWritten()
+        for _ in 0..<count {
+            let new = next()
+            let begin = Clock.boot()
+            _ = try store.insert(new)
+            let end = Clock.boot()
+            times.append(end - begin)
+            log = max(log, fileSize(directory + "/beekon.db-wal") ?? 0)
+            if let rate { poll(nil, 0, Int32(max(0, 1000 / rate - Double(end - begin) / 1e6))) }
+        }
+        let difference = bytes.flatMap { begin in bytesWritten().map { $0 - begin } }
+        return Cost(times: times.sorted(), bytes: difference == 0 ? nil : difference, log: log)
+    }
+
+    /// While another thread reads the history from its begin to its end, again and again.
+    ///
+    /// - Parameter body: is handed what tells how many pages have been read since it was asked last.
+    func withReader(_ body: (() -> Int) throws -> Void) throws {
+        let pages = Mutex(0)
+        let reader = Reader(directory: directory)
+        try reader.start()
+        defer { if let failure = reader.stop() { print("bench-store: history: \(failure)") } }
+        try body {
+            pages.withLock { known in
+                let read = reader.pages
+                defer { known = read }
+                return read - known
+            }
+        }
+    }
+
+    private func bytesWritten() -> Int? {
+        guard let file = fopen("/proc/self/io", "r") else { return nil }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 128)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if text.hasPrefix("write_bytes: ") { return Int(text.dropFirst(13).prefix { $0.isNumber }) }
+        }
+        return nil
+    }
+}
+
+private final class Reader: Sendable {
+    private struct State {
+        var pages = 0
+        var isWanted = true
+        var hasEnded = false
+        var failure: String?
+    }
+
+    private let directory: String
+    private let state = Mutex(State())
+
+    init(directory: String) {
+        self.directory = directory
+    }
+
+    var pages: Int { state.withLock { $0.pages } }
+
+    func start() throws {
+        try startThread(named: "history") { [self] in
+            do {
+                let history = try History(directory: directory)
+                while state.withLock({ $0.isWanted }) {
+                    var cursor = History.Cursor(from: nil, to: nil)
+                    while !cursor.isAtEnd, state.withLock({ $0.isWanted }) {
+                        _ = try history.next(&cursor)
+                        state.withLock { $0.pages += 1 }
+                    }
+                }
+            } catch {
+                state.withLock { $0.failure = "\(error)" }
+            }
+            state.withLock { $0.hasEnded = true }
+        }
+    }
+
+    /// Returns what went wrong.
+    func stop() -> String? {
+        state.withLock { $0.isWanted = false }
+        while !state.withLock({ $0.hasEnded }) { poll(nil, 0, 1) }
+        return state.withLock { $0.failure }
+    }
+}

@@ -1,0 +1,68 @@
+import Storage
+import Tracking
+
+/// What the store should hold of geofences: events that are members of at most one batch, and the state of each fence.
+struct CrossingLedger {
+    private struct Event {
+        let ts: Int64
+        let id: UUIDv7
+        var isUploaded = false
+        var isMember = false
+
+        var line: String {
+            Contents.event(ts: ts, id: id.hex, isUploaded: isUploaded, isMember: isMember)
+        }
+    }
+
+    private var events: [Event] = []
+    private var rejected: [Event] = []
+    private(set) var states: [Int64: Bool] = [:]
+
+    var pending: Int { events.count { !$0.isUploaded } }
+
+    var lines: [String] {
+        events.sorted { ($0.ts, $0.id.hex) < ($1.ts, $1.id.hex) }.map(\.line)
+            + rejected.map { Contents.rejectedEvent(id: $0.id.hex) }.sorted()
+            + states.sorted { $0.key < $1.key }.map { Contents.state(key: $0.key, isInside: $0.value) }
+    }
+
+    mutating func insert(_ new: NewCrossings) {
+        events += new.events.map { Event(ts: $0.crossing.time.milliseconds, id: $0.id) }
+        for change in new.changes { states[change.key] = change.isInside }
+    }
+
+    mutating func freeze(_ members: [UUIDv7]) {
+        for index in events.indices { events[index].isMember = members.contains(events[index].id) }
+    }
+
+    mutating func acknowledge(keeping: Bool) {
+        if keeping {
+            for index in events.indices where events[index].isMember { events[index].isUploaded = true }
+        } else {
+            events.removeAll(where: \.isMember)
+        }
+    }
+
+    mutating func reject() {
+        rejected += events.filter(\.isMember)
+        events.removeAll(where: \.isMember)
+    }
+
+    func isFrozen(before limit: Int64) -> Bool {
+        events.contains { $0.ts <= limit && $0.isMember }
+    }
+
+    mutating func delete(before limit: Int64) {
+        events.removeAll { $0.ts <= limit }
+        rejected.removeAll { $0.ts <= limit }
+    }
+
+    mutating func moveDeadLetters(isPurge: Bool) {
+        if !isPurge { events += rejected.map { Event(ts: $0.ts, id: $0.id) } }
+        rejected = []
+    }
+
+    mutating func dissolve() {
+        for index in events.indices { events[index].isMember = false }
+    }
+}

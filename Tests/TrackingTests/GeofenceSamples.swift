@@ -1,0 +1,49 @@
+@testable import Tracking
+
+func geofence(
+    _ id: String = "home", north: Double = 0, east: Double = 0, radius: Double = 100,
+    notifiesOnEntry: Bool = true, notifiesOnExit: Bool = true
+) throws -> Geofence {
+    let centre = place(north: north, east: east)
+    return try Geofence(
+        id: id, latitude: centre.latitude, longitude: centre.longitude, radius: radius,
+        notifiesOnEntry: notifiesOnEntry, notifiesOnExit: notifiesOnExit)
+}
+
+/// One fix of a table: seconds, metres north of the middle of the fence, accuracy.
+struct Seen {
+    var at: Double
+    var north: Double
+    var accuracy: Double? = 5
+    var isParked = false
+    var isImplausible = false
+
+    init(
+        _ at: Double, _ north: Double, _ accuracy: Double? = 5, parked: Bool = false,
+        implausible: Bool = false
+    ) {
+        self.at = at
+        self.north = north
+        self.accuracy = accuracy
+        isParked = parked
+        isImplausible = implausible
+    }
+
+    var fix: Fix {
+        var fix = TrackingTests.fix(at: at, north: north)
+        fix.accuracy = accuracy
+        return fix
+    }
+}
+
+extension Geofences {
+    /// Takes the steps, and tells the crossings: `enter 12` is an entry at second 12.
+    mutating func take(_ steps: [Seen]) -> [String] {
+        steps.flatMap { step in
+            judge(step.fix, isImplausible: step.isImplausible, isParked: step.isParked).crossings
+        }.map { crossing in
+            let seconds = crossing.time.seconds(since: Timestamp(milliseconds: start))
+            return "\(crossing.kind.rawValue) \(Int(seconds.rounded()))"
+        }
+    }
+}

@@ -1,0 +1,263 @@
+import Testing
+
+@testable import Tracking
+
+/// A fence of 100 m, whose margin is 7.5 m for an accuracy of 5 m. The vehicle was known to be where `isInside` says, and
+/// has been seen there a second before the first step.
+private func events(
+    _ isInside: Bool?, _ steps: [Seen], radius: Double = 100, from start: Double? = nil
+) throws -> [String] {
+    var fences = Geofences([.init(key: 1, fence: try geofence(radius: radius), isInside: isInside)])
+    let before = start ?? (isInside == true ? 0 : 5000)
+    return fences.take([Seen(-1, before)] + steps)
+}
+
+/// A fix a second, all at the same place.
+private func stay(
+    _ seconds: ClosedRange<Int>, _ north: Double, _ accuracy: Double? = 5, parked: Bool = false
+) -> [Seen] {
+    seconds.map { Seen(Double($0), north, accuracy, parked: parked) }
+}
+
+@Test(
+    "an entry takes two fixes in a row inside, a second apart",
+    arguments: [
+        ([Seen(0, 99), Seen(1, 99)], ["enter 0"]),
+        ([Seen(0, 99)], []),
+        ([Seen(0, 99), Seen(0.9, 99)], []),
+        ([Seen(0, 99), Seen(0.5, 99), Seen(1, 99)], ["enter 0"]),
+        ([Seen(0, 99), Seen(1, 101), Seen(2, 99)], []),
+        ([Seen(0, 101), Seen(1, 101), Seen(2, 101)], []),
+        // The accuracy plays no part in a row of two.
+        ([Seen(0, 99, 80), Seen(1, 99, 80)], ["enter 0"]),
+        ([Seen(0, 99, nil), Seen(1, 99, nil)], ["enter 0"]),
+        // Those that decide nothing are as if they had not come.
+        ([Seen(0, 99), Seen(0.5, 5000, 101), Seen(1, 99)], ["enter 0"]),
+        ([Seen(0, 99), Seen(0.5, 5000, implausible: true), Seen(1, 99)], ["enter 0"]),
+        ([Seen(0, 99), Seen(1, 99, 101)], []),
+        ([Seen(0, 99), Seen(1, 99, implausible: true)], []),
+        ([Seen(0, 99, parked: true), Seen(1, 99, parked: true), Seen(2, 99)], []),
+    ])
+func entry(steps: [Seen], expected: [String]) throws {
+    #expect(try events(false, steps) == expected)
+}
+
+@Test(
+    "an exit takes ten seconds and three fixes beyond the margin",
+    arguments: [
+        (stay(0...10, 108), ["exit 0"]),
+        (stay(0...9, 108), []),
+        // 107 m lie within the margin of one and a half times 5 m.
+        (stay(0...60, 107), []),
+        (stay(0...4, 108) + [Seen(5, 107)] + stay(6...15, 108), []),
+        (stay(0...4, 108) + [Seen(5, 107)] + stay(6...16, 108), ["exit 6"]),
+        ([Seen(0, 108), Seen(9, 108), Seen(18, 108)], ["exit 0"]),
+        ([Seen(0, 108), Seen(9, 108)], []),
+        // The margin is at most the larger of radius and 100 m.
+        (stay(0...10, 199, 99), []),
+        (stay(0...10, 201, 99), ["exit 0"]),
+        // Unknown accuracy counts as 10 m.
+        (stay(0...10, 114, nil), []),
+        (stay(0...10, 116, nil), ["exit 0"]),
+        (stay(0...20, 5000, 101), []),
+        // Time that runs backwards starts the count afresh.
+        (stay(0...8, 108) + [Seen(7.5, 108)] + stay(8...17, 108), []),
+    ])
+func exit(steps: [Seen], expected: [String]) throws {
+    #expect(try events(true, steps) == expected)
+}
+
+@Test(
+    "after a gap of ten seconds one fix decides, with wider margins",
+    arguments: [
+        (false, [Seen(9, 94)], ["enter 9"]),
+        (false, [Seen(8.9, 94)], []),
+        (false, [Seen(9, 96)], []),
+        // Not good enough alone, it is the first of two.
+        (false, [Seen(9, 96), Seen(10, 96)], ["enter 9"]),
+        (false, [Seen(9, 91, nil)], []),
+        (false, [Seen(9, 89, nil)], ["enter 9"]),
+        (true, [Seen(9, 116)], ["exit 9"]),
+        (true, [Seen(8.9, 116)], []),
+        (true, [Seen(9, 114)], []),
+        (true, [Seen(9, 131, nil)], ["exit 9"]),
+        (true, [Seen(9, 129, nil)], []),
+        // A fix that decides nothing does not end the gap.
+        (true, [Seen(4, 116, 101), Seen(9, 116)], ["exit 9"]),
+        (true, [Seen(4, 116, implausible: true), Seen(9, 116)], ["exit 9"]),
+        (false, [Seen(9, 94, parked: true)], []),
+        (true, [Seen(9, 5000, parked: true)], []),
+        // After a step back in time nobody knows how long it was.
+        (true, [Seen(-1.5, 116)], ["exit -2"]),
+    ] as [(Bool, [Seen], [String])])
+func gap(isInside: Bool, steps: [Seen], expected: [String]) throws {
+    #expect(try events(isInside, steps) == expected)
+}
+
+@Test("the first fix after a start decides like one after a gap")
+func afterStart() throws {
+    for (isInside, north, expected) in [
+        (true, 116.0, ["exit 0"]), (true, 114, []), (false, 94, ["enter 0"]), (false, 96, []),
+        (true, 0, []), (false, 5000, []),
+    ] {
+        var fences = Geofences([.init(key: 1, fence: try geofence(), isInside: isInside)])
+        #expect(fences.take([Seen(0, north)]) == expected)
+    }
+}
+
+@Test(
+    "a parked vehicle has left only after a minute beyond four times the accuracy",
+    arguments: [
+        (stay(0...60, 121, parked: true), ["exit 0"]),
+        (stay(0...59, 121, parked: true), []),
+        (stay(0...120, 119, parked: true), []),
+        (
+            stay(0...30, 121, parked: true) + stay(31...31, 119, parked: true)
+                + stay(32...91, 121, parked: true), []
+        ),
+        (stay(0...60, 141, nil, parked: true), ["exit 0"]),
+        (stay(0...60, 139, nil, parked: true), []),
+        // What was seen while it was parked counts for nothing afterwards.
+        (stay(0...30, 121, parked: true) + stay(31...40, 121), []),
+        (stay(0...30, 121, parked: true) + stay(31...41, 121), ["exit 31"]),
+        (stay(0...8, 121) + stay(9...9, 121, parked: true) + stay(10...19, 121), []),
+    ])
+func parked(steps: [Seen], expected: [String]) throws {
+    #expect(try events(true, steps) == expected)
+}
+
+@Test(
+    "a fence passed through at speed gives an entry and an exit, interpolated",
+    arguments: [
+        // 400 m in 4 s: in at −100 m, out at +100 m.
+        ([Seen(0, -200), Seen(4, 200)], ["enter 1", "exit 3"], 100),
+        // One fix inside, with the ways before and after it.
+        ([Seen(0, -260), Seen(3, 40), Seen(6, 340)], ["enter 2", "exit 4"], 100),
+        // Once only.
+        ([Seen(0, -200), Seen(4, 200), Seen(5, 300), Seen(6, 400)], ["enter 1", "exit 3"], 100),
+        // There and back.
+        ([Seen(0, -200), Seen(4, 200), Seen(8, -200)], ["enter 1", "exit 3", "enter 5", "exit 7"], 100),
+        // The middle is hit with 5 m to spare, but not with 6.
+        ([Seen(0, -60, 4), Seen(4, 60, 4)], ["enter 2", "exit 2"], 5),
+        ([Seen(0, -60, 4), Seen(4, 60, 6)], [], 5),
+        ([Seen(0, -60, 6), Seen(4, 60, 4)], [], 5),
+        // Nobody knows the way between fixes more than ten seconds apart.
+        ([Seen(0, -220), Seen(10, 180)], ["enter 3", "exit 8"], 100),
+        ([Seen(0, -200), Seen(10.1, 200)], [], 100),
+        // One fix inside, and then nobody knows.
+        ([Seen(0, -200), Seen(4, 50), Seen(14.1, 200)], [], 100),
+        ([Seen(0, -200), Seen(4, 200, parked: true)], [], 100),
+        ([Seen(0, -200), Seen(4, 200, implausible: true)], [], 100),
+        ([Seen(0, -200), Seen(4, 200, 101)], [], 100),
+        // The fix between is too inaccurate for this fence; the way then leads past it.
+        ([Seen(0, -200), Seen(2, 900, 101), Seen(4, 200)], ["enter 1", "exit 3"], 100),
+    ] as [([Seen], [String], Double)])
+func passage(steps: [Seen], expected: [String], radius: Double) throws {
+    #expect(try events(false, steps, radius: radius, from: -5000) == expected)
+}
+
+@Test("no passage is seen on a way that an exit has judged already")
+func passageAfterExit() throws {
+    // Ten seconds are a gap and still a way that is known: the exit is decided by it, and the way began inside.
+    #expect(try events(true, [Seen(0, 0), Seen(10, 200), Seen(11, 300)]) == ["exit 10"])
+}
+
+@Test(
+    "a new fence gives an entry when the first decision is inside, and nothing when it is outside",
+    arguments: [
+        ([Seen(0, 50), Seen(1, 50)], ["enter 0"], true),
+        (stay(0...10, 200), [], false),
+        // Undecided still: passing through is no decision.
+        ([Seen(0, -200), Seen(4, 200)], [], nil),
+        (stay(0...10, 200) + [Seen(11, 50), Seen(12, 50)], ["enter 11"], true),
+    ] as [([Seen], [String], Bool?)])
+func newFence(steps: [Seen], expected: [String], isInside: Bool?) throws {
+    var fences = Geofences()
+    #expect(fences.add([try geofence("other", north: 100_000)]) == nil)
+    _ = fences.take([Seen(-1, 5000)])
+    #expect(fences.add([try geofence()]) == nil)
+    #expect(fences.take(steps) == expected)
+    #expect(fences.items.first { $0.fence.id == "home" }?.isInside == isInside)
+}
+
+@Test("what nobody wants to hear of changes the state all the same")
+func silentFences() throws {
+    var fences = Geofences()
+    _ = fences.add([
+        try geofence("in", notifiesOnExit: false), try geofence("out", notifiesOnEntry: false),
+        try geofence("never", notifiesOnEntry: false, notifiesOnExit: false),
+    ])
+    var verdict = Geofences.Verdict()
+    for step in stay(0...1, 0) + stay(10...22, 300) + stay(30...31, 0) {
+        let next = fences.judge(step.fix)
+        verdict.crossings += next.crossings
+        verdict.changes += next.changes
+    }
+    #expect(verdict.crossings.map { "\($0.geofence) \($0.kind)" } == ["in enter", "out exit", "in enter"])
+    #expect(verdict.changes.filter { $0.key == 3 }.map(\.isInside) == [true, false, true])
+}
+
+@Test("the same circle again keeps its state; another one is undecided and has another key")
+func replacedFences() throws {
+    var fences = Geofences()
+    _ = fences.add([try geofence("a"), try geofence("b")])
+    _ = fences.take(stay(0...1, 0))
+    _ = fences.add([try geofence("a", notifiesOnExit: false), try geofence("b", radius: 101)])
+    let items = fences.items
+    #expect(items.map(\.isInside) == [true, nil])
+    #expect(items.map(\.key) == [1, 3])
+    #expect(items.map(\.fence.notifiesOnExit) == [false, true])
+    #expect(Geofences(items, nextKey: fences.nextKey).items == items)
+}
+
+@Test("fences are removed by id, unknown ones are no matter, and the others stay as they are")
+func removedFences() throws {
+    var fences = Geofences()
+    _ = fences.add([try geofence("a"), try geofence("b", north: 500), try geofence("c")])
+    _ = fences.take(stay(0...1, 0))
+    #expect(fences.remove(["a", "nobody", "a"]) == 1)
+    #expect(fences.items.map(\.fence.id) == ["b", "c"])
+    #expect(fences.items.map(\.isInside) == [false, true])
+    #expect(fences.take(stay(2...12, 300)) == ["exit 2"])
+    // What comes again under the same id is another fence.
+    _ = fences.add([try geofence("a", north: 300)])
+    #expect(fences.take(stay(13...14, 300)) == ["enter 13"])
+}
+
+@Test("there are 10,000 fences at most, and what does not fit is not added in part")
+func tooManyFences() throws {
+    var fences = Geofences()
+    let all = try (0..<Geofences.limit).map { try geofence("f\($0)", north: Double($0)) }
+    #expect(fences.add(all) == nil)
+    #expect(fences.add([try geofence("f0", radius: 5), try geofence("x"), try geofence("y")]) == "x")
+    #expect(fences.count == Geofences.limit)
+    #expect(fences.items.first?.fence.radius == 100)
+    #expect(fences.add([try geofence("f0", radius: 5)]) == nil)
+}
+
+@Test(
+    "what cannot be a fence is refused with the reason",
+    arguments: [
+        ("", 0, 0, 1, "1 to 100"), (String(repeating: "x", count: 101), 0, 0, 1, "1 to 100"),
+        ("a\nb", 0, 0, 1, "printable"), ("a\u{1B}[2J", 0, 0, 1, "printable"),
+        ("a\u{202E}b", 0, 0, 1, "printable"),
+        ("a", 90.1, 0, 1, "latitude"), ("a", .nan, 0, 1, "latitude"), ("a", 0, 180.1, 1, "longitude"),
+        ("a", 0, .infinity, 1, "longitude"), ("a", 0, 0, 0, "radius_meters"),
+        ("a", 0, 0, -5, "radius_meters"),
+        ("a", 0, 0, .nan, "radius_meters"), ("a", 0, 0, 1e300, "radius_meters"),
+    ] as [(String, Double, Double, Double, String)])
+func invalidFences(id: String, latitude: Double, longitude: Double, radius: Double, reason: String) {
+    #expect {
+        _ = try Geofence(id: id, latitude: latitude, longitude: longitude, radius: radius)
+    } throws: {
+        ($0 as? Geofence.Invalid)?.reason.contains(reason) ?? false
+    }
+}
+
+@Test("an id may hold what can be printed, in any script", arguments: ["a", "Depot Süd, Tor 3", "東京", "x y"])
+func printableIDs(id: String) throws {
+    #expect(try Geofence(id: id, latitude: 0, longitude: 0, radius: 1).id == id)
+    #expect(
+        try Geofence(id: String(repeating: "é", count: 100), latitude: 0, longitude: 0, radius: 1).radius == 1
+    )
+}

@@ -21,7 +21,7 @@ except ImportError:
 DESCRIPTION = os.path.join(ROOT, "Sources", "ControlProtocol", INTERFACE + ".varlink")
 SERVICE = "org.varlink.service"
 NOT_BUILT = {
-    "Configure": {"settings": {}}, "ResetConfig": {"keys": []}, "Reload": {}, "SeedAuth": {},
+    "Configure": {"settings": {}}, "ResetConfig": {"keys": []}, "Reload": {},
 }
 # Connections at once, and how many more root may have.
 CONNECTIONS = 32 + (2 if os.geteuid() == 0 else 0)

@@ -12,6 +12,8 @@ struct AdmissionReference {
     var checkInFrom: Timestamp?
     var odometer = 0.0
     private var seen: [Fix] = []
+    /// The radius in force when each of them came: a change applies to the next fix.
+    private var radii: [Double] = []
     /// The first that may count for standing, and for moving.
     private var standingFrom = 0
     private var movingFrom = 0
@@ -85,10 +87,11 @@ struct AdmissionReference {
             if step > 30, step > 3 * usualStep { standingFrom = present }
         }
         seen.append(fix)
+        radii.append(thresholds.motion.radius)
         if motion == .stationary, let spot {
             guard isMoving(from: spot) else { return }
         } else if motion == .unknown {
-            guard spanOfLast({ ($0.speed ?? 0) >= 1 }) >= 1 else { return lookWhetherStanding() }
+            guard spanOfLast({ fix, _ in (fix.speed ?? 0) >= 1 }) >= 1 else { return lookWhetherStanding() }
         } else {
             return lookWhetherStanding()
         }
@@ -107,22 +110,24 @@ struct AdmissionReference {
     }
 
     /// Seconds that the last fixes without a break have been so.
-    private func spanOfLast(_ isSo: (Fix) -> Bool) -> Double {
+    private func spanOfLast(_ isSo: (Fix, _ radius: Double) -> Bool) -> Double {
         guard let present = seen.last else { return -1 }
-        let run = seen[movingFrom...].reversed().prefix(while: isSo)
-        return run.last.map { present.time.seconds(since: $0.time) } ?? -1
+        let run = seen.indices[movingFrom...].reversed().prefix {
+            isSo(seen[$0], radius(seen[$0], radii[$0]))
+        }
+        return run.last.map { present.time.seconds(since: seen[$0].time) } ?? -1
     }
 
-    private func radius(_ fix: Fix) -> Double {
-        max(thresholds.motion.radius, 2 * (fix.accuracy ?? 15))
+    private func radius(_ fix: Fix, _ least: Double) -> Double {
+        max(least, 2 * (fix.accuracy ?? 15))
     }
 
     private func isMoving(from spot: Coordinate) -> Bool {
         func distance(_ fix: Fix) -> Double { spot.distance(to: fix.coordinate) }
-        return spanOfLast { ($0.speed ?? 0) >= 3 } >= 1
-            || spanOfLast { distance($0) > radius($0) && ($0.speed ?? 0) >= 1 } >= 1
-            || spanOfLast { distance($0) > radius($0) && ($0.speed ?? 1) >= 1 } >= 30
-            || spanOfLast { distance($0) > max(4 * radius($0), 50) } >= 1
+        return spanOfLast { fix, _ in (fix.speed ?? 0) >= 3 } >= 1
+            || spanOfLast { fix, radius in distance(fix) > radius && (fix.speed ?? 0) >= 1 } >= 1
+            || spanOfLast { fix, radius in distance(fix) > radius && (fix.speed ?? 1) >= 1 } >= 30
+            || spanOfLast { fix, radius in distance(fix) > max(4 * radius, 50) } >= 1
     }
 
     private mutating func lookWhetherStanding() {
@@ -139,7 +144,7 @@ struct AdmissionReference {
         let slow = window.count { ($0.speed ?? 0) < 1 }
         guard window.allSatisfy({ ($0.speed ?? 0) < 3 }), slow * 100 >= window.count * 95 else { return }
         guard let middle = mean(window.map(\.coordinate)) else { return }
-        let near = window.count { middle.distance(to: $0.coordinate) <= radius($0) }
+        let near = window.count { middle.distance(to: $0.coordinate) <= radius($0, thresholds.motion.radius) }
         guard near * 100 >= window.count * 95 else { return }
         motion = .stationary
         spot = middle

@@ -21,12 +21,12 @@ func motionMemorySurvives() throws {
     try remember(2, parked, in: workshop)
     // A location that says nothing of it changes nothing.
     try remember(3, nil, in: workshop)
-    for _ in 0..<2 {
+    for isAcknowledged in [false, true] {
+        if isAcknowledged { _ = try workshop.store.acknowledge(try workshop.freeze()) }
         try workshop.reopen()
         let tail = try workshop.store.enter(session: uuid(1), startedAt: time(0))
         #expect(tail?.memory == parked)
         #expect(tail?.odometer == 3)
-        _ = try? workshop.store.acknowledge(try workshop.freeze())
     }
     // Another session knows nothing of it, and the first is not forgotten by that.
     #expect(try workshop.store.enter(session: uuid(2), startedAt: time(9))?.memory == Admission.Memory())

@@ -124,12 +124,12 @@ extension Uploader {
     private func acknowledge(_ batch: FrozenBatch) throws(StorageError) {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
         _ = try hub.store.acknowledge(batch)
-        let count = batch.locations
+        let count = batch.rows
         unacknowledged = nil
         snapshot.uploaded += count
         snapshot.lastSuccess = hub.clock.time(now: .current())
         Log.debug(
-            .uploaded, "uploaded \(count) locations, \(batch.body.count) bytes",
+            .uploaded, "uploaded \(count) locations and events, \(batch.body.count) bytes",
             [(.batch, batch.id.description), (.count, "\(count)")])
     }
 

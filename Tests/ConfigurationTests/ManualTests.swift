@@ -53,9 +53,7 @@ import Testing
         case nil: lines.append("Default: none.")
         }
         if key.isSecret { lines.append("A secret.") }
-        if key.needsAdmin {
-            lines.append("Only root and group beekon-admin may change it while beekond runs.")
-        }
+        if key.needsAdmin { lines.append("Changing it while beekond runs needs group beekon-admin.") }
         return lines.joined(separator: "\n") + "\n"
     }
 

@@ -113,9 +113,13 @@ struct Ledger {
         rejected.removeAll { $0.ts <= limit }
     }
 
+    /// Whether a step is taken for locations; one for events follows.
+    func movesDeadLetters(isPurge: Bool, cap: Int) -> Bool {
+        !rejected.isEmpty && (isPurge || rows.count < cap)
+    }
+
     /// All go, or come back, the one rejected first in front, as long as there is room.
     mutating func moveDeadLetters(isPurge: Bool, cap: Int) {
-        crossings.moveDeadLetters(isPurge: isPurge)
         guard !isPurge else { return rejected = [] }
         let ordered = rejected.sorted { ($0.rejectedAt, $0.seq) < ($1.rejectedAt, $1.seq) }
         let room = max(cap - rows.count, 0)

@@ -202,11 +202,14 @@ final class Workload {
 
     private func moveDeadLetters() throws {
         let act: RejectedWork.Act = random.chance(0.3) ? .purge : .requeue
-        try persist {
-            var work = try store.begin(act)
-            while !work.isFinished { try store.proceed(with: &work) }
+        var work = try store.begin(act)
+        if ledger.movesDeadLetters(isPurge: act == .purge, cap: Self.cap) {
+            try store.proceed(with: &work)
+            ledger.moveDeadLetters(isPurge: act == .purge, cap: Self.cap)
+            try note()
         }
-        ledger.moveDeadLetters(isPurge: act == .purge, cap: Self.cap)
+        while !work.isFinished { try store.proceed(with: &work) }
+        ledger.crossings.moveDeadLetters(isPurge: act == .purge)
         try note()
     }
 

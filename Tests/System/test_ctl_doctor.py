@@ -4,12 +4,23 @@ import os
 import socket
 import unittest
 
+from conservation import shape_faults
 from ctl import CtlTest
 from fakedaemon import status
 from harness import free_port, needs_gpsd
 
 
+LOCATION = {"id": "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f", "timestamp": "2026-06-15T12:34:10.000Z", "trigger": "interval",
+            "motion": "moving", "is_mock": False, "latitude": 1, "longitude": 2}
+
+
 class DoctorTests(CtlTest):
+    def check_shape(self, receiver):
+        """What the doctor sends would be a batch of the uploader, if there were anything in it."""
+        for request in receiver.requests:
+            self.assertEqual((request.root["locations"], request.root["geofence_events"]), ([], []))
+            self.assertEqual(shape_faults({**request.root, "locations": [LOCATION]}), [])
+
     def examine(self, daemon, *words: str, code: int = 1) -> dict:
         """Findings by check. The clock of the machine that runs the test may be anything."""
         done = self.run_ctl(daemon, "doctor", "--json", *words, code=code)

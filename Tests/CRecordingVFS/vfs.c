@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <sqlite3.h>
 #include <string.h>
 
@@ -155,11 +156,12 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *path, int syncs_directory) {
     return code;
 }
 
-int recording_vfs_install(void) {
+static int installed = SQLITE_ERROR;
+
+static void install(void) {
     static sqlite3_vfs vfs;
-    if (real_vfs != NULL) return SQLITE_OK;
     sqlite3_vfs *found = sqlite3_vfs_find(NULL);
-    if (found == NULL) return SQLITE_ERROR;
+    if (found == NULL) return;
     // What is not replaced here stays the default's own, which never looks at the VFS that it is called with.
     vfs = *found;
     vfs.szOsFile = (int)sizeof(file) + found->szOsFile;
@@ -168,5 +170,12 @@ int recording_vfs_install(void) {
     vfs.xOpen = vfs_open;
     vfs.xDelete = vfs_delete;
     real_vfs = found;
-    return sqlite3_vfs_register(&vfs, 1);
+    installed = sqlite3_vfs_register(&vfs, 1);
+}
+
+int recording_vfs_install(void) {
+    // Tests run side by side: a second installation would find this VFS as the real one.
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install);
+    return installed;
 }

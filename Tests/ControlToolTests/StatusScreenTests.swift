@@ -123,7 +123,8 @@ struct StatusScreenTests {
         var status = ScreenSamples.status
         status.sync.lastError = "Couldn't connect to server"
         status.degraded = ["sync"]
-        let text = lines(status).joined(separator: " ")
+        let words = lines(status).joined(separator: " ").split(separator: " ")
+        let text = words.joined(separator: " ")
         #expect(text.contains("beekonctl doctor shows where") && text.contains("120 locations are kept"))
         #expect(!text.contains("Degraded: sync"))
     }

@@ -81,6 +81,7 @@ class SeedTests(AuthTest):
         daemon.call("SeedAuth", **self.new_pair(endpoint))
         self.restart(daemon)
         fake.settle()
+        daemon.wait_stored(1)
         self.assertEqual(daemon.sync()["outcome"], "drained")
         self.assertEqual(receiver.authorizations[-1], f"Bearer {Endpoint.MARK}access-new")
 

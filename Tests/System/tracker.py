@@ -83,6 +83,10 @@ class Tracker:
             if not message.get("continues"):
                 return
 
+    def has_answer(self, timeout: float) -> bool:
+        """Whether a whole message is there, or comes in time; `receive` takes it."""
+        return b"\0" in self._buffer or self.is_open(timeout) and b"\0" in self._buffer
+
     def is_open(self, timeout: float = 0.0) -> bool:
         """Whether the daemon keeps the connection; what it sends meanwhile is kept for `receive`."""
         before = self.link.gettimeout()

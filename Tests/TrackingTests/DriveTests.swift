@@ -13,8 +13,10 @@ private struct Ride: CustomTestStringConvertible, Sendable {
     var name: String
     var noise = 1.5
     var stretches: [Journey.Stretch]
-    /// Fixes stored at most because the vehicle moved: a kilometre of driving, or 30 s, each gives one at most.
+    /// How often it stands for long enough to be stationary.
     var parkings: Int
+    /// Times that it comes to a stand, and times that it sets off from one: each is stored.
+    var turningPoints: Int
 
     var testDescription: String { name }
 }
@@ -28,38 +30,38 @@ private let rides = [
     Ride(
         name: "city stop-and-go",
         stretches: [.stand(seconds: 200)] + (0..<12).flatMap { _ in block } + [.stand(seconds: 600)],
-        parkings: 2),
+        parkings: 2, turningPoints: 3),
     Ride(
         name: "motorway",
         stretches: [
             .stand(seconds: 150), .go(seconds: 60, speed: 14), .go(seconds: 1800, speed: 36),
             .go(seconds: 60, speed: 10),
             .stand(seconds: 300), .go(seconds: 600, speed: 33), .stand(seconds: 200),
-        ], parkings: 3),
+        ], parkings: 3, turningPoints: 5),
     Ride(
         name: "parked overnight", noise: 5,
         stretches: [.go(seconds: 60, speed: 12), .stand(seconds: 43_200), .go(seconds: 60, speed: 12)],
-        parkings: 1),
+        parkings: 1, turningPoints: 2),
     Ride(
         name: "tunnel",
         stretches: [
             .stand(seconds: 150), .go(seconds: 120, speed: 22), .unseen(seconds: 90, speed: 22),
             .go(seconds: 120, speed: 22), .stand(seconds: 150),
-        ], parkings: 2),
+        ], parkings: 2, turningPoints: 3),
     Ride(
         name: "ferry",
         stretches: [
             .go(seconds: 30, speed: 4), .stand(seconds: 900), .go(seconds: 2400, speed: 6.5),
             .stand(seconds: 300),
             .go(seconds: 60, speed: 12),
-        ], parkings: 2),
+        ], parkings: 2, turningPoints: 4),
     Ride(
         name: "walk", noise: 3,
         stretches: [
             .stand(seconds: 180), .go(seconds: 900, speed: 1.4), .stand(seconds: 40),
             .go(seconds: 600, speed: 1.5, turn: 0.1),
             .stand(seconds: 240),
-        ], parkings: 2),
+        ], parkings: 2, turningPoints: 3),
 ]
 
 /// As gpsd would tell it: 19 m of accuracy for a unit of HDOP.
@@ -79,7 +81,8 @@ private struct Outcome {
     var checkIns = 0
     /// Stored while it had been standing for longer than it takes to be stationary.
     var whileParked: [Trigger] = []
-    /// Starts that had no stored fix of motion within 15 s of the vehicle's reaching 3 m/s or being 30 m away.
+    /// Seconds from the first movement after a stand to its stored fix, where they are more than 30, or where another trigger
+    /// was first.
     var lateStarts: [Double] = []
 }
 
@@ -118,6 +121,7 @@ private func outcome(_ ride: Ride, _ whileStationary: Admission.WhileStationary,
 private func ride(ride: Ride) {
     let seed = testSeed(11)
     let quiet = outcome(ride, .nothing, seed: seed)
+    #expect(quiet.motions == ride.turningPoints, "seed \(seed)")
     #expect(quiet.lateStarts == [], "seed \(seed)")
     #expect(quiet.whileParked.allSatisfy { $0 == .motion }, "\(quiet.whileParked), seed \(seed)")
     #expect(quiet.whileParked.count <= ride.parkings, "seed \(seed)")

@@ -28,9 +28,9 @@ import Tracking
         var examination = try Examination(states: workload.states, durability: durability)
         var disk = Disk()
         let chosen = choose(from: events)
-        // After a failed sync at NORMAL the WAL is written once more in its place, behind pages of the database that may
-        // already follow from it. A device that fails its syncs, and then garbles what it was writing when the power
-        // went, can leave those pages without their WAL: the one case that is known not to be covered.
+        // Known not to be covered at NORMAL: a device that fails its syncs, and that garbles what it was writing when the
+        // power went. Seen: rows of one table without those of another. The likely way: after a failed sync the WAL is
+        // written once more in its place, behind pages of a checkpoint that already follow from it.
         let losses = Loss.allCases.filter { !syncsFail || durability == .full || $0 != .garbled }
         for (index, event) in events.enumerated() {
             disk.apply(event)

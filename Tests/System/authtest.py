@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 import os
 
-from harness import SystemTest
+from harness import SystemTest, wait_for
 from tokens import Endpoint, Guarded
 
 PAYLOAD = {"grant_type": "refresh_token", "refresh_token": "{refreshToken}"}
@@ -51,6 +51,8 @@ class AuthTest(SystemTest):
         daemon.call("Start")
         fake.settle()
         daemon.wait_stored(1)
+        # The law at the end is about what was told, and a daemon that is killed tells no more.
+        wait_for(lambda: daemon.listeners[0].ids, "the stored fix is told")
         return fake, daemon
 
     def restart(self, daemon, kill=True):

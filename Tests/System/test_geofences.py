@@ -185,6 +185,7 @@ class AddingTests(GeofenceTest):
         daemon.call("AddGeofences", geofences=[{**HOME, "notify_on_exit": False}])
         self.assertEqual(self.inside(daemon), [True])
         vehicle.stay(INSIDE, 5)
+        daemon.wait_status(lambda status: status["source"]["fixes"] == 8, "all that was sent before has been read")
         # Another circle of the same name is another fence.
         daemon.call("AddGeofences", geofences=[{**HOME, "radius_meters": 101.0}])
         self.assertEqual(self.inside(daemon), [None])

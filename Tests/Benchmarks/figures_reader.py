@@ -29,7 +29,6 @@ def dropped(world: World) -> list:
         return cost
 
     rows = []
-    limit = world.scaled(1, 1)
     for name, command, target in (
             ("gpxlogger", lambda port: ["gpxlogger", "-f", "/dev/null", f"127.0.0.1:{port}"], 1.0),
             ("libgps alone", lambda port: [os.path.join(world.peers, "parse"), str(port)], None)):
@@ -37,11 +36,11 @@ def dropped(world: World) -> list:
             continue
         mine, theirs = interleaved(world.runs, ours, lambda: client(world, command, reports) / count)
         rows.append(Row("CPU of a TPV that the gate drops", "µs", mine, name, theirs, target))
-    rows.append(pace(world, reports, count, limit))
+    rows.append(pace(world, reports, count))
     return rows
 
 
-def pace(world: World, reports: bytes, count: int, runs: int) -> Row:
+def pace(world: World, reports: bytes, count: int) -> Row:
     """How fast the fake gpsd is when its client does nothing but receive, beside a client that parses."""
     def discarding():
         fake = world.fake()
@@ -69,7 +68,7 @@ def pace(world: World, reports: bytes, count: int, runs: int) -> Row:
         peer.kill()
         return seconds / count * 1e6
 
-    mine, theirs = interleaved(max(runs, world.runs), discarding, parsing)
+    mine, theirs = interleaved(world.runs, discarding, parsing)
     return Row("the fake gpsd itself: time to hand over a TPV", "µs", mine, "to libgps alone", theirs)
 
 
@@ -153,49 +152,52 @@ def steady(world: World) -> list:
     """One TPV and one SKY a second, in one write; and nothing at all."""
     seconds = world.scaled(60, 10)
     rows = []
-    for name, sections, target in (
-            ("1 Hz, the gate at 30 s and 100 m", {"tracking": {"interval_seconds": 30}}, 2.5),
-            ("1 Hz, every fix stored at FULL", {"tracking": EVERY_FIX}, None)):
-        mine, theirs = interleaved(
-            1, lambda: observed(world, seconds, sections), lambda: observed_peer(world, seconds))
-        wakeups, cpu = zip(*mine)
-        others, other_cpu = zip(*theirs)
-        rows.append(Row(f"wake-ups, {name}", "/s", list(wakeups), "gpxlogger" if others[0] else "", list(others),
-                        target=target))
-        rows.append(Row(f"CPU, {name}", "% of a core", list(cpu), "gpxlogger" if others[0] else "", list(other_cpu),
-                        target=0.1 if target else None))
+    logger = ["gpxlogger", "-f", "/dev/null"] if shutil.which("gpxlogger") else None
+    insert = [os.path.join(world.peers, "insert")]
+    for name, tracking, peer_name, command, limits in (
+            ("1 Hz, the gate at 30 s and 100 m", {"interval_seconds": 30}, "gpxlogger", logger, (2.5, 0.1)),
+            ("1 Hz, every fix stored at FULL", EVERY_FIX, "libgps and the same INSERT in C", insert, (None, 0.1))):
+        mine = observed(world, seconds, tracking)
+        theirs = observed_peer(world, seconds, command) if command else ()
+        for kind, unit, index in (("wake-ups", "/s", 0), ("CPU", "% of a core", 1)):
+            rows.append(Row(f"{kind}, {name}", unit, [mine[index]], peer_name if theirs else "",
+                            [theirs[index]] if theirs else [], target=limits[index]))
     daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False}).start()
     daemon.disconnect()
-    wakeups, cpu = spent(Meter(daemon.child.process.pid), seconds)
-    rows.append(Row("wake-ups with nothing to do", "/s", [wakeups], target=0.2))
+    meter = Meter(daemon.child.process.pid)
+    meter.wait_quiet(3)
+    rows.append(Row("wake-ups with nothing to do", "/s", [spent(meter, seconds)[0]], target=0.2))
     daemon.kill()
     return rows
 
 
-def observed(world: World, seconds: int, sections: dict) -> tuple:
-    fake, daemon = world.tracking(**sections)
+def observed(world: World, seconds: int, tracking: dict) -> tuple:
+    fake, daemon = world.tracking(tracking=tracking)
     daemon.disconnect()
-    reports = driven(os.path.join(world.bin, "beekon-sim"), seconds + 10, int(time.time()) * 1000)
-    stop = ticking(fake, reports)
-    time.sleep(5)
-    result = spent(Meter(daemon.child.process.pid), seconds)
-    stop.set()
+    result = over(world, fake, daemon.child.process.pid, seconds)
     end(fake, daemon)
     return result
 
 
-def observed_peer(world: World, seconds: int) -> tuple:
-    if not shutil.which("gpxlogger"):
-        return 0, 0
+def observed_peer(world: World, seconds: int, command: list) -> tuple:
     fake = world.fake()
-    peer = world.run(["gpxlogger", "-f", "/dev/null", f"127.0.0.1:{fake.port}"])
+    if command[0] == "gpxlogger":
+        peer = world.run(command + [f"127.0.0.1:{fake.port}"])
+    else:
+        peer = world.run(command + [str(fake.port), world.empty_database(), "full"])
     fake.wait_watched()
-    stop = ticking(fake, driven(os.path.join(world.bin, "beekon-sim"), seconds + 10, int(time.time()) * 1000))
-    time.sleep(2)
-    result = spent(Meter(peer.pid), seconds)
-    stop.set()
+    result = over(world, fake, peer.pid, seconds)
     fake.stop()
     peer.kill()
+    return result
+
+
+def over(world: World, fake, pid: int, seconds: int) -> tuple:
+    reports = driven(os.path.join(world.bin, "beekon-sim"), seconds + 10, int(time.time()) * 1000)
+    stop = ticking(fake, reports)
+    time.sleep(5)
+    result = spent(Meter(pid), seconds)
+    stop.set()
     return result
 
 

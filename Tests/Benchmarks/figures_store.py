@@ -55,8 +55,9 @@ def measured(world: World, count: int, stored: int, *more: str) -> dict:
 
 
 def alone(world: World, count: int, per_second: float) -> list:
-    """Nanoseconds of each commit of the C program."""
-    text = world.peer("commits", world.empty_database(), "full", str(count), str(per_second)).output()
+    """Nanoseconds of each commit of the C program, after as many commits before as `bench-store` makes."""
+    warm_up = "1" if per_second else "1000"
+    text = world.peer("commits", world.empty_database(), "full", warm_up, str(count), str(per_second)).output()
     return [int(line) for line in text.split()]
 
 

@@ -196,11 +196,12 @@ class Backlog:
         self.count = count
         # Two more, for the time to prove itself.
         reports = driven(os.path.join(world.bin, "beekon-sim"), count + 2, hours_ago(HOURS))
-        fake, daemon = world.tracking(
-            tracking=EVERY_FIX, store={"durability": "normal"}, sync={"url": "http://127.0.0.1:9/"})
+        fake, daemon = world.tracking(tracking=EVERY_FIX, store={"durability": "normal"})
         for index in range(0, len(reports), 2000):
             fake.send(b"".join(reports[index:index + 2000]))
         daemon.wait_status(lambda status: status["store"]["locations"] >= count, f"{count} fixes stored", 600)
+        # Else each copy would go on tracking, or upload at its stop.
+        daemon.call("Stop")
         daemon.terminate()
         fake.stop()
         self.state = daemon.state

@@ -16,8 +16,10 @@ guard arguments.count >= 5, let fixes = Int(arguments[3]), let rows = Int(argume
 }
 
 do {
-    let bench = try Bench(directory: arguments[1], rows: rows, durability: .full)
-    switch arguments.dropFirst(5).first {
+    let mode = arguments.dropFirst(5).first
+    let bench = try Bench(
+        directory: arguments[1], rows: rows, durability: .full, warmUp: mode == nil ? 1000 : 1)
+    switch mode {
     case nil: report(try bench.commits(fixes))
     case "history": try bench.withReader { pages in report(try bench.commits(fixes), pages: pages()) }
     case "drain":

@@ -1,5 +1,5 @@
 // The same INSERT alone: how long each commit takes, in nanoseconds, a line each.
-// Usage: commits DATABASE normal|full COUNT PER_SECOND; PER_SECOND 0 is as fast as it goes
+// Usage: commits DATABASE normal|full WARM_UP COUNT PER_SECOND; PER_SECOND 0 is as fast as it goes
 #include "database.h"
 
 #include <poll.h>
@@ -12,26 +12,25 @@ static long long now(void) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 5) {
+    if (count != 6) {
         return 2;
     }
     open_database(arguments[1], strcmp(arguments[2], "full") == 0);
-    long commits = atol(arguments[3]);
-    double rate = atof(arguments[4]);
-    long long *times = calloc((size_t)commits + 1, sizeof *times);
-    for (long index = 0; index <= commits; index++) {
+    long warm_up = atol(arguments[3]), commits = warm_up + atol(arguments[4]);
+    double rate = atof(arguments[5]);
+    long long *times = calloc((size_t)commits, sizeof *times);
+    for (long index = 0; index < commits; index++) {
         double angle = (double)index / 1e5;
         struct place place = {47 + angle, 8 + angle, 4.2, 13.5, 271.25, 431.2};
         long long started = now();
         store(1800001000000LL + index * 1000, &place);
         times[index] = now() - started;
-        if (rate > 0) {
+        if (rate > 0 && index >= warm_up) {
             int rest = (int)(1000 / rate - (double)times[index] / 1e6);
             poll(NULL, 0, rest > 0 ? rest : 0);
         }
     }
-    // The first one grows the files.
-    for (long index = 1; index <= commits; index++) {
+    for (long index = warm_up; index < commits; index++) {
         printf("%lld\n", times[index]);
     }
     return 0;

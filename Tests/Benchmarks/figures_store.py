@@ -18,7 +18,8 @@ def commits(world: World) -> list:
     empty, full, capped, peers = [], [], [], []
     for _ in range(world.runs):
         empty.append(measured(world, count, 0))
-        full.append(measured(world, count, 99_000))
+        # A thousand more come before those that are measured, and then these.
+        full.append(measured(world, count, 97_000))
         capped.append(measured(world, count, 100_000))
         peers.append(alone(world, count, 0))
 
@@ -73,7 +74,9 @@ def syncs(world: World) -> list:
              world.path(), "commits", str(fixes), "0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         with open(log, encoding="utf-8") as file:
             counts.append(len(re.findall(r"f(?:data)?sync\(", file.read())))
-    return [Row("fdatasyncs for a fix at FULL", "", [(counts[1] - counts[0]) / 200], "one", [1.0], target=1)]
+    # A checkpoint, every 600 fixes or so, syncs the WAL and the database once more.
+    return [Row("fdatasyncs for a fix at FULL, those of checkpoints included", "", [(counts[1] - counts[0]) / 200], "one",
+                [1.0], target=1.02)]
 
 
 def draining(world: World) -> list:
@@ -99,7 +102,7 @@ def draining(world: World) -> list:
 def history_read(world: World) -> list:
     """Commits while another thread reads the history again and again."""
     count = world.scaled(300, 50)
-    mine, theirs = interleaved(world.runs, lambda: measured(world, count, 99_000, "history"),
-                               lambda: measured(world, count, 99_000))
+    mine, theirs = interleaved(world.runs, lambda: measured(world, count, 97_000, "history"),
+                               lambda: measured(world, count, 97_000))
     return [Row("commit at FULL while history is read, p50", "µs", [run["p50_us"] for run in mine], "alone",
                 [run["p50_us"] for run in theirs])]

@@ -49,19 +49,31 @@ final class Drain: Sendable {
             sender: Sender(installID: session.description, platform: "linux", version: "bench", model: nil))
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)
-        // Fixes go on coming in: the last batch is the first that is not full.
-        while let draft = try store.draftBatch(limit: batch), draft.locations.count == batch {
-            let time = draft.locations[0].fix.time
+        func encode(_ draft: BatchDraft) throws -> (id: UUIDv7, body: [UInt8]) {
+            let time = draft.locations.first?.fix.time ?? Timestamp(milliseconds: 0)
             let id = ids.next(at: time)
             let bytes = payload.encode(
                 batch: id, session: draft.session, sentAt: time, extras: nil, locations: draft.locations)
-            guard let body = gzip.compress(bytes), let frozen = try store.freeze(draft, id: id, body: body)
-            else { throw BenchFailure(message: "a batch could not be frozen") }
+            guard let body = gzip.compress(bytes) else { throw BenchFailure(message: "zlib failed") }
+            return (id, body)
+        }
+        guard let first = try store.draftBatch(limit: batch) else { return }
+        let (id, body) = try encode(first)
+        var frozen = try store.freeze(first, id: id, body: body)
+        while let sent = frozen {
             guard
                 case .response(200, _) = client.post(
-                    frozen.body, options, wakeup: wakeup, isCancelled: { false })
+                    sent.body, options, wakeup: wakeup, isCancelled: { false })
             else { throw BenchFailure(message: "a batch could not be sent") }
-            _ = try store.acknowledge(frozen)
+            // Fixes go on coming in: the last batch is the first that is not full.
+            guard let draft = try store.draftBatch(limit: batch, after: sent), draft.locations.count == batch
+            else {
+                _ = try store.acknowledge(sent)
+                return
+            }
+            let (id, body) = try encode(draft)
+            _ = try store.acknowledge(sent, freezing: draft, id: id, body: body)
+            frozen = try store.nextFrozen()
         }
     }
 }

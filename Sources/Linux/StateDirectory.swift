@@ -81,12 +81,22 @@ public struct StateDirectory: Sendable {
         try retrying("fsync " + path) { fsync(directory.raw) }
     }
 
-    /// Takes the lock that keeps a second instance out, for as long as the descriptor lives.
+    /// Takes the lock that keeps a second instance out, for as long as the descriptor lives. A file that is there will
+    /// do as it is: a kernel that distrusts a file system mounts it read-only.
     ///
     /// - Throws: EWOULDBLOCK when another process holds it.
     public func lock() throws(SystemError) -> FileDescriptor {
-        let descriptor = try FileDescriptor.open(file("lock"), O_RDWR | O_CREAT | O_NOFOLLOW)
+        let descriptor = try openLock()
         try retrying("lock " + file("lock")) { flock(descriptor.raw, LOCK_EX | LOCK_NB) }
         return descriptor
+    }
+
+    private func openLock() throws(SystemError) -> FileDescriptor {
+        do {
+            return try FileDescriptor.open(file("lock"), O_RDWR | O_CREAT | O_NOFOLLOW)
+        } catch {
+            guard error.code == EROFS else { throw error }
+            return try FileDescriptor.open(file("lock"), O_RDONLY | O_NOFOLLOW)
+        }
     }
 }

@@ -139,6 +139,9 @@ class Disk:
     def release(self):
         os.unlink(self.filler)
 
+    def protect(self, against_writes: bool):
+        run("mount", "-o", "remount," + ("ro" if against_writes else "rw"), self.place)
+
     def break_down(self):
         """What the kernel does with an ext4 that it no longer trusts: read-only from now on, also for open files."""
         run("mount", "-o", "remount,abort", self.place)

@@ -6,13 +6,15 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 
 import debian
 from harness import Child, wait_for
 
 
 # What an operator's box has besides.
-MORE = ("sudo", "chrony")
+MORE = ("sudo", "chrony", "ca-certificates")
 
 
 class Container(debian.Layer):
@@ -99,3 +101,13 @@ class Container(debian.Layer):
         if self.nspawn and self.nspawn.running:
             self.cut()
         self.remove()
+
+
+if __name__ == "__main__":
+    # Whether one starts here at all, and answers.
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            machine = Container(place)
+            machine.boot().stop()
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            sys.exit(f"container: {error}")

@@ -10,12 +10,15 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from harness import ROOT, program
 
 KEPT = os.path.abspath(os.environ.get("BEEKOND_MACHINES", os.path.join(ROOT, ".build", "machines")))
 PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join(ROOT, ".build", "deb")))
+# The form for every change: nothing that takes minutes.
+BRIEF = os.environ.get("BEEKOND_BRIEF") == "1"
 
 # What a small Debian box has, and what the package wants; the package itself is installed by the tests.
 PACKAGES = "systemd systemd-sysv dbus gpsd libcurl4 libgps28 libsqlite3-0 libsystemd0 zlib1g procps".split()
@@ -98,6 +101,26 @@ class Layer:
         subprocess.run(["umount", "--lazy", self.path], check=False)
 
 
-if __name__ == "__main__":
+def prepare():
+    """Makes what the machines of this run begin as, as long as there is a network. Ends with the reason if it cannot."""
+    import container
+    import virtual
+
     reason = missing()
-    print(f"machines: {reason}" if reason else f"machines: {root()}")
+    if reason:
+        sys.exit(f"machines: {reason}")
+    root(container.MORE)
+    reason = virtual.missing()
+    if reason:
+        return print(f"machines: none that can lose power: {reason}")
+    root(virtual.more())
+    if not BRIEF:
+        root(virtual.more(packages=("chrony",)))
+        root(virtual.more("whole"))
+
+
+if __name__ == "__main__":
+    try:
+        prepare()
+    except (OSError, subprocess.SubprocessError) as error:
+        sys.exit(f"machines: {error}")

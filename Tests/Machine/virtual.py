@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import socket
 import subprocess
 import threading
 
 import debian
+from faults import no_loops
 from harness import Child, program, wait_for
 
 # The host, as the machine's network sees it.
@@ -44,10 +46,17 @@ USB = {
 
 
 def missing() -> str | None:
+    if platform.machine() != "x86_64":
+        return "machines that can lose power are made for amd64 alone"
     for tool, home in (("qemu-system-x86_64", "qemu-system-x86"), ("mke2fs", "e2fsprogs")):
         if not shutil.which(tool):
             return f"{tool} is not installed (Debian's package {home})"
-    return debian.missing()
+    return no_loops() or debian.missing()
+
+
+def more(kernel: str = "small", packages: tuple = ()) -> tuple:
+    """What a machine has that a container has not."""
+    return (KERNELS[kernel], "udev", *packages)
 
 
 class Machine:
@@ -60,7 +69,7 @@ class Machine:
         self.qemu = None
         self.boots = 0
         self.receiver = Receiver(self.path("serial"))
-        layer = debian.Layer(folder, (KERNELS[kernel], "udev", *packages))
+        layer = debian.Layer(folder, more(kernel, packages))
         try:
             self._furnish(layer, config, {**FILES, **(files or {})}, units)
         finally:

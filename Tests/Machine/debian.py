@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,10 @@ PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join
 BRIEF = os.environ.get("BEEKOND_BRIEF") == "1"
 
 # What a small Debian box has, and what the package wants; the package itself is installed by the tests.
-PACKAGES = "systemd systemd-sysv dbus gpsd libcurl4 libgps28 libsqlite3-0 libsystemd0 zlib1g procps".split()
+PACKAGES = ("systemd systemd-sysv dbus udev sudo procps gpsd chrony ca-certificates "
+            "libcurl4 libgps28 libsqlite3-0 libsystemd0 zlib1g").split()
+# The kernel for machines without strange hardware, and the one that knows every cable; containers need none.
+KERNELS = {"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"} if platform.machine() == "x86_64" else {"small": None}
 
 # gpsd with datagrams for its receiver, and somebody who sends some.
 FILES = {
@@ -54,9 +58,9 @@ def package() -> str | None:
     return found[0] if found else None
 
 
-def root(more: tuple = ()) -> str:
-    """A Debian with these packages; made if there is none yet."""
-    packages = ",".join([*PACKAGES, *more])
+def root(kernel: str = "small") -> str:
+    """A Debian; made if there is none yet."""
+    packages = ",".join([*PACKAGES, *filter(None, [KERNELS[kernel]])])
     path = os.path.join(KEPT, "root-" + hashlib.sha256(packages.encode()).hexdigest()[:12])
     if not os.path.isdir(path):
         os.makedirs(KEPT, exist_ok=True)
@@ -74,13 +78,13 @@ def root(more: tuple = ()) -> str:
 class Layer:
     """A copy of a root that costs nothing: what is written to it goes into `folder`."""
 
-    def __init__(self, folder: str, more: tuple = ()):
+    def __init__(self, folder: str, kernel: str = "small"):
         self.path = os.path.join(folder, "root")
         upper, work = os.path.join(folder, "upper"), os.path.join(folder, "work")
         for directory in (self.path, upper, work):
             os.makedirs(directory)
         subprocess.run(
-            ["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root(more)},upperdir={upper},workdir={work}",
+            ["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root(kernel)},upperdir={upper},workdir={work}",
              self.path], check=True)
         for name, text in FILES.items():
             self.write(name, text)
@@ -103,20 +107,11 @@ class Layer:
 
 def prepare():
     """Makes what the machines of this run begin as, as long as there is a network. Ends with the reason if it cannot."""
-    import container
-    import virtual
-
     reason = missing()
     if reason:
         sys.exit(f"machines: {reason}")
-    root(container.MORE)
-    reason = virtual.missing()
-    if reason:
-        return print(f"machines: none that can lose power: {reason}")
-    root(virtual.more())
-    if not BRIEF:
-        root(virtual.more(packages=("chrony",)))
-        root(virtual.more("whole"))
+    for kernel in ["small"] if BRIEF else KERNELS:
+        root(kernel)
 
 
 if __name__ == "__main__":

@@ -150,8 +150,7 @@ class ClockTest(MachineTest):
         self.addCleanup(front.stop)
         with open(authority.ca, encoding="ascii") as file:
             files = {**self.FILES, **virtual.CHRONY, "etc/ssl/test-ca.pem": file.read()}
-        machine = self.machine(front.url(virtual.HOST), {"ca_file": "/etc/ssl/test-ca.pem"}, files=files, units=("past",),
-                               packages=("chrony",))
+        machine = self.machine(front.url(virtual.HOST), {"ca_file": "/etc/ssl/test-ca.pem"}, files=files, units=("past",))
         machine.start(*self.PAST)
         machine.wait_status(lambda status: "clock" in status["degraded"], "the status says that the clock is wrong")
         self.assertEqual(self.received(), set())

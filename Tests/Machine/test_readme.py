@@ -69,7 +69,7 @@ class VehicleTest(unittest.TestCase):
             # The first look by doctor finds that there is no backend yet, or a receiver that has just woken up.
             allowed = {124} if follows else {0, 1} if "doctor" in line else {0}
             self.assertIn(code, allowed, f"{line}: exit {code}\n{said}{errors}")
-            if "start" in line:
+            if command == "sudo beekonctl start":
                 wait_for(lambda: self.stored(), "a location is stored", 60)
         self.assertIn("tracking in session", outputs["sudo journalctl -fu beekond"])
         wait_for(lambda: backend.ids, "a location has come to the backend", 60)

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
 import socket
 import subprocess
@@ -32,8 +31,6 @@ FILES = {
         "[Unit]\nAfter=beekond.service\n[Service]\nExecStart=/bin/sh -c 'while sleep 1; do beekonctl status --json; done >/dev/ttyS3'\n"
         "Restart=always\n[Install]\nWantedBy=multi-user.target\n",
 }
-# The kernel for machines without strange hardware, and the one that knows every cable.
-KERNELS = {"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"}
 # What a box without network time takes its time from: gpsd's, through shared memory.
 CHRONY = {"etc/chrony/conf.d/gpsd.conf": "refclock SHM 0 refid GPS precision 1e-1 delay 0.2\nmakestep 1 -1\n"}
 # A receiver behind a common USB adapter, which Debian's gpsd does not take by itself.
@@ -46,7 +43,7 @@ USB = {
 
 
 def missing() -> str | None:
-    if platform.machine() != "x86_64":
+    if "whole" not in debian.KERNELS:
         return "machines that can lose power are made for amd64 alone"
     for tool, home in (("qemu-system-x86_64", "qemu-system-x86"), ("mke2fs", "e2fsprogs")):
         if not shutil.which(tool):
@@ -54,22 +51,16 @@ def missing() -> str | None:
     return no_loops() or debian.missing()
 
 
-def more(kernel: str = "small", packages: tuple = ()) -> tuple:
-    """What a machine has that a container has not."""
-    return (KERNELS[kernel], "udev", *packages)
-
-
 class Machine:
     """A disk, and a machine that runs on it from one power cut to the next."""
 
-    def __init__(self, folder: str, config: str, files: dict | None = None, kernel: str = "small", units: tuple = (),
-                 packages: tuple = ()):
+    def __init__(self, folder: str, config: str, files: dict | None = None, kernel: str = "small", units: tuple = ()):
         self.folder = folder
         self.disk = self.path("disk")
         self.qemu = None
         self.boots = 0
         self.receiver = Receiver(self.path("serial"))
-        layer = debian.Layer(folder, more(kernel, packages))
+        layer = debian.Layer(folder, kernel)
         try:
             self._furnish(layer, config, {**FILES, **(files or {})}, units)
         finally:

@@ -19,8 +19,15 @@ enum ReaderCommand: Sendable {
     case locate(OneShots.Request)
     /// Nobody waits for this answer any more.
     case forget(Token)
-    case configure(Settings)
+    /// Take up other settings, once the file of those made while running says so, where it has to.
+    case configure(Settings, KeptSettings?)
     case end
+}
+
+/// What the file of the settings made while running has to hold before they are in force.
+struct KeptSettings: Sendable {
+    var file: RuntimeSettings
+    var bytes: [UInt8]
 }
 
 /// What the uploader may be asked to do.
@@ -47,6 +54,9 @@ enum MainMessage: Sendable {
     case extrasSet(Token, Result<Void, Failure>)
     case synced(Token, SyncResult)
     case seeded(Token, Result<Void, Failure>)
+    /// The reader goes by the settings that it was given, or could not.
+    case settingsTaken(Result<Void, Failure>)
+    case configured(Token, Result<Void, Failure>)
     case geofencesAdded(Token, Result<Void, Failure>)
     case geofencesRemoved(Token, Result<Int, Failure>)
     case geofences(Token, [Geofences.Item])
@@ -67,6 +77,7 @@ enum MainMessage: Sendable {
             /// The same is being done for somebody else; the seconds after which asking again is worth it.
             case busy(seconds: Int)
             case geofence(id: String)
+            case setting(key: String)
         }
 
         var kind = Kind.storage

@@ -47,8 +47,8 @@ extension Checks {
         }
         if facts.status?.degraded.contains("config") ?? false {
             return .failed(
-                name, "beekond runs with the last good configuration",
-                "systemctl reload beekond; journalctl -u beekond names the line if it is still bad")
+                name, "beekond does not run with everything that was configured",
+                "beekonctl reload; journalctl -u beekond names the line or the setting if it is still bad")
         }
         switch facts.file {
         case .good(let warnings):

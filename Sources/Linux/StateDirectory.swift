@@ -49,6 +49,27 @@ public struct StateDirectory: Sendable {
         try synchronise()
     }
 
+    /// Renames what has this name, whatever it is, to `NAME.aside-N`, durably.
+    ///
+    /// - Returns: the new path.
+    /// - Throws: also when 99 such names are taken (EEXIST).
+    public func putAside(_ name: String) throws(SystemError) -> String {
+        for number in 1...99 {
+            let target = file("\(name).aside-\(number)")
+            var status = stat()
+            guard lstat(target, &status) != 0 else { continue }
+            do {
+                try retrying("rename " + file(name)) { rename(file(name), target) }
+            } catch {
+                if error.code == ENOENT { return target }
+                throw error
+            }
+            try synchronise()
+            return target
+        }
+        throw SystemError("rename " + file(name), code: EEXIST)
+    }
+
     /// fsync of the directory itself: makes renames, new files and removals durable.
     public func synchronise() throws(SystemError) {
         try Self.synchronise(path)
@@ -60,12 +81,22 @@ public struct StateDirectory: Sendable {
         try retrying("fsync " + path) { fsync(directory.raw) }
     }
 
-    /// Takes the lock that keeps a second instance out, for as long as the descriptor lives.
+    /// Takes the lock that keeps a second instance out, for as long as the descriptor lives. A file that is there will
+    /// do as it is: a kernel that distrusts a file system mounts it read-only.
     ///
     /// - Throws: EWOULDBLOCK when another process holds it.
     public func lock() throws(SystemError) -> FileDescriptor {
-        let descriptor = try FileDescriptor.open(file("lock"), O_RDWR | O_CREAT | O_NOFOLLOW)
+        let descriptor = try openLock()
         try retrying("lock " + file("lock")) { flock(descriptor.raw, LOCK_EX | LOCK_NB) }
         return descriptor
+    }
+
+    private func openLock() throws(SystemError) -> FileDescriptor {
+        do {
+            return try FileDescriptor.open(file("lock"), O_RDWR | O_CREAT | O_NOFOLLOW)
+        } catch {
+            guard error.code == EROFS else { throw error }
+            return try FileDescriptor.open(file("lock"), O_RDONLY | O_NOFOLLOW)
+        }
     }
 }

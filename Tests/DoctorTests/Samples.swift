@@ -66,7 +66,7 @@ enum Cases {
         },
         Case("rights", .ok, "root") { $0.user.isRoot = true },
         Case("configuration", .failed, "line 3 (and 1 more)") { $0.file = .broken(["line 3", "line 4"]) },
-        Case("configuration", .failed, "last good") { $0.status?.degraded = ["config"] },
+        Case("configuration", .failed, "everything that was configured") { $0.status?.degraded = ["config"] },
         Case("configuration", .failed, "clamped") { $0.file = .good(warnings: ["clamped"]) },
         Case("configuration", .skipped, "may not be read by anna") { $0.file = .unreadable },
         Case("configuration", .skipped, "--config") { $0.file = .elsewhere },

@@ -51,6 +51,16 @@ def run(*command: str, codes=(0,)) -> str:
     return done.stdout
 
 
+def thread(daemon, name: str) -> str:
+    """The id of a thread of the daemon."""
+    folder = f"/proc/{daemon.child.process.pid}/task"
+    for task in os.listdir(folder):
+        with open(f"{folder}/{task}/comm", encoding="ascii") as file:
+            if file.read().strip() == name:
+                return task
+    raise AssertionError(f"no thread {name}")
+
+
 class Fault:
     """A fault in certain system calls of a running daemon, on certain files, as long as the `with` lasts.
 
@@ -128,6 +138,9 @@ class Disk:
 
     def release(self):
         os.unlink(self.filler)
+
+    def protect(self, against_writes: bool):
+        run("mount", "-o", "remount," + ("ro" if against_writes else "rw"), self.place)
 
     def break_down(self):
         """What the kernel does with an ext4 that it no longer trusts: read-only from now on, also for open files."""

@@ -249,7 +249,10 @@ class Beekond:
     def wait_status(self, condition, what: str, seconds: float = PATIENCE) -> dict:
         def look():
             look.last = self.status()
-            return condition(look.last)
+            try:
+                return condition(look.last)
+            except KeyError:
+                return False  # what is not known yet is absent
 
         wait_for(look, lambda: f"{what}; the status is {json.dumps(look.last)}", seconds)
         return look.last

@@ -58,7 +58,9 @@ CALLS = (
     Row("SetExtras", {"extras": {"driver": "7"}}, is_logged=True), Row("RetryRejected", is_logged=True),
     Row("DeleteLocations", {"before": LONG_AGO}, ADMINISTRATORS, is_logged=True),
     Row("PurgeRejected", who=ADMINISTRATORS, is_logged=True),
+    Row("Configure", {"settings": {"tracking.angle_degrees": 30}}, is_logged=True),
+    Row("Configure", {"settings": {"gpsd.host": "127.0.0.1"}}, ADMINISTRATORS, is_logged=True),
+    Row("ResetConfig", {"keys": ["tracking.angle_degrees"]}, is_logged=True),
+    Row("ResetConfig", {"keys": ["gpsd.host"]}, ADMINISTRATORS, is_logged=True), Row("Reload", is_logged=True),
     Row("SeedAuth", {"access_token": "abc", "refresh_token": "def"}, ADMINISTRATORS, is_logged=True),
 )
-# In the interface, and with no handler yet.
-NOT_BUILT = {"Configure": {"settings": {}}, "ResetConfig": {"keys": []}, "Reload": {}}

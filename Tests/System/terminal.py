@@ -15,6 +15,7 @@ WIDTH = 80
 class TerminalTest(CtlTest):
     def setUp(self):
         super().setUp()
+        self.commands = 0
         self.tmux_socket = self.path("tmux")
         self.addCleanup(subprocess.run, ["tmux", "-S", self.tmux_socket, "kill-server"], capture_output=True)
 
@@ -48,15 +49,17 @@ class TerminalTest(CtlTest):
 
     def run_there(self, words: str) -> str:
         """The screen of a command that has ended, from its first line on."""
-        self.type(f"clear; {program('beekonctl')} {words}; echo code $?")
-        return self.wait_screen(lambda text: re.search(r"^code \d+$", text, re.M), words)
+        # The end of the one before may still be on the screen.
+        self.commands += 1
+        self.type(f'clear; {program("beekonctl")} {words}; echo "code $? ({self.commands})"')
+        return self.wait_screen(lambda text: re.search(rf"^code \d+ \({self.commands}\)$", text, re.M), words)
 
     def lines_of(self, words: str) -> list:
         """What a command has written, also what has gone off the top; a line that the terminal broke is one."""
         self.tmux("clear-history")
         self.run_there(words)
         text = self.screen("-J", "-S", "-2000")
-        return [line.rstrip() for line in re.split(r"^code \d+$", text, flags=re.M)[0].splitlines()
+        return [line.rstrip() for line in re.split(r"^code \d+ ", text, flags=re.M)[0].splitlines()
                 if not line.startswith("ready> ")]
 
 

@@ -5,27 +5,16 @@ make, one run for each. BEEKOND_LONG=1 takes every call, otherwise every few.
 """
 import os
 import re
-import shutil
 import subprocess
 import unittest
 
 from authtest import AuthTest
+from faults import STRACE, thread
 from harness import Closed, wait_for
 from tokens import Endpoint
 
-STRACE = shutil.which("strace")
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 STEP = 1 if LONG else 5
-
-
-def thread(daemon, name: str) -> str:
-    """The id of a thread of the daemon."""
-    folder = f"/proc/{daemon.child.process.pid}/task"
-    for task in os.listdir(folder):
-        with open(f"{folder}/{task}/comm", encoding="ascii") as file:
-            if file.read().strip() == name:
-                return task
-    raise AssertionError(f"no thread {name}")
 
 
 @unittest.skipUnless(STRACE and os.geteuid() == 0, "needs strace, and root to look into the daemon")

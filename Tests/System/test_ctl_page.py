@@ -3,34 +3,30 @@ import html
 import json
 import os
 import re
-import shutil
-import subprocess
 import unittest
 
+from browser import CHROMIUM, Browser
 from ctl import SEED, CtlTest, drive
 from fakedaemon import location, status
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-headless-shell") or shutil.which("chromium-browser")
 EVIL = "</script><script>document.title='owned'</script>"
 FENCES = {"geofences": [
     {"id": "home", "latitude": 52.5163, "longitude": 13.3777, "radius_meters": 300.0, "inside": True},
     {"id": EVIL, "latitude": 52.53, "longitude": 13.40, "radius_meters": 1500.0}]}
-# Moves the mouse over the middle of the track, and notes what is shown.
-HOVER = """<script>addEventListener("load", () => requestAnimationFrame(() => requestAnimationFrame(() => {
+# Moves the mouse over the middle of the track, zooms, and counts what is on the canvas then: pixels that are not empty.
+HOVER = """
+  const frame = () => new Promise(requestAnimationFrame);
   const box = map.getBoundingClientRect(), half = count >> 1;
   const x = screenX(xs[half], box.width), y = screenY(ys[half], box.height);
   map.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + x, clientY: box.top + y, bubbles: true}));
   const before = view.scale;
   document.querySelector("[data-act=in]").click();
-  document.documentElement.dataset.zoom = view.scale / before;
-  // What is on the canvas: how many pixels are not empty.
-  requestAnimationFrame(() => requestAnimationFrame(() => {
-    const data = map.getContext("2d").getImageData(0, 0, map.width, map.height).data;
-    let painted = 0;
-    for (let i = 3; i < data.length; i += 4) if (data[i]) painted++;
-    document.documentElement.dataset.painted = painted;
-  }));
-})));</script>"""
+  await frame();
+  await frame();
+  const data = map.getContext("2d").getImageData(0, 0, map.width, map.height).data;
+  let painted = 0;
+  for (let i = 3; i < data.length; i += 4) if (data[i]) painted++;
+  return {zoom: view.scale / before, painted, tip: document.getElementById("tip").textContent};"""
 
 
 def parked_drive() -> list:
@@ -52,25 +48,13 @@ class PageTests(CtlTest):
         self.run_ctl(daemon, "plot", "--html", path)
         return path
 
-    def browse(self, path: str, *options: str) -> str:
-        """The document as it stands after its scripts have run, from a browser that reaches nothing but the file."""
-        done = subprocess.run(
-            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.path('profile')}",
-             "--host-resolver-rules=MAP * ~NOTFOUND", "--window-size=1200,1000", "--virtual-time-budget=5000",
-             "--lang=en-US", *options, "--dump-dom", "file://" + path],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180, env={**os.environ, "TZ": "UTC"})
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
-
-    def with_script(self, path: str) -> str:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace("</body>", HOVER + "</body>"))
-        return path
+    def browser(self) -> Browser:
+        return self.enterContext(Browser(self.path("profile")))
 
     def test_what_it_shows(self):
-        document = self.browse(self.with_script(self.page(parked_drive())))
+        browser = self.browser()
+        browser.open(self.page(parked_drive()))
+        document = browser.document()
         self.assertIn('data-drawn="1200"', document)
         self.assertNotIn("<title>owned", document)
         self.assertIn("<title>Track of June 15, 2026</title>", document)
@@ -83,34 +67,35 @@ class PageTests(CtlTest):
         self.assertEqual(fences.count("<tr"), 2)
         self.assertIn(f">{html.escape(EVIL, quote=False)}<", fences)
         self.assertIn(">1.5 km<", fences)
-        # The pointer was moved over the location in the middle: its time and its speed.
-        tip = html.unescape(re.search(r'id="tip"[^>]*>([^<]*)<', document)[1])
-        self.assertIn("km/h", tip)
-        self.assertIn("52.5", tip)
-        self.assertRegex(tip, r"\d:\d\d:\d\d")
-        self.assertAlmostEqual(float(re.search(r'data-zoom="([\d.]+)"', document)[1]), 1.5)
-        self.assertGreater(int(re.search(r'data-painted="(\d+)"', document)[1]), 2000)
+        # Over the location in the middle: its time and its speed.
+        seen = browser.run(HOVER)
+        self.assertIn("km/h", seen["tip"])
+        self.assertIn("52.5", seen["tip"])
+        self.assertRegex(seen["tip"], r"\d:\d\d:\d\d")
+        self.assertAlmostEqual(seen["zoom"], 1.5)
+        self.assertGreater(seen["painted"], 2000)
 
     def test_a_hundred_thousand_locations(self):
         path = self.page(drive(100_000))
         self.assertLess(os.path.getsize(path), 12_000_000)
-        self.assertIn('data-drawn="100000"', self.browse(path))
+        browser = self.browser()
+        browser.open(path)
+        self.assertIn('data-drawn="100000"', browser.document())
 
     def test_charts_of_nothing_are_not_shown(self):
         bare = [location(index, 1_781_500_000_000 + index * 1000, 52 + index * 1e-4, 13, "s", speed=None, altitude=None,
                          bearing=None, accuracy=None) for index in range(10)]
-        document = self.browse(self.with_script(self.page(bare)))
+        browser = self.browser()
+        browser.open(self.page(bare))
+        document = browser.document()
         self.assertEqual(len(re.findall(r'<section class="card chart" hidden', document)), 2)
         self.assertIn("speed unknown", document)
 
     def test_light_and_dark(self):
-        path = self.page(parked_drive())
-        shades = []
-        for options in ((), ("--blink-settings=preferredColorScheme=0",)):
-            picture = self.path("shot.png")
-            self.browse(path, *options, f"--screenshot={picture}")
-            with open(picture, "rb") as file:
-                shades.append(file.read())
+        browser, path, shades = self.browser(), self.page(parked_drive()), []
+        for dark in (False, True):
+            browser.open(path, dark=dark)
+            shades.append(browser.screenshot())
         self.assertNotEqual(shades[0], shades[1])
 
 

@@ -53,6 +53,12 @@ class GeofenceTest(SystemTest):
             lambda: (found := daemon.call("GetGeofenceEvents")["events"]) and len(found) >= count and found,
             lambda: f"{count} events; there are {daemon.call('GetGeofenceEvents')}")
 
+    def kept_states(self, daemon) -> str:
+        """The file with the states of the fences, once it is there."""
+        path = os.path.join(daemon.state, "geofences-inside.json")
+        wait_for(lambda: os.path.exists(path), "the states are kept beside the database")
+        return path
+
     def kinds(self, events: list) -> list:
         return [event["type"] for event in events]
 
@@ -174,9 +180,7 @@ class AddingTests(GeofenceTest):
         vehicle.settle(INSIDE)
         self.events(daemon, 1)
         self.assertEqual(os.stat(os.path.join(daemon.state, "geofences.json")).st_mtime_ns, before)
-        kept = os.path.join(daemon.state, "geofences-inside.json")
-        wait_for(lambda: os.path.exists(kept), "the states are kept beside the database")
-        self.assertLess(os.path.getsize(kept), 100)
+        self.assertLess(os.path.getsize(self.kept_states(daemon)), 100)
 
     def test_the_same_circle_again_keeps_its_state(self):
         vehicle, daemon = self.fenced()
@@ -185,6 +189,7 @@ class AddingTests(GeofenceTest):
         daemon.call("AddGeofences", geofences=[{**HOME, "notify_on_exit": False}])
         self.assertEqual(self.inside(daemon), [True])
         vehicle.stay(INSIDE, 5)
+        daemon.wait_status(lambda status: status["source"]["fixes"] == 8, "all that was sent before has been read")
         # Another circle of the same name is another fence.
         daemon.call("AddGeofences", geofences=[{**HOME, "radius_meters": 101.0}])
         self.assertEqual(self.inside(daemon), [None])
@@ -362,6 +367,7 @@ class LossTests(GeofenceTest):
         vehicle, daemon = self.fenced()
         vehicle.settle(INSIDE)
         self.events(daemon, 1)
+        kept = self.kept_states(daemon)
         daemon.kill()
         spoil(daemon)
         daemon.start()
@@ -371,7 +377,7 @@ class LossTests(GeofenceTest):
         vehicle.stay(INSIDE, 20)
         # Killed again: the new database knows by now.
         daemon.kill()
-        os.unlink(os.path.join(daemon.state, "geofences-inside.json"))
+        os.unlink(kept)
         daemon.start()
         vehicle.settle(INSIDE)
         vehicle.stay(OUTSIDE, 11)

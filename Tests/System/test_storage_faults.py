@@ -259,18 +259,11 @@ class DiskTests(StorageFaultTest):
         """Status says what is wrong, fixes wait, and all is well when there is room."""
         disk = self.disk(16)
         self.begin(disk.place)
-        self.victim.terminate()
-        wait_for(lambda: not self.gps.watchers, "the connection of the ended daemon is gone")
+        before = self.sent
+        self.end()
         os.unlink(os.path.join(disk.place, "ballast"))
         disk.fill()
-        self.victim.start()
-        self.told = self.listening(self.victim)
-        self.victim.wait_status(
-            lambda status: status["state"] == "tracking" and status["store"]["degraded"], "degraded from the start")
-        before = self.sent
-        self.sent = [self.gps.settle()]
-        self.drive(4)
-        self.degraded(5)
+        self.start_degraded()
         # Tracking ends when that is asked for, and only what there is no room for is refused.
         with self.assertRaises(Refusal) as refusal:
             self.victim.call("Stop")
@@ -281,6 +274,36 @@ class DiskTests(StorageFaultTest):
         self.victim.wait_status(lambda status: not status["store"]["degraded"], "storage works")
         self.sent = before + self.sent
         self.check_end(outages=1, uploads_by_itself=True)
+
+    def test_read_only_from_the_start(self):
+        """A boot after which the kernel has mounted the state directory read-only, until somebody mends that."""
+        disk = self.disk(16)
+        self.begin(disk.place)
+        before = self.sent
+        self.end()
+        disk.protect(True)
+        self.start_degraded()
+        disk.protect(False)
+        self.wait_told()
+        self.victim.wait_status(lambda status: not status["store"]["degraded"], "storage works")
+        self.assertEqual(self.victim.status()["session_id"], self.session)
+        self.sent = before + self.sent
+        # A start is followed by an upload.
+        self.check_end(outages=1, uploads_by_itself=True)
+
+    def end(self):
+        self.victim.terminate()
+        wait_for(lambda: not self.gps.watchers, "the connection of the ended daemon is gone")
+
+    def start_degraded(self):
+        """Starts where nothing can be stored, and drives on: five fixes."""
+        self.victim.start()
+        self.told = self.listening(self.victim)
+        self.victim.wait_status(
+            lambda status: status["state"] == "tracking" and status["store"]["degraded"], "degraded from the start")
+        self.sent = [self.gps.settle()]
+        self.drive(4)
+        self.degraded(5)
 
     def test_stop_on_a_full_disk(self):
         """The wish to stop is written into the room that the ballast has kept."""

@@ -24,21 +24,24 @@ final class Handlers {
     let directory: String
     let installID: String
     let startedAt: BootInstant
-    var configuration: Loaded
-    /// The configuration file is bad: an earlier one is in force.
-    var isConfigurationStale = false
+    let configurator: Configurator
     /// For what makes beekond ask the backend at once.
     private var attempts = Allowance(burst: 60, perSecond: 1)
     private let adminGroupID = groupID(named: adminGroup)
     private var lastToken: Token = 0
 
-    init(hub: Hub, directory: String, installID: String, configuration: Loaded, startedAt: BootInstant) {
+    init(
+        hub: Hub, directory: String, installID: String, configurator: Configurator, startedAt: BootInstant
+    ) {
         self.hub = hub
         self.directory = directory
         self.installID = installID
-        self.configuration = configuration
+        self.configurator = configurator
         self.startedAt = startedAt
     }
+
+    /// In force.
+    var settings: Settings { configurator.loaded.settings }
 
     /// - Throws: a `ControlError` for the client.
     func handle(_ call: Call, peer: Peer) throws -> Answer {
@@ -56,6 +59,9 @@ final class Handlers {
         case Wire.GetSessions.name: try sessions(call)
         case Wire.DeleteLocations.name: try delete(call, peer)
         case Wire.GetConfig.name: try config(call)
+        case Wire.Configure.name: try configure(call, peer)
+        case Wire.ResetConfig.name: try resetConfig(call, peer)
+        case Wire.Reload.name: try reload(call, peer)
         case Wire.SeedAuth.name: try seedAuth(call, peer)
         case Wire.GetExtras.name: try extras(call)
         case Wire.SetExtras.name: try setExtras(call, peer)
@@ -94,12 +100,6 @@ final class Handlers {
             try Reply.encode(Wire.GetInterfaceDescription.self, .init(description: description.text)))
     }
 
-    private func config(_ call: Call) throws -> Answer {
-        _ = try call.parameters(of: Wire.GetConfig.self)
-        let settings = configuration.listing.map { Wire.Setting($0) }
-        return .reply(try Reply.encode(Wire.GetConfig.self, .init(settings: settings)))
-    }
-
     // MARK: Tracking and upload
 
     private func start(_ call: Call, _ peer: Peer) throws -> Answer {
@@ -125,7 +125,7 @@ final class Handlers {
     private func sync(_ call: Call, _ peer: Peer) throws -> Answer {
         let waits = try call.parameters(of: Wire.Sync.self).wait ?? true
         log(call, peer)
-        if configuration.settings.sync != nil {
+        if settings.sync != nil {
             try takeAttempt()
             let token = nextToken()
             let isWaitedFor = waits && !call.oneway
@@ -134,7 +134,7 @@ final class Handlers {
         }
         let pending = hub.store.counts().pending
         let outcome: SyncResult.Outcome =
-            configuration.settings.sync == nil ? .disabled : pending > 0 ? .transient : .nothingPending
+            settings.sync == nil ? .disabled : pending > 0 ? .transient : .nothingPending
         return .reply(
             try Reply.encode(
                 Wire.Sync.self, .init(outcome: outcome.rawValue, uploaded: 0, pending: pending)))

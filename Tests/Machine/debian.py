@@ -68,9 +68,13 @@ def root(kernel: str = "small") -> str:
         # The mirror is the one of this machine.
         sources = [name for name in ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
                    if os.path.exists(name) and os.path.getsize(name)][:1]
-        subprocess.run(
-            ["mmdebstrap", "--quiet", "--variant=minbase", '--aptopt=Apt::Install-Recommends "false"',
-             f"--include={packages}", "bookworm", fresh, *sources], check=True, timeout=900)
+        try:
+            subprocess.run(
+                ["mmdebstrap", "--quiet", "--variant=minbase", '--aptopt=Apt::Install-Recommends "false"',
+                 f"--include={packages}", "bookworm", fresh, *sources], check=True, timeout=900)
+        except (OSError, subprocess.SubprocessError):
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
         os.rename(fresh, path)
     return path
 

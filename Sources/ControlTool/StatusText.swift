@@ -68,6 +68,7 @@ public enum StatusText {
 
     /// What is known about the token, in at most `width` columns.
     public static func auth(_ auth: Wire.AuthStatus, width: Int = 70, palette: Palette) -> String {
+        if auth.state == "none" { return "no token in use" }
         var text = Text.cut(Text.safe(auth.state), to: 20)
         if auth.failures > 0 { text += ", \(Quantity.short(auth.failures)) failed refreshes" }
         if let reason = auth.reason {

@@ -18,8 +18,9 @@ CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
 export DESTDIR PREFIX BINDIR DATADIR SYSCONFDIR UNITDIR SYSUSERSDIR CATALOGDIR
 
 PRODUCTS := beekond beekonctl beekon-sim
-# lld comes with the toolchain; gold, the default, warns about a function of the runtime library. -s strips.
-RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s
+# lld comes with the toolchain; gold, the default, warns about a function of the runtime library. -s strips. What the
+# programs export nobody loads, and it would keep alive what nothing calls: 4 % of each.
+RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --no-export-dynamic
 SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.

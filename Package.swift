@@ -116,7 +116,7 @@ let package = Package(
             path: "Tests/Tools/store-exerciser", swiftSettings: settings),
         // Not a product either: `make bench` runs it.
         .executableTarget(
-            name: "bench-store", dependencies: ["Linux", "SQLite", "Storage", "Tracking"],
+            name: "bench-store", dependencies: ["Linux", "SQLite", "Storage", "Tracking", "Upload"],
             path: "Tests/Benchmarks/bench-store", swiftSettings: settings),
     ] + fuzzing
 )

@@ -56,16 +56,16 @@ public enum ConfigText {
     public static func table(_ settings: [Wire.Setting], withOrigin: Bool) -> [String] {
         let keys = ["KEY"] + settings.map { Text.cut(Text.safe($0.key), to: 48) }
         let values = ["VALUE"] + settings.map { Text.safe(shown($0.value)) }
-        let keyWidth = keys.map(\.count).max() ?? 0
+        let keyWidth = keys.map { Text.columns($0) }.max() ?? 0
         let heads = keys.map { Text.left($0, keyWidth) + " " }
         guard withOrigin else {
             let room = width - keyWidth - 1
             return zip(heads, values).map { head, value in head + Text.cut(value, to: room) }
         }
         let folder = commonFolder(settings.map(\.origin))
-        let valueWidth = min(values.map(\.count).max() ?? 0, Self.valueWidth)
+        let valueWidth = min(values.map { Text.columns($0) }.max() ?? 0, Self.valueWidth)
         let room = width - keyWidth - valueWidth - 2
-        let origins = ["ORIGIN"] + settings.map { cutFront(inside(folder, $0.origin), to: room) }
+        let origins = ["ORIGIN"] + settings.map { Text.cutFront(inside(folder, $0.origin), to: room) }
         var lines: [String] = []
         for (index, head) in heads.enumerated() {
             let value = Text.left(Text.cut(values[index], to: valueWidth), valueWidth)
@@ -78,11 +78,6 @@ public enum ConfigText {
     /// The origin without the folder that the reader is told once.
     private static func inside(_ folder: String, _ origin: String) -> String {
         Text.safe(isFile(origin) ? String(origin.dropFirst(folder.count)) : origin)
-    }
-
-    /// The end of a path tells more than its beginning.
-    private static func cutFront(_ text: String, to width: Int) -> String {
-        text.count <= width ? text : "…" + text.suffix(max(width - 1, 0))
     }
 
     /// A line for each: what holds, and since when it does not come from a file.

@@ -41,7 +41,9 @@ public struct Failure: Error, Equatable, Sendable {
         case .tooMany(let limit):
             Failure("more than \(limit) rows: narrow the range", exitCode: 65)
         case .rateLimited(let seconds):
-            Failure("asked too often: try again in \(seconds) s", exitCode: 75)
+            Failure(
+                "beekond is at it for somebody else, or has been asked too often: try again in \(seconds) s",
+                exitCode: 75)
         case .permissionDenied:
             Failure(
                 "permission denied: this needs root or group beekon-admin "

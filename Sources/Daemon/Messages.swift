@@ -76,6 +76,8 @@ enum MainMessage: Sendable {
     struct Failure: Error, Sendable {
         enum Kind: Sendable {
             case storage, location
+            /// The same is being done for somebody else; the seconds after which asking again is worth it.
+            case busy(seconds: Int)
             case geofence(id: String)
             case setting(key: String)
         }

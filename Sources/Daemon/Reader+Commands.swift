@@ -159,7 +159,8 @@ extension Reader {
 
     private func delete(before cutoff: Timestamp?, _ token: Token) {
         guard deletion == nil else {
-            hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: "another deletion is under way"))))
+            let busy = MainMessage.Failure(kind: .busy(seconds: 1), reason: "another deletion is under way")
+            hub.tell(.deleted(token, .failure(busy)))
             return
         }
         do {

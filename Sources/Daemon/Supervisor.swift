@@ -12,6 +12,8 @@ internal import Upload
 final class Supervisor {
     /// Seconds that the threads have for their last act: SIGTERM to exit takes two at most, whatever hangs.
     private static let patience = 1.5
+    /// Seconds after the start when every thread has begun its work, and what only the start needed can go.
+    private static let settlingTime = 2.0
 
     private let options: Daemon.Options
     private let hub: Hub
@@ -26,6 +28,8 @@ final class Supervisor {
     private var hasResumed = false
     private var stopBy: BootInstant?
     private var statusText = ""
+    /// When memory is given back; nil once it has been.
+    private var releaseAt: BootInstant?
 
     init(
         _ options: Daemon.Options, _ directory: StateDirectory, _ configurator: Configurator,
@@ -43,6 +47,7 @@ final class Supervisor {
             startedAt: startedAt)
         server = try ControlServer(path: options.socket, handlers: handlers)
         routeLostAt = startedAt
+        releaseAt = startedAt.advanced(bySeconds: Self.settlingTime)
         if let interval = Notifier.watchdogInterval() {
             watchdog = Watchdog(timeout: interval, now: startedAt)
         }
@@ -75,6 +80,10 @@ final class Supervisor {
             if poll.isReadable(2) { followRoutes(now: now) }
             if serves { server.serve(poll, now: now) }
             feedWatchdog(now: now)
+            if let due = releaseAt, now >= due {
+                releaseUnusedMemory()
+                releaseAt = nil
+            }
         }
         return end()
     }
@@ -100,7 +109,7 @@ final class Supervisor {
     }
 
     private var nextDeadline: BootInstant? {
-        [server.deadline, stopBy, watchdog?.next].compactMap(\.self).min()
+        [server.deadline, stopBy, watchdog?.next, releaseAt].compactMap(\.self).min()
     }
 
     // MARK: The end

@@ -14,7 +14,18 @@ final class WallClock: Sendable {
     /// A system clock this close to the receiver's has been set by something that knows. Seconds.
     private static let agreement = 60.0
 
+    /// What the kernel says of its clock, and when it said so: asking for every fix of a fast replay would cost as much as
+    /// parsing it.
+    private struct Word {
+        var isSynchronised: Bool
+        var now: BootInstant
+    }
+
+    /// Seconds for which the kernel's word counts.
+    private static let trust = 1.0
+
     private let anchor = Mutex<Anchor?>(nil)
+    private let word = Mutex<Word?>(nil)
     private let floor: Mutex<Anchor>
 
     init(now: BootInstant = .current()) {
@@ -36,7 +47,16 @@ final class WallClock: Sendable {
     func system(now: BootInstant) -> ReceiverTime.SystemClock {
         let time = Timestamp(milliseconds: Clock.realtimeMilliseconds())
         let agrees = receiver(now: now).map { abs(time.seconds(since: $0)) < Self.agreement } ?? false
-        return ReceiverTime.SystemClock(time: time, isKnownGood: agrees || Clock.isSynchronised())
+        return ReceiverTime.SystemClock(time: time, isKnownGood: agrees || isSynchronised(now: now))
+    }
+
+    private func isSynchronised(now: BootInstant) -> Bool {
+        word.withLock { word in
+            if let word, abs(now.seconds(since: word.now)) < Self.trust { return word.isSynchronised }
+            let found = Clock.isSynchronised()
+            word = Word(isSynchronised: found, now: now)
+            return found
+        }
     }
 
     /// The time, when there is a clock that can be believed.

@@ -46,6 +46,7 @@ extension ControlError {
             switch failure.kind {
             case .storage: .storageFailure(reason: failure.reason)
             case .location: .locationUnavailable(reason: failure.reason)
+            case .busy(let seconds): .rateLimited(retryAfterSeconds: seconds)
             case .geofence(let id): .invalidGeofence(id: id, reason: failure.reason)
             case .setting(let key): .invalidConfiguration(key: key, reason: failure.reason)
             }

@@ -11,6 +11,9 @@ public struct Connection: ~Copyable {
     }
 
     let handle: OpaquePointer
+    /// Compiled once: every transaction needs them.
+    private let begin: OpaquePointer
+    private let commit: OpaquePointer
     /// Where SQLite notes how long the WAL is.
     private let logCount: UnsafeMutablePointer<Int32>
 
@@ -32,6 +35,14 @@ public struct Connection: ~Copyable {
                 operation: "open " + path, code: ResultCode(rawValue: code), message: message,
                 systemCode: systemCode)
         }
+        let statements: (begin: OpaquePointer, commit: OpaquePointer)
+        do {
+            statements = (try Self.compile("BEGIN IMMEDIATE", opened), try Self.compile("COMMIT", opened))
+        } catch {
+            sqlite3_close_v2(opened)
+            throw error
+        }
+        (begin, commit) = statements
         handle = opened
         logCount = .allocate(capacity: 1)
         logCount.initialize(to: 0)
@@ -46,6 +57,8 @@ public struct Connection: ~Copyable {
     }
 
     deinit {
+        sqlite3_finalize(begin)
+        sqlite3_finalize(commit)
         // The v2 form waits for statements that are still to be finalised, whatever order they are dropped in.
         sqlite3_close_v2(handle)
         logCount.deallocate()
@@ -94,10 +107,23 @@ public struct Connection: ~Copyable {
 
     /// Compiles one statement, to be kept and used again.
     public func prepare(_ sql: String) throws(SQLiteError) -> Statement {
+        Statement(handle: try Self.compile(sql, handle))
+    }
+
+    private static func compile(_ sql: String, _ handle: OpaquePointer) throws(SQLiteError) -> OpaquePointer {
         var compiled: OpaquePointer?
-        try check(sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil), sql)
-        guard let compiled else { throw error(SQLITE_MISUSE, sql) }
-        return Statement(handle: compiled)
+        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
+        guard code == SQLITE_OK, let compiled else {
+            throw error(code == SQLITE_OK ? SQLITE_MISUSE : code, sql, handle)
+        }
+        return compiled
+    }
+
+    private func run(_ statement: OpaquePointer) throws(SQLiteError) {
+        let code = sqlite3_step(statement)
+        // Says again what the step has said.
+        defer { _ = sqlite3_reset(statement) }
+        if code != SQLITE_DONE { throw Self.error(code, String(cString: sqlite3_sql(statement)), handle) }
     }
 
     /// The first column of the first row, as text; nil when there is no row.
@@ -130,10 +156,10 @@ public struct Connection: ~Copyable {
     public func transaction<Result: ~Copyable>(
         _ body: () throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
-        try execute("BEGIN IMMEDIATE")
+        try run(begin)
         do {
             let result = try body()
-            try execute("COMMIT")
+            try run(commit)
             return result
         } catch {
             if !isInAutocommit {
@@ -145,10 +171,10 @@ public struct Connection: ~Copyable {
     }
 
     private func check(_ code: Int32, _ operation: String) throws(SQLiteError) {
-        if code != SQLITE_OK { throw error(code, operation) }
+        if code != SQLITE_OK { throw Self.error(code, operation, handle) }
     }
 
-    private func error(_ code: Int32, _ operation: String) -> SQLiteError {
+    private static func error(_ code: Int32, _ operation: String, _ handle: OpaquePointer) -> SQLiteError {
         SQLiteError(
             operation: operation, code: ResultCode(rawValue: code),
             message: String(cString: sqlite3_errmsg(handle)),

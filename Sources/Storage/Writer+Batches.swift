@@ -75,9 +75,11 @@ extension Writer {
 
     /// Whether all rows of the draft are still there; none can have joined them.
     private func isComplete(_ draft: BatchDraft) throws(SQLiteError) -> Bool {
-        let rows = try db.prepare("SELECT COUNT(*) FROM locations WHERE " + Statements.isMember)
-        try rows.bind(Statements.memberValues(draft.members))
-        guard try rows.step(), rows.integer(0) == Int64(draft.members.count) else { return false }
+        try statements.countMembers.bind(Statements.memberValues(draft.members))
+        defer { statements.countMembers.reset() }
+        guard try statements.countMembers.step(),
+            statements.countMembers.integer(0) == Int64(draft.members.count)
+        else { return false }
         return try areThere(draft.eventKeys)
     }
 
@@ -99,13 +101,15 @@ extension Writer {
     /// The frozen batch that is to be sent next.
     func nextFrozen() throws(SQLiteError) -> FrozenBatch? {
         guard let next = frozen.first, let session = sessions[next.members.session] else { return nil }
-        let row = try db.prepare("SELECT id, body, is_piece FROM batches WHERE key = ?")
-        try row.bind([.integer(next.key)])
-        guard try row.step(), let id = UUIDv7(bytes: row.blob(0)) else { return nil }
+        try statements.batch.bind([.integer(next.key)])
+        defer { statements.batch.reset() }
+        guard try statements.batch.step(), let id = UUIDv7(bytes: statements.batch.blob(0)) else {
+            return nil
+        }
         return FrozenBatch(
             id: id, session: session, locations: next.members.count, events: next.members.events,
-            body: row.blob(1),
-            isPiece: row.integer(2) != 0, key: next.key, members: next.members)
+            body: statements.batch.blob(1),
+            isPiece: statements.batch.integer(2) != 0, key: next.key, members: next.members)
     }
 
     /// A complete 2xx: the backend has them now. Deletes the rows, or marks them, and forgets the batch, in one
@@ -257,9 +261,9 @@ extension Writer {
     }
 
     func counter(_ name: String) throws(SQLiteError) -> Int64 {
-        let row = try db.prepare("SELECT value FROM counters WHERE name = ?")
-        try row.bind([.text(name)])
-        return try row.step() ? row.integer(0) : 0
+        try statements.counter.bind([.text(name)])
+        defer { statements.counter.reset() }
+        return try statements.counter.step() ? statements.counter.integer(0) : 0
     }
 
     func setCounter(_ name: String, _ value: Int64) throws(SQLiteError) {

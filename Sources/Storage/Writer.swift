@@ -229,6 +229,9 @@ struct Statements: ~Copyable {
     let deleteMembers: Statement
     let markMembers: Statement
     let rejectMembers: Statement
+    let countMembers: Statement
+    let batch: Statement
+    let counter: Statement
     let insertBatch: Statement
     let deleteBatch: Statement
     let updateTail: Statement
@@ -295,6 +298,9 @@ extension Statements {
                 INSERT INTO rejected (\(Schema.columns), batch, http_status, rejected_at) \
                 SELECT \(Schema.columns), ?9, ?10, ?11 FROM locations WHERE
                 """ + " " + Self.isMember),
+            countMembers: try db.prepare("SELECT COUNT(*) FROM locations WHERE " + Self.isMember),
+            batch: try db.prepare("SELECT id, body, is_piece FROM batches WHERE key = ?"),
+            counter: try db.prepare("SELECT value FROM counters WHERE name = ?"),
             insertBatch: try db.prepare(
                 """
                 INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, \

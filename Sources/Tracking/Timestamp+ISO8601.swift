@@ -18,20 +18,26 @@ extension Timestamp {
         let bounded = min(max(milliseconds, lowest), highest)
         let (days, inDay) = bounded.flooredDivision(by: 86_400_000)
         let date = civil(fromDays: days)
-        appendDigits(date.year, 4, to: &text)
-        text.append(UInt8(ascii: "-"))
-        appendDigits(date.month, 2, to: &text)
-        text.append(UInt8(ascii: "-"))
-        appendDigits(date.day, 2, to: &text)
-        text.append(UInt8(ascii: "T"))
-        appendDigits(inDay / 3_600_000, 2, to: &text)
-        text.append(UInt8(ascii: ":"))
-        appendDigits(inDay / 60_000 % 60, 2, to: &text)
-        text.append(UInt8(ascii: ":"))
-        appendDigits(inDay / 1000 % 60, 2, to: &text)
-        text.append(UInt8(ascii: "."))
-        appendDigits(inDay % 1000, 3, to: &text)
-        text.append(UInt8(ascii: "Z"))
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 24) { room in
+            var position = 0
+            func put(_ value: Int64, digits: Int, then end: Unicode.Scalar) {
+                var rest = value
+                for index in (position..<position + digits).reversed() {
+                    room[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                    rest /= 10
+                }
+                room[position + digits] = UInt8(ascii: end)
+                position += digits + 1
+            }
+            put(date.year, digits: 4, then: "-")
+            put(date.month, digits: 2, then: "-")
+            put(date.day, digits: 2, then: "T")
+            put(inDay / 3_600_000, digits: 2, then: ":")
+            put(inDay / 60_000 % 60, digits: 2, then: ":")
+            put(inDay / 1000 % 60, digits: 2, then: ".")
+            put(inDay % 1000, digits: 3, then: "Z")
+            text.append(contentsOf: room)
+        }
     }
 
     /// Reads `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; a space may stand for the T. A leap second (:60) reads as
@@ -104,15 +110,6 @@ private struct DigitScanner {
             return nil
         }
         return sign * (hours * 60 + minutes)
-    }
-}
-
-private func appendDigits(_ value: Int64, _ count: Int, to text: inout [UInt8]) {
-    var divisor: Int64 = 1
-    for _ in 1..<count { divisor *= 10 }
-    while divisor > 0 {
-        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / divisor % 10))
-        divisor /= 10
     }
 }
 

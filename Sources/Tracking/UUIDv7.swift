@@ -13,17 +13,19 @@ public struct UUIDv7: Hashable, Comparable, Sendable {
     }
 
     /// - Returns: nil unless there are exactly 16 bytes.
-    public init?(bytes: some Collection<UInt8>) {
+    public init?(bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
-        high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-        low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
+        (high, low) = bytes.withUnsafeBytes {
+            (
+                UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
     }
 
     /// The 16 bytes in network order.
     public var bytes: [UInt8] {
-        (0..<16).map { index in
-            UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - index % 8 * 8))
-        }
+        withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { [UInt8]($0) }
     }
 
     /// By the time part first: ids of one run sort as they were minted.
@@ -43,11 +45,20 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
 
     /// Appends the 36 bytes of `description`.
     public func append(to text: inout [UInt8]) {
-        for index in 0..<32 {
-            if index == 8 || index == 12 || index == 16 || index == 20 { text.append(UInt8(ascii: "-")) }
-            let half = index < 16 ? high : low
-            let nibble = UInt8(truncatingIfNeeded: half >> UInt64(60 - index % 16 * 4) & 0xF)
-            text.append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") - 10 + nibble)
+        // Byte by byte, an array asks each time whether it has room.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { room in
+            var position = 0
+            for index in 0..<32 {
+                if index == 8 || index == 12 || index == 16 || index == 20 {
+                    room[position] = UInt8(ascii: "-")
+                    position += 1
+                }
+                let half = index < 16 ? high : low
+                let nibble = UInt8(truncatingIfNeeded: half >> UInt64(60 - index % 16 * 4) & 0xF)
+                room[position] = nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") - 10 + nibble
+                position += 1
+            }
+            text.append(contentsOf: room)
         }
     }
 

@@ -131,9 +131,8 @@ public struct Payload: Sendable {
     /// The shortest text that reads back as the same Double, without the `.0` of an integral one; −0 is 0.
     private mutating func number(_ value: Double) {
         guard value != 0 else { return raw("0") }
-        var text = value.description
-        if text.hasSuffix(".0") { text.removeLast(2) }
-        raw(text)
+        raw(value.description)
+        if buffer.suffix(2).elementsEqual(".0".utf8) { buffer.removeLast(2) }
     }
 
     private mutating func string(_ text: String) {

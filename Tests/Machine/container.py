@@ -11,11 +11,15 @@ import debian
 from harness import Child, wait_for
 
 
+# What an operator's box has besides.
+MORE = ("sudo", "chrony")
+
+
 class Container(debian.Layer):
     """One machine: it keeps what is written to it until the test ends, over reboots and crashes."""
 
     def __init__(self, folder: str):
-        super().__init__(folder)
+        super().__init__(folder, MORE)
         self.folder = folder
         self.boots = 0
         self.nspawn = None

@@ -5,13 +5,14 @@ where roots are kept (default: .build/machines).
 """
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
 
-from harness import ROOT
+from harness import ROOT, program
 
 KEPT = os.path.abspath(os.environ.get("BEEKOND_MACHINES", os.path.join(ROOT, ".build", "machines")))
 PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join(ROOT, ".build", "deb")))
@@ -23,7 +24,7 @@ PACKAGES = "systemd systemd-sysv dbus gpsd libcurl4 libgps28 libsqlite3-0 libsys
 FILES = {
     "etc/default/gpsd": 'DEVICES="udp://127.0.0.1:5000"\nGPSD_OPTIONS="-n"\nUSBAUTO="false"\n',
     "etc/systemd/system/receiver.service":
-        "[Unit]\nDescription=Simulated receiver\n[Service]\nExecStart=/usr/bin/beekon-sim --udp 127.0.0.1:5000\nRestart=always\n",
+        "[Unit]\nDescription=Simulated receiver\n[Service]\nExecStart=/usr/local/bin/beekon-sim --udp 127.0.0.1:5000\nRestart=always\n",
     "etc/hostname": "van\n",
     # The journal as an operator finds it, also after a boot.
     "etc/systemd/journald.conf.d/keep.conf": "[Journal]\nStorage=persistent\nRateLimitIntervalSec=0\n",
@@ -46,8 +47,8 @@ def missing() -> str | None:
 
 def package() -> str | None:
     """The package under test."""
-    found = [name for name in os.listdir(PACKAGE_FOLDER) if name.endswith(".deb")] if os.path.isdir(PACKAGE_FOLDER) else []
-    return os.path.join(PACKAGE_FOLDER, found[0]) if found else None
+    found = glob.glob(os.path.join(PACKAGE_FOLDER, "beekond_*.deb"))
+    return found[0] if found else None
 
 
 def root(more: tuple = ()) -> str:
@@ -80,6 +81,7 @@ class Layer:
              self.path], check=True)
         for name, text in FILES.items():
             self.write(name, text)
+        shutil.copy(program("beekon-sim"), self.path + "/usr/local/bin")
 
     def write(self, name: str, text: str, mode: int = 0o644):
         path = os.path.join(self.path, name.lstrip("/"))

@@ -18,6 +18,10 @@ FILES = {
     "etc/default/gpsd": 'DEVICES="/dev/ttyS1"\nGPSD_OPTIONS="-n"\nUSBAUTO="false"\n',
     "etc/fstab": "/dev/vda / ext4 defaults 0 1\n",
     "etc/systemd/network/10-all.network": "[Match]\nName=e*\n[Network]\nDHCP=ipv4\n",
+    # What time it is when the daemon begins.
+    "etc/systemd/system/clock.service":
+        "[Unit]\nBefore=beekond.service\n[Service]\nType=oneshot\nStandardOutput=tty\nTTYPath=/dev/ttyS0\n"
+        "ExecStart=/bin/date --utc '+clock at the start: %%F'\n[Install]\nWantedBy=multi-user.target\n",
     # What the daemon says, for whoever watches from outside.
     "etc/systemd/system/watch.service":
         "[Unit]\nAfter=beekond.service\n[Service]\nExecStart=/bin/sh -c 'exec beekonctl watch --json >/dev/ttyS2'\n"
@@ -74,10 +78,10 @@ class Machine:
         subprocess.run([*inside, "dpkg", "-i", "/root/beekond.deb"], **quiet)
         os.remove(layer.path + "/root/beekond.deb")
         layer.write("/etc/beekond/beekond.d/test.toml", config)
-        subprocess.run([*inside, "systemctl", "enable", "systemd-networkd", "watch", "tell", *units], **quiet)
+        subprocess.run([*inside, "systemctl", "enable", "systemd-networkd", "clock", "watch", "tell", *units], **quiet)
         for name in ("vmlinuz", "initrd.img"):
             shutil.copy(os.path.realpath(os.path.join(layer.path, name)), self.path(name))
-        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "2500M"], check=True)
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "2500M"], check=True, stdout=subprocess.DEVNULL)
 
     def start(self, *options: str, receiver: tuple | None = None):
         """Power on. The receiver is on the second serial port, unless options say where."""
@@ -85,7 +89,7 @@ class Machine:
         self.qemu = Child(
             ["qemu-system-x86_64", "-accel", "tcg", "-m", "512", "-nodefaults", "-no-reboot", "-display", "none",
              "-kernel", self.path("vmlinuz"), "-initrd", self.path("initrd.img"),
-             "-append", "root=/dev/vda rw console=ttyS0 quiet",
+             "-append", "root=/dev/vda rw console=ttyS0 quiet systemd.show_status=false",
              "-drive", f"file={self.disk},if=virtio,format=raw",
              "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net",
              "-serial", f"file:{self.path(f'console-{self.boots}')}",

@@ -129,6 +129,6 @@ final class Workshop {
 extension FrozenBatch {
     /// The ids that it carries, from its body.
     var ids: [UUIDv7] {
-        stride(from: 0, to: body.count, by: 16).compactMap { UUIDv7(bytes: body[$0..<$0 + 16]) }
+        stride(from: 0, to: body.count, by: 16).compactMap { UUIDv7(bytes: Array(body[$0..<$0 + 16])) }
     }
 }

@@ -105,9 +105,10 @@ class Fault:
     def __exit__(self, *error):
         self.end()
 
-    def end(self):
-        """The calls work again from now on; one that is being delayed goes on."""
-        self._strace.signal(signal.SIGTERM)
+    def end(self, by=signal.SIGTERM):
+        """The calls work again from now on; one that is being delayed goes on. A process that is being killed in such a
+        delay dies only when strace does: `by` SIGKILL."""
+        self._strace.signal(by)
         self._strace.wait()
         self.log.close()
 

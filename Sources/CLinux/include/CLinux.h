@@ -27,6 +27,10 @@ static inline void clinux_forbid_core_dumps(void) {
     prctl(PR_SET_DUMPABLE, 0);
 }
 
+// Gives back free heap, and the mapped pages of code and constants of this program and its libraries. What is used again
+// is mapped again, from the kernel's page cache.
+void clinux_release_unused_memory(void);
+
 // struct ucred needs _GNU_SOURCE, which would give this module another fd_set than the Glibc module has.
 struct clinux_credentials {
     int32_t pid;

@@ -32,8 +32,9 @@ extension Handlers {
                 key: "sync.auth.refresh_url", reason: "without it a refresh token alone is of no use")
         }
         log(call, peer)
+        try takeAttempt()
         let token = nextToken()
-        hub.tellUploader(.seed(tokens, token))
+        try post(.seed(tokens, token))
         return .later(token)
     }
 

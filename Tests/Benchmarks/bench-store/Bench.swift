@@ -5,6 +5,11 @@ import Storage
 import Synchronization
 import Tracking
 
+/// Why nothing was measured.
+struct BenchFailure: Error {
+    var message: String
+}
+
 /// What a number of commits cost.
 struct Cost {
     /// Nanoseconds, sorted.
@@ -13,6 +18,8 @@ struct Cost {
     var bytes: Int?
     /// Of the WAL at its longest.
     var log: Int
+    /// CPU of the whole process, in nanoseconds.
+    var cpu: Int64 = 0
 
     var count: Int { times.count }
 
@@ -31,9 +38,13 @@ final class Bench {
     private let session: UUIDv7
     private var ids: UUIDv7Generator
     private var written = 0
+    private let warmUp: Int
 
-    init(directory: String, rows: Int, durability: StoreOptions.Durability) throws {
+    /// - Parameter warmUp: commits before those that are measured. A thousand see the WAL folded in once: from then on it is
+    ///   used again, and its file does not grow.
+    init(directory: String, rows: Int, durability: StoreOptions.Durability, warmUp: Int) throws {
         self.directory = directory
+        self.warmUp = warmUp
         for name in ["beekon.db", "beekon.db-wal", "beekon.db-shm", "ballast"] {
             unlink(directory + "/" + name)
         }
@@ -70,23 +81,48 @@ final class Bench {
             extras: nil, prunesByAge: true)
     }
 
-    /// Writes fixes one after the other, flat out or at a pace.
-    func commits(_ count: Int, perSecond rate: Double? = nil) throws -> Cost {
-        _ = try store.insert(next())
+    /// Writes fixes one after the other, as fast as it goes.
+    func commits(_ count: Int) throws -> Cost {
+        var left = count
+        return try commits(while: { _ in
+            left -= 1
+            return left >= 0
+        })
+    }
+
+    /// While another thread uploads what is stored, in batches, as the daemon's uploader does; until that has ended.
+    func commitsWhileDraining(to url: String, batch: Int) throws -> Cost {
+        let drain = Drain(store: store, url: url, batch: batch, session: session)
+        try drain.start()
+        let cost = try commits(
+            while: { latest in
+                poll(nil, 0, Int32(max(0, 20 - Double(latest) / 1e6)))
+                return !drain.hasEnded
+            })
+        if let failure = drain.failure { throw BenchFailure(message: failure) }
+        return cost
+    }
+
+    /// - Parameter goesOn: is handed what the latest commit took, in nanoseconds.
+    private func commits(while goesOn: (Int64) -> Bool) throws -> Cost {
+        for _ in 0..<warmUp { _ = try store.insert(next()) }
         var times: [Int64] = []
         var log = 0
+        var latest: Int64 = 0
         let bytes = bytesWritten()
-        for _ in 0..<count {
+        let cpu = cpuTime()
+        while goesOn(latest) {
             let new = next()
             let begin = Clock.boot()
             _ = try store.insert(new)
-            let end = Clock.boot()
-            times.append(end - begin)
+            latest = Clock.boot() - begin
+            times.append(latest)
             log = max(log, fileSize(directory + "/beekon.db-wal") ?? 0)
-            if let rate { poll(nil, 0, Int32(max(0, 1000 / rate - Double(end - begin) / 1e6))) }
         }
+        let spent = cpuTime() - cpu
         let difference = bytes.flatMap { begin in bytesWritten().map { $0 - begin } }
-        return Cost(times: times.sorted(), bytes: difference == 0 ? nil : difference, log: log)
+        return Cost(
+            times: times.sorted(), bytes: difference == 0 ? nil : difference, log: log, cpu: spent)
     }
 
     /// While another thread reads the history from its begin to its end, again and again.
@@ -104,6 +140,12 @@ final class Bench {
                 return read - known
             }
         }
+    }
+
+    private func cpuTime() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
     private func bytesWritten() -> Int? {

@@ -1,0 +1,35 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <link.h>
+#include <malloc.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+static int release_object(struct dl_phdr_info *object, size_t size, void *context) {
+    (void)size;
+    (void)context;
+    if (object->dlpi_addr == getauxval(AT_SYSINFO_EHDR)) {
+        return 0;  // the kernel's own, not of a file
+    }
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (int index = 0; index < object->dlpi_phnum; index++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
+        // What was ever writable may differ from its file: relocations, for one.
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) {
+            continue;
+        }
+        uintptr_t begin = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
+        uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
+        if (begin < end) {
+            // Refused for locked memory, and then it stays.
+            (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+        }
+    }
+    return 0;
+}
+
+void clinux_release_unused_memory(void) {
+    malloc_trim(0);
+    dl_iterate_phdr(release_object, NULL);
+}

@@ -1,0 +1,225 @@
+"""What a report of gpsd costs: dropped by the gate, stored, beside geofences, and once a second."""
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+import time
+
+from drive import SKY, driven, hours_ago, parked
+from measuring import Meter, Row, interleaved
+from world import EVERY_FIX, World
+
+
+def dropped(world: World) -> list:
+    """CPU for each TPV that the gate drops, at the full speed of the connection."""
+    count = world.scaled(200_000, 5000)
+    reports = b"".join(parked(count, hours_ago(28), 500))
+
+    def ours():
+        fake, daemon = world.tracking()
+        cost = feed(fake, daemon.child.process.pid, reports) / count
+        gate = daemon.status()["gate"]
+        passed = gate["too_soon"] + gate["too_near"] + gate["admitted"]
+        # The first reports go into proving the receiver's time.
+        if not count - 20 <= passed <= count:
+            raise RuntimeError(f"{passed} of {count} reports came to the gate")
+        end(fake, daemon)
+        return cost
+
+    rows = []
+    for name, command, target in (
+            ("gpxlogger", lambda port: ["gpxlogger", "-f", "/dev/null", f"127.0.0.1:{port}"], 1.0),
+            ("libgps alone", lambda port: [os.path.join(world.peers, "parse"), str(port)], None)):
+        if not (shutil.which(command(0)[0]) or os.path.exists(command(0)[0])):
+            continue
+        mine, theirs = interleaved(world.runs, ours, lambda: client(world, command, reports) / count)
+        rows.append(Row("CPU of a TPV that the gate drops", "µs", mine, name, theirs, target))
+    rows.append(pace(world, reports, count))
+    return rows
+
+
+def pace(world: World, reports: bytes, count: int) -> Row:
+    """How fast the fake gpsd is when its client does nothing but receive, beside a client that parses."""
+    def discarding():
+        fake = world.fake()
+        link = socket.create_connection(("127.0.0.1", fake.port))
+        link.sendall(b"?WATCH={\"enable\":true};\n")
+        fake.wait_watched()
+        room, left = memoryview(bytearray(1 << 20)), len(reports)
+        began = time.monotonic()
+        threading.Thread(target=fake.send, args=(reports,), daemon=True).start()
+        while left > 0:
+            left -= link.recv_into(room)
+        seconds = time.monotonic() - began
+        link.close()
+        fake.stop()
+        return seconds / count * 1e6
+
+    def parsing():
+        fake = world.fake()
+        peer = world.peer("parse", str(fake.port))
+        fake.wait_watched()
+        began = time.monotonic()
+        fake.send(reports)
+        seconds = time.monotonic() - began
+        fake.stop()
+        peer.kill()
+        return seconds / count * 1e6
+
+    mine, theirs = interleaved(world.runs, discarding, parsing)
+    return Row("the fake gpsd itself: time to hand over a TPV", "µs", mine, "to libgps alone", theirs)
+
+
+def feed(fake, pid: int, data: bytes) -> float:
+    """Microseconds of CPU that the process spends on these bytes."""
+    meter = Meter(pid)
+    meter.wait_quiet()
+    before = meter.cpu()
+    fake.send(data)
+    meter.wait_quiet()
+    return (meter.cpu() - before) / 1000
+
+
+def client(world: World, command, data: bytes) -> float:
+    """The same for another client of gpsd."""
+    fake = world.fake()
+    peer = world.run(command(fake.port))
+    fake.wait_watched()
+    cost = feed(fake, peer.pid, data)
+    fake.stop()
+    peer.kill()
+    return cost
+
+
+def end(fake, daemon):
+    """Without its last words, which take their time."""
+    daemon.kill()
+    fake.stop()
+
+
+def stored(world: World) -> list:
+    """CPU for each fix that is stored, without waiting for the disk."""
+    count = world.scaled(20_000, 1000)
+    reports = b"".join(driven(os.path.join(world.bin, "beekon-sim"), count, hours_ago(10)))
+
+    def ours():
+        fake, daemon = world.tracking(tracking=EVERY_FIX, store={"durability": "normal"})
+        cost = feed(fake, daemon.child.process.pid, reports) / count
+        kept = daemon.status()["store"]["locations"]
+        if not count - 20 <= kept <= count:
+            raise RuntimeError(f"{kept} of {count} fixes were stored")
+        end(fake, daemon)
+        return cost
+
+    def theirs():
+        database = world.empty_database()
+        return client(world, lambda port: [os.path.join(world.peers, "insert"), str(port), database, "normal"],
+                      reports) / count
+
+    mine, others = interleaved(world.runs, ours, theirs)
+    return [Row("CPU of a fix that is stored, durability normal", "µs", mine, "libgps and the same INSERT in C", others,
+                1.3)]
+
+
+def geofences(world: World) -> list:
+    """What 1,000 geofences around the vehicle add to each fix."""
+    count = world.scaled(100_000, 5000)
+    reports = b"".join(driven(os.path.join(world.bin, "beekon-sim"), count, hours_ago(HOURS_OF_FENCES)))
+
+    def cost(fences: int):
+        fake, daemon = world.tracking()
+        if fences:
+            # A grid over the city that the drive goes through.
+            daemon.call("AddGeofences", geofences=[
+                {"id": f"fence-{index}", "latitude": 52.40 + index // 32 * 0.008, "longitude": 13.20 + index % 32 * 0.012,
+                 "radius_meters": 100, "notify_on_entry": True, "notify_on_exit": True} for index in range(fences)])
+        spent = feed(fake, daemon.child.process.pid, reports) / count
+        end(fake, daemon)
+        return spent
+
+    mine, theirs = interleaved(world.runs, lambda: cost(1000), lambda: cost(0))
+    extra = [with_fences - without for with_fences, without in zip(mine, theirs)]
+    return [Row("1,000 geofences: CPU that they add to a fix", "µs", extra, "a fix without geofences", theirs,
+                target=50)]
+
+
+HOURS_OF_FENCES = 29
+
+
+def steady(world: World) -> list:
+    """One TPV and one SKY a second, in one write; and nothing at all."""
+    seconds = world.scaled(60, 10)
+    rows = []
+    logger = ["gpxlogger", "-f", "/dev/null"] if shutil.which("gpxlogger") else None
+    insert = [os.path.join(world.peers, "insert")]
+    for name, tracking, peer_name, command, limits in (
+            ("1 Hz, the gate at 30 s and 100 m", {"interval_seconds": 30}, "gpxlogger", logger, (2.5, 0.1)),
+            ("1 Hz, every fix stored at FULL", EVERY_FIX, "libgps and the same INSERT in C", insert, (None, 0.1))):
+        mine = observed(world, seconds, tracking)
+        theirs = observed_peer(world, seconds, command) if command else ()
+        for kind, unit, index in (("wake-ups", "/s", 0), ("CPU", "% of a core", 1)):
+            rows.append(Row(f"{kind}, {name}", unit, [mine[index]], peer_name if theirs else "",
+                            [theirs[index]] if theirs else [], target=limits[index]))
+    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False}).start()
+    daemon.disconnect()
+    meter = Meter(daemon.child.process.pid)
+    meter.wait_quiet(3)
+    rows.append(Row("wake-ups with nothing to do", "/s", [spent(meter, seconds)[0]], target=0.2))
+    daemon.kill()
+    return rows
+
+
+def observed(world: World, seconds: int, tracking: dict) -> tuple:
+    fake, daemon = world.tracking(tracking=tracking)
+    daemon.disconnect()
+    result = over(world, fake, daemon.child.process.pid, seconds)
+    end(fake, daemon)
+    return result
+
+
+def observed_peer(world: World, seconds: int, command: list) -> tuple:
+    fake = world.fake()
+    if command[0] == "gpxlogger":
+        peer = world.run(command + [f"127.0.0.1:{fake.port}"])
+    else:
+        peer = world.run(command + [str(fake.port), world.empty_database(), "full"])
+    fake.wait_watched()
+    result = over(world, fake, peer.pid, seconds)
+    fake.stop()
+    peer.kill()
+    return result
+
+
+def over(world: World, fake, pid: int, seconds: int) -> tuple:
+    reports = driven(os.path.join(world.bin, "beekon-sim"), seconds + 10, int(time.time()) * 1000)
+    stop = ticking(fake, reports)
+    time.sleep(5)
+    result = spent(Meter(pid), seconds)
+    stop.set()
+    return result
+
+
+def ticking(fake, reports: list, period: float = 1.0) -> threading.Event:
+    """Sends a report and a sky view in one write each second, until told to stop."""
+    stop = threading.Event()
+
+    def send():
+        due = time.monotonic()
+        for report in reports:
+            fake.send(report + SKY)
+            due += period
+            if stop.wait(max(due - time.monotonic(), 0)):
+                return
+
+    threading.Thread(target=send, daemon=True).start()
+    return stop
+
+
+def spent(meter: Meter, seconds: float) -> tuple:
+    """Wake-ups a second, and per cent of a core."""
+    wakeups, cpu, began = meter.wakeups(), meter.cpu(), time.monotonic()
+    time.sleep(seconds)
+    passed = time.monotonic() - began
+    return (meter.wakeups() - wakeups) / passed, (meter.cpu() - cpu) / 1e7 / passed

@@ -1,0 +1,223 @@
+"""Everything that a benchmark needs around it: the released beekond, its peers, a gpsd and a backend that are never the
+bottleneck, and databases with a history."""
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
+PEERS = ("parse", "insert", "commits", "sink", "drain", "resident")
+# Fixes come so far from before now: a time that is more than a day ahead of the clock is refused.
+HOURS = 30
+EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}
+NO_FIX = {"interval_seconds": 86_400, "distance_meters": 100, "stationary_mode": "keep_tracking"}
+
+
+class World:
+    """What all benchmarks share. Made once, ended once."""
+
+    def __init__(self, build: str, runs: int, scale: float):
+        self.build = build
+        self.runs = runs
+        # Part of the fixes and seconds that a whole run takes.
+        self.scale = scale
+        self.bin = os.path.join(build, "release")
+        os.environ["BEEKOND_BIN"] = self.bin
+        sys.path.insert(0, os.path.join(ROOT, "Tests", "System"))
+        sys.path.insert(0, os.path.join(ROOT, "etc", "demo"))
+        import harness
+        self.harness = harness
+        # On the disk that is measured. Sockets lie in /tmp: their paths must be short.
+        self.folder = tempfile.mkdtemp(prefix="bench-", dir=os.environ.get("BENCH_DIR", build))
+        self.sockets = tempfile.mkdtemp(prefix="beekond-bench-", dir="/tmp")
+        self._ending: list = []
+        self._count = 0
+        self._backlog = None
+        self.peers = os.path.join(build, "peers")
+        self._build_peers()
+
+    def end(self):
+        while self._ending:
+            self._ending.pop()()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.sockets, ignore_errors=True)
+
+    def scaled(self, count: int, least: int = 1) -> int:
+        return max(int(count * self.scale), least)
+
+    def path(self) -> str:
+        """A new folder on the disk that is measured."""
+        self._count += 1
+        path = os.path.join(self.folder, f"d{self._count}")
+        os.mkdir(path)
+        return path
+
+    def _build_peers(self):
+        os.makedirs(self.peers, exist_ok=True)
+        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libgps", "sqlite3", "libcurl", "zlib"],
+                               stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+        for name in PEERS:
+            # The last one links what beekond links, whether it calls it or not.
+            libraries = ["-Wl,--no-as-needed"] + self.libraries() if name == "resident" else flags
+            subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-o",
+                            os.path.join(self.peers, name), os.path.join(HERE, "peers", name + ".c"), *libraries],
+                           check=True)
+
+    def libraries(self) -> list:
+        """-l flags for what the daemon names as needed."""
+        done = subprocess.run(["readelf", "-dW", os.path.join(self.bin, "beekond")], stdout=subprocess.PIPE, text=True,
+                              check=True)
+        names = [line.split("[")[1].split("]")[0] for line in done.stdout.splitlines() if "(NEEDED)" in line]
+        return ["-l:" + name for name in names]
+
+    # Processes. Each ends with the world, if not before.
+
+    def run(self, command: list, **options) -> "Peer":
+        peer = Peer(command, **options)
+        self._ending.append(peer.kill)
+        return peer
+
+    def peer(self, name: str, *arguments: str, **options) -> "Peer":
+        return self.run([os.path.join(self.peers, name), *arguments], **options)
+
+    def fake(self, **options):
+        fake = self.harness.FakeGPSD(**options)
+        self._ending.append(fake.stop)
+        return fake
+
+    def daemon(self, port: int, state: str | None = None, **sections):
+        """A released beekond, not started yet, with its state on the measured disk, or in a folder that is there."""
+        folder = tempfile.mkdtemp(dir=self.sockets)
+        chosen = {"gpsd": {"port": port}, "tracking": {"autostart": True, **NO_FIX}}
+        for name, values in sections.items():
+            chosen[name] = {**chosen.get(name, {}), **values}
+        if "sync" in chosen:
+            chosen["sync"].setdefault("interval_seconds", self.harness.NEVER)
+        daemon = self.harness.Beekond(folder, **chosen)
+        daemon.state = state or os.path.join(self.path(), "state")
+        os.makedirs(daemon.state, mode=0o700, exist_ok=True)
+        self._ending.append(daemon.kill)
+        return daemon
+
+    def tracking(self, **sections) -> tuple:
+        """A fake gpsd, and a daemon that listens to it."""
+        fake = self.fake()
+        daemon = self.daemon(fake.port, **sections).start()
+        fake.wait_watched()
+        return fake, daemon
+
+    def sink(self, bodies: str | None = None) -> "Sink":
+        return Sink(self, bodies)
+
+    # Databases
+
+    def backlog(self) -> "Backlog":
+        """A simulated drive that beekond has stored and not uploaded: the same for every benchmark."""
+        if self._backlog is None:
+            self._backlog = Backlog(self, self.scaled(100_000, 2000))
+        return self._backlog
+
+    def empty_database(self) -> str:
+        """For a peer: the tables of beekond, without a row."""
+        path = os.path.join(self.path(), "peer.db")
+        link = sqlite3.connect(path, isolation_level=None)
+        link.execute("PRAGMA page_size = 2048")
+        link.execute("PRAGMA journal_mode = WAL")
+        for statement in self.schema():
+            link.execute(statement)
+        link.close()
+        return path
+
+    def schema(self) -> list:
+        if not hasattr(self, "_schema"):
+            daemon = self.daemon(self.harness.free_port(), tracking={"autostart": False}).start()
+            daemon.terminate()
+            self._schema = [row[0] for row in daemon.query(
+                "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND type = 'table'")]
+        return self._schema
+
+
+class Peer:
+    """A program whose output is of interest."""
+
+    def __init__(self, command: list, **options):
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, **options)
+        self.pid = self.process.pid
+
+    def line(self) -> str:
+        return self.process.stdout.readline().strip()
+
+    def output(self) -> str:
+        """Everything that it says until it ends."""
+        text = self.process.communicate()[0]
+        if self.process.returncode:
+            raise RuntimeError(f"{self.process.args[0]} failed with {self.process.returncode}")
+        return text
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Sink:
+    """A backend in C that only answers."""
+
+    def __init__(self, world: World, bodies: str | None):
+        self._peer = world.peer("sink", *([bodies] if bodies else []))
+        self.pid = self._peer.pid
+        self.url = f"http://127.0.0.1:{int(self._peer.line())}/locations"
+        # (requests, bytes of body) of each connection that has ended.
+        self.connections: list = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self._peer.process.stdout:
+            self.connections.append(tuple(int(word) for word in line.split()))
+
+    def stop(self):
+        self._peer.process.kill()
+
+
+class Backlog:
+    """A state directory with many fixes, none of them uploaded; to be copied."""
+
+    def __init__(self, world: World, count: int):
+        from drive import driven, hours_ago
+        self.world = world
+        self.count = count
+        # Two more, for the time to prove itself.
+        reports = driven(os.path.join(world.bin, "beekon-sim"), count + 2, hours_ago(HOURS))
+        fake, daemon = world.tracking(tracking=EVERY_FIX, store={"durability": "normal"})
+        for index in range(0, len(reports), 2000):
+            fake.send(b"".join(reports[index:index + 2000]))
+        daemon.wait_status(lambda status: status["store"]["locations"] >= count, f"{count} fixes stored", 600)
+        # Else each copy would go on tracking, or upload at its stop.
+        daemon.call("Stop")
+        daemon.terminate()
+        fake.stop()
+        self.state = daemon.state
+        self.database = os.path.join(self.state, "beekon.db")
+
+    def copy(self) -> str:
+        """A state directory of one's own, written out, so that nobody's measurement pays for it."""
+        target = os.path.join(self.world.path(), "state")
+        shutil.copytree(self.state, target)
+        os.sync()
+        return target
+
+
+def wait_for(condition, seconds: float, what: str):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(what)
+        time.sleep(0.002)

@@ -170,6 +170,7 @@ struct ConfiguratorTests {
             "", "{", "[]", "null", "{}", "{\"version\":1}", "{\"version\":1,\"settings\":[]}",
             "{\"version\":2,\"settings\":{}}", "{\"version\":\"1\",\"settings\":{}}", "\u{0}\u{0}\u{0}",
             "{\"version\":1,\"settings\":{\"a\":1e999}}", "{\"version\":1,\"settings\":{}} x",
+            "{\"version\":1,\"settings\":{" + (0..<300).map { "\"a\($0)\":1" }.joined(separator: ",") + "}}",
             String(repeating: "[", count: 100_000), String(repeating: " ", count: 2_000_000),
         ])
     func damaged(content: String) throws {

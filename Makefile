@@ -64,13 +64,13 @@ check:  ## What every change must pass: lint, build and test, where a warning is
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory build
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory test
 	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz
+	@etc/build/system-test --brief $(BUILD)
 
 bench: deps  ## Measure; a table, and $(BUILD)/bench.json. BENCH_DIR=folder on the disk to be measured
 	$(SWIFT_BUILD) $(RELEASE) --product bench-store
 	@Tests/Benchmarks/bench --build $(BUILD)
 
 system-test: deb  ## Test the package under a real systemd, and through power cuts; ONLY=name runs one file
-	@etc/build/deps machines
 	@etc/build/system-test $(BUILD) $(ONLY)
 
 install:  ## Install what `make build` has built; PREFIX, DESTDIR, SYSCONFDIR, UNITDIR say where

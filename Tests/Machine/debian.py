@@ -8,17 +8,24 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from harness import ROOT, program
 
 KEPT = os.path.abspath(os.environ.get("BEEKOND_MACHINES", os.path.join(ROOT, ".build", "machines")))
 PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join(ROOT, ".build", "deb")))
+# The form for every change: nothing that takes minutes.
+BRIEF = os.environ.get("BEEKOND_BRIEF") == "1"
 
 # What a small Debian box has, and what the package wants; the package itself is installed by the tests.
-PACKAGES = "systemd systemd-sysv dbus gpsd libcurl4 libgps28 libsqlite3-0 libsystemd0 zlib1g procps".split()
+PACKAGES = ("systemd systemd-sysv dbus udev sudo procps gpsd chrony ca-certificates "
+            "libcurl4 libgps28 libsqlite3-0 libsystemd0 zlib1g").split()
+# The kernel for machines without strange hardware, and the one that knows every cable; containers need none.
+KERNELS = {"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"} if platform.machine() == "x86_64" else {"small": None}
 
 # gpsd with datagrams for its receiver, and somebody who sends some.
 FILES = {
@@ -51,9 +58,9 @@ def package() -> str | None:
     return found[0] if found else None
 
 
-def root(more: tuple = ()) -> str:
-    """A Debian with these packages; made if there is none yet."""
-    packages = ",".join([*PACKAGES, *more])
+def root(kernel: str = "small") -> str:
+    """A Debian; made if there is none yet."""
+    packages = ",".join([*PACKAGES, *filter(None, [KERNELS[kernel]])])
     path = os.path.join(KEPT, "root-" + hashlib.sha256(packages.encode()).hexdigest()[:12])
     if not os.path.isdir(path):
         os.makedirs(KEPT, exist_ok=True)
@@ -71,13 +78,13 @@ def root(more: tuple = ()) -> str:
 class Layer:
     """A copy of a root that costs nothing: what is written to it goes into `folder`."""
 
-    def __init__(self, folder: str, more: tuple = ()):
+    def __init__(self, folder: str, kernel: str = "small"):
         self.path = os.path.join(folder, "root")
         upper, work = os.path.join(folder, "upper"), os.path.join(folder, "work")
         for directory in (self.path, upper, work):
             os.makedirs(directory)
         subprocess.run(
-            ["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root(more)},upperdir={upper},workdir={work}",
+            ["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root(kernel)},upperdir={upper},workdir={work}",
              self.path], check=True)
         for name, text in FILES.items():
             self.write(name, text)
@@ -98,6 +105,17 @@ class Layer:
         subprocess.run(["umount", "--lazy", self.path], check=False)
 
 
-if __name__ == "__main__":
+def prepare():
+    """Makes what the machines of this run begin as, as long as there is a network. Ends with the reason if it cannot."""
     reason = missing()
-    print(f"machines: {reason}" if reason else f"machines: {root()}")
+    if reason:
+        sys.exit(f"machines: {reason}")
+    for kernel in ["small"] if BRIEF else KERNELS:
+        root(kernel)
+
+
+if __name__ == "__main__":
+    try:
+        prepare()
+    except (OSError, subprocess.SubprocessError) as error:
+        sys.exit(f"machines: {error}")

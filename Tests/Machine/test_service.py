@@ -103,6 +103,18 @@ class ServiceTest(Service):
         self.assertEqual(self.interval(), 7)
         self.assertTrue(any("interval_seconds" in entry["MESSAGE"] for entry in self.journal("-n", "20")))
 
+    def test_what_only_a_human_can_mend_is_not_restarted(self):
+        """A bad configuration, and no earlier one that was good."""
+        self.machine.run("systemctl", "stop", "beekond")
+        self.machine.run("sh", "-c", f"rm -rf {STATE}/*")
+        self.machine.write("/etc/beekond/beekond.d/bad.toml", "[tracking]\ninterval_secnds = 8\n")
+        self.machine.run("systemctl", "start", "beekond", check=False)
+        wait_for(lambda: self.property("ActiveState") == "failed", "it gives up")
+        self.assertEqual((self.property("ExecMainStatus"), self.property("NRestarts")), ("78", "0"))
+        self.machine.run("rm", "/etc/beekond/beekond.d/bad.toml")
+        self.machine.run("systemctl", "start", "beekond")
+        self.assertEqual(self.status()["state"], "idle")
+
     def test_stops_within_two_seconds_though_the_server_is_a_black_hole(self):
         hole = socket.create_server(("127.0.0.1", 0), backlog=16)
         self.addCleanup(hole.close)

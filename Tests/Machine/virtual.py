@@ -9,6 +9,7 @@ import subprocess
 import threading
 
 import debian
+from faults import no_loops
 from harness import Child, program, wait_for
 
 # The host, as the machine's network sees it.
@@ -30,8 +31,6 @@ FILES = {
         "[Unit]\nAfter=beekond.service\n[Service]\nExecStart=/bin/sh -c 'while sleep 1; do beekonctl status --json; done >/dev/ttyS3'\n"
         "Restart=always\n[Install]\nWantedBy=multi-user.target\n",
 }
-# The kernel for machines without strange hardware, and the one that knows every cable.
-KERNELS = {"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"}
 # What a box without network time takes its time from: gpsd's, through shared memory.
 CHRONY = {"etc/chrony/conf.d/gpsd.conf": "refclock SHM 0 refid GPS precision 1e-1 delay 0.2\nmakestep 1 -1\n"}
 # A receiver behind a common USB adapter, which Debian's gpsd does not take by itself.
@@ -44,23 +43,24 @@ USB = {
 
 
 def missing() -> str | None:
+    if "whole" not in debian.KERNELS:
+        return "machines that can lose power are made for amd64 alone"
     for tool, home in (("qemu-system-x86_64", "qemu-system-x86"), ("mke2fs", "e2fsprogs")):
         if not shutil.which(tool):
             return f"{tool} is not installed (Debian's package {home})"
-    return debian.missing()
+    return no_loops() or debian.missing()
 
 
 class Machine:
     """A disk, and a machine that runs on it from one power cut to the next."""
 
-    def __init__(self, folder: str, config: str, files: dict | None = None, kernel: str = "small", units: tuple = (),
-                 packages: tuple = ()):
+    def __init__(self, folder: str, config: str, files: dict | None = None, kernel: str = "small", units: tuple = ()):
         self.folder = folder
         self.disk = self.path("disk")
         self.qemu = None
         self.boots = 0
         self.receiver = Receiver(self.path("serial"))
-        layer = debian.Layer(folder, (KERNELS[kernel], "udev", *packages))
+        layer = debian.Layer(folder, kernel)
         try:
             self._furnish(layer, config, {**FILES, **(files or {})}, units)
         finally:

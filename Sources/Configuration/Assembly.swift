@@ -80,10 +80,14 @@ struct Assembly {
         }
         for key in Key.all where key.isOpen {
             let entries = entries(of: key)
-            guard entries.count > Self.maxEntries, let last = entries.last else { continue }
-            note(
-                last.slot,
-                "one of \(entries.count) entries; at most \(Self.maxEntries) are allowed, remove some")
+            let surplus = entries.count - Self.maxEntries
+            guard surplus > 0, let last = entries.last else { continue }
+            let added = entries.filter { $0.origin == .runtime }.suffix(surplus)
+            for entry in added.isEmpty ? [last] : Array(added) {
+                note(
+                    entry.slot,
+                    "one of \(entries.count) entries; at most \(Self.maxEntries) are allowed, remove some")
+            }
         }
         if draft.sync.url.isEmpty,
             let lost = winners.values.filter({ $0.key.name.hasPrefix("sync.") }).map(\.slot).min(),

@@ -27,6 +27,12 @@ extension Layers {
     ) throws(Refusal) -> Decision {
         var new = runtime
         var notes: [String] = []
+        guard offers.count <= Self.limit else {
+            let first = offers.keys.min() ?? ""
+            throw Refusal(
+                key: first.escaped,
+                reason: "one of \(offers.count) settings at once; at most \(Self.limit) are allowed")
+        }
         for (name, offer) in offers.sorted(by: { $0.key < $1.key }) {
             do throws(Key.Refusal) {
                 let (found, note) = try Key.accept(offer, for: name)

@@ -1,5 +1,8 @@
 /// The configuration files as they were read, and good by themselves: what is set while running is laid over them.
 public struct Layers: Sendable {
+    /// Runtime settings at most, those that are left out included: more than there are keys and extras.
+    public static let limit = 256
+
     private let files: Assembly
     private let base: Loaded
     private var forgetsSeeds = false
@@ -43,14 +46,15 @@ public struct Layers: Sendable {
             do throws(ConfigurationError) {
                 return Result(loaded: seeded(try whole.finish()), leftOut: leftOut)
             } catch {
+                let named = whole.conflicts.filter { kept[$0] != nil }
+                let culprits = named.isEmpty ? culprit(kept, suspects).map { [$0] } ?? [] : named
                 // The files alone are good: there is somebody to blame as long as anything is kept.
-                guard let culprit = culprit(whole.conflicts, kept, suspects) else {
-                    return Result(loaded: seeded(base), leftOut: leftOut)
+                guard !culprits.isEmpty else { return Result(loaded: seeded(base), leftOut: leftOut) }
+                for name in culprits {
+                    let problem = error.problems.first { $0.key == name.escaped } ?? error.problems.first
+                    leftOut[name] = problem.map { $0.key == name.escaped ? $0.message : Self.clash($0) } ?? ""
+                    kept[name] = nil
                 }
-                let problem = error.problems.first { $0.key == culprit.escaped } ?? error.problems.first
-                leftOut[culprit] =
-                    problem.map { $0.key == culprit.escaped ? $0.message : Self.clash($0) } ?? ""
-                kept[culprit] = nil
             }
         }
     }
@@ -63,11 +67,8 @@ public struct Layers: Sendable {
         "does not go with the rest: \(problem)"
     }
 
-    /// One that the fault names, else one without which the rest is good, else any.
-    private func culprit(
-        _ conflicts: [String], _ kept: [String: Value], _ suspects: Set<String>
-    ) -> String? {
-        if let named = conflicts.first(where: { kept[$0] != nil }) { return named }
+    /// One without which the rest is good, else any.
+    private func culprit(_ kept: [String: Value], _ suspects: Set<String>) -> String? {
         let names = kept.keys.sorted { left, right in
             let (isLeft, isRight) = (suspects.contains(left), suspects.contains(right))
             return isLeft == isRight ? left > right : isLeft

@@ -47,6 +47,7 @@ public enum EventText {
     }
 
     private static func sync(_ sync: Wire.SyncStatus, width: Int, palette: Palette) -> String {
+        if sync.state == .disabled { return "disabled (no sync.url)" }
         let state = sync.state == .pending ? "" : StatusText.syncWord(sync)
         let counts = (state.isEmpty ? "" : ", ") + "\(Quantity.count(sync.pending)) pending"
         let error = sync.lastError.map { ": " + Text.safe($0) } ?? ""

@@ -45,6 +45,8 @@ public enum LocationText {
         }
         if let speed = location.speed { text += ", \(Quantity.fitting(speed, 1, 6)) m/s" }
         if let bearing = location.bearing { text += ", \(direction(bearing))°" }
+        // A single position knows nothing of motion.
+        if location.trigger == "manual" { return text }
         return text + ", \(Text.cut(Text.safe(location.motion), to: 14))"
     }
 

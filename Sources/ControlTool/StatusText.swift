@@ -68,12 +68,13 @@ public enum StatusText {
 
     /// What is known about the token, in at most `width` columns.
     public static func auth(_ auth: Wire.AuthStatus, width: Int = 70, palette: Palette) -> String {
+        if auth.state == "none" { return "no token in use" }
+        let count = auth.failures > 0 ? ", \(Quantity.short(auth.failures)) failed refreshes" : ""
         var text = Text.cut(Text.safe(auth.state), to: 20)
-        if auth.failures > 0 { text += ", \(Quantity.short(auth.failures)) failed refreshes" }
         if let reason = auth.reason {
-            let words = Text.safe(reason).split(separator: "_").joined(separator: " ")
-            text += " (\(Text.cut(words, to: width - Text.columns(text) - 3)))"
+            text += " (\(Text.cut(Text.safe(reason), to: width - Text.columns(text + count) - 3)))"
         }
+        text += count
         switch auth.state {
         case "valid": return palette.good(text)
         case "dead", "breaker_open": return palette.bad(text)

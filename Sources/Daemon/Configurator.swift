@@ -29,8 +29,12 @@ final class Configurator {
         var warnings: [(event: Log.Event, text: String)] = []
     }
 
+    /// Changes that wait at most: one of each connection, and a few whose clients have gone.
+    private static let limit = 64
+
     private let options: Daemon.Options
     private let file: RuntimeSettings
+    private let lastGood: LastGoodConfiguration
     private var present: Change
     /// The files are bad: earlier ones are in force.
     private var isStale = false
@@ -43,7 +47,7 @@ final class Configurator {
     init(_ options: Daemon.Options, _ directory: StateDirectory) throws(ConfigurationError) {
         self.options = options
         file = RuntimeSettings(directory)
-        let lastGood = LastGoodConfiguration(directory)
+        lastGood = LastGoodConfiguration(directory)
         let layers: Layers
         do {
             layers = try Self.read(options)
@@ -75,6 +79,10 @@ final class Configurator {
     ///
     /// - Parameter token: who waits for the answer; nil for a signal.
     func ask(_ request: Request, _ token: Token?, _ hub: Hub) {
+        // A reader that hangs must not let a client fill the memory.
+        guard waiting.count < Self.limit else {
+            return answer(token, .failure(.init(reason: "too many changes wait for the disk")), hub)
+        }
         waiting.append((request, token))
         proceed(hub)
     }
@@ -98,7 +106,9 @@ final class Configurator {
             let (request, token) = waiting.removeFirst()
             do throws(MainMessage.Failure) {
                 let change = try plan(request)
-                let kept = change.bytes.map { KeptSettings(file: file, bytes: $0) }
+                let kept =
+                    change.isFromFiles
+                    ? KeptSettings.files(lastGood, options) : change.bytes.map { .runtime(file, $0) }
                 guard hub.reader.post(.configure(change.result.loaded.settings, kept)) else {
                     throw MainMessage.Failure(reason: "too many commands wait for the reader")
                 }

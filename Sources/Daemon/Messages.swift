@@ -19,15 +19,17 @@ enum ReaderCommand: Sendable {
     case locate(OneShots.Request)
     /// Nobody waits for this answer any more.
     case forget(Token)
-    /// Take up other settings, once the file of those made while running says so, where it has to.
+    /// Take up other settings.
     case configure(Settings, KeptSettings?)
     case end
 }
 
-/// What the file of the settings made while running has to hold before they are in force.
-struct KeptSettings: Sendable {
-    var file: RuntimeSettings
-    var bytes: [UInt8]
+/// What the disk has to hold before settings are in force.
+enum KeptSettings: Sendable {
+    /// What was set while running; without it nothing changes.
+    case runtime(RuntimeSettings, [UInt8])
+    /// A copy of the files that have just been read; a failure costs only the copy.
+    case files(LastGoodConfiguration, Daemon.Options)
 }
 
 /// What the uploader may be asked to do.

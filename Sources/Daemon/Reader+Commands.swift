@@ -195,13 +195,15 @@ extension Reader {
     private func configure(
         _ new: Settings, keeping kept: KeptSettings?, now: BootInstant
     ) -> Result<Void, MainMessage.Failure> {
-        if let kept {
+        switch kept {
+        case nil: break
+        case .files(let copy, let options): copy.keep(options)
+        case .runtime(let file, let bytes):
             do {
-                try makingRoom { () throws(SystemError) in try kept.file.replace(with: kept.bytes) }
+                try makingRoom { () throws(SystemError) in try file.replace(with: bytes) }
             } catch {
-                return .failure(
-                    MainMessage.Failure(
-                        reason: "the settings could not be written, and nothing was changed: \(error)"))
+                let reason = "the settings could not be written, and nothing was changed: \(error)"
+                return .failure(MainMessage.Failure(reason: reason))
             }
         }
         configure(new, now: now)

@@ -57,6 +57,9 @@ struct RuntimeSettings {
             let isOther = found.map { $0.version != Self.version } ?? false
             return putAside(isOther ? "of another version of beekond" : "damaged")
         }
+        guard content.settings.count <= Layers.limit else {
+            return putAside("more than \(Layers.limit) settings")
+        }
         let values = content.settings.compactMapValues { Offer($0).value }
         let others = content.settings.keys.filter { values[$0] == nil }
         return Found(

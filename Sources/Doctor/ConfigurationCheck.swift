@@ -32,6 +32,9 @@ public struct ConfigurationCheck: Encodable, Sendable {
         }
     }
 
+    /// Every setting that has a fixed name, for completions.
+    public static let keys = Key.all.filter { !$0.isOpen }.map(\.name)
+
     /// The main file.
     public let file: String
     /// Nothing keeps beekond from using it.

@@ -33,7 +33,8 @@ struct ConfigCommand: ParsableCommand {
         @Flag(help: "Show as well where each value comes from: file and line, runtime, or default.")
         var origin = false
 
-        @Argument(help: "Only these: keys, or tables such as tracking.")
+        @Argument(
+            help: "Only these: keys, or tables such as tracking.", completion: .list(ConfigurationCheck.keys))
         var names: [String] = []
 
         func run() throws {
@@ -63,7 +64,9 @@ struct ConfigCommand: ParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
-        @Argument(help: "A key and its value, with = between them.")
+        @Argument(
+            help: "A key and its value, with = between them.",
+            completion: .list(ConfigurationCheck.keys.map { $0 + "=" }))
         var pairs: [String]
 
         func run() throws {
@@ -102,7 +105,7 @@ struct ConfigCommand: ParsableCommand {
         @Flag(help: "Everything that config show --origin calls runtime.")
         var all = false
 
-        @Argument(help: "A key.")
+        @Argument(help: "A key.", completion: .list(ConfigurationCheck.keys))
         var keys: [String] = []
 
         func validate() throws {

@@ -61,7 +61,11 @@ struct RejectedCommand: ParsableCommand {
         }
 
         func run() throws {
-            try common.run { _ = try common.export(as: format ?? .jsonl, to: output) }
+            try common.run {
+                guard try common.export(as: format ?? .jsonl, to: output) == 0 else { return }
+                CommonOptions.complain(
+                    "nothing has been rejected" + (output == nil ? "" : ", so no file was written"))
+            }
         }
     }
 
@@ -82,7 +86,13 @@ struct RejectedCommand: ParsableCommand {
             try common.run {
                 var client = try common.connect()
                 let result = try client.call(Wire.RetryRejected.self, .init(), timeoutSeconds: 300)
-                try common.print(result, text: ["\(Quantity.count(result.requeued)) back in the queue"])
+                try common.print(
+                    result,
+                    text: [
+                        result.requeued == 0
+                            ? "nothing has been rejected"
+                            : "\(Quantity.count(result.requeued)) back in the queue"
+                    ])
             }
         }
     }

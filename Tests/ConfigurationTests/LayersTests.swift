@@ -169,6 +169,20 @@ import Testing
         #expect(["extras.b", "extras.c"].contains(found.key) && found.reason.contains("at most 64"))
     }
 
+    @Test(
+        "a flood is refused at once, and one that was stored leaves the daemon with as many as there may be")
+    func flood() throws {
+        let layers = layersOrEmpty("")
+        for count in [65, 256, 4000] {
+            let many = Dictionary(
+                uniqueKeysWithValues: (0..<count).map { ("extras.\($0)", Value.string("")) })
+            #expect(throws: Layers.Refusal.self) {
+                try layers.decide(setting: many.mapValues { .value($0) }, over: [:])
+            }
+            #expect(layers.loaded(with: many).leftOut.count == count - 64)
+        }
+    }
+
     @Test("whatever lies in the file of them, the daemon has settings", arguments: [1, 2, 3, 4, 5])
     func anything(seed: UInt64) throws {
         var state = seed &* 0x9E37_79B9_7F4A_7C15

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -59,6 +60,26 @@ def thread(daemon, name: str) -> str:
             if file.read().strip() == name:
                 return task
     raise AssertionError(f"no thread {name}")
+
+
+def is_traced(daemon, name: str, tracer) -> bool:
+    """Whether the tracer has attached to that thread, or the daemon has ended."""
+    try:
+        path = f"/proc/{daemon.child.process.pid}/task/{thread(daemon, name)}/status"
+        with open(path, encoding="ascii") as file:
+            return f"TracerPid:\t{tracer.pid}\n" in file.read()
+    except (OSError, AssertionError):
+        return not daemon.child.running
+
+
+def numbered(lines: list) -> list:
+    """The calls that strace has seen, each with its number: it counts those of each name for themselves."""
+    calls: list = []
+    for line in lines:
+        name = re.match(r"\w+(?=\()", line)
+        if name:
+            calls.append((name[0], 1 + sum(call[0] == name[0] for call in calls)))
+    return calls
 
 
 class Fault:

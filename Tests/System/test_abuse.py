@@ -98,13 +98,15 @@ class AbuseTests(SystemTest):
         stored = self.status()["gate"]["admitted"]
         fake.drive(3)
         self.stored(stored + 3)
-        wait_for(lambda: self.connections() < 40, "all of them are gone")
+        wait_for(lambda: self.connections() < 10, "all of them are gone")
+        # SQLite keeps descriptors of closed readers for the next ones, while the writer has its lock.
+        self.assertLess(len(self.descriptors()), 120)
 
     def fill_sleepers(self, fake):
         """Until the sockets of all who subscribed are full. They take every place; ten seconds later, one for each who
         comes is taken from them."""
         with Tracker(self.victim.socket) as tracker:
-            wait_for(lambda: self.connections() > 34 or not tracker.is_open(), "they have come")
+            wait_for(lambda: self.connections() > 30 or not tracker.is_open(), "they have come")
         for _ in range(30):
             fake.drive(50)
         wait_for(self.is_let_in, "somebody else is let in")
@@ -121,8 +123,19 @@ class AbuseTests(SystemTest):
             tracker.call("GetStatus")
         return (time.monotonic() - began) * 1000
 
+    def descriptors(self) -> list:
+        folder = f"/proc/{self.victim.child.process.pid}/fd"
+        found = []
+        for name in os.listdir(folder):
+            try:
+                found.append(os.readlink(os.path.join(folder, name)))
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        return found
+
     def connections(self) -> int:
-        return len(os.listdir(f"/proc/{self.victim.child.process.pid}/fd"))
+        """Sockets: that of gpsd is one."""
+        return sum(name.startswith("socket:") for name in self.descriptors())
 
     def show(self, name: str, times: list):
         print(f"{name:24}{statistics.median(times):8.1f}{times[int(len(times) * 0.99)]:8.1f}{times[-1]:9.1f}   "

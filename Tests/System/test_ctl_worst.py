@@ -3,7 +3,6 @@ import unittest
 
 from ctl import CtlTest, drive, needs
 from fakedaemon import location, status
-from fakegpsd import iso
 from harness import program
 from terminal import WIDTH, TerminalTest, columns
 
@@ -107,7 +106,7 @@ class WorstScreenTests(TerminalTest):
         self.assert_table(self.check("geofence list", "home", "x…"), 11, 23, 33, 43, 54)
         self.assert_table(self.check("geofence events", "home"), 20, 26)
         self.assert_table(self.check("rejected list", "422", "-179.123457"), 20, 25, 38, 58)
-        self.check("auth show", "rotation interrupted", "was cut off")
+        self.check("auth show", "dead (rotation_interrupted)", "was cut off")
         self.check("extras show", "note = the reason")
         self.check("plot", "A 2026", "north is up")
 

@@ -7,7 +7,7 @@ import threading
 import unittest
 
 from harness import Closed, Refusal, SystemTest, wait_for
-from interface import CALLS, FENCE, SERVICE, methods
+from interface import CALLS, FENCE, methods
 from tracker import INTERFACE, frame
 
 SEED = int(os.environ.get("BEEKOND_SEED", "1"))

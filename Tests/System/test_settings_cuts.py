@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from faults import STRACE, no_strace, thread
+from faults import STRACE, is_traced, no_strace, numbered, thread
 from harness import Closed, SystemTest, wait_for
 
 KEYS = ("tracking.interval_seconds", "tracking.distance_meters")
@@ -29,7 +29,7 @@ class CutTests(SystemTest):
                                   stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(tracer.wait)
         self.addCleanup(tracer.kill)
-        wait_for(lambda: self.is_traced(daemon, tracer), "strace is attached")
+        wait_for(lambda: is_traced(daemon, "reader", tracer), "strace is attached")
         try:
             self.change(daemon, value)
             answered = True
@@ -41,25 +41,12 @@ class CutTests(SystemTest):
         with open(log, encoding="utf-8", errors="replace") as file:
             return file.read().splitlines(), answered
 
-    def is_traced(self, daemon, tracer) -> bool:
-        try:
-            path = f"/proc/{daemon.child.process.pid}/task/{thread(daemon, 'reader')}/status"
-            with open(path, encoding="ascii") as file:
-                return f"TracerPid:\t{tracer.pid}\n" in file.read()
-        except (OSError, AssertionError):
-            return not daemon.child.running
-
     def test_a_cut_at_every_call(self):
         daemon = self.daemon().start()
         self.change(daemon, 1)
         lines, answered = self.one(daemon, 2, None)
         self.assertTrue(answered)
-        # strace counts the calls of each name for themselves.
-        calls: list = []
-        for line in lines:
-            name = re.match(r"\w+(?=\()", line)
-            if name:
-                calls.append((name[0], 1 + sum(call[0] == name[0] for call in calls)))
+        calls = numbered(lines)
         self.assertGreater(len(calls), 8, lines)
         outcomes = {"old": 0, "new": 0}
         for call in calls:

@@ -79,6 +79,18 @@ class EveryMethodTests(ClientTest):
         wait_for(lambda: connection.ListGeofences()["geofences"][0].get("inside"), "the entry")
         self.assertEqual(connection.RemoveGeofences(ids=["here", "nowhere"]), {"removed": 1})
 
+    def test_streams(self):
+        fake, daemon = self.tracking(store={"durability": "normal"})
+        events = self.open(daemon).Subscribe(_more=True, kinds=["location"])
+        first = next(events)["event"]
+        self.assertEqual(first["kind"], "location")
+        fake.drive(1)
+        self.assertGreater(next(events)["event"]["location"]["timestamp"], first["location"]["timestamp"])
+        fake.drive(1500)
+        daemon.wait_stored(1502)
+        pages = [page["locations"] for page in self.open(daemon).GetLocations(_more=True)]
+        self.assertEqual([len(page) for page in pages], [1000, 502])
+
     def test_a_second_call_without_a_reply_in_between(self):
         daemon = self.daemon().start()
         connection = self.open(daemon)

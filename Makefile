@@ -7,6 +7,11 @@ DURATION ?=
 # Parts of names of Python test files, for `make test ONLY=…`.
 ONLY ?=
 
+# Benchmarks of `make bench`, by name; empty: all.
+BENCH_ONLY ?=
+# Simulated days of `make soak`.
+DAYS ?= 7
+
 # Where `make install` puts things, below DESTDIR if that is given.
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
@@ -25,7 +30,7 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint manuals check fuzz bench system-test install uninstall deb clean venv
+.PHONY: help deps build run test lint manuals check fuzz bench soak system-test install uninstall deb clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -66,9 +71,14 @@ check:  ## What every change must pass: lint, build and test, where a warning is
 	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz
 	@etc/build/system-test --brief $(BUILD)
 
-bench: deps  ## Measure; a table, and $(BUILD)/bench.json. BENCH_DIR=folder on the disk to be measured
-	$(SWIFT_BUILD) $(RELEASE) --product bench-store
-	@Tests/Benchmarks/bench --build $(BUILD)
+bench: deps  ## Measure beekond beside its peers; BENCH_RUNS=1 for a quick look, BENCH_ONLY=names, BENCH_DIR=folder
+	$(SWIFT_BUILD) $(RELEASE)
+	@etc/build/deps bench $(BUILD)
+	@Tests/Benchmarks/bench --build $(BUILD) $(BENCH_ONLY)
+
+soak: deps  ## A simulated week at 1 Hz, in minutes: memory, files and descriptors must stay as they are; DAYS=7
+	$(SWIFT_BUILD) $(RELEASE)
+	@Tests/Benchmarks/soak --build $(BUILD) --days $(DAYS)
 
 system-test: deb  ## Test the package under a real systemd, and through power cuts; ONLY=name runs one file
 	@etc/build/system-test $(BUILD) $(ONLY)

@@ -90,7 +90,7 @@ let package = Package(
         executable("beekon-sim", ["Simulation", argumentParser]),
 
         test("Configuration", []),
-        test("ControlProtocol", []),
+        test("ControlProtocol", ["Support"]),
         test("ControlTool", ["ControlProtocol"]),
         test("Simulation", []),
         test("Doctor", ["ControlProtocol", "ControlTool"]),

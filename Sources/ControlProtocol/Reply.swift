@@ -7,6 +7,8 @@ public struct Reply: Sendable {
     /// What went wrong, nil on success.
     public let error: ControlError?
     private let frame: [UInt8]
+    /// What the frame holds, when it is a page of locations.
+    private let page: [Wire.Location]?
 
     private struct Header: Decodable {
         let continues: Bool?
@@ -26,6 +28,12 @@ public struct Reply: Sendable {
     /// Reads a message.
     /// - Parameter frame: the bytes of it, without the NUL.
     public init(decoding frame: [UInt8]) throws(ProtocolViolation) {
+        if let found = LocationPage(frame) {
+            (continues, error, page) = (found.continues, nil, found.locations)
+            self.frame = frame
+            return
+        }
+        page = nil
         try MessageCheck.run(frame)
         let header = try MessageCheck.decode(Header.self, frame)
         continues = header.continues ?? false
@@ -44,6 +52,7 @@ public struct Reply: Sendable {
     /// Throws a `ControlError` when the reply is one, a `ProtocolViolation` when the result does not fit.
     public func result<M: ControlMethod>(of method: M.Type) throws -> M.Result {
         if let error { throw error }
+        if let page, let result = Wire.GetLocations.Result(locations: page) as? M.Result { return result }
         if let body = try MessageCheck.decode(Body<M.Result>.self, frame).parameters { return body }
         // A reply without values may leave the member out.
         return try MessageCheck.decode(M.Result.self, Array("{}".utf8))

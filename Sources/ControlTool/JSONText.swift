@@ -1,4 +1,4 @@
-internal import ControlProtocol
+public import ControlProtocol
 internal import FoundationEssentials
 
 /// Values as one line of JSON.
@@ -6,7 +6,20 @@ public enum JSONText {
     /// One line without its end. Control characters, also those that JSON would let through, are escaped: the
     /// line may go to a terminal.
     public static func line(_ value: some Encodable) throws -> String {
-        let text = String(decoding: try JSONEncoder.wire.encode(value), as: UTF8.self)
+        escaped(String(decoding: try JSONEncoder.wire.encode(value), as: UTF8.self))
+    }
+
+    /// The same for a location, of which there may be 100,000.
+    public static func line(_ location: Wire.Location) throws -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(420)
+        try location.append(to: &bytes)
+        return escaped(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private static func escaped(_ text: String) -> String {
+        // Such characters are two bytes in UTF-8, but for DEL.
+        guard text.utf8.contains(where: { $0 >= 0x7F }) else { return text }
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {

@@ -109,7 +109,7 @@ extension Uploader {
         switch verdict {
         case .accepted:
             unacknowledged = batch
-            try acknowledge(batch)
+            try acknowledge(batch, limit: isStopping || isAborted ? nil : settings.sync?.batchSize)
             return nil
         case .rejected: return try reject(batch, status, sync)
         case .unauthorised: return .failed(.auth)
@@ -121,9 +121,16 @@ extension Uploader {
         }
     }
 
-    private func acknowledge(_ batch: FrozenBatch) throws(StorageError) {
+    /// - Parameter limit: rows of the next batch, which is frozen in the same transaction; nil for none.
+    private func acknowledge(_ batch: FrozenBatch, limit: Int? = nil) throws(StorageError) {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
-        _ = try hub.store.acknowledge(batch)
+        if let limit, let draft = try hub.store.draftBatch(limit: limit, after: batch) {
+            let (id, body) = try encode(draft)
+            progress()
+            _ = try hub.store.acknowledge(batch, freezing: draft, id: id, body: body)
+        } else {
+            _ = try hub.store.acknowledge(batch)
+        }
         let count = batch.rows
         unacknowledged = nil
         snapshot.uploaded += count

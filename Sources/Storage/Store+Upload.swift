@@ -18,6 +18,15 @@ extension Store {
         try perform("draft batch") { (writer) throws(SQLiteError) in try writer.draftBatch(limit: limit) }
     }
 
+    /// The rows of the batch behind one that has been sent, to be frozen with its acknowledgement; nil when nothing else is
+    /// pending, or other batches are frozen.
+    @available(*, noasync, message: "blocks on the disk")
+    public func draftBatch(limit: Int, after batch: FrozenBatch) throws(StorageError) -> BatchDraft? {
+        try perform("draft batch") { (writer) throws(SQLiteError) in
+            try writer.draftBatch(limit: limit, after: batch)
+        }
+    }
+
     /// Commits the batch; nil when the user deleted some of its rows since it was drafted.
     @available(*, noasync, message: "blocks on the disk")
     public func freeze(_ draft: BatchDraft, id: UUIDv7, body: [UInt8]) throws(StorageError) -> FrozenBatch? {
@@ -30,6 +39,17 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     public func acknowledge(_ batch: FrozenBatch) throws(StorageError) -> Int {
         try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in try writer.acknowledge(batch) }
+    }
+
+    /// The same, and in the same transaction the next batch is frozen: one sync instead of two. It is not when the user
+    /// deleted some of its rows since it was drafted.
+    @available(*, noasync, message: "blocks on the disk")
+    public func acknowledge(
+        _ batch: FrozenBatch, freezing draft: BatchDraft, id: UUIDv7, body: [UInt8]
+    ) throws(StorageError) -> Int {
+        try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in
+            try writer.acknowledge(batch, freezing: (draft, id, body))
+        }
     }
 
     /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.

@@ -8,13 +8,15 @@ extension Writer {
 
     /// The rows for the next batch: the oldest session with pending rows, its oldest rows, all stored under the same
     /// extras. nil when nothing is pending, or a frozen batch goes first.
-    mutating func draftBatch(limit: Int) throws(SQLiteError) -> BatchDraft? {
-        let session = (Array(tally.pending.keys) + Array(events.pending.keys)).min()
-        guard frozen.isEmpty, let session else {
+    ///
+    /// - Parameter sent: a batch that is taken for acknowledged.
+    mutating func draftBatch(limit: Int, after sent: FrozenBatch? = nil) throws(SQLiteError) -> BatchDraft? {
+        let isNext = sent.map { goes($0) } ?? frozen.isEmpty
+        guard isNext, let session = oldestSession(after: sent) else {
             draft = nil
             return nil
         }
-        let locations = try pendingLocations(of: session, limit: limit)
+        let locations = try pendingLocations(of: session, limit: limit, besides: sent?.members)
         let events = try pendingEvents(of: session, limit: limit)
         let oldest = [locations.first.map { ($0.key, $0.extras) }, events.first.map { ($0.key, $0.extras) }]
         guard let version = oldest.compactMap(\.self).min(by: { $0.0 < $1.0 })?.1 else { return nil }
@@ -23,16 +25,33 @@ extension Writer {
             session: session, extras: version)
     }
 
-    private func pendingLocations(of session: Int64, limit: Int) throws(SQLiteError) -> [LocationRow] {
+    /// Nothing else is frozen, and it is whole: then what comes behind it can be told before it is acknowledged.
+    private func goes(_ batch: FrozenBatch) -> Bool {
+        frozen.count == 1 && frozen[0].isOf(batch) && !batch.isPiece
+    }
+
+    private func oldestSession(after sent: FrozenBatch?) -> Int64? {
+        func left(_ pending: [Int64: Int], _ count: Int?) -> [Int64] {
+            pending.filter { $0.key != sent?.members.session || $0.value > count ?? 0 }.map(\.key)
+        }
+        return (left(tally.pending, sent?.locations) + left(events.pending, sent?.events)).min()
+    }
+
+    private func pendingLocations(
+        of session: Int64, limit: Int, besides sent: BatchMembers?
+    ) throws(SQLiteError) -> [LocationRow] {
         guard tally.pending[session] != nil, let start = tally.oldestPending else { return [] }
         try statements.draft.bind([
-            .integer(start.ts), .integer(start.seq), .integer(session), .integer(Int64(limit)),
+            .integer(start.ts), .integer(start.seq), .integer(session),
+            .integer(Int64(limit + (sent?.count ?? 0))),
         ])
+        defer { statements.draft.reset() }
         var rows: [LocationRow] = []
-        while try statements.draft.step() {
-            if let row = LocationRow(statements.draft, sessionID: { sessions[$0] }) { rows.append(row) }
+        while rows.count < limit, try statements.draft.step() {
+            guard let row = LocationRow(statements.draft, sessionID: { sessions[$0] }) else { continue }
+            let isSent = sent?.contains(row.key, session: row.session, extras: row.extras, isUploaded: false)
+            if isSent != true { rows.append(row) }
         }
-        statements.draft.reset()
         return rows
     }
 
@@ -115,9 +134,14 @@ extension Writer {
     /// A complete 2xx: the backend has them now. Deletes the rows, or marks them, and forgets the batch, in one
     /// transaction.
     ///
+    /// - Parameter next: a batch that is frozen in the same transaction, unless rows of it were deleted meanwhile. Drafted
+    ///   after this one.
     /// - Returns: how many rows this acknowledged; fewer than were sent when the user deleted some meanwhile.
-    mutating func acknowledge(_ batch: FrozenBatch) throws(SQLiteError) -> Int {
-        let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
+    mutating func acknowledge(
+        _ batch: FrozenBatch, freezing next: (draft: BatchDraft, id: UUIDv7, body: [UInt8])? = nil
+    ) throws(SQLiteError) -> Int {
+        let mayFreeze = goes(batch)
+        let (count, eventCount, key) = try db.transaction { () throws(SQLiteError) in
             let values = Statements.memberValues(batch.members)
             if options.keepsUploaded {
                 try statements.markMembers.run(values)
@@ -129,9 +153,18 @@ extension Writer {
             try statements.deleteBatch.run(.integer(batch.key), .blob(batch.id.bytes))
             try setCounter(Self.consecutiveRejections, 0)
             try writeTail()
-            return (count, eventCount)
+            var key: Int64?
+            if mayFreeze, let next, try isComplete(next.draft) {
+                key = try insertBatch(next.draft, id: next.id, body: next.body, isPiece: false)
+            }
+            return (count, eventCount, key)
         }
-        frozen.removeAll { $0.key == batch.key }
+        // By more than its key, which the next one may have got.
+        frozen.removeAll { $0.isOf(batch) }
+        if let next, let key {
+            frozen.append(Frozen(key: key, members: next.draft.members, isPermanent: false))
+            draft = nil
+        }
         if options.keepsUploaded {
             tally.uploaded += count
             tally.uploadedFrom = min(tally.uploadedFrom, batch.members.first)

@@ -63,6 +63,10 @@ struct Writer: ~Copyable {
         var key: Int64
         var members: BatchMembers
         var isPermanent: Bool
+
+        func isOf(_ batch: FrozenBatch?) -> Bool {
+            key == batch?.key && members == batch?.members
+        }
     }
 
     /// Opens and, where needed, creates the database at `path`.

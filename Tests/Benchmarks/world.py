@@ -41,6 +41,8 @@ class World:
         self._count = 0
         self._backlog = None
         self.peers = os.path.join(build, "peers")
+        unpacked = os.path.join(self.peers, "gpsd-clients", "usr", "bin")
+        os.environ["PATH"] += os.pathsep + unpacked
         self._build_peers()
 
     def end(self):

@@ -172,8 +172,26 @@ final class Workload {
 
     private func acknowledge() throws {
         let batch = try #require(frozen)
-        try persist { _ = try store.acknowledge(batch) }
+        var next: BatchDraft?
+        if random.chance(0.5) { try persist { next = try store.draftBatch(limit: 20, after: batch) } }
+        let id = ids.next(at: time)
+        let body = (0..<Int.random(in: 1...3000, using: &random)).map { UInt8(truncatingIfNeeded: $0) }
+        var isFirst = true
+        try persist {
+            // As the uploader does: what has failed once is acknowledged alone.
+            if isFirst, let next {
+                isFirst = false
+                _ = try store.acknowledge(batch, freezing: next, id: id, body: body)
+            } else {
+                _ = try store.acknowledge(batch)
+            }
+        }
         ledger.acknowledge(keeping: options.keepsUploaded)
+        try persist { frozen = try store.nextFrozen() }
+        if let next, frozen?.id == id {
+            ledger.draft(next.locations.map(\.id) + next.events.map(\.id))
+            ledger.freeze(id: id, body: body)
+        }
         try note()
     }
 

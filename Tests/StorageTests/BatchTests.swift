@@ -32,6 +32,42 @@ func acknowledgedTwice() throws {
     #expect(workshop.store.counts() == StoreCounts(locations: 2, pending: 2, oldestPending: time(4)))
 }
 
+@Test(
+    "an acknowledgement and the next batch are one transaction, and the next is as it would have been",
+    arguments: [false, true])
+func acknowledgeAndFreeze(keepsUploaded: Bool) throws {
+    let workshop = try Workshop(StoreOptions(keepsUploaded: keepsUploaded, isSyncing: true))
+    let ids = try workshop.insert(1...7)
+    let first = try workshop.freeze(limit: 3)
+    // It comes late: between the rows that are under way.
+    let late = try workshop.insert(2)
+    let draft = try #require(try workshop.store.draftBatch(limit: 3, after: first))
+    let id = uuid(99)
+    #expect(draft.locations.map(\.id) == [late] + ids[3...4])
+    #expect(try workshop.store.acknowledge(first, freezing: draft, id: id, body: [1, 2]) == 3)
+    #expect(workshop.store.counts().pending == 5)
+    try workshop.reopen()
+    let second = try #require(try workshop.store.nextFrozen())
+    #expect(second.id == id && second.body == [1, 2] && second.locations == 3)
+    #expect(try workshop.store.acknowledge(first) == 0, "its key may be that of the next batch by now")
+    #expect(try workshop.store.nextFrozen() == second)
+    #expect(try workshop.store.acknowledge(second) == 3)
+    #expect(try workshop.freeze().ids == Array(ids[5...]))
+}
+
+@Test("a next batch that lost rows meanwhile, or has another one before it, is not frozen")
+func acknowledgeAndFreezeNothing() throws {
+    let workshop = try Workshop()
+    _ = try workshop.insert(1...6)
+    let first = try workshop.freeze(limit: 2)
+    let draft = try #require(try workshop.store.draftBatch(limit: 2, after: first))
+    _ = try workshop.delete(before: 3)
+    #expect(try workshop.store.draftBatch(limit: 2, after: first) == nil, "it is dissolved")
+    #expect(try workshop.store.acknowledge(first, freezing: draft, id: uuid(99), body: [1]) == 0)
+    #expect(try workshop.store.nextFrozen() == nil)
+    #expect(workshop.store.counts().pending == 3)
+}
+
 @Test("a batch holds one session, the oldest first, and one version of the extras")
 func oneSessionOneVersion() throws {
     let workshop = try Workshop()

@@ -147,12 +147,37 @@ struct ModelRun: ~Copyable {
 
     private mutating func acknowledge() throws {
         guard let expected = model.batches.first, let batch = try store.nextFrozen() else { return }
+        let next = random.chance(0.5) ? try draft(after: batch, expected) : nil
         // The 2xx may come after a deletion took some of its rows, and the batch.
         if random.chance(0.1) { try delete() }
+        let mayFreeze = model.batches.first?.id == expected.id
         let count = model.acknowledge(expected.rows)
         model.batches.removeAll { $0.id == expected.id }
-        try #require(try store.acknowledge(batch) == count)
-        if random.chance(0.1) { try #require(try store.acknowledge(batch) == 0, "a second time") }
+        guard let next else {
+            try #require(try store.acknowledge(batch) == count)
+            if random.chance(0.1) { try #require(try store.acknowledge(batch) == 0, "a second time") }
+            return
+        }
+        let (id, body, rows) = (nextID(2), next.locations.flatMap(\.id.bytes), Set(next.locations.map(\.id)))
+        let isWhole = Set(model.pending.map(\.id)).isSuperset(of: rows)
+        try #require(try store.acknowledge(batch, freezing: next, id: id, body: body) == count)
+        guard mayFreeze, isWhole else { return }
+        model.draft = []
+        model.batches.append(Model.Batch(id: id, rows: rows, body: body))
+    }
+
+    /// What comes behind a batch is what would come if it were acknowledged already.
+    private mutating func draft(after batch: FrozenBatch, _ sent: Model.Batch) throws -> BatchDraft? {
+        let limit = Int.random(in: 1...12, using: &random)
+        var after = model
+        _ = after.acknowledge(sent.rows)
+        after.batches.removeAll { $0.id == sent.id }
+        let expected = batch.isPiece ? nil : after.nextBatch(limit: limit)
+        let draft = try store.draftBatch(limit: limit, after: batch)
+        try #require(draft?.locations.map(\.id) == expected?.map(\.id))
+        model.draft = Set(expected?.map(\.id) ?? [])
+        if draft != nil { for _ in 0..<Int.random(in: 0...2, using: &random) { try insert() } }
+        return draft
     }
 
     private mutating func reject() throws {

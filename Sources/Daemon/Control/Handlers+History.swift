@@ -51,8 +51,8 @@ extension Handlers {
             case .locations(var cursor):
                 guard let rows = try history?.next(&cursor) else { break }
                 pages = .locations(cursor)
-                let result = Wire.GetLocations.Result(locations: rows.map { Wire.Location($0) })
-                let bytes = try Reply.encode(Wire.GetLocations.self, result, continues: !cursor.isAtEnd)
+                let bytes = try Reply.encode(
+                    page: rows.map { Wire.Location($0) }, continues: !cursor.isAtEnd)
                 return (bytes, cursor.isAtEnd)
             case .rejected(var cursor):
                 guard let rows = try history?.next(&cursor) else { break }

@@ -1,0 +1,132 @@
+/// A page of locations as beekond writes it, read in a tenth of the time that JSONDecoder takes: keys in ascending order, no
+/// space, no escapes. Whatever looks different, also if it is good JSON, is left to JSONDecoder.
+struct LocationPage {
+    let locations: [Wire.Location]
+    let continues: Bool
+
+    /// - Returns: nil for what is no such page.
+    init?(_ frame: [UInt8]) {
+        let found = frame.withUnsafeBufferPointer { bytes -> (locations: [Wire.Location], continues: Bool)? in
+            var scanner = Scanner(bytes: bytes)
+            return scanner.page()
+        }
+        guard let found else { return nil }
+        (locations, continues) = found
+    }
+}
+
+private struct Scanner {
+    let bytes: UnsafeBufferPointer<UInt8>
+    private var position = 0
+    /// Something is not as expected.
+    private var isOdd = false
+
+    init(bytes: UnsafeBufferPointer<UInt8>) {
+        self.bytes = bytes
+    }
+
+    mutating func page() -> (locations: [Wire.Location], continues: Bool)? {
+        guard skip("{") else { return nil }
+        let continues = skip("\"continues\":true,")
+        guard skip("\"parameters\":{\"locations\":[") else { return nil }
+        var locations: [Wire.Location] = []
+        if !skip("]") {
+            repeat {
+                guard let location = location() else { return nil }
+                locations.append(location)
+            } while skip(",")
+            guard skip("]") else { return nil }
+        }
+        return skip("}}") && position == bytes.count ? (locations, continues) : nil
+    }
+
+    private mutating func location() -> Wire.Location? {
+        guard skip("{") else { return nil }
+        let accuracy = number("\"accuracy\":")
+        let activity = text("\"activity\":")
+        let altitude = number("\"altitude\":")
+        let bearing = number("\"bearing\":")
+        let id = text("\"id\":")
+        let isMock = flag("\"is_mock\":")
+        let latitude = number("\"latitude\":")
+        let longitude = number("\"longitude\":")
+        let motion = text("\"motion\":")
+        let quality = text("\"quality\":")
+        let sessionId = text("\"session_id\":")
+        let speed = number("\"speed\":")
+        let timestamp = text("\"timestamp\":")
+        let trigger = text("\"trigger\":")
+        guard !isOdd, skip("}"), let id, let isMock, let latitude, let longitude, let motion, let timestamp,
+            let trigger
+        else { return nil }
+        return Wire.Location(
+            id: id, sessionId: sessionId, timestamp: timestamp, trigger: trigger, motion: motion,
+            isMock: isMock, latitude: latitude, longitude: longitude, accuracy: accuracy, speed: speed,
+            bearing: bearing, altitude: altitude, activity: activity, quality: quality)
+    }
+
+    private mutating func number(_ name: StaticString) -> Double? {
+        guard skip(name) else { return nil }
+        let start = position
+        while position < bytes.count, Self.isOfNumber(bytes[position]) { position += 1 }
+        let value = Double(String(decoding: bytes[start..<position], as: UTF8.self))
+        if value?.isFinite != true { isOdd = true }
+        endValue()
+        return value
+    }
+
+    private mutating func text(_ name: StaticString) -> String? {
+        guard skip(name) else { return nil }
+        guard skip("\"") else {
+            isOdd = true
+            return nil
+        }
+        let start = position
+        while position < bytes.count, bytes[position] >= 0x20, bytes[position] != UInt8(ascii: "\"") {
+            if bytes[position] == UInt8(ascii: "\\") { isOdd = true }
+            position += 1
+        }
+        let value = String(validating: bytes[start..<position], as: UTF8.self)
+        if value == nil || !skip("\"") { isOdd = true }
+        endValue()
+        return value
+    }
+
+    private mutating func flag(_ name: StaticString) -> Bool? {
+        guard skip(name) else { return nil }
+        let value = skip("true") ? true : skip("false") ? false : nil
+        if value == nil { isOdd = true }
+        endValue()
+        return value
+    }
+
+    /// A comma and another name, or the end of the object.
+    private mutating func endValue() {
+        guard position + 1 < bytes.count else {
+            isOdd = true
+            return
+        }
+        if bytes[position] == UInt8(ascii: ","), bytes[position + 1] == UInt8(ascii: "\"") {
+            position += 1
+        } else if bytes[position] != UInt8(ascii: "}") {
+            isOdd = true
+        }
+    }
+
+    private mutating func skip(_ text: StaticString) -> Bool {
+        let count = text.utf8CodeUnitCount
+        guard position + count <= bytes.count else { return false }
+        for index in 0..<count where bytes[position + index] != text.utf8Start[index] { return false }
+        position += count
+        return true
+    }
+
+    private static func isOfNumber(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
+            UInt8(ascii: "e"), UInt8(ascii: "E"):
+            true
+        default: false
+        }
+    }
+}

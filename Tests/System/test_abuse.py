@@ -9,7 +9,8 @@ import unittest
 from abusers import KINDS
 from harness import PATIENCE, Closed, SystemTest, Tracker, wait_for
 
-# Milliseconds within which somebody else is served, on a machine that has nothing else to do.
+# Milliseconds within which somebody else is served by a release on a machine that has nothing else to do; five times as
+# many are let pass here.
 SERVED = 50.0
 CALLS = 150
 # KiB that all of it together may cost, in a build for debugging.
@@ -76,7 +77,7 @@ class AbuseTests(SystemTest):
             # What a full house of ordinary clients makes everybody wait, each asking for the status.
             house = self.measure_statuses(tracker)
         before = self.memory("VmRSS")
-        allowed = max(SERVED, 5 * house)
+        allowed = max(5 * SERVED, 10 * house)
         print(f"\n34 statuses take {house:.1f} ms: others may wait for {allowed:.1f} ms\n{'':24}{'median':>8}{'p99':>8}{'max':>9} ms{'put out':>9}{'VmHWM':>9} KiB")
         self.show("nobody", calm)
         for kind in KINDS:
@@ -98,7 +99,7 @@ class AbuseTests(SystemTest):
         stored = self.status()["gate"]["admitted"]
         fake.drive(3)
         self.stored(stored + 3)
-        wait_for(lambda: self.connections() < 10, "all of them are gone")
+        wait_for(lambda: self.connections() < 10, "all of them are gone", 3 * PATIENCE)
         # SQLite keeps descriptors of closed readers for the next ones, while the writer has its lock.
         self.assertLess(len(self.descriptors()), 120)
 

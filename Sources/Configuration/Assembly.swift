@@ -7,6 +7,8 @@ struct Assembly {
     private var opened: Set<String> = []
     private var warnings: [String] = []
     private var draft = Draft()
+    /// Settings made while running that are wrong only in the whole.
+    private(set) var conflicts: [String] = []
 
     /// Lays the settings of a file over those before.
     mutating func add(_ collector: Collector) {
@@ -22,24 +24,21 @@ struct Assembly {
     }
 
     /// Lays the settings made while running over all files.
-    mutating func add(runtime: [String: Value]) {
-        for (name, value) in runtime.sorted(by: { $0.key < $1.key }) {
+    ///
+    /// - Returns: those that are left out, each for itself, and why.
+    mutating func add(runtime: [String: Value]) -> [String: String] {
+        var refused: [String: String] = [:]
+        for (name, value) in runtime {
             do throws(Key.Refusal) {
-                guard let (key, entry) = Key.named(name) else {
-                    throw Key.Refusal(message: Key.unknown(name))
-                }
-                let accepted = try key.check(value, entry: entry)
-                let new = Found(
-                    key: key, entry: entry, value: accepted.value, origin: .runtime, note: accepted.note)
-                guard !new.exposesSecret else {
-                    throw Key.Refusal(message: "a secret cannot be set while running; write it into a file")
-                }
-                winners[new.slot] = new
+                let (found, note) = try Key.accept(.value(value), for: name)
+                winners[found.slot] = found
+                winners[found.slot]?.note = note
                 if name.hasPrefix("sync.auth.") { draft.hasAuth = true }
             } catch {
-                problems.append(.init(file: "runtime", key: name.escaped, message: error.message))
+                refused[name] = error.message
             }
         }
+        return refused
     }
 
     /// The finished configuration.
@@ -81,10 +80,14 @@ struct Assembly {
         }
         for key in Key.all where key.isOpen {
             let entries = entries(of: key)
-            guard entries.count > Self.maxEntries, let last = entries.last else { continue }
-            note(
-                last.slot,
-                "one of \(entries.count) entries; at most \(Self.maxEntries) are allowed, remove some")
+            let surplus = entries.count - Self.maxEntries
+            guard surplus > 0, let last = entries.last else { continue }
+            let added = entries.filter { $0.origin == .runtime }.suffix(surplus)
+            for entry in added.isEmpty ? [last] : Array(added) {
+                note(
+                    entry.slot,
+                    "one of \(entries.count) entries; at most \(Self.maxEntries) are allowed, remove some")
+            }
         }
         if draft.sync.url.isEmpty,
             let lost = winners.values.filter({ $0.key.name.hasPrefix("sync.") }).map(\.slot).min(),
@@ -97,6 +100,7 @@ struct Assembly {
     private mutating func note(_ slot: String, _ message: String) {
         guard case .file(let path, let line) = winners[slot]?.origin else {
             problems.append(.init(file: "runtime", key: slot.escaped, message: message))
+            conflicts.append(slot)
             return
         }
         problems.append(.init(file: path, line: line, key: slot.escaped, message: message))

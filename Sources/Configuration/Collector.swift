@@ -162,6 +162,9 @@ extension Key {
 
     /// What to say about a name that is no setting: the nearest one, or where else it belongs.
     static func unknown(_ name: String) -> String {
+        if tables.contains(name) || all.contains(where: { $0.isOpen && $0.name == name }) {
+            return "is a table; name a setting in it"
+        }
         let names = all.map(\.name) + all.filter { $0.isSecret && !$0.isOpen }.map { $0.name + "_file" }
         let leaf = name.split(separator: ".").last ?? ""
         if let other = names.first(where: { $0.hasSuffix("." + leaf) }) {

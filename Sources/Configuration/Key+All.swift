@@ -78,13 +78,9 @@ extension Key {
         .flag(
             "sync.allow_insecure_http", \.sync.allowInsecureHTTP,
             "Allow http, readable and changeable on its way, to other hosts."),
-        .optionalText(
-            "sync.ca_file", \.sync.caFile, Rules.readableFile, "PEM file of the authorities to trust."),
-        .optionalText(
-            "sync.client_certificate", \.sync.clientCertificate, Rules.readableFile,
-            "PEM file of the client certificate."),
-        .optionalText(
-            "sync.client_key", \.sync.clientKey, Rules.readableFile, "PEM file of the certificate's key."),
+        .file("sync.ca_file", \.sync.caFile, "PEM file of the authorities to trust."),
+        .file("sync.client_certificate", \.sync.clientCertificate, "PEM file of the client certificate."),
+        .file("sync.client_key", \.sync.clientKey, "PEM file of the certificate's key."),
         .optionalText(
             "sync.proxy", \.sync.proxy, Rules.proxyURL, "Proxy; the environment is not asked.",
             isAddress: true),

@@ -69,14 +69,20 @@ extension Key {
     static func optionalText(
         _ name: String, _ path: Path<String?>, _ rule: @escaping @Sendable (String) -> String?,
         _ meaning: String,
-        isAddress: Bool = false
+        isAddress: Bool = false, isPath: Bool = false
     ) -> Key {
         let orEmpty: @Sendable (String) -> String? = { $0.isEmpty ? nil : rule($0) }
         return make(
-            name, .text(orEmpty), meaning, isAddress: isAddress, get: { .string($0[keyPath: path] ?? "") }
+            name, .text(orEmpty), meaning, isAddress: isAddress, isPath: isPath,
+            get: { .string($0[keyPath: path] ?? "") }
         ) { draft, value in
             if case .string(let text) = value { draft[keyPath: path] = text.isEmpty ? nil : text }
         }
+    }
+
+    /// The path of a file that beekond must be able to read.
+    static func file(_ name: String, _ path: Path<String?>, _ meaning: String) -> Key {
+        optionalText(name, path, Rules.readableFile, meaning, isPath: true)
     }
 
     static func secret(_ name: String, _ path: Path<Secret?>, _ meaning: String) -> Key {
@@ -90,17 +96,17 @@ extension Key {
         _ rule: @escaping @Sendable (String, String) -> String?, _ meaning: String
     ) -> Key {
         Key(
-            name: name, meaning: meaning, unit: nil, isSecret: isSecret, isAddress: false, kind: .open(rule),
-            access: .many { draft, fields in draft[keyPath: path] = fields })
+            name: name, meaning: meaning, unit: nil, isSecret: isSecret, isAddress: false, isPath: false,
+            kind: .open(rule), access: .many { draft, fields in draft[keyPath: path] = fields })
     }
 
     private static func make(
         _ name: String, _ kind: Kind, unit: String? = nil, _ meaning: String, isSecret: Bool = false,
-        isAddress: Bool = false,
+        isAddress: Bool = false, isPath: Bool = false,
         get: @escaping @Sendable (Draft) -> Value?, set: @escaping @Sendable (inout Draft, Value) -> Void
     ) -> Key {
         Key(
-            name: name, meaning: meaning, unit: unit, isSecret: isSecret, isAddress: isAddress, kind: kind,
-            access: .one(get: get, set: set))
+            name: name, meaning: meaning, unit: unit, isSecret: isSecret, isAddress: isAddress,
+            isPath: isPath, kind: kind, access: .one(get: get, set: set))
     }
 }

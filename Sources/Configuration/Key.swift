@@ -10,6 +10,8 @@ public struct Key: Sendable {
     public let isSecret: Bool
     /// The value is a URL: its user info and query are never shown.
     let isAddress: Bool
+    /// The value is a path, which only a configuration file may name.
+    let isPath: Bool
     let kind: Kind
     let access: Access
 
@@ -61,10 +63,11 @@ public struct Key: Sendable {
     }
 
     /// Decides where data goes, or with which credentials: not for everybody who may tune.
-    public var needsAdmin: Bool {
-        let tunable = [
-            "sync.interval_seconds", "sync.batch_size", "sync.sync_threshold", "sync.timeout_seconds",
-        ]
+    public var needsAdmin: Bool { Self.needsAdmin(name) }
+
+    /// The same by name, also of a setting that only another version has.
+    public static func needsAdmin(_ name: String) -> Bool {
+        let tunable = ["sync.interval_seconds", "sync.batch_size", "sync.sync_threshold"]
         return name == "gpsd.host" || name.hasPrefix("sync.") && !tunable.contains(name)
     }
 

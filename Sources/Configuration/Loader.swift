@@ -14,6 +14,23 @@ public enum Loader {
         file: String, isDefaultPath: Bool, runtime: [String: Value] = [:],
         places: SecretPlaces = .ofThisProcess()
     ) throws(ConfigurationError) -> Loaded {
+        var assembly = read(file, isDefaultPath: isDefaultPath, places)
+        for (name, message) in assembly.add(runtime: runtime).sorted(by: { $0.key < $1.key }) {
+            assembly.problems.append(.init(file: "runtime", key: name.escaped, message: message))
+        }
+        return try assembly.finish()
+    }
+
+    /// Reads the same files, so that settings can be laid over them now and later.
+    ///
+    /// - Throws: every problem found in all files.
+    public static func layers(
+        file: String, isDefaultPath: Bool, places: SecretPlaces = .ofThisProcess()
+    ) throws(ConfigurationError) -> Layers {
+        try Layers(read(file, isDefaultPath: isDefaultPath, places))
+    }
+
+    private static func read(_ file: String, isDefaultPath: Bool, _ places: SecretPlaces) -> Assembly {
         var assembly = Assembly()
         for path in [file] + dropIns(beside: file, &assembly) {
             do throws(ConfigurationError) {
@@ -29,8 +46,7 @@ public enum Loader {
                 }
             } catch { assembly.problems += error.problems }
         }
-        assembly.add(runtime: runtime)
-        return try assembly.finish()
+        return assembly
     }
 
     private static func dropIns(beside file: String, _ assembly: inout Assembly) -> [String] {

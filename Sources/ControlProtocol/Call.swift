@@ -8,6 +8,8 @@ public struct Call: Sendable {
     public let oneway: Bool
     /// The caller takes several replies.
     public let more: Bool
+    /// The caller wants to speak another protocol after the reply.
+    public let upgrade: Bool
     let frame: [UInt8]
     /// What the call's parameters are named, in order.
     let parameterNames: [String]
@@ -16,6 +18,7 @@ public struct Call: Sendable {
         let method: String
         let oneway: Bool?
         let more: Bool?
+        let upgrade: Bool?
         let parameters: [String: Ignored]?
     }
 
@@ -44,6 +47,7 @@ public struct Call: Sendable {
         method = header.method
         oneway = header.oneway ?? false
         more = header.more ?? false
+        upgrade = header.upgrade ?? false
         parameterNames = header.parameters.map { $0.keys.sorted() } ?? []
         self.frame = frame
     }
@@ -52,6 +56,11 @@ public struct Call: Sendable {
     public var interface: String {
         guard let dot = method.lastIndex(of: ".") else { return "" }
         return String(method[..<dot])
+    }
+
+    /// The method without its interface.
+    public var member: String {
+        method.lastIndex(of: ".").map { String(method[method.index(after: $0)...]) } ?? method
     }
 
     /// The bytes of a call, with the NUL that ends it.

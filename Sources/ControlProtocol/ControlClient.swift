@@ -19,13 +19,18 @@ public struct ControlClient: ~Copyable {
     }
 
     /// Calls a method and waits for its one reply.
-    /// - Parameter timeoutSeconds: for the whole reply; nil waits for ever.
+    /// - Parameters:
+    ///   - timeoutSeconds: for the whole reply; nil waits for ever.
+    ///   - whileWaiting: called once a second.
     public mutating func call<M: ControlMethod>(
         _ method: M.Type, _ parameters: M.Parameters,
-        timeoutSeconds: Double? = ControlClient.defaultTimeoutSeconds
+        timeoutSeconds: Double? = ControlClient.defaultTimeoutSeconds, whileWaiting: (() -> Void)? = nil
     ) throws -> M.Result {
         try socket.send(Call.encode(method, parameters))
-        guard let reply = try nextReply(timeoutSeconds: timeoutSeconds, watching: nil) else {
+        guard
+            let reply = try nextReply(
+                timeoutSeconds: timeoutSeconds, watching: nil, whileWaiting: whileWaiting)
+        else {
             throw ClientFailure.closed
         }
         return try result(of: method, in: reply)
@@ -47,7 +52,9 @@ public struct ControlClient: ~Copyable {
     }
 
     /// The next reply, or nil when `other` has lost its reader.
-    private mutating func nextReply(timeoutSeconds: Double?, watching other: Int32?) throws -> Reply? {
+    private mutating func nextReply(
+        timeoutSeconds: Double?, watching other: Int32?, whileWaiting: (() -> Void)? = nil
+    ) throws -> Reply? {
         let deadline = timeoutSeconds.map { Self.now() + $0 }
         while true {
             do {
@@ -57,9 +64,10 @@ public struct ControlClient: ~Copyable {
             }
             let left = deadline.map { $0 - Self.now() }
             if let left, left <= 0 { throw ClientFailure.timedOut(seconds: timeoutSeconds ?? 0) }
-            switch try socket.wait(milliseconds: left.map(Self.milliseconds), other: other) {
+            let nap = whileWaiting == nil ? left : min(left ?? 1, 1)
+            switch try socket.wait(milliseconds: nap.map(Self.milliseconds), other: other) {
             case .otherHungUp: return nil
-            case .timedOut: continue
+            case .timedOut: whileWaiting?()
             case .readable:
                 let bytes = try socket.receive()
                 guard !bytes.isEmpty else { throw ClientFailure.closed }

@@ -73,6 +73,9 @@ public struct FrameDecoder: Sendable {
     /// that ends or falls silent now was cut in the middle.
     public var isMidFrame: Bool { start < buffer.count }
 
+    /// Bytes that have come and were not taken.
+    public var waitingBytes: Int { buffer.count - start }
+
     /// Adds bytes read from the stream.
     public mutating func append(_ bytes: some Sequence<UInt8>) {
         buffer.append(contentsOf: bytes)
@@ -115,8 +118,15 @@ public struct FrameDecoder: Sendable {
 
     private func beginning(holds marker: [UInt8]) -> Bool {
         buffer[start...].prefix(limit).withUnsafeBytes { bytes in
-            guard bytes.count >= marker.count else { return false }
-            return (0...(bytes.count - marker.count)).contains { bytes[$0...].starts(with: marker) }
+            guard let base = bytes.baseAddress, let first = marker.first else { return false }
+            var place = 0
+            while bytes.count - place >= marker.count {
+                let room = bytes.count - marker.count + 1 - place
+                guard let found = memchr(base + place, Int32(first), room) else { return false }
+                if memcmp(found, marker, marker.count) == 0 { return true }
+                place = UnsafeRawPointer(found) - base + 1
+            }
+            return false
         }
     }
 

@@ -173,7 +173,7 @@ extension Wire {
         }
     }
 
-    /// Changes values, at once and for good. All or nothing.
+    /// Changes values, at once and over restarts. All or nothing.
     public enum Configure: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".Configure"
@@ -201,7 +201,7 @@ extension Wire {
         }
     }
 
-    /// Takes runtime values back.
+    /// Takes back what Configure has set. All or nothing; an empty list takes nothing back.
     public enum ResetConfig: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".ResetConfig"

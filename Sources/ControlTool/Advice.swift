@@ -12,8 +12,8 @@ enum Advice {
             // Covered above, with more to say.
             case "storage", "source", "sync", "auth": covered(word, advice)
             case "config":
-                "The configuration file is broken, the last good one is in force: "
-                    + "beekond --check names the line."
+                "Not everything that was configured is in force: beekond --check names the line of a bad file, "
+                    + "journalctl -u beekond a setting that was left out."
             case "clock":
                 "The system clock is not set, so ages cannot be judged: "
                     + "let chrony or systemd-timesyncd set it (timedatectl shows the state)."

@@ -18,6 +18,6 @@ public enum AuthText {
         let text = StatusText.auth(auth, palette: palette)
         guard let expiry = auth.expiresAt else { return [text] }
         let verb = (clock.secondsSince(expiry) ?? 0) > 0 ? "expired" : "expires"
-        return [text, "\(verb) \(clock.age(expiry))"]
+        return [text, "\(verb) \(clock.age(expiry)), \(clock.local(expiry))"]
     }
 }

@@ -2,41 +2,56 @@ public import ControlProtocol
 
 /// Events of the live stream as lines of text.
 public enum EventText {
-    /// The line, or two when events before this one were lost.
-    public static func lines(_ event: Wire.Event, clock: Clock, palette: Palette) -> [String] {
+    /// The line, or two when events before this one were lost; of at most `columns`.
+    public static func lines(
+        _ event: Wire.Event, clock: Clock, palette: Palette, columns: Int = 80
+    ) -> [String] {
         var lines: [String] = []
         if let missed = event.missed, missed > 0 {
             lines.append(palette.warning("\(Quantity.count(missed)) events lost: this reader was too slow"))
         }
         let time = event.location?.timestamp ?? event.geofenceEvent?.timestamp ?? clock.now.iso
-        let word = Text.left(Text.safe(event.kind == "geofence_event" ? "geofence" : event.kind), 8)
+        let word = Text.exactly(Text.safe(event.kind == "geofence_event" ? "geofence" : event.kind), 8)
         let line = "\(palette.faint(String(clock.local(time).suffix(8)))) \(palette.strong(word)) "
-        lines.append(line + payload(event, palette: palette))
+        lines.append(line + payload(event, width: columns - 18, palette: palette))
         return lines
     }
 
-    private static func payload(_ event: Wire.Event, palette: Palette) -> String {
-        if let location = event.location {
-            // The usual trigger goes without saying, for the sake of 80 columns.
-            let trigger = location.trigger == "interval" ? "" : " (\(Text.safe(location.trigger)))"
-            return LocationText.phrase(location, decimals: 5) + palette.faint(trigger)
-        }
+    private static func payload(_ event: Wire.Event, width: Int, palette: Palette) -> String {
+        if let location = event.location { return self.location(location, width: width, palette: palette) }
         if let crossing = event.geofenceEvent {
-            return "\(Text.safe(crossing.type)) \(Text.safe(crossing.geofenceId))"
+            return Text.cut("\(Text.safe(crossing.type)) \(Text.safe(crossing.geofenceId))", to: width)
         }
         if let state = event.state {
             return state == .tracking ? palette.good(state.rawValue) : state.rawValue
         }
-        if let source = event.source { return StatusText.source(source, palette: palette) }
-        if let sync = event.sync { return self.sync(sync, palette: palette) }
-        if let auth = event.auth { return StatusText.auth(auth, palette: palette) }
+        if let source = event.source { return StatusText.source(source, width: width, palette: palette) }
+        if let sync = event.sync { return self.sync(sync, width: width, palette: palette) }
+        if let auth = event.auth { return StatusText.auth(auth, width: width, palette: palette) }
         return ""
     }
 
-    private static func sync(_ sync: Wire.SyncStatus, palette: Palette) -> String {
-        let state = sync.state == .pending ? "" : StatusText.syncState(sync, palette: palette) + ", "
-        var text = "\(state)\(Quantity.count(sync.pending)) pending"
-        if let error = sync.lastError { text += ": " + Text.cut(Text.safe(error), to: 40) }
-        return text
+    /// The usual trigger goes without saying, and that of a change of motion is one word with it; another one takes the room
+    /// of the motion where there is none for both.
+    private static func location(_ location: Wire.Location, width: Int, palette: Palette) -> String {
+        var location = location
+        if location.trigger == "motion" { location.motion = "now " + location.motion }
+        let phrase = LocationText.phrase(location, decimals: 5)
+        guard !["interval", "motion"].contains(location.trigger) else { return Text.cut(phrase, to: width) }
+        let trigger = "(\(Text.safe(location.trigger)))"
+        let most = width - Text.columns(trigger) - 1
+        guard Text.columns(phrase) > most, let comma = phrase.lastIndex(of: ",") else {
+            return phrase + " " + palette.faint(trigger)
+        }
+        return Text.cut(phrase[..<comma] + " " + trigger, to: width)
+    }
+
+    private static func sync(_ sync: Wire.SyncStatus, width: Int, palette: Palette) -> String {
+        if sync.state == .disabled { return "disabled (no sync.url)" }
+        let state = sync.state == .pending ? "" : StatusText.syncWord(sync)
+        let counts = (state.isEmpty ? "" : ", ") + "\(Quantity.count(sync.pending)) pending"
+        let error = sync.lastError.map { ": " + Text.safe($0) } ?? ""
+        let rest = Text.cut(counts + error, to: width - Text.columns(state))
+        return StatusText.colour(state, of: sync, palette) + rest
     }
 }

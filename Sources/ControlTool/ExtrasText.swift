@@ -9,8 +9,14 @@ public enum ExtrasText {
         return (String(argument[..<sign]), String(argument[argument.index(after: sign)...]))
     }
 
-    /// A line for each, ascending by name.
-    public static func lines(_ extras: [String: String]) -> [String] {
-        extras.sorted { $0.key < $1.key }.map { "\(Text.safe($0.key)) = \(Text.safe($0.value))" }
+    /// A line for each, ascending by name; wrapped at `columns`, if any, with what follows indented.
+    public static func lines(_ extras: [String: String], columns: Int? = nil) -> [String] {
+        extras.sorted { $0.key < $1.key }.flatMap { name, text in
+            let line = "\(Text.safe(name)) = \(Text.safe(text))"
+            guard let columns, Text.columns(line) > columns else { return [line] }
+            return Text.wrap(line, width: columns - 4).enumerated().map {
+                ($0.offset == 0 ? "" : "    ") + $0.element
+            }
+        }
     }
 }

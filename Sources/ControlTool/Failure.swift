@@ -33,7 +33,11 @@ public struct Failure: Error, Equatable, Sendable {
         case .locationUnavailable(let reason):
             Failure("no fix can come (\(reason)): see beekonctl status", exitCode: 69)
         case .invalidConfiguration(let key, let reason):
-            Failure("\(key) is refused: \(reason); nothing was changed", exitCode: 78)
+            // A reason that is the rest of a sentence about the key begins with its verb.
+            Failure(
+                (reason.hasPrefix("is ") ? "\(key) " : "\(key) is refused: ") + reason
+                    + (reason.hasSuffix("?") ? " Nothing was changed" : "; nothing was changed"), exitCode: 78
+            )
         case .invalidGeofence(let id, let reason):
             Failure("geofence \(id) is refused: \(reason); none was added", exitCode: 65)
         case .invalidTime(let value):
@@ -41,7 +45,9 @@ public struct Failure: Error, Equatable, Sendable {
         case .tooMany(let limit):
             Failure("more than \(limit) rows: narrow the range", exitCode: 65)
         case .rateLimited(let seconds):
-            Failure("asked too often: try again in \(seconds) s", exitCode: 75)
+            Failure(
+                "beekond was asked too often, or does the same for somebody else: try again in \(seconds) s",
+                exitCode: 75)
         case .permissionDenied:
             Failure(
                 "permission denied: this needs root or group beekon-admin "
@@ -49,7 +55,9 @@ public struct Failure: Error, Equatable, Sendable {
         case .interfaceNotFound(let name), .methodNotFound(let name), .methodNotImplemented(let name):
             Failure("the running beekond does not have \(name): upgrade and restart it", exitCode: 76)
         case .invalidParameter(let name):
-            Failure("the running beekond does not take \"\(name)\": upgrade and restart it", exitCode: 76)
+            Failure(
+                "beekond refuses \"\(name)\" as it was given: correct it, or upgrade and restart a beekond that does not know it",
+                exitCode: 76)
         case .expectedMore:
             Failure("beekond wants to stream here: beekonctl and beekond differ in version", exitCode: 76)
         case .other(let name, _):

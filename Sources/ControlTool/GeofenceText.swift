@@ -2,15 +2,18 @@ public import ControlProtocol
 
 /// Geofences and their events as lines of text.
 public enum GeofenceText {
-    /// A table of fences. Ids come last, because they may be long.
-    public static func table(_ fences: [Wire.Geofence]) -> [String] {
+    /// A table of fences. Ids come last, because they may be long: `columns`, if any, are where they are cut.
+    public static func table(_ fences: [Wire.Geofence], columns: Int? = nil) -> [String] {
         let header = row("LATITUDE", "LONGITUDE", "RADIUS m", "STATE", "NOTIFIES", "ID")
         return [header]
             + fences.map { fence in
-                row(
-                    Quantity.fixed(fence.latitude, 6), Quantity.fixed(fence.longitude, 6),
-                    Quantity.exact(fence.radiusMeters), state(fence.inside), notifications(fence),
-                    Text.safe(fence.id))
+                let radius = Quantity.exact(fence.radiusMeters)
+                let line = row(
+                    Quantity.fitting(fence.latitude, 6, 10), Quantity.fitting(fence.longitude, 6, 11),
+                    radius.count > 9 ? Quantity.fitting(fence.radiusMeters, 2, 9) : radius,
+                    state(fence.inside),
+                    notifications(fence), Text.safe(fence.id))
+                return Text.cut(line, to: columns)
             }
     }
 
@@ -47,7 +50,9 @@ public enum GeofenceText {
     }
 
     /// One line of it.
-    public static func event(_ event: Wire.GeofenceEvent, clock: Clock) -> String {
-        "\(Text.left(clock.local(event.timestamp), 19)) \(Text.left(Text.safe(event.type), 5)) \(Text.safe(event.geofenceId))"
+    public static func event(_ event: Wire.GeofenceEvent, clock: Clock, columns: Int? = nil) -> String {
+        let time = Text.exactly(clock.local(event.timestamp), 19)
+        let type = Text.exactly(Text.safe(event.type), 5)
+        return Text.cut("\(time) \(type) \(Text.safe(event.geofenceId))", to: columns)
     }
 }

@@ -32,10 +32,14 @@ public struct LiveScreen: ~Copyable {
         if canRedraw { Self.send(Self.leave) }
     }
 
-    /// Shows the lines; what is beyond the terminal's edges is left out.
+    /// Shows the lines; what is beyond the terminal's edges is left out, and the last line says how much that is.
     public func draw(_ lines: [String]) throws {
         guard canRedraw else { return try Self.write(lines.map { $0 + "\n" }.joined() + "\n") }
-        let shown = lines.prefix(max(Terminal.size().rows - 1, 1))
+        let room = max(Terminal.size().rows - 1, 1)
+        var shown = lines.prefix(room)
+        if lines.count > room {
+            shown = lines.prefix(room - 1) + ["… \(lines.count - room + 1) more lines below"]
+        }
         // Over what is there and not after a blank screen: that would flicker.
         try Self.write("\u{1B}[H" + shown.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J")
     }

@@ -10,13 +10,14 @@ public enum LocationText {
 
     /// One line of a table.
     public static func row(_ location: Wire.Location, clock: Clock) -> String {
-        func number(_ value: Double?, _ decimals: Int) -> String {
-            value.map { Quantity.fixed($0, decimals) } ?? "-"
+        func number(_ value: Double?, _ decimals: Int, _ width: Int = 6) -> String {
+            value.map { Quantity.fitting($0, decimals, width) } ?? "-"
         }
         return row(
-            clock.local(location.timestamp), Quantity.fixed(location.latitude, 6),
-            Quantity.fixed(location.longitude, 6), number(location.accuracy, 1), number(location.speed, 1),
-            number(location.bearing, 0), number(location.altitude, 1), Text.safe(location.trigger))
+            clock.local(location.timestamp), number(location.latitude, 6, 10),
+            number(location.longitude, 6, 11), number(location.accuracy, 1), number(location.speed, 1),
+            location.bearing.map(direction) ?? "-", number(location.altitude, 1, 7),
+            Text.cut(Text.safe(location.trigger), to: 10))
     }
 
     /// When and where, in one line.
@@ -37,13 +38,25 @@ public enum LocationText {
 
     /// Position and movement in one phrase: `37.774900, -122.419400 ±5 m, 2.5 m/s, 180°, moving`.
     public static func phrase(_ location: Wire.Location, decimals: Int = 6) -> String {
-        let place = [location.latitude, location.longitude].map { Quantity.fixed($0, decimals) }
+        let place = [location.latitude, location.longitude].map { Quantity.fitting($0, decimals, 11) }
         var text = place.joined(separator: ", ")
-        if let accuracy = location.accuracy { text += " ±\(Quantity.fixed(accuracy, 0)) m" }
-        if let speed = location.speed { text += ", \(Quantity.fixed(speed, 1)) m/s" }
-        if let bearing = location.bearing { text += ", \(Quantity.fixed(bearing, 0))°" }
-        return text + ", \(Text.safe(location.motion))"
+        if let accuracy = location.accuracy {
+            text += accuracy < 10_000 ? " ±\(Quantity.fixed(accuracy, 0)) m" : " ±\(kilometers(accuracy)) km"
+        }
+        if let speed = location.speed { text += ", \(Quantity.fitting(speed, 1, 6)) m/s" }
+        if let bearing = location.bearing { text += ", \(direction(bearing))°" }
+        // A single position knows nothing of motion.
+        if location.trigger == "manual" { return text }
+        return text + ", \(Text.cut(Text.safe(location.motion), to: 14))"
     }
+
+    /// Whole degrees: north is 0 and never 360.
+    private static func direction(_ bearing: Double) -> String {
+        let text = Quantity.fitting(bearing, 0, 6)
+        return text == "360" ? "0" : text
+    }
+
+    private static func kilometers(_ meters: Double) -> String { Quantity.fitting(meters / 1000, 0, 6) }
 }
 
 /// Locations as comma-separated values, RFC 4180 with line feeds: UTC times, numbers that read back exactly.

@@ -46,7 +46,7 @@ public struct Output: ~Copyable {
         guard descriptor >= 0 else {
             temporary = nil
             throw Failure(
-                "cannot create \(path): \(String(cString: strerror(errno))); give another with -o",
+                "cannot create \(path): \(String(cString: strerror(errno))); give another path",
                 exitCode: 73)
         }
         name = path

@@ -21,7 +21,8 @@ public struct Progress: ~Copyable {
     /// Replaces the line.
     public func show(_ text: String) {
         guard isShown else { return }
-        let bytes = Array("\r\(text)\u{1B}[K".utf8)
+        // A line that wraps would stay.
+        let bytes = Array("\r\(Text.cut(text, to: 79))\u{1B}[K".utf8)
         _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }

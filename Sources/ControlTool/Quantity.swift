@@ -13,6 +13,32 @@ public enum Quantity {
         return sign + digits.dropLast(decimals) + "." + digits.suffix(decimals)
     }
 
+    /// In at most `width` characters, which are 6 or more: with fewer decimals than asked for where they do not fit, and with
+    /// an exponent where nothing else does.
+    static func fitting(_ value: Double, _ decimals: Int, _ width: Int) -> String {
+        for decimals in stride(from: decimals, through: 0, by: -1) {
+            let text = fixed(value, decimals)
+            if text.count <= width { return text }
+        }
+        var (mantissa, exponent) = (value, 0)
+        while abs(mantissa) >= 9.95, exponent < 308 {
+            mantissa /= 10
+            exponent += 1
+        }
+        return "\(fixed(mantissa, 0))e\(exponent)"
+    }
+
+    /// In at most six characters: `999999`, `1.2M`.
+    static func short(_ value: Int) -> String {
+        var amount = Double(value)
+        guard abs(amount) >= 1e6 else { return "\(value)" }
+        for unit in ["M", "G", "T"] {
+            amount /= unit == "M" ? 1e6 : 1000
+            if abs(amount) < 999.5 { return fixed(amount, abs(amount) < 99.5 ? 1 : 0) + unit }
+        }
+        return fitting(Double(value), 0, 6)
+    }
+
     /// With commas: `1,234,567`.
     public static func count(_ value: Int) -> String {
         var result = ""
@@ -40,13 +66,14 @@ public enum Quantity {
         return fixed(amount, 1) + " TB"
     }
 
-    /// The two largest units: `8 s`, `3 min 20 s`, `4 h 05 min`, `3 d 4 h`.
+    /// The two largest units: `8 s`, `3 min 20 s`, `4 h 05 min`, `3 d 4 h`; from a hundred days on, days alone.
     public static func duration(seconds: Int64) -> String {
         let seconds = max(0, seconds)
         if seconds < 60 { return "\(seconds) s" }
         if seconds < 3600 { return "\(seconds / 60) min" + (seconds < 600 ? " \(seconds % 60) s" : "") }
         if seconds < 86_400 { return "\(seconds / 3600) h \(pad(Int(seconds / 60 % 60), 2)) min" }
-        return "\(seconds / 86_400) d \(seconds / 3600 % 24) h"
+        let days = Int(clamping: seconds / 86_400)
+        return days < 100 ? "\(days) d \(seconds / 3600 % 24) h" : "\(count(days)) d"
     }
 
     /// The shortest text that reads back as the same number, without a needless `.0`.

@@ -14,12 +14,17 @@ public struct RejectedWriter {
 
     private let format: Format
     private let clock: Clock
+    private let columns: Int?
     private var isFirst = true
+    /// Geofence events that found no place: comma-separated values have a column for each part of a location.
+    public private(set) var leftOut = 0
 
     /// Makes a writer for one list.
-    public init(format: Format, clock: Clock) {
+    /// - Parameter columns: where the lines of a table are cut, if they are.
+    public init(format: Format, clock: Clock, columns: Int? = nil) {
         self.format = format
         self.clock = clock
+        self.columns = columns
     }
 
     /// The lines of the next page.
@@ -29,6 +34,7 @@ public struct RejectedWriter {
         case .jsonl: return try page.map { try JSONText.line($0) }
         case .csv:
             let header = "rejected_at,http_status,batch_id," + LocationCSV.header
+            leftOut += page.count { $0.location == nil }
             return (isFirst ? [header] : []) + page.compactMap(Self.csv)
         case .table:
             let header = Self.row("REJECTED (\(clock.zone.name))", "HTTP", "BATCH", "TIME OF FIX", "LOCATION")
@@ -48,10 +54,11 @@ public struct RejectedWriter {
             "\(Quantity.fixed($0.latitude, 6)) \(Quantity.fixed($0.longitude, 6))"
         }
         let event = row.geofenceEvent.map { "\(Text.safe($0.type)) \(Text.safe($0.geofenceId))" }
-        return Self.row(
+        let line = Self.row(
             clock.local(row.rejectedAt), String(row.httpStatus), Text.safe(String(row.batchId.suffix(12))),
             (row.location?.timestamp ?? row.geofenceEvent?.timestamp).map { clock.local($0) } ?? "-",
             location ?? event ?? "-")
+        return Text.cut(line, to: columns)
     }
 
     private static func row(

@@ -4,13 +4,18 @@ public import ControlProtocol
 public enum SessionText {
     /// The header and a line for each session.
     public static func table(_ sessions: [Wire.Session], clock: Clock) -> [String] {
-        [row("SESSION", "STARTED (\(clock.zone.name))", "ENDED", "ROWS", "LENGTH")]
+        [row("SESSION", "STARTED (\(clock.zone.name))", "ENDED", "ROWS", "km")]
             + sessions.map { session in
                 row(
-                    Text.safe(session.id), String(clock.local(session.startedAt).prefix(16)),
+                    Text.cut(Text.safe(session.id), to: 36),
+                    String(clock.local(session.startedAt).prefix(16)),
                     session.stoppedAt.map { ended($0, clock: clock) } ?? "under way",
-                    String(session.locations), Quantity.distance(meters: session.distanceMeters))
+                    Quantity.short(session.locations), kilometers(session.distanceMeters))
             }
+    }
+
+    private static func kilometers(_ meters: Double) -> String {
+        Quantity.fitting(meters / 1000, abs(meters) < 1000 ? 3 : 1, 7)
     }
 
     /// Without the year, which nearly always is that of the start.

@@ -16,15 +16,14 @@ public struct StatusScreen {
     /// The lines from top to bottom: what is, then what is wrong and what to do about it.
     public func lines() -> [String] {
         let up = Quantity.duration(seconds: Int64(status.uptimeSeconds))
-        var lines = [
-            palette.strong("beekond \(Text.safe(status.version))") + palette.faint(", up \(up)"), "",
-        ]
+        let version = Text.cut(Text.safe(status.version), to: 40)
+        var lines = [palette.strong("beekond \(version)") + palette.faint(", up \(up)"), ""]
         lines += row("State", [StatusText.state(status, clock: clock, palette: palette)])
-        if let session = status.sessionId { lines += row("Session", [Text.safe(session)]) }
+        if let session = status.sessionId { lines += row("Session", [Text.cut(Text.safe(session), to: 70)]) }
         lines += row("Receiver", [StatusText.source(status.source, palette: palette)])
         lines += row("Last fix", lastFix())
         lines += row("Gate", gate())
-        lines += row("Store", [store()])
+        lines += row("Store", store())
         lines += row("Sync", sync())
         if status.auth.state != "none" {
             lines += row("Token", AuthText.summary(status.auth, clock: clock, palette: palette))
@@ -49,16 +48,16 @@ public struct StatusScreen {
 
     private func lastFix() -> [String] {
         guard let location = status.lastLocation else { return ["none yet"] }
-        var phrase = LocationText.phrase(location)
+        var quality = ""
         switch location.quality {
-        case "low_accuracy": phrase += ", " + palette.warning("inaccurate")
-        case "implausible_speed": phrase += ", " + palette.warning("an implausible leap")
-        case let other?: phrase += ", " + palette.warning(Text.cut(Text.safe(other), to: 20))
+        case "low_accuracy": quality = ", " + palette.warning("inaccurate")
+        case "implausible_speed": quality = ", " + palette.warning("an implausible leap")
+        case let other?: quality = ", " + palette.warning(Text.cut(Text.safe(other), to: 20))
         case nil: break
         }
         return [
-            phrase,
-            "\(clock.age(location.timestamp)), \(clock.local(location.timestamp))",
+            LocationText.phrase(location),
+            "\(clock.age(location.timestamp)), \(clock.local(location.timestamp))\(quality)",
         ]
     }
 
@@ -72,12 +71,19 @@ public struct StatusScreen {
         return Text.wrap(text, width: 70)
     }
 
-    private func store() -> String {
+    private func store() -> [String] {
         let store = status.store
         var text = "\(Quantity.count(store.locations)) locations, \(Quantity.bytes(store.bytes))"
-        if store.degraded { text = palette.bad("failing") + ", " + text }
         if store.waitingInMemory > 0 { text += ", \(Quantity.count(store.waitingInMemory)) wait in memory" }
-        return text
+        return wrapped(store.degraded ? "failing" : "", text) { palette.bad($0) }
+    }
+
+    /// `word` in its colour, and the rest behind it.
+    private func wrapped(_ word: String, _ rest: String, colour: (String) -> String) -> [String] {
+        guard !word.isEmpty else { return Text.wrap(rest, width: 70) }
+        var lines = Text.wrap(word + ", " + rest, width: 70)
+        if let first = lines.first { lines[0] = colour(word) + first.dropFirst(word.count) }
+        return lines
     }
 
     private func sync() -> [String] {
@@ -98,20 +104,20 @@ public struct StatusScreen {
             "\(Quantity.count(sync.uploaded)) uploaded", "\(Quantity.count(sync.rejected)) rejected",
             "\(Quantity.count(sync.retries)) retries", "\(Quantity.bytes(sync.bytesSent)) sent",
         ]
-        var lines = [pending()] + Text.wrap(times.joined(separator: ", "), width: 70)
+        var lines = pending() + Text.wrap(times.joined(separator: ", "), width: 70)
         lines += Text.wrap(totals.joined(separator: ", "), width: 70)
-        if let error = lastError() { lines.insert(contentsOf: error, at: 1) }
+        if let error = lastError() { lines.insert(contentsOf: error, at: pending().count) }
         return lines
     }
 
-    private func pending() -> String {
+    private func pending() -> [String] {
         let sync = status.sync
-        let state = StatusText.syncState(sync, palette: palette)
-        guard sync.pending > 0 else { return state + ", nothing pending" }
-        var text = sync.state == .pending ? "" : state + ", "
-        text += "\(Quantity.count(sync.pending)) pending"
-        if let oldest = sync.oldestPending { text += ", the oldest from \(clock.age(oldest))" }
-        return text
+        var text = sync.pending > 0 ? "\(Quantity.count(sync.pending)) pending" : "nothing pending"
+        if sync.pending > 0, let oldest = sync.oldestPending {
+            text += ", the oldest from \(clock.age(oldest))"
+        }
+        let word = sync.state == .pending && sync.pending > 0 ? "" : StatusText.syncWord(sync)
+        return wrapped(word, text) { StatusText.colour($0, of: sync, palette) }
     }
 
     private func lastError() -> [String]? {

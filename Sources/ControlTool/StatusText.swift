@@ -9,17 +9,18 @@ public enum StatusText {
             case .idle: "idle (beekonctl start begins tracking)"
             case .stopped: palette.warning("stopped")
             }
-        if let reason = status.reason { text += " (\(Text.cut(Text.safe(reason), to: 40)))" }
+        if status.state == .stopped, let reason = status.reason {
+            text += " (\(Text.cut(Text.safe(reason), to: 40)))"
+        }
         guard let since = status.sessionStartedAt, status.state == .tracking else { return text }
         text += " since \(clock.local(since))"
         if let length = clock.length(from: since) { text += ", for \(length)" }
         return text
     }
 
-    /// Health, receiver, fix and satellites.
-    public static func source(_ source: Wire.SourceStatus, palette: Palette) -> String {
-        var parts = [health(source.health, palette: palette)]
-        if let device = source.device { parts.append(Text.cut(Text.safe(device), to: 30)) }
+    /// Health, receiver, fix and satellites, in at most `width` columns: of the receiver's name what there is room for.
+    public static func source(_ source: Wire.SourceStatus, width: Int = 70, palette: Palette) -> String {
+        var parts: [String] = []
         switch source.mode {
         case 3: parts.append("3D fix")
         case 2: parts.append("2D fix")
@@ -31,33 +32,49 @@ public enum StatusText {
         case (nil, let visible?): parts.append("\(visible) satellites in sight")
         case (nil, nil): break
         }
-        return parts.joined(separator: ", ")
+        let words =
+            source.health.rawValue.split(separator: "_").joined(separator: " ")
+            + (source.health == .released ? " (nothing needs fixes)" : "")
+        let rest = Text.cut(parts.map { ", " + $0 }.joined(), to: width - words.count)
+        let room = width - words.count - Text.columns(rest) - 2
+        let device = source.device.map { Text.cutFront(Text.safe($0), to: min(room, 40)) }
+        return colour(words, of: source.health, palette) + (room < 8 ? "" : device.map { ", " + $0 } ?? "")
+            + rest
     }
 
-    private static func health(_ health: Wire.SourceHealth, palette: Palette) -> String {
-        let words = health.rawValue.split(separator: "_").joined(separator: " ")
-        return switch health {
+    private static func colour(_ words: String, of health: Wire.SourceHealth, _ palette: Palette) -> String {
+        switch health {
         case .ok: palette.good(words)
-        case .released: words + " (nothing needs fixes)"
+        case .released: words
         case .noFix, .unsettled, .stale: palette.warning(words)
         case .disconnected, .noDevice: palette.bad(words)
         }
     }
 
-    static func syncState(_ sync: Wire.SyncStatus, palette: Palette) -> String {
-        switch sync.state {
-        case .failed:
-            palette.bad("failed" + (sync.failure.map { " (\(Text.cut(Text.safe($0), to: 20)))" } ?? ""))
-        case .idle, .uploading: palette.good(sync.state.rawValue)
-        case .disabled, .pending: sync.state.rawValue
+    static func syncWord(_ sync: Wire.SyncStatus) -> String {
+        guard sync.state == .failed, let failure = sync.failure else { return sync.state.rawValue }
+        return "failed (\(Text.cut(Text.safe(failure), to: 20)))"
+    }
+
+    /// The word, or a text that begins with it, in the colour of the state.
+    static func colour(_ word: String, of sync: Wire.SyncStatus, _ palette: Palette) -> String {
+        guard !word.isEmpty else { return word }
+        return switch sync.state {
+        case .failed: palette.bad(word)
+        case .idle, .uploading: palette.good(word)
+        case .disabled, .pending: word
         }
     }
 
-    /// What is known about the token.
-    public static func auth(_ auth: Wire.AuthStatus, palette: Palette) -> String {
-        var text = Text.safe(auth.state)
-        if let reason = auth.reason { text += " (\(Text.cut(Text.safe(reason), to: 40)))" }
-        if auth.failures > 0 { text += ", \(auth.failures) failed refreshes" }
+    /// What is known about the token, in at most `width` columns.
+    public static func auth(_ auth: Wire.AuthStatus, width: Int = 70, palette: Palette) -> String {
+        if auth.state == "none" { return "no token in use" }
+        let count = auth.failures > 0 ? ", \(Quantity.short(auth.failures)) failed refreshes" : ""
+        var text = Text.cut(Text.safe(auth.state), to: 20)
+        if let reason = auth.reason {
+            text += " (\(Text.cut(Text.safe(reason), to: width - Text.columns(text + count) - 3)))"
+        }
+        text += count
         switch auth.state {
         case "valid": return palette.good(text)
         case "dead", "breaker_open": return palette.bad(text)

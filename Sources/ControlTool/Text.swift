@@ -24,33 +24,63 @@ public enum Text {
         }
     }
 
-    /// Cut to `width` characters; the cut shows as `…`.
-    public static func cut(_ text: String, to width: Int) -> String {
-        text.count <= width ? text : text.prefix(max(width - 1, 0)) + "…"
+    /// Cut to `width` columns; the cut shows as `…`. nil cuts nothing.
+    public static func cut(_ text: String, to width: Int?) -> String {
+        guard let width, columns(text) > width else { return text }
+        return beginning(of: text[...], width: width - 1) + "…"
+    }
+
+    /// Cut to `width` columns, with the end kept: of the path of a device, that is what tells it from others.
+    static func cutFront(_ text: String, to width: Int) -> String {
+        guard columns(text) > width else { return text }
+        var end = text[...]
+        while !end.isEmpty, columns(end) > width - 1 { end.removeFirst() }
+        return "…" + end
     }
 
     /// Filled up with spaces on the left, for numbers.
     public static func right(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(0, width - text.count)) + text
+        String(repeating: " ", count: max(0, width - columns(text))) + text
     }
 
     /// Filled up with spaces on the right, for words.
     public static func left(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
+        text + String(repeating: " ", count: max(0, width - columns(text)))
     }
 
-    /// Lines of at most `width` characters, broken at spaces. A word longer than a line stands alone in its
-    /// own.
+    /// As many columns, whatever the text: filled up, or cut.
+    static func exactly(_ text: String, _ width: Int) -> String {
+        left(cut(text, to: width), width)
+    }
+
+    /// Lines of at most `width` columns, broken at spaces, and within a word that is longer than a line.
     public static func wrap(_ text: String, width: Int) -> [String] {
         var lines: [String] = []
         for word in text.split(separator: " ") {
-            if let last = lines.last, last.count + 1 + word.count <= width {
+            if let last = lines.last, columns(last) + 1 + columns(word) <= width {
                 lines[lines.count - 1] = last + " " + word
-            } else {
-                lines.append(String(word))
+                continue
             }
+            var rest = word
+            while columns(rest) > width {
+                let part = beginning(of: rest, width: width)
+                // One character may be wider than the line.
+                rest = rest.dropFirst(max(part.count, 1))
+                lines.append(part)
+            }
+            if !rest.isEmpty { lines.append(String(rest)) }
         }
         return lines
+    }
+
+    private static func beginning(of text: Substring, width: Int) -> String {
+        var (result, used) = ("", 0)
+        for character in text {
+            used += columns(character)
+            guard used <= width else { break }
+            result.append(character)
+        }
+        return result
     }
 }
 

@@ -39,7 +39,9 @@ public enum TokenSeed {
     public static func token(_ text: String) throws -> String {
         let lines = text.split(whereSeparator: \.isNewline)
         guard lines.count == 1, let line = lines.first else {
-            throw Failure("one line with a token is expected, found \(lines.count)", exitCode: 65)
+            throw Failure(
+                "\(lines.isEmpty ? "nothing was given" : "these are \(lines.count) lines"): give the token alone on one "
+                    + "line, or what the token endpoint answered, in JSON", exitCode: 65)
         }
         let token = line.trimmed
         guard !token.isEmpty,

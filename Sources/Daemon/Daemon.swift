@@ -20,6 +20,9 @@ public enum Daemon {
         /// Read when no other is given.
         public static let defaultConfiguration = "/etc/beekond/beekond.toml"
 
+        /// The configuration file, named or not.
+        var file: String { configuration ?? Self.defaultConfiguration }
+
         /// systemd's directories when it has made them, else the usual ones.
         public init(environment: (String) -> String?) {
             stateDirectory = environment("STATE_DIRECTORY") ?? "/var/lib/beekond"
@@ -35,9 +38,9 @@ public enum Daemon {
     /// - Returns: an exit code of sysexits.h.
     public static func check(_ options: Options) -> Int32 {
         do {
-            let loaded = try load(options)
+            let loaded = try Loader.load(file: options.file, isDefaultPath: options.configuration == nil)
             for warning in loaded.warnings { print("warning: " + warning) }
-            print("\(options.configuration ?? Options.defaultConfiguration): no errors")
+            print("\(options.file): no errors")
             return EX_OK
         } catch {
             complain(error.description)
@@ -58,9 +61,8 @@ public enum Daemon {
             let signals = try Signals()
             let directory = try StateDirectory(options.stateDirectory)
             let lock = try lock(directory)
-            let (configuration, isStale) = try configuration(options, directory)
-            let supervisor = try Supervisor(
-                options, directory, configuration, isStale: isStale, startedAt: startedAt)
+            let configuration = try Configurator(options, directory)
+            let supervisor = try Supervisor(options, directory, configuration, startedAt: startedAt)
             let code = supervisor.run(signals)
             withExtendedLifetime(lock) {}
             return code
@@ -82,12 +84,6 @@ public enum Daemon {
         }
     }
 
-    static func load(_ options: Options) throws(ConfigurationError) -> Loaded {
-        try Loader.load(
-            file: options.configuration ?? Options.defaultConfiguration,
-            isDefaultPath: options.configuration == nil)
-    }
-
     private static func lock(_ directory: StateDirectory) throws -> FileDescriptor {
         do {
             return try directory.lock()
@@ -97,24 +93,6 @@ public enum Daemon {
                 message:
                     "another beekond is running on \(directory.path): stop it, or choose another --state-dir",
                 code: EX_TEMPFAIL)
-        }
-    }
-
-    /// The configuration, or, when the files are bad, the last that was good.
-    private static func configuration(
-        _ options: Options, _ directory: StateDirectory
-    ) throws(ConfigurationError) -> (Loaded, isStale: Bool) {
-        let lastGood = LastGoodConfiguration(directory)
-        do {
-            let loaded = try load(options)
-            lastGood.keep(options)
-            for warning in loaded.warnings { Log.warning(.configuration, warning) }
-            return (loaded, false)
-        } catch {
-            guard let loaded = lastGood.load(options) else { throw error }
-            Log.error(
-                .configuration, "the configuration is bad, the last good one is used: \(error.description)")
-            return (loaded, true)
         }
     }
 

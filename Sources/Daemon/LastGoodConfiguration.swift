@@ -15,7 +15,7 @@ struct LastGoodConfiguration {
 
     /// Keeps the files that have just been read. A failure costs only the copy.
     func keep(_ options: Daemon.Options) {
-        let file = options.configuration ?? Daemon.Options.defaultConfiguration
+        let file = options.file
         do {
             try copy(file, to: Self.name)
             let source = Self.dropIns(of: file)
@@ -32,12 +32,12 @@ struct LastGoodConfiguration {
     }
 
     /// The copy; nil when there is none, or it is no good either. Secrets in files of their own are where they were.
-    func load(_ options: Daemon.Options, places: SecretPlaces = .ofThisProcess()) -> Loaded? {
+    func load(_ options: Daemon.Options, places: SecretPlaces = .ofThisProcess()) -> Layers? {
         let path = directory.file(Self.name)
         guard fileSize(path) != nil else { return nil }
         var places = places
-        places.home = Self.folder(of: options.configuration ?? Daemon.Options.defaultConfiguration)
-        return try? Loader.load(file: path, isDefaultPath: false, places: places).withoutSeeds
+        places.home = Self.folder(of: options.file)
+        return try? Loader.layers(file: path, isDefaultPath: false, places: places).withoutSeeds
     }
 
     /// Writes only what has changed: flash wears.

@@ -26,6 +26,8 @@ enum Log {
         case configuration = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a11"
         case identity = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a12"
         case threadStuck = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a13"
+        case settingsChanged = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a14"
+        case settingsLeftOut = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a15"
         case tokenRefreshed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a30"
         case tokenFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a31"
         case geofenceCrossed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a16"

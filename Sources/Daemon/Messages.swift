@@ -19,8 +19,17 @@ enum ReaderCommand: Sendable {
     case locate(OneShots.Request)
     /// Nobody waits for this answer any more.
     case forget(Token)
-    case configure(Settings)
+    /// Take up other settings.
+    case configure(Settings, KeptSettings?)
     case end
+}
+
+/// What the disk has to hold before settings are in force.
+enum KeptSettings: Sendable {
+    /// What was set while running; without it nothing changes.
+    case runtime(RuntimeSettings, [UInt8])
+    /// A copy of the files that have just been read; a failure costs only the copy.
+    case files(LastGoodConfiguration, Daemon.Options)
 }
 
 /// What the uploader may be asked to do.
@@ -47,6 +56,9 @@ enum MainMessage: Sendable {
     case extrasSet(Token, Result<Void, Failure>)
     case synced(Token, SyncResult)
     case seeded(Token, Result<Void, Failure>)
+    /// The reader goes by the settings that it was given, or could not.
+    case settingsTaken(Result<Void, Failure>)
+    case configured(Token, Result<Void, Failure>)
     case geofencesAdded(Token, Result<Void, Failure>)
     case geofencesRemoved(Token, Result<Int, Failure>)
     case geofences(Token, [Geofences.Item])
@@ -64,7 +76,10 @@ enum MainMessage: Sendable {
     struct Failure: Error, Sendable {
         enum Kind: Sendable {
             case storage, location
+            /// The same is being done for somebody else; the seconds after which asking again is worth it.
+            case busy(seconds: Int)
             case geofence(id: String)
+            case setting(key: String)
         }
 
         var kind = Kind.storage

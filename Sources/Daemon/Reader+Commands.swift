@@ -56,7 +56,8 @@ extension Reader {
         case .listGeofences(let token): hub.tell(.geofences(token, fences.items))
         case .locate(let request): locate(request, now: now)
         case .forget(let token): oneShots.forget(token)
-        case .configure(let settings): configure(settings, now: now)
+        case .configure(let settings, let kept):
+            hub.tell(.settingsTaken(configure(settings, keeping: kept, now: now)))
         case .end: break
         }
     }
@@ -125,11 +126,15 @@ extension Reader {
 
     /// A disk that is full is no reason to go on tracking somebody who has asked for the end of it.
     private func write(_ intent: SmallFiles.Intent) throws(SystemError) {
+        try makingRoom { () throws(SystemError) in try hub.files.write(intent) }
+    }
+
+    private func makingRoom(_ write: () throws(SystemError) -> Void) throws(SystemError) {
         do {
-            try hub.files.write(intent)
+            try write()
         } catch {
             guard error.code == ENOSPC, hub.store.makeRoom() else { throw error }
-            try hub.files.write(intent)
+            try write()
         }
     }
 
@@ -154,7 +159,8 @@ extension Reader {
 
     private func delete(before cutoff: Timestamp?, _ token: Token) {
         guard deletion == nil else {
-            hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: "another deletion is under way"))))
+            let busy = MainMessage.Failure(kind: .busy(seconds: 1), reason: "another deletion is under way")
+            hub.tell(.deleted(token, .failure(busy)))
             return
         }
         do {
@@ -184,6 +190,25 @@ extension Reader {
     }
 
     // MARK: Configuration
+
+    /// Durable before it is in force: nobody may see a setting that a power cut takes back. All of it, or nothing.
+    private func configure(
+        _ new: Settings, keeping kept: KeptSettings?, now: BootInstant
+    ) -> Result<Void, MainMessage.Failure> {
+        switch kept {
+        case nil: break
+        case .files(let copy, let options): copy.keep(options)
+        case .runtime(let file, let bytes):
+            do {
+                try makingRoom { () throws(SystemError) in try file.replace(with: bytes) }
+            } catch {
+                let reason = "the settings could not be written, and nothing was changed: \(error)"
+                return .failure(MainMessage.Failure(reason: reason))
+            }
+        }
+        configure(new, now: now)
+        return .success(())
+    }
 
     /// New thresholds apply to the next fix; only a change of gpsd itself makes a new connection.
     private func configure(_ new: Settings, now: BootInstant) {

@@ -5,7 +5,8 @@ extension Reader {
     /// Dead letters are to be re-queued, or deleted.
     func begin(_ act: RejectedWork.Act, _ token: Token) {
         guard rejectedWork == nil else {
-            let busy = MainMessage.Failure(reason: "dead letters are being moved already")
+            let busy = MainMessage.Failure(
+                kind: .busy(seconds: 1), reason: "dead letters are being moved already")
             return tell(act, token, .failure(busy))
         }
         do {

@@ -19,7 +19,7 @@ final class Supervisor {
     private let hub: Hub
     private let handlers: Handlers
     private let server: ControlServer
-    private var settings: Settings
+    private let configurator: Configurator
     private var monitor: RouteMonitor?
     private var routeLostAt: BootInstant?
     private var watchdog: Watchdog?
@@ -32,19 +32,19 @@ final class Supervisor {
     private var releaseAt: BootInstant?
 
     init(
-        _ options: Daemon.Options, _ directory: StateDirectory, _ configuration: Loaded, isStale: Bool,
+        _ options: Daemon.Options, _ directory: StateDirectory, _ configurator: Configurator,
         startedAt: BootInstant
     ) throws {
         self.options = options
-        settings = configuration.settings
+        self.configurator = configurator
+        let settings = configurator.loaded.settings
         let store = try Store(directory: directory.path, options: StoreOptions(settings))
         for event in store.takeEvents() { event.report() }
         hub = try Hub(store: store, files: SmallFiles(directory))
         let installID = try Machine.installID(SmallFiles(directory), at: hub.clock.time(now: startedAt))
         handlers = Handlers(
-            hub: hub, directory: directory.path, installID: installID, configuration: configuration,
+            hub: hub, directory: directory.path, installID: installID, configurator: configurator,
             startedAt: startedAt)
-        handlers.isConfigurationStale = isStale
         server = try ControlServer(path: options.socket, handlers: handlers)
         routeLostAt = startedAt
         releaseAt = startedAt.advanced(bySeconds: Self.settlingTime)
@@ -89,7 +89,7 @@ final class Supervisor {
     }
 
     private func startThreads() throws(SystemError) {
-        let (hub, settings, installID) = (hub, settings, handlers.installID)
+        let (hub, settings, installID) = (hub, configurator.loaded.settings, handlers.installID)
         let tokens = TokenStore(
             directory: try StateDirectory(handlers.directory),
             credentials: SecretPlaces.ofThisProcess().credentialsDirectory)
@@ -145,25 +145,7 @@ final class Supervisor {
     private func take(_ signal: Signals.Signal, now: BootInstant) {
         switch signal {
         case .terminate: stop(now: now)
-        case .reload: reload()
-        }
-    }
-
-    /// A bad file changes nothing.
-    private func reload() {
-        do {
-            let loaded = try Daemon.load(options)
-            for warning in loaded.warnings { Log.warning(.configuration, warning) }
-            settings = loaded.settings
-            handlers.configuration = loaded
-            handlers.isConfigurationStale = false
-            _ = hub.reader.post(.configure(settings))
-            hub.tellUploader(.configure(settings))
-            watchRoutes()
-            Log.notice(.configuration, "the configuration has been read again")
-        } catch {
-            handlers.isConfigurationStale = true
-            Log.error(.configuration, "the configuration is bad, nothing was changed: \(error.description)")
+        case .reload: configurator.ask(.reload, nil, hub)
         }
     }
 
@@ -190,6 +172,11 @@ final class Supervisor {
                 try complete(token, Wire.Sync.self, .success(reply), now: now)
             case .seeded(let token, let result):
                 try complete(token, Wire.SeedAuth.self, result.map { .init() }, now: now)
+            case .settingsTaken(let result):
+                configurator.take(result, hub)
+                watchRoutes()
+            case .configured(let token, let result):
+                try complete(token, Wire.Configure.self, result.map { .init() }, now: now)
             case .geofencesAdded(let token, let result):
                 try complete(token, Wire.AddGeofences.self, result.map { .init() }, now: now)
             case .geofencesRemoved(let token, let result):
@@ -264,7 +251,7 @@ final class Supervisor {
 
     /// Without an upload nobody asks what the network does.
     private func watchRoutes() {
-        guard settings.sync != nil else {
+        guard configurator.loaded.settings.sync != nil else {
             monitor = nil
             return
         }

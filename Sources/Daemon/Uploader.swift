@@ -117,11 +117,12 @@ final class Uploader {
         let old = settings.sync
         settings = new
         guard new.sync != old else { return }
-        // The batch under way stays frozen; it goes out again at once, to where it is wanted now.
-        isAborted = true
+        // The batch under way stays frozen; it goes out again at once, to where it is wanted now. What only says when to
+        // send must not keep a batch from ever getting through.
+        if new.sync?.request != old?.request { isAborted = true }
         adopt(new)
         if let sync = new.sync {
-            schedule.interval = sync.intervalSeconds
+            schedule.change(interval: sync.intervalSeconds, now: now, using: &random)
             schedule.trigger(.command, now: now, using: &random)
         }
     }
@@ -268,6 +269,15 @@ extension Sender {
 }
 
 extension Settings.Sync {
+    /// Without what says nothing about a request that is under way.
+    var request: Settings.Sync {
+        var sync = self
+        sync.intervalSeconds = 0
+        sync.syncThreshold = 0
+        sync.onReject = .drop
+        return sync
+    }
+
     /// Differs whenever the url or the batch size do: FNV-1a, which is the same in every run.
     var fingerprint: Int64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325

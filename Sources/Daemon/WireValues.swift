@@ -46,7 +46,9 @@ extension ControlError {
             switch failure.kind {
             case .storage: .storageFailure(reason: failure.reason)
             case .location: .locationUnavailable(reason: failure.reason)
+            case .busy(let seconds): .rateLimited(retryAfterSeconds: seconds)
             case .geofence(let id): .invalidGeofence(id: id, reason: failure.reason)
+            case .setting(let key): .invalidConfiguration(key: key, reason: failure.reason)
             }
     }
 }
@@ -125,13 +127,6 @@ extension Wire.SyncStatus {
 
 extension Wire.Setting {
     init(_ entry: Loaded.Entry) {
-        let value: JSONValue =
-            switch entry.value {
-            case .bool(let value): .bool(value)
-            case .integer(let value): .integer(Int64(value))
-            case .number(let value): .number(value)
-            case .string(let value): .string(value)
-            }
-        self.init(key: entry.key, value: value, origin: entry.origin.description)
+        self.init(key: entry.key, value: JSONValue(entry.value), origin: entry.origin.description)
     }
 }

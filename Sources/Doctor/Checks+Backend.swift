@@ -80,10 +80,7 @@ extension Checks {
         let answered = "answers \(status) to an empty batch"
         switch status {
         case 200..<300: return .ok(name, answered)
-        case 400, 422:
-            return .failed(
-                name, "\(answered): it would reject every batch",
-                "its log says why; a receiver that unpacks gzip twice does this to everything")
+        case 400, 422: return refused(name, answered, facts)
         case 401, 403:
             guard !backend.hasToken else {
                 return .skipped(name, "\(answered) without a token, which only beekond has")
@@ -102,6 +99,17 @@ extension Checks {
         default:
             return .failed(name, "\(answered), which will not change by itself", "see its log and sync.url")
         }
+    }
+
+    /// A backend that takes real batches may still refuse one with nothing in it.
+    private static func refused(_ name: String, _ answered: String, _ facts: Facts) -> Finding {
+        if let sync = facts.status?.sync, sync.state != .failed, sync.lastSuccess != nil {
+            return .ok(name, "\(answered), and takes real ones: it only refuses empty batches")
+        }
+        return .failed(
+            name, "\(answered): it may reject every batch, or only empty ones",
+            "its log says why; a receiver that unpacks gzip twice rejects everything. With a location pending, "
+                + "beekonctl sync shows what becomes of a real one")
     }
 
     /// Without the credentials nothing is sent: an answer to a request without them would mean nothing.

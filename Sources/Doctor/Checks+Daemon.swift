@@ -20,6 +20,11 @@ extension Checks {
     static func rights(_ facts: Facts) -> Finding {
         let user = facts.user
         if user.isRoot { return .ok("rights", "root may do everything") }
+        if facts.connection?.kind == .permissionDenied, user.groups.contains("beekon-admin") {
+            return .failed(
+                "rights", "\(user.name) is in beekon-admin, but the socket is for group beekon",
+                "sudo usermod -aG beekon \(user.name), then log in again")
+        }
         if user.groups.contains("beekon-admin") {
             return .ok("rights", "\(user.name) is in beekon-admin and may do everything")
         }
@@ -42,8 +47,8 @@ extension Checks {
         }
         if facts.status?.degraded.contains("config") ?? false {
             return .failed(
-                name, "beekond runs with the last good configuration",
-                "systemctl reload beekond; journalctl -u beekond names the line if it is still bad")
+                name, "beekond does not run with everything that was configured",
+                "beekonctl reload; journalctl -u beekond names the line or the setting if it is still bad")
         }
         switch facts.file {
         case .good(let warnings):

@@ -28,8 +28,8 @@ public struct Examination {
         facts.now = Clock.realtimeMilliseconds() / 1000
         facts.user = Machine.user()
         progress("asking beekond")
-        let origins = askDaemon(&facts)
-        let loaded = readConfiguration(&facts, origins: origins)
+        let settings = askDaemon(&facts)
+        let loaded = readConfiguration(&facts, settings)
         askGPSD(&facts, loaded, progress)
         facts.hasModemManager = Machine.runs("ModemManager")
         facts.clock = Machine.clock()
@@ -38,37 +38,34 @@ public struct Examination {
         return facts
     }
 
-    /// - Returns: where each setting comes from.
-    private func askDaemon(_ facts: inout Facts) -> [String: String] {
+    /// - Returns: the settings in force.
+    private func askDaemon(_ facts: inout Facts) -> [Wire.Setting] {
         do {
             var client = try ControlClient(path: socket)
             facts.status = try client.call(Wire.GetStatus.self, .init()).status
             let settings = try client.call(Wire.GetConfig.self, .init()).settings
             for setting in settings { facts.settings[setting.key] = setting.value }
-            return Dictionary(settings.map { ($0.key, $0.origin) }) { first, _ in first }
+            return settings
         } catch {
             facts.connection = error as? ClientFailure
-            return [:]
+            return []
         }
     }
 
-    private func readConfiguration(_ facts: inout Facts, origins: [String: String]) -> Settings? {
-        let path = configuration ?? Self.file(namedBy: origins.values) ?? "/etc/beekond/beekond.toml"
+    private func readConfiguration(_ facts: inout Facts, _ settings: [Wire.Setting]) -> Settings? {
+        let origins = settings.map(\.origin)
+        let path = configuration ?? Self.file(namedBy: origins) ?? "/etc/beekond/beekond.toml"
         facts.configuration = path
         guard access(path, R_OK) == 0 else {
             let isMissing = errno == ENOENT
             // A file named by a relative path is found from the daemon's folder alone.
-            let isElsewhere = isMissing && origins.values.contains { $0 != "default" && $0 != "runtime" }
+            let isElsewhere = isMissing && origins.contains { $0 != "default" && $0 != "runtime" }
             facts.file = isElsewhere ? .elsewhere : isMissing ? .missing : .unreadable
             return isMissing && facts.status == nil ? Settings() : nil
         }
         do throws(ConfigurationError) {
-            var runtime: [String: Value] = [:]
-            // What was changed while running counts as well, as far as it is no secret.
-            for (key, origin) in origins where origin == "runtime" {
-                if let value = facts.settings[key].flatMap(Self.plain) { runtime[key] = value }
-            }
-            let loaded = try Loader.load(file: path, isDefaultPath: configuration == nil, runtime: runtime)
+            let layers = try Loader.layers(file: path, isDefaultPath: configuration == nil)
+            let loaded = layers.loaded(with: Self.runtime(settings)).loaded
             facts.file = .good(warnings: loaded.warnings)
             return loaded.settings
         } catch {
@@ -86,6 +83,12 @@ public struct Examination {
             return path[..<drop.lowerBound] + ".toml"
         }
         return nil
+    }
+
+    /// What was set while the daemon runs: it counts as well, as far as it is no secret.
+    static func runtime(_ settings: [Wire.Setting]) -> [String: Value] {
+        let own = settings.filter { $0.origin == "runtime" }
+        return Dictionary(own.compactMap { setting in plain(setting.value).map { (setting.key, $0) } }) { $1 }
     }
 
     private static func plain(_ value: JSONValue) -> Value? {

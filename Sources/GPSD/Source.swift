@@ -133,7 +133,9 @@ public struct Source: ~Copyable {
         case .waiting, .connecting: return .disconnected
         case .watching: break
         }
-        if let devices, pinned.isEmpty ? devices.isEmpty : !devices.contains(pinned) { return .noDevice }
+        // What accepts connections need not be a gpsd that answers.
+        guard let devices else { return .disconnected }
+        if pinned.isEmpty ? devices.isEmpty : !devices.contains(pinned) { return .noDevice }
         guard facts.mode >= 2 else { return .noFix }
         guard let lastFix, now.seconds(since: lastFix) < Self.staleness else { return .stale }
         return isSettled ? .ok : .unsettled

@@ -49,6 +49,27 @@ public struct StateDirectory: Sendable {
         try synchronise()
     }
 
+    /// Renames what has this name, whatever it is, to `NAME.aside-N`, durably.
+    ///
+    /// - Returns: the new path.
+    /// - Throws: also when 99 such names are taken (EEXIST).
+    public func putAside(_ name: String) throws(SystemError) -> String {
+        for number in 1...99 {
+            let target = file("\(name).aside-\(number)")
+            var status = stat()
+            guard lstat(target, &status) != 0 else { continue }
+            do {
+                try retrying("rename " + file(name)) { rename(file(name), target) }
+            } catch {
+                if error.code == ENOENT { return target }
+                throw error
+            }
+            try synchronise()
+            return target
+        }
+        throw SystemError("rename " + file(name), code: EEXIST)
+    }
+
     /// fsync of the directory itself: makes renames, new files and removals durable.
     public func synchronise() throws(SystemError) {
         try Self.synchronise(path)

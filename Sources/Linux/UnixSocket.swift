@@ -2,13 +2,16 @@ internal import CLinux
 internal import Glibc
 
 /// Who is at the other end of a Unix socket, as the kernel knows it: what it was when it connected, beyond forging.
-public struct Peer: Equatable, Sendable {
+public struct Peer: Equatable, Sendable, CustomStringConvertible {
     /// For the log only: a process id may be given again.
     public let pid: Int32
     /// The user it runs as.
     public let uid: UInt32
     /// The primary group and all others.
     public let groups: [UInt32]
+
+    /// For the log.
+    public var description: String { "uid \(uid), pid \(pid)" }
 
     /// Groups of one peer that are looked at; more count as none.
     private static let groupLimit: Int32 = 1024
@@ -38,6 +41,10 @@ public func ownUID() -> UInt32 {
 }
 
 extension FileDescriptor {
+    /// Connections that wait to be accepted; who comes then waits as well, or is told to. Few, because all of them are
+    /// served before the one that has come last.
+    private static let backlog: Int32 = 64
+
     /// Listens on a Unix stream socket at `path`, which only its owner and `group` may open (0660).
     ///
     /// A socket that is left over from an earlier run is replaced. That nobody else listens on it is certain: whoever
@@ -68,7 +75,7 @@ extension FileDescriptor {
         // Without the right to give it away, the socket stays with our own group.
         if let group { _ = chown(path, uid_t.max, group) }
         guard chmod(path, 0o660) == 0 else { throw SystemError("chmod " + path) }
-        try retrying("listen on " + path) { Glibc.listen(descriptor.raw, 64) }
+        try retrying("listen on " + path) { Glibc.listen(descriptor.raw, Self.backlog) }
         return descriptor
     }
 

@@ -1,6 +1,6 @@
 public import Tracking
 
-/// How the store behaves; all of it may change while it is open, except `durability`.
+/// How the store behaves; all of it may change while it is open.
 public struct StoreOptions: Equatable, Sendable {
     /// What a power cut may take: with `full` nothing stored, with `normal` the latest commits.
     public enum Durability: String, Sendable { case full, normal }
@@ -9,7 +9,7 @@ public struct StoreOptions: Equatable, Sendable {
     public var retention: Double
     /// Locations kept at most, uploaded and pending together.
     public var maxRows: Int
-    /// Fixed while the database is open.
+    /// What the next commit promises.
     public var durability: Durability
     /// Keep acknowledged rows, marked, under the rules of retention.
     public var keepsUploaded: Bool

@@ -31,6 +31,8 @@ public final class Store: Sendable {
         /// What lies in a WAL that is found may not be on the disk: another process may have left it after the device
         /// failed, or this one has seen that.
         var doubtsLog = true
+        /// Transactions have been committed without a sync, by this process.
+        var hasBeenLax: Bool
         /// A checkpoint failed after an operation that had succeeded; the next operation tells.
         var failedCheckpoint: StorageError?
         /// What SQLite found wrong with the database while it was in use.
@@ -65,7 +67,9 @@ public final class Store: Sendable {
     init(directory: String, options: StoreOptions, checkpointPages: Int) throws(StorageError) {
         path = directory + "/beekon.db"
         state = Mutex(
-            State(checkpointPages: checkpointPages, options: options, ballast: Ballast(directory: directory)))
+            State(
+                checkpointPages: checkpointPages, options: options, hasBeenLax: options.durability == .normal,
+                ballast: Ballast(directory: directory)))
         do throws(StorageError) {
             try perform("open") { (_: inout Writer) throws(SQLiteError) in }
         } catch {
@@ -81,12 +85,19 @@ public final class Store: Sendable {
         state.withLock { $0.ballast.release() }
     }
 
-    /// Applies new options to the next write. A change of durability waits for the next start.
+    /// Applies new options to the next write.
     public func configure(_ options: StoreOptions) {
         state.withLock { state in
             state.options = options
-            // Fails only where the next operation will, too.
-            try? state.writer?.apply(options)
+            state.hasBeenLax = state.hasBeenLax || options.durability == .normal
+            do {
+                try state.writer?.apply(options)
+            } catch {
+                // A connection that does not take its options is not the one that was asked for: the next operation
+                // opens another, or says why not.
+                state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
+                state.writer = nil
+            }
         }
     }
 
@@ -276,7 +287,7 @@ public final class Store: Sendable {
         if let damage = state.damage {
             throw StorageError(operation: "open", kind: .corrupt, message: damage)
         }
-        if state.doubtsLog { try secureLog(path, state.options.durability) }
+        if state.doubtsLog { try secureLog(path, hasBeenLax: state.hasBeenLax) }
         state.doubtsLog = false
         try Quarantine.check(path)
         state.writer = try Writer.open(path, options: state.options)
@@ -285,14 +296,12 @@ public final class Store: Sendable {
     }
 
     /// Makes sure that a WAL is on the disk as it reads before anything is built upon it.
-    private static func secureLog(
-        _ path: String, _ durability: StoreOptions.Durability
-    ) throws(StorageError) {
+    private static func secureLog(_ path: String, hasBeenLax: Bool) throws(StorageError) {
         try Quarantine.checkKind(path)
         guard fileSize(path) != nil, fileSize(path + "-wal") ?? 0 > 0 else { return }
         do {
             try WriteAheadLog.secure(
-                database: path, doubt: durability == .full ? .latestTransaction : .everything)
+                database: path, doubt: hasBeenLax ? .everything : .latestTransaction)
         } catch {
             throw StorageError(error)
         }

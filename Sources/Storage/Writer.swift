@@ -101,10 +101,9 @@ struct Writer: ~Copyable {
     /// Every pragma is set explicitly, whatever this build of SQLite has as its default, and read back.
     private static func configure(_ db: borrowing Connection, _ options: StoreOptions) throws(SQLiteError) {
         try db.execute("PRAGMA page_size = \(Schema.pageSize)")
-        let synchronous = options.durability == .full ? 2 : 1
-        let pragmas: [(set: String, name: String, expected: String?)] = [
+        let pragmas: [Pragma] = [
             ("journal_mode = WAL", "journal_mode", "wal"),
-            ("synchronous = \(synchronous)", "synchronous", "\(synchronous)"),
+            synchronous(options),
             // The WAL is reused, not truncated: a write that does not grow the file needs no journal of the file system.
             ("journal_size_limit = 16777216", "journal_size_limit", "16777216"),
             ("cache_size = -512", "cache_size", "-512"),
@@ -116,16 +115,24 @@ struct Writer: ~Copyable {
             ("secure_delete = OFF", "secure_delete", "0"),
             ("max_page_count = \(pageLimit(options))", "max_page_count", nil),
         ]
-        for pragma in pragmas {
-            _ = try db.value("PRAGMA " + pragma.set)
-            let found = try db.value("PRAGMA " + pragma.name)
-            guard let expected = pragma.expected, found != expected else { continue }
-            throw SQLiteError(
-                operation: "PRAGMA " + pragma.set, code: .ioError,
-                message:
-                    "SQLite answers \(pragma.name) = \(found ?? "nothing"), but \(expected) was asked for")
-        }
+        for pragma in pragmas { try set(pragma, db) }
         try db.takeOverCheckpoints()
+    }
+
+    private typealias Pragma = (set: String, name: String, expected: String?)
+
+    private static func synchronous(_ options: StoreOptions) -> Pragma {
+        let level = options.durability == .full ? 2 : 1
+        return ("synchronous = \(level)", "synchronous", "\(level)")
+    }
+
+    private static func set(_ pragma: Pragma, _ db: borrowing Connection) throws(SQLiteError) {
+        _ = try db.value("PRAGMA " + pragma.set)
+        let found = try db.value("PRAGMA " + pragma.name)
+        guard let expected = pragma.expected, found != expected else { return }
+        throw SQLiteError(
+            operation: "PRAGMA " + pragma.set, code: .ioError,
+            message: "SQLite answers \(pragma.name) = \(found ?? "nothing"), but \(expected) was asked for")
     }
 
     /// A kilobyte a row is several times what they take; the rest is for dead letters and batches.
@@ -133,8 +140,9 @@ struct Writer: ~Copyable {
         (64 << 20 + Int64(options.maxRows) * 1024) / Schema.pageSize
     }
 
-    /// Applies other options; all of them but `durability`.
+    /// Applies other options.
     mutating func apply(_ options: StoreOptions) throws(SQLiteError) {
+        if options.durability != self.options.durability { try Self.set(Self.synchronous(options), db) }
         self.options = options
         _ = try db.value("PRAGMA max_page_count = \(Self.pageLimit(options))")
     }

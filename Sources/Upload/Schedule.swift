@@ -46,8 +46,8 @@ public struct DrainSchedule: Sendable {
     /// Seconds: bounds of the random delay after the network has returned.
     private static let returnDelay = 10.0...300.0
 
-    /// Seconds between two scheduled drains; a change applies from the next round.
-    public var interval: Double
+    /// Seconds between two scheduled drains.
+    public private(set) var interval: Double
     private var state = State.ready
     private var backOff = BackOff(first: 2, ceiling: 300)
     /// The next scheduled drain.
@@ -62,6 +62,16 @@ public struct DrainSchedule: Sendable {
     /// The first round ends at a random moment, so that a fleet powered up together does not stay in step.
     public init(interval: Double, now: BootInstant, using random: inout some RandomNumberGenerator) {
         self.interval = interval
+        tick = now.advanced(bySeconds: Double.random(in: 0...interval, using: &random))
+    }
+
+    /// Another interval. A round of a year is not waited for once there is one of a minute; a fleet that is told so at the
+    /// same time does not fall into step.
+    public mutating func change(
+        interval new: Double, now: BootInstant, using random: inout some RandomNumberGenerator
+    ) {
+        guard new != interval else { return }
+        interval = new
         tick = now.advanced(bySeconds: Double.random(in: 0...interval, using: &random))
     }
 

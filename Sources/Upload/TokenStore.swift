@@ -53,7 +53,7 @@ public struct TokenStore: Sendable {
             case .damaged: break
             }
         }
-        return .damaged(aside: try putAside())
+        return .damaged(aside: try directory.putAside(Self.name))
     }
 
     /// Seals and writes the record; when this returns, a power cut cannot undo it.
@@ -69,7 +69,7 @@ public struct TokenStore: Sendable {
             guard let envelope = TokenEnvelope.seal(text, with: key, nonce: nonce) else {
                 throw Failure(description: "libcrypto failed")
             }
-            if !isOverwriting { _ = try putAside() }
+            if !isOverwriting { _ = try directory.putAside(Self.name) }
             try directory.replace(Self.name, with: envelope)
         } catch let failure as Failure {
             throw failure
@@ -113,21 +113,6 @@ public struct TokenStore: Sendable {
             if error.code == ENOENT { return nil }
             throw error
         }
-    }
-
-    /// Renames what is stored, to a name that is free.
-    private func putAside() throws(SystemError) -> String {
-        for number in 1...99 {
-            let target = directory.file("\(Self.name).aside-\(number)")
-            guard fileSize(target) == nil else { continue }
-            guard rename(directory.file(Self.name), target) == 0 else {
-                if errno == ENOENT { return target }
-                throw SystemError("rename " + directory.file(Self.name))
-            }
-            try directory.synchronise()
-            return target
-        }
-        throw SystemError("rename " + directory.file(Self.name), code: EEXIST)
     }
 
     private static func bytes(_ count: Int, using random: inout some RandomNumberGenerator) -> [UInt8] {

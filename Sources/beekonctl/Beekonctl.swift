@@ -22,8 +22,9 @@ struct Beekonctl: ParsableCommand {
         subcommands: [
             StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
             LocateCommand.self, HistoryCommand.self, SessionsCommand.self, GeofenceCommand.self,
-            DeleteCommand.self, ExtrasCommand.self, RejectedCommand.self, AuthCommand.self,
-            PlotCommand.self, DoctorCommand.self,
+            DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self, ReloadCommand.self,
+            RejectedCommand.self,
+            AuthCommand.self, PlotCommand.self, DoctorCommand.self,
         ])
 
     static func main() {

@@ -59,6 +59,9 @@ struct CommonOptions: ParsableArguments {
             enabled: Palette.wanted(isTerminal: isatty(STDOUT_FILENO) == 1, environment: environment))
     }
 
+    /// Where lines of tables end; nil when nobody looks at them, so that a script gets all of them.
+    static var columns: Int? { isatty(STDOUT_FILENO) == 1 ? max(Terminal.size().columns, 60) : nil }
+
     static var clock: Clock { Clock(now: .now(), zone: .local) }
 }
 

@@ -35,13 +35,26 @@ struct DeleteCommand: ParsableCommand {
                 let what = cutoff.map { "every stored location up to \($0.text(in: clock.zone))" }
                 try confirm("Delete \(what ?? "ALL stored locations"), uploaded or not?")
             }
-            let progress = Progress.onTerminal(isBusy: false)
-            progress.show("deleting…")
-            // In steps of 1000 rows on whatever disk there is.
-            let result = try client.call(
-                Wire.DeleteLocations.self, .init(before: cutoff?.iso), timeoutSeconds: 300)
-            progress.show("")
+            let result = try delete(before: cutoff?.iso, by: &client)
             try common.print(result, text: ["\(Quantity.count(result.removed)) removed"])
         }
+    }
+
+    private func delete(
+        before cutoff: String?, by client: inout ControlClient
+    ) throws -> Wire.DeleteLocations.Result {
+        let progress = Progress.onTerminal(isBusy: false)
+        progress.show("deleting…")
+        // In steps of 1000 rows on whatever disk there is.
+        return try client.call(Wire.DeleteLocations.self, .init(before: cutoff), timeoutSeconds: 300) {
+            guard let left = try? stored() else { return }
+            progress.show("deleting… \(Quantity.count(left)) stored now")
+        }
+    }
+
+    /// Rows that are left, by a connection of its own: the other one is busy deleting.
+    private func stored() throws -> Int {
+        var client = try common.connect()
+        return try client.call(Wire.GetStatus.self, .init(), timeoutSeconds: 1).status.store.locations
     }
 }

@@ -87,8 +87,12 @@ struct ExtrasCommand: ParsableCommand {
 
 extension CommonOptions {
     fileprivate func print(extras: [String: String]) throws {
-        if extras.isEmpty && !json { CommonOptions.complain("no extras are set") }
-        try print(Wire.GetExtras.Result(extras: extras), text: ExtrasText.lines(extras))
+        if extras.isEmpty && !json {
+            CommonOptions.complain("no extras are set: beekonctl extras set name=text sets one")
+        }
+        try print(
+            Wire.GetExtras.Result(extras: extras),
+            text: ExtrasText.lines(extras, columns: CommonOptions.columns))
     }
 
     /// Two clients that change extras at the same time: the later one wins.

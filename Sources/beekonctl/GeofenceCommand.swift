@@ -137,7 +137,8 @@ struct GeofenceCommand: ParsableCommand {
                     CommonOptions.complain("no geofences: beekonctl geofence add makes one")
                     return
                 }
-                try common.print(result, text: GeofenceText.table(result.geofences))
+                try common.print(
+                    result, text: GeofenceText.table(result.geofences, columns: CommonOptions.columns))
             }
         }
     }
@@ -183,8 +184,11 @@ struct GeofenceCommand: ParsableCommand {
                         try output.line(GeofenceText.eventHeader(zone: clock.zone))
                     }
                     for event in page.events {
+                        let columns = CommonOptions.columns
                         try output.line(
-                            common.json ? JSONText.line(event) : GeofenceText.event(event, clock: clock))
+                            common.json
+                                ? JSONText.line(event)
+                                : GeofenceText.event(event, clock: clock, columns: columns))
                     }
                     count += page.events.count
                     return true

@@ -19,6 +19,16 @@ struct RangeOptions: ParsableArguments {
 
     func validate() throws {
         if last != nil && from != nil { throw ValidationError("Give --last or --from, not both.") }
+        if let session, !Self.isID(session) {
+            throw ValidationError("--session takes an id: beekonctl sessions lists them.")
+        }
+    }
+
+    /// Five groups of hexadecimal digits.
+    private static func isID(_ text: String) -> Bool {
+        let groups = text.split(separator: "-", omittingEmptySubsequences: false)
+        return groups.map(\.count) == [8, 4, 4, 4, 12]
+            && groups.joined().allSatisfy { $0.isASCII && $0.isHexDigit }
     }
 
     /// As the interface wants them.
@@ -52,8 +62,15 @@ struct RangeOptions: ParsableArguments {
 
     /// Says why there is nothing. An empty answer is right and yet surprising where uploaded rows leave the store.
     func explainEmptiness(_ common: CommonOptions) {
-        var message = "no stored locations in this range"
         let status = try? fetch(Wire.GetStatus.self, common).status
+        let stored = status?.store.locations ?? 0
+        var message =
+            session == nil
+            ? "no stored locations in this range" : "no stored locations of this session in this range"
+        if stored > 0 { message += "; \(Quantity.count(stored)) are stored in all" }
+        if stored == 0, let status, status.sync.state == .disabled, status.state != .tracking {
+            message = "nothing is stored, and nothing is being tracked: beekonctl start begins"
+        }
         let settings = try? fetch(Wire.GetConfig.self, common).settings
         let keeps = settings?.contains { $0.key == "store.keep_uploaded" && $0.value == .bool(true) } ?? false
         if let status, status.sync.state != .disabled, !keeps {

@@ -38,6 +38,8 @@ struct RejectedCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "export", abstract: "Write the rejected locations to a file.",
             discussion: """
+                jsonl has geofence events as well; csv has none, and says how many it leaves out.
+
                 EXAMPLE:
                   beekonctl rejected export --format csv -o rejected.csv
                 """)
@@ -59,7 +61,11 @@ struct RejectedCommand: ParsableCommand {
         }
 
         func run() throws {
-            try common.run { _ = try common.export(as: format ?? .jsonl, to: output) }
+            try common.run {
+                guard try common.export(as: format ?? .jsonl, to: output) == 0 else { return }
+                CommonOptions.complain(
+                    "nothing has been rejected" + (output == nil ? "" : ", so no file was written"))
+            }
         }
     }
 
@@ -80,7 +86,13 @@ struct RejectedCommand: ParsableCommand {
             try common.run {
                 var client = try common.connect()
                 let result = try client.call(Wire.RetryRejected.self, .init(), timeoutSeconds: 300)
-                try common.print(result, text: ["\(Quantity.count(result.requeued)) back in the queue"])
+                try common.print(
+                    result,
+                    text: [
+                        result.requeued == 0
+                            ? "nothing has been rejected"
+                            : "\(Quantity.count(result.requeued)) back in the queue"
+                    ])
             }
         }
     }
@@ -115,7 +127,10 @@ extension CommonOptions {
     /// Writes all dead letters to a file, or to the standard output; says how many.
     fileprivate func export(as format: RejectedWriter.Format, to path: String?) throws -> Int {
         var client = try connect()
-        var writer = RejectedWriter(format: format, clock: CommonOptions.clock)
+        let isFile = path != nil && path != "-"
+        let columns = isFile ? nil : CommonOptions.columns
+        var writer = RejectedWriter(format: format, clock: CommonOptions.clock, columns: columns)
+        let progress = Progress.onTerminal(isBusy: !isFile && columns != nil)
         // The file is made only once the daemon has answered, so that an error leaves the old one alone.
         var sink: Output?
         var count = 0
@@ -125,6 +140,7 @@ extension CommonOptions {
                 for line in try writer.lines(page.rejected) { try output.line(line) }
                 try output.flush()
                 count += page.rejected.count
+                progress.show("\(Quantity.count(count)) rejected")
                 sink = consume output
                 return true
             }
@@ -132,6 +148,12 @@ extension CommonOptions {
             throw Failure(failure.message + "; what was written is incomplete", exitCode: failure.exitCode)
         }
         try sink.take()?.finish()
+        progress.show("")
+        if writer.leftOut > 0 {
+            let events =
+                writer.leftOut == 1 ? "1 geofence event" : "\(Quantity.count(writer.leftOut)) geofence events"
+            CommonOptions.complain("\(events) left out: csv holds locations alone, --format jsonl has both")
+        }
         return count
     }
 }

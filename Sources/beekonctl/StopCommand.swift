@@ -17,7 +17,9 @@ struct StopCommand: ParsableCommand {
         try common.run {
             var client = try common.connect()
             let result = try client.call(Wire.Stop.self, .init())
-            try common.print(result, text: [result.state.rawValue])
+            try common.print(
+                result,
+                text: [result.state == .idle ? "idle: there was nothing to stop" : result.state.rawValue])
         }
     }
 }

@@ -62,7 +62,9 @@ struct WatchCommand: ParsableCommand {
                 let lines =
                     common.json
                     ? [try JSONText.line(event)]
-                    : EventText.lines(event, clock: CommonOptions.clock, palette: palette)
+                    : EventText.lines(
+                        event, clock: CommonOptions.clock, palette: palette,
+                        columns: CommonOptions.columns ?? 80)
                 for line in lines { try output.line(line) }
                 try output.flush()
                 if event.location != nil { left -= 1 }

@@ -199,8 +199,8 @@ struct Broken: Sendable, CustomTestStringConvertible {
             ("gpsd.port", Value.integer(0), "out of range"),
             ("gpsd.prot", .integer(1), "did you mean gpsd.port?"),
             ("gpsd.port", .string("1"), "without quotes"), ("sync.headers.X-Key", .string("k"), "secret"),
-            ("sync.auth.access_token", .string("k"), "secret"), ("sync", .integer(1), "not a setting"),
-            ("sync.auth.access_token_file", .string("/etc/shadow"), "not a setting"),
+            ("sync.auth.access_token", .string("k"), "secret"), ("sync", .integer(1), "is a table"),
+            ("sync.auth.access_token_file", .string("/etc/shadow"), "only a configuration file"),
             ("sync.url", .string("https://u:p@example.com/"), "secret"),
             ("sync.url", .string("http://example.com/"), "use https"),
         ])

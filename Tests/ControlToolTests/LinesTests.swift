@@ -71,9 +71,9 @@ struct LinesTests {
             ], clock: clock)
         #expect(
             lines == [
-                "SESSION                              STARTED (UTC)    ENDED         ROWS  LENGTH",
-                "\(id) 2026-06-14 08:00 06-14 17:30    412  123 km",
-                "\(id) 2026-06-15 08:00 under way        3    12 m",
+                "SESSION                              STARTED (UTC)    ENDED         ROWS      km",
+                "\(id) 2026-06-14 08:00 06-14 17:30    412   123.5",
+                "\(id) 2026-06-15 08:00 under way        3   0.012",
             ])
         #expect(lines.allSatisfy { $0.count <= 80 })
     }
@@ -112,6 +112,6 @@ struct LinesTests {
         ] {
             #expect(lines(event).allSatisfy { $0.count <= 80 }, "\(lines(event))")
         }
-        #expect(lines(.init(kind: "\u{1B}new")) == ["12:34:10 \\u{1b}new "])
+        #expect(lines(.init(kind: "\u{1B}new")) == ["12:34:10 \\u{1b}n… "])
     }
 }

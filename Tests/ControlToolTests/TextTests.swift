@@ -1,5 +1,6 @@
-import ControlTool
 import Testing
+
+@testable import ControlTool
 
 @Suite("text for a terminal")
 struct TextTests {
@@ -22,7 +23,14 @@ struct TextTests {
         #expect(Text.right("ab", 4) == "  ab")
         #expect(Text.right("abcdef", 4) == "abcdef")
         #expect(Text.wrap("one two three four", width: 9) == ["one two", "three", "four"])
-        #expect(Text.wrap("averyverylongword x", width: 5) == ["averyverylongword", "x"])
+        #expect(Text.wrap("averyverylongword x", width: 5) == ["avery", "veryl", "ongwo", "rd x"])
+        #expect(Text.wrap("到着地点の名前", width: 5) == ["到着", "地点", "の名", "前"])
+        #expect(Text.cut("到着地点", to: 8) == "到着地点")
+        #expect(Text.cut("到着地点", to: 7) == "到着地…")
+        #expect(Text.cut("到着地点", to: nil) == "到着地点")
+        #expect(Text.cutFront("/dev/serial/by-id/usb-x", to: 9) == "…id/usb-x")
+        #expect(Text.left("到", 4) + "|" == "到  |")
+        #expect(Text.exactly("abcdef", 4) + Text.exactly("e\u{301}", 3) + "|" == "abc…e\u{301}  |")
         #expect(Text.wrap("", width: 5).isEmpty)
     }
 
@@ -58,6 +66,15 @@ struct TextTests {
         #expect(
             [0, 59, 200, 3000, 3660, 100_000, -5].map(Quantity.duration(seconds:))
                 == ["0 s", "59 s", "3 min 20 s", "50 min", "1 h 01 min", "1 d 3 h", "0 s"])
+        #expect(Quantity.duration(seconds: 86_400 * 20_412) == "20,412 d")
+        #expect(Quantity.duration(seconds: .max).count < 24)
+        #expect(
+            [5.25, 12_345.6, 123_456.7, 1.5e10, -1e300].map { Quantity.fitting($0, 1, 6) }
+                == ["5.3", "12346", "123457", "2e10", "-1e300"])
+        #expect(
+            [999_999, 1_234_567, 12_345_678_901, Int.max].map(Quantity.short) == [
+                "999999", "1.2M", "12.3G", "9e18",
+            ])
         #expect([180, 0.1, -0.0, 5e-7].map(Quantity.exact) == ["180", "0.1", "0", "5e-07"])
     }
 

@@ -51,6 +51,8 @@ struct ControlServerTests {
         let dawdlers = try (0..<Desk.limit - 1).map { _ in try desk.dawdler() }
         desk.pass(5)
         let idle = try desk.visitor()
+        // One that has just come is given a second to speak.
+        desk.pass(1)
         #expect(desk.keeps(idle))
         let late = try desk.visitor()
         #expect(!desk.keeps(idle))
@@ -69,6 +71,65 @@ struct ControlServerTests {
         let late = try desk.visitor()
         #expect(visitors.indices.filter { !desk.keeps(visitors[$0]) } == [0])
         #expect(desk.keeps(late))
+    }
+
+    @Test("one that has just come is read before it makes way; meanwhile an incomplete request does")
+    func grace() throws {
+        let dawdlers = try (0..<Desk.limit - 1).map { _ in
+            desk.pass(0.1)
+            return try desk.dawdler()
+        }
+        desk.pass(5)
+        let newcomer = try desk.visitor()
+        let late = try desk.visitor()
+        #expect(desk.keeps(newcomer) && desk.keeps(late))
+        #expect(dawdlers.indices.filter { !desk.keeps(dawdlers[$0]) } == [0])
+    }
+
+    @Test(
+        "of those who take nothing of what they are sent, the one that began it first makes way, ten seconds later"
+    )
+    func stalled() throws {
+        let sleepers = try (0..<Desk.limit).map { _ in try desk.subscriber() }
+        let event = Wire.Event(kind: "\(String(repeating: "x", count: 4000))")
+        for _ in 0..<200 { desk.server.publish(event, now: desk.now) }
+        desk.pass(9)
+        #expect(!desk.keeps(try desk.visitor()))
+        // One of them reads on.
+        while sleepers[0].reply() != nil {}
+        desk.pass(2)
+        let late = try desk.visitor()
+        #expect(desk.keeps(late))
+        #expect(desk.keeps(sleepers[0]))
+        for sleeper in sleepers { while sleeper.reply() != nil {} }
+        #expect(sleepers.count { !desk.keeps($0) } == 1)
+    }
+
+    @Test("who asks and never reads is not asked for more; all is answered once it reads")
+    func backPressure() throws {
+        let visitor = try desk.visitor()
+        let calls = try (0..<2000).flatMap { _ in try Call.encode(Wire.GetStatus.self, .init()) }
+        // As much as the socket takes; the rest of the last call stays away.
+        visitor.send(calls)
+        for _ in 0..<200 { desk.turn() }
+        let other = try desk.visitor()
+        #expect(try ask(other, Wire.GetPendingUploadCount.self, .init()).count == 0)
+        var answers = 0
+        while answers < 2000, desk.reply(to: visitor) != nil { answers += 1 }
+        #expect(answers == 2000)
+    }
+
+    @Test("what cannot be done now can be asked again; without an end it cannot")
+    func rateLimit() {
+        var allowance = Allowance(burst: 3, perSecond: 0.5)
+        var now = instant(1000)
+        #expect((0..<4).map { _ in allowance.take(now: now) } == [nil, nil, nil, 2])
+        now = now.advanced(bySeconds: 1)
+        #expect(allowance.take(now: now) == 1)
+        now = now.advanced(bySeconds: 1)
+        #expect((0..<2).map { _ in allowance.take(now: now) } == [nil, 2])
+        now = now.advanced(bySeconds: 1e6)
+        #expect((0..<4).map { _ in allowance.take(now: now) } == [nil, nil, nil, 2])
     }
 
     @Test("who waits for an answer or listens is never put out")

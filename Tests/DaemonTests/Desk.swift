@@ -24,9 +24,12 @@ final class Desk {
     init() throws {
         workshop = try Workshop()
         path = workshop.directory.file("socket")
-        let defaults = try Loader.load(file: workshop.directory.file("none.toml"), isDefaultPath: true)
+        var options = Daemon.Options { _ in nil }
+        options.configuration = workshop.directory.file("beekond.toml")
+        try workshop.directory.write("beekond.toml", [])
+        let configurator = try Configurator(options, try StateDirectory(workshop.state))
         let handlers = Handlers(
-            hub: workshop.hub, directory: workshop.state, installID: "i", configuration: defaults,
+            hub: workshop.hub, directory: workshop.state, installID: "i", configurator: configurator,
             startedAt: now)
         server = try ControlServer(path: path, handlers: handlers)
     }

@@ -24,7 +24,9 @@ struct LastGoodTests {
         try directory.write("etc/" + name, Array(text.utf8))
     }
 
-    private var interval: Double? { lastGood.load(options)?.settings.tracking.intervalSeconds }
+    private var interval: Double? {
+        lastGood.load(options)?.loaded(with: [:]).loaded.settings.tracking.intervalSeconds
+    }
 
     @Test("there is none before the first good start")
     func none() {
@@ -55,7 +57,7 @@ struct LastGoodTests {
             let copy = String(decoding: try readFile(directory.file(name), limit: 1 << 20), as: UTF8.self)
             #expect(!copy.contains("hunter"), "\(name)")
         }
-        let auth = try #require(lastGood.load(options)?.settings.sync?.auth)
+        let auth = try #require(lastGood.load(options)?.loaded(with: [:]).loaded.settings.sync?.auth)
         #expect(auth.accessToken == nil && auth.refreshToken == nil && auth.skewMarginSeconds == 7)
     }
 
@@ -82,7 +84,7 @@ struct LastGoodTests {
     @Test("a default file that is missing means all defaults, then as now")
     func missing() throws {
         lastGood.keep(options)
-        #expect(lastGood.load(options)?.settings == Settings())
+        #expect(lastGood.load(options)?.loaded(with: [:]).loaded.settings == Settings())
     }
 
     @Test("a copy that is damaged is none")
@@ -120,7 +122,7 @@ struct LastGoodTests {
         lastGood.keep(options)
         try write("[sync\n")
         let places = SecretPlaces(configurationRoots: [directory.file("etc")])
-        let headers = lastGood.load(options, places: places)?.settings.sync?.headers
+        let headers = lastGood.load(options, places: places)?.loaded(with: [:]).loaded.settings.sync?.headers
         #expect(headers?.map(\.value.text) == ["s3cret"])
     }
 }

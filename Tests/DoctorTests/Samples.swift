@@ -58,9 +58,15 @@ enum Cases {
             ($0.gpsd.mode, $0.gpsd.used) = (3, 8)
         },
         Case("rights", .ok, "need group beekon-admin") { $0.user.groups = ["beekon"] },
+        Case("rights", .failed, "usermod -aG beekon anna") {
+            $0.user.groups = ["beekon-admin"]
+            $0.status = nil
+            $0.connection = ClientFailure.connecting(to: "/run/s", code: 13)
+            ($0.gpsd.mode, $0.gpsd.used) = (3, 8)
+        },
         Case("rights", .ok, "root") { $0.user.isRoot = true },
         Case("configuration", .failed, "line 3 (and 1 more)") { $0.file = .broken(["line 3", "line 4"]) },
-        Case("configuration", .failed, "last good") { $0.status?.degraded = ["config"] },
+        Case("configuration", .failed, "everything that was configured") { $0.status?.degraded = ["config"] },
         Case("configuration", .failed, "clamped") { $0.file = .good(warnings: ["clamped"]) },
         Case("configuration", .skipped, "may not be read by anna") { $0.file = .unreadable },
         Case("configuration", .skipped, "--config") { $0.file = .elsewhere },
@@ -153,7 +159,18 @@ enum Cases {
             $0.backend?.answer = .failed("not yet valid", isClock: true)
         },
         Case("TLS", .skipped, "http") { $0.backend?.isTLS = false },
-        Case("endpoint", .failed, "unpacks gzip twice") { $0.backend?.answer = .status(400) },
+        Case("endpoint", .failed, "unpacks gzip twice") {
+            $0.backend?.answer = .status(400)
+            $0.status?.sync.lastSuccess = nil
+        },
+        Case("endpoint", .failed, "or only empty ones") {
+            $0.backend?.answer = .status(422)
+            $0.status?.sync.lastSuccess = nil
+        },
+        Case("endpoint", .ok, "only refuses empty batches") {
+            $0.backend?.answer = .status(422)
+            $0.status?.sync.lastSuccess = "2026-06-15T12:00:00.000Z"
+        },
         Case("endpoint", .failed, "[sync.headers]") { $0.backend?.answer = .status(401) },
         Case("endpoint", .failed, "[sync.headers]") { $0.backend?.answer = .status(403) },
         Case("endpoint", .skipped, "without a token") {

@@ -23,6 +23,7 @@ func lifeOfASource() throws {
     #expect(listener.health() == .disconnected)
     #expect(try listener.connect() == [.connected])
     #expect(listener.source.descriptor >= 0 && !listener.source.wantsWrite)
+    #expect(listener.health() == .disconnected, "until it has answered")
     #expect(try listener.hear(FakeGPSD.version, devicesLine) == [])
     #expect(listener.health() == .noFix)
     #expect(try listener.tpv(1, at: 1, mode: 1) == [])

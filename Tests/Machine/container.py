@@ -6,6 +6,8 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 
 import debian
 from harness import Child, wait_for
@@ -59,8 +61,8 @@ class Container(debian.Layer):
         if user:
             command = ("runuser", "-u", user, "--", *command)
         done = subprocess.run(
-            ["nsenter", f"--target={leader}", "--mount", "--uts", "--ipc", "--pid", "--cgroup", "--root", "--wd=/",
-             "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", *command],
+            ["nsenter", f"--target={leader}", "--mount", "--uts", "--ipc", "--pid", "--cgroup", "--root", "--wd",
+             "env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", *command],
             input=stdin, capture_output=True, text=True, timeout=seconds)
         if check and done.returncode != 0:
             raise AssertionError(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
@@ -95,3 +97,13 @@ class Container(debian.Layer):
         if self.nspawn and self.nspawn.running:
             self.cut()
         self.remove()
+
+
+if __name__ == "__main__":
+    # Whether one starts here at all, and answers.
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            machine = Container(place)
+            machine.boot().stop()
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            sys.exit(f"container: {error}")

@@ -5,25 +5,33 @@ where roots are kept (default: .build/machines).
 """
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 
-from harness import ROOT
+from harness import ROOT, program
 
 KEPT = os.path.abspath(os.environ.get("BEEKOND_MACHINES", os.path.join(ROOT, ".build", "machines")))
 PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join(ROOT, ".build", "deb")))
+# The form for every change: nothing that takes minutes.
+BRIEF = os.environ.get("BEEKOND_BRIEF") == "1"
 
 # What a small Debian box has, and what the package wants; the package itself is installed by the tests.
-PACKAGES = "systemd systemd-sysv dbus gpsd libcurl4 libgps28 libsqlite3-0 libsystemd0 zlib1g procps".split()
+PACKAGES = ("systemd systemd-sysv dbus udev sudo procps gpsd chrony ca-certificates "
+            "libcurl4 libgps28 libsqlite3-0 libsystemd0 zlib1g").split()
+# The kernel for machines without strange hardware, and the one that knows every cable; containers need none.
+KERNELS = {"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"} if platform.machine() == "x86_64" else {"small": None}
 
 # gpsd with datagrams for its receiver, and somebody who sends some.
 FILES = {
     "etc/default/gpsd": 'DEVICES="udp://127.0.0.1:5000"\nGPSD_OPTIONS="-n"\nUSBAUTO="false"\n',
     "etc/systemd/system/receiver.service":
-        "[Unit]\nDescription=Simulated receiver\n[Service]\nExecStart=/usr/bin/beekon-sim --udp 127.0.0.1:5000\nRestart=always\n",
+        "[Unit]\nDescription=Simulated receiver\n[Service]\nExecStart=/usr/local/bin/beekon-sim --udp 127.0.0.1:5000\nRestart=always\n",
     "etc/hostname": "van\n",
     # The journal as an operator finds it, also after a boot.
     "etc/systemd/journald.conf.d/keep.conf": "[Journal]\nStorage=persistent\nRateLimitIntervalSec=0\n",
@@ -46,13 +54,13 @@ def missing() -> str | None:
 
 def package() -> str | None:
     """The package under test."""
-    found = [name for name in os.listdir(PACKAGE_FOLDER) if name.endswith(".deb")] if os.path.isdir(PACKAGE_FOLDER) else []
-    return os.path.join(PACKAGE_FOLDER, found[0]) if found else None
+    found = glob.glob(os.path.join(PACKAGE_FOLDER, "beekond_*.deb"))
+    return found[0] if found else None
 
 
-def root(more: tuple = ()) -> str:
-    """A Debian with these packages; made if there is none yet."""
-    packages = ",".join([*PACKAGES, *more])
+def root(kernel: str = "small") -> str:
+    """A Debian; made if there is none yet."""
+    packages = ",".join([*PACKAGES, *filter(None, [KERNELS[kernel]])])
     path = os.path.join(KEPT, "root-" + hashlib.sha256(packages.encode()).hexdigest()[:12])
     if not os.path.isdir(path):
         os.makedirs(KEPT, exist_ok=True)
@@ -60,9 +68,13 @@ def root(more: tuple = ()) -> str:
         # The mirror is the one of this machine.
         sources = [name for name in ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
                    if os.path.exists(name) and os.path.getsize(name)][:1]
-        subprocess.run(
-            ["mmdebstrap", "--quiet", "--variant=minbase", '--aptopt=Apt::Install-Recommends "false"',
-             f"--include={packages}", "bookworm", fresh, *sources], check=True, timeout=900)
+        try:
+            subprocess.run(
+                ["mmdebstrap", "--quiet", "--variant=minbase", '--aptopt=Apt::Install-Recommends "false"',
+                 f"--include={packages}", "bookworm", fresh, *sources], check=True, timeout=900)
+        except (OSError, subprocess.SubprocessError):
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
         os.rename(fresh, path)
     return path
 
@@ -70,16 +82,17 @@ def root(more: tuple = ()) -> str:
 class Layer:
     """A copy of a root that costs nothing: what is written to it goes into `folder`."""
 
-    def __init__(self, folder: str, more: tuple = ()):
+    def __init__(self, folder: str, kernel: str = "small"):
         self.path = os.path.join(folder, "root")
         upper, work = os.path.join(folder, "upper"), os.path.join(folder, "work")
         for directory in (self.path, upper, work):
             os.makedirs(directory)
         subprocess.run(
-            ["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root(more)},upperdir={upper},workdir={work}",
+            ["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root(kernel)},upperdir={upper},workdir={work}",
              self.path], check=True)
         for name, text in FILES.items():
             self.write(name, text)
+        shutil.copy(program("beekon-sim"), self.path + "/usr/local/bin")
 
     def write(self, name: str, text: str, mode: int = 0o644):
         path = os.path.join(self.path, name.lstrip("/"))
@@ -96,6 +109,17 @@ class Layer:
         subprocess.run(["umount", "--lazy", self.path], check=False)
 
 
-if __name__ == "__main__":
+def prepare():
+    """Makes what the machines of this run begin as, as long as there is a network. Ends with the reason if it cannot."""
     reason = missing()
-    print(f"machines: {reason}" if reason else f"machines: {root()}")
+    if reason:
+        sys.exit(f"machines: {reason}")
+    for kernel in ["small"] if BRIEF else KERNELS:
+        root(kernel)
+
+
+if __name__ == "__main__":
+    try:
+        prepare()
+    except (OSError, subprocess.SubprocessError) as error:
+        sys.exit(f"machines: {error}")

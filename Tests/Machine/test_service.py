@@ -1,7 +1,4 @@
-"""The package in a machine with systemd as process 1: installed, controlled, rebooted, killed, upgraded, removed.
-
-One machine serves all tests, because booting takes longer than most of them; each begins from a running, idle service.
-"""
+"""The package in a machine with systemd as process 1: installed, controlled, rebooted, killed, upgraded, removed."""
 from __future__ import annotations
 
 import json
@@ -16,79 +13,15 @@ import unittest
 
 import container
 import debian
-from harness import Backend, Tracker, toml, wait_for
-
-STATE = "/var/lib/beekond"
-LONG = 90.0
+from harness import Backend, wait_for
+from service import STATE, Service, need_machines
 
 
 def setUpModule():
-    reason = debian.missing()
-    if reason:
-        raise unittest.SkipTest(reason)
+    need_machines()
 
 
-class ServiceTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="beekond-machine-", dir=debian.KEPT if os.path.isdir(debian.KEPT) else None)
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.machine = container.Container(cls.folder)
-        cls.addClassCleanup(cls.machine.stop)
-        cls.machine.boot()
-        cls.machine.install(debian.package())
-        for user, groups in debian.USERS.items():
-            cls.machine.run("useradd", "--create-home", *(["--groups", groups] if groups else []), user)
-
-    def setUp(self):
-        """Idle, with no upload and with nothing stored."""
-        self.machine.run("systemctl", "stop", "receiver", "beekond", check=False)
-        self.machine.run("sh", "-c", f"rm -rf {STATE}/* /etc/beekond/beekond.d/* /etc/systemd/system/beekond.service.d")
-        self.machine.run("systemctl", "daemon-reload")
-        self.machine.run("systemctl", "reset-failed", check=False)
-        self.machine.run("systemctl", "start", "beekond")
-
-    # What an operator does.
-
-    def beekonctl(self, *arguments: str, user: str = "alice", check: bool = True) -> tuple:
-        return self.machine.run("beekonctl", *arguments, user=user, check=check)
-
-    def status(self) -> dict:
-        return json.loads(self.beekonctl("status", "--json")[1])
-
-    def wait_status(self, condition, what: str, seconds: float = LONG) -> dict:
-        def look():
-            code, text, errors = self.beekonctl("status", "--json", check=False)
-            look.last = text or errors
-            return json.loads(text) if code == 0 and condition(json.loads(text)) else None
-
-        return wait_for(look, lambda: f"{what}; the status is {look.last}", seconds)
-
-    def drive(self):
-        """Fixes begin to come, and every one is admitted."""
-        self.configure(tracking={"interval_seconds": 0, "distance_meters": 0})
-        self.machine.run("systemctl", "start", "receiver")
-
-    def configure(self, **sections):
-        self.machine.write("/etc/beekond/beekond.d/" + "-".join(sections) + ".toml", toml(sections))
-        self.machine.run("systemctl", "reload", "beekond")
-
-    def property(self, name: str) -> str:
-        return self.machine.output("systemctl", "show", "--value", "-p", name, "beekond").strip()
-
-    def main_pid(self) -> int:
-        return int(self.property("MainPID"))
-
-    def journal(self, *arguments: str) -> list:
-        text = self.machine.output("journalctl", "-u", "beekond", "-o", "json", "--no-pager", *arguments)
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-
-    def wait_new_process(self, before: int) -> int:
-        return wait_for(lambda: self.property("ActiveState") == "active" and self.main_pid() not in (0, before) and self.main_pid(),
-                        lambda: f"another process; {self.machine.output('systemctl', 'status', 'beekond', check=False)}", LONG)
-
-    # The tests.
-
+class ServiceTest(Service):
     def test_is_ready_before_any_fix(self):
         self.assertEqual(self.property("ActiveState"), "active")
         self.assertEqual(self.status()["state"], "idle")
@@ -108,10 +41,13 @@ class ServiceTest(unittest.TestCase):
             self.machine.output("stat", "-c", "%U:%G %a", "/run/beekond/beekond.sock").strip(), "beekond:beekon 660")
 
     def test_rights_go_by_group(self):
+        for verb in ("status", "start"):
+            code, _, errors = self.beekonctl(verb, user="bob", check=False)
+            self.assertEqual(code, 77, errors)
+            self.assertIn("usermod -aG beekon", errors, "the error names the group to join")
+        self.assertEqual(self.status()["state"], "idle")
         self.assertEqual(self.beekonctl("start")[0], 0)
-        code, _, errors = self.beekonctl("status", user="bob", check=False)
-        self.assertNotEqual(code, 0)
-        self.assertIn("beekon", errors, "the error names the group to join")
+        self.assertEqual(self.status()["state"], "tracking")
         code, _, errors = self.beekonctl("delete", "--yes", check=False)
         self.assertEqual(code, 77, errors)
         self.assertEqual(self.beekonctl("delete", "--yes", user="carol")[0], 0)
@@ -167,10 +103,17 @@ class ServiceTest(unittest.TestCase):
         self.assertEqual(self.interval(), 7)
         self.assertTrue(any("interval_seconds" in entry["MESSAGE"] for entry in self.journal("-n", "20")))
 
-    def interval(self) -> float:
-        with Tracker(self.machine.seen("/run/beekond/beekond.sock")) as tracker:
-            found = tracker.call("GetConfig")["settings"]
-        return {setting["key"]: setting["value"] for setting in found}["tracking.interval_seconds"]
+    def test_what_only_a_human_can_mend_is_not_restarted(self):
+        """A bad configuration, and no earlier one that was good."""
+        self.machine.run("systemctl", "stop", "beekond")
+        self.machine.run("sh", "-c", f"rm -rf {STATE}/*")
+        self.machine.write("/etc/beekond/beekond.d/bad.toml", "[tracking]\ninterval_secnds = 8\n")
+        self.machine.run("systemctl", "start", "beekond", check=False)
+        wait_for(lambda: self.property("ActiveState") == "failed", "it gives up")
+        self.assertEqual((self.property("ExecMainStatus"), self.property("NRestarts")), ("78", "0"))
+        self.machine.run("rm", "/etc/beekond/beekond.d/bad.toml")
+        self.machine.run("systemctl", "start", "beekond")
+        self.assertEqual(self.status()["state"], "idle")
 
     def test_stops_within_two_seconds_though_the_server_is_a_black_hole(self):
         hole = socket.create_server(("127.0.0.1", 0), backlog=16)

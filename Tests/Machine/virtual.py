@@ -9,6 +9,7 @@ import subprocess
 import threading
 
 import debian
+from faults import no_loops
 from harness import Child, program, wait_for
 
 # The host, as the machine's network sees it.
@@ -18,6 +19,10 @@ FILES = {
     "etc/default/gpsd": 'DEVICES="/dev/ttyS1"\nGPSD_OPTIONS="-n"\nUSBAUTO="false"\n',
     "etc/fstab": "/dev/vda / ext4 defaults 0 1\n",
     "etc/systemd/network/10-all.network": "[Match]\nName=e*\n[Network]\nDHCP=ipv4\n",
+    # What time it is when the daemon begins.
+    "etc/systemd/system/clock.service":
+        "[Unit]\nBefore=beekond.service\n[Service]\nType=oneshot\nStandardOutput=tty\nTTYPath=/dev/ttyS0\n"
+        "ExecStart=/bin/date --utc '+clock at the start: %%F'\n[Install]\nWantedBy=multi-user.target\n",
     # What the daemon says, for whoever watches from outside.
     "etc/systemd/system/watch.service":
         "[Unit]\nAfter=beekond.service\n[Service]\nExecStart=/bin/sh -c 'exec beekonctl watch --json >/dev/ttyS2'\n"
@@ -26,8 +31,6 @@ FILES = {
         "[Unit]\nAfter=beekond.service\n[Service]\nExecStart=/bin/sh -c 'while sleep 1; do beekonctl status --json; done >/dev/ttyS3'\n"
         "Restart=always\n[Install]\nWantedBy=multi-user.target\n",
 }
-# The kernel for machines without strange hardware, and the one that knows every cable.
-KERNELS = {"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"}
 # What a box without network time takes its time from: gpsd's, through shared memory.
 CHRONY = {"etc/chrony/conf.d/gpsd.conf": "refclock SHM 0 refid GPS precision 1e-1 delay 0.2\nmakestep 1 -1\n"}
 # A receiver behind a common USB adapter, which Debian's gpsd does not take by itself.
@@ -40,23 +43,24 @@ USB = {
 
 
 def missing() -> str | None:
+    if "whole" not in debian.KERNELS:
+        return "machines that can lose power are made for amd64 alone"
     for tool, home in (("qemu-system-x86_64", "qemu-system-x86"), ("mke2fs", "e2fsprogs")):
         if not shutil.which(tool):
             return f"{tool} is not installed (Debian's package {home})"
-    return debian.missing()
+    return no_loops() or debian.missing()
 
 
 class Machine:
     """A disk, and a machine that runs on it from one power cut to the next."""
 
-    def __init__(self, folder: str, config: str, files: dict | None = None, kernel: str = "small", units: tuple = (),
-                 packages: tuple = ()):
+    def __init__(self, folder: str, config: str, files: dict | None = None, kernel: str = "small", units: tuple = ()):
         self.folder = folder
         self.disk = self.path("disk")
         self.qemu = None
         self.boots = 0
         self.receiver = Receiver(self.path("serial"))
-        layer = debian.Layer(folder, (KERNELS[kernel], "udev", *packages))
+        layer = debian.Layer(folder, kernel)
         try:
             self._furnish(layer, config, {**FILES, **(files or {})}, units)
         finally:
@@ -74,10 +78,10 @@ class Machine:
         subprocess.run([*inside, "dpkg", "-i", "/root/beekond.deb"], **quiet)
         os.remove(layer.path + "/root/beekond.deb")
         layer.write("/etc/beekond/beekond.d/test.toml", config)
-        subprocess.run([*inside, "systemctl", "enable", "systemd-networkd", "watch", "tell", *units], **quiet)
+        subprocess.run([*inside, "systemctl", "enable", "systemd-networkd", "clock", "watch", "tell", *units], **quiet)
         for name in ("vmlinuz", "initrd.img"):
             shutil.copy(os.path.realpath(os.path.join(layer.path, name)), self.path(name))
-        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "2500M"], check=True)
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "2500M"], check=True, stdout=subprocess.DEVNULL)
 
     def start(self, *options: str, receiver: tuple | None = None):
         """Power on. The receiver is on the second serial port, unless options say where."""
@@ -85,7 +89,7 @@ class Machine:
         self.qemu = Child(
             ["qemu-system-x86_64", "-accel", "tcg", "-m", "512", "-nodefaults", "-no-reboot", "-display", "none",
              "-kernel", self.path("vmlinuz"), "-initrd", self.path("initrd.img"),
-             "-append", "root=/dev/vda rw console=ttyS0 quiet",
+             "-append", "root=/dev/vda rw console=ttyS0 quiet systemd.show_status=false",
              "-drive", f"file={self.disk},if=virtio,format=raw",
              "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net",
              "-serial", f"file:{self.path(f'console-{self.boots}')}",

@@ -44,6 +44,16 @@ func pragmas(isFull: Bool, synchronous: String) throws {
     }
 }
 
+@Test("a change of durability counts from the next commit")
+func durabilityChanges() throws {
+    let directory = try TemporaryDirectory()
+    var writer = try Writer.open(directory.file("beekon.db"), options: StoreOptions(durability: .normal))
+    for (durability, expected) in [(StoreOptions.Durability.full, "2"), (.normal, "1")] {
+        try writer.apply(StoreOptions(durability: durability))
+        #expect(try writer.db.value("PRAGMA synchronous") == expected)
+    }
+}
+
 @Test(
     "ranges over ts and the rows of a batch are found by the primary key",
     arguments: [

@@ -25,9 +25,9 @@ public final class TemporaryDirectory: Sendable {
         path + "/" + name
     }
 
-    /// The names in it, sorted.
-    public func names() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    /// The names in it, or in a folder of it, sorted.
+    public func names(in folder: String = "") throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: file(folder)).sorted()
     }
 
     /// The content of an entry.

@@ -14,7 +14,7 @@ PAGE = 1000
 
 
 class FakeDaemon:
-    """Listens on `path`. `answers` maps a method to its parameters, or to a function of the call's; others are refused."""
+    """Listens on `path`. `answers` maps a method to its parameters, a stream of them, or a function of the call's; others are refused."""
 
     def __init__(self, path: str, **answers):
         self.path = path
@@ -71,6 +71,8 @@ class FakeDaemon:
         if name not in self.answers:
             return [{"error": "org.varlink.service.MethodNotImplemented", "parameters": {"method": f"{INTERFACE}.{name}"}}]
         answer = self.answers[name]
+        if isinstance(answer, list):
+            return [{"parameters": one, "continues": index < len(answer) - 1} for index, one in enumerate(answer)]
         return [{"parameters": answer(parameters) if callable(answer) else answer}]
 
     def _history(self):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -51,6 +52,36 @@ def run(*command: str, codes=(0,)) -> str:
     return done.stdout
 
 
+def thread(daemon, name: str) -> str:
+    """The id of a thread of the daemon."""
+    folder = f"/proc/{daemon.child.process.pid}/task"
+    for task in os.listdir(folder):
+        with open(f"{folder}/{task}/comm", encoding="ascii") as file:
+            if file.read().strip() == name:
+                return task
+    raise AssertionError(f"no thread {name}")
+
+
+def is_traced(daemon, name: str, tracer) -> bool:
+    """Whether the tracer has attached to that thread, or the daemon has ended."""
+    try:
+        path = f"/proc/{daemon.child.process.pid}/task/{thread(daemon, name)}/status"
+        with open(path, encoding="ascii") as file:
+            return f"TracerPid:\t{tracer.pid}\n" in file.read()
+    except (OSError, AssertionError):
+        return not daemon.child.running
+
+
+def numbered(lines: list) -> list:
+    """The calls that strace has seen, each with its number: it counts those of each name for themselves."""
+    calls: list = []
+    for line in lines:
+        name = re.match(r"\w+(?=\()", line)
+        if name:
+            calls.append((name[0], 1 + sum(call[0] == name[0] for call in calls)))
+    return calls
+
+
 class Fault:
     """A fault in certain system calls of a running daemon, on certain files, as long as the `with` lasts.
 
@@ -74,9 +105,10 @@ class Fault:
     def __exit__(self, *error):
         self.end()
 
-    def end(self):
-        """The calls work again from now on; one that is being delayed goes on."""
-        self._strace.signal(signal.SIGTERM)
+    def end(self, by=signal.SIGTERM):
+        """The calls work again from now on; one that is being delayed goes on. A process that is being killed in such a
+        delay dies only when strace does: `by` SIGKILL."""
+        self._strace.signal(by)
         self._strace.wait()
         self.log.close()
 

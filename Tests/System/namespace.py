@@ -1,4 +1,4 @@
-"""Tests that do with the network what they like: each runs itself again in a namespace of its own."""
+"""Tests that do with network and files what they like: each runs itself again in a namespace of its own."""
 import fcntl
 import os
 import re
@@ -7,6 +7,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 
 INSIDE = "BEEKOND_TEST_NAMESPACE"
 UNSHARE = shutil.which("unshare")
@@ -14,12 +15,31 @@ UNSHARE = shutil.which("unshare")
 
 def in_namespace(test):
     """Runs the test in a new network (and mount) namespace; skips it where the kernel gives none."""
+    return _alone(test, "no network namespace", "--net", "--mount", "--map-root-user")
+
+
+def with_groups(test):
+    """Runs the test where the groups beekon (64001) and beekon-admin (64002) exist, and every user id can be taken."""
+    def run(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".group") as file, open("/etc/group", encoding="utf-8") as system:
+            others = [line for line in system if not line.startswith(("beekon:", "beekon-admin:"))]
+            file.write("".join(others) + "beekon:x:64001:\nbeekon-admin:x:64002:\n")
+            file.flush()
+            os.chmod(file.name, 0o644)
+            subprocess.run(["mount", "--bind", file.name, "/etc/group"], check=True)
+            return test(self)
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return _alone(run, "no mount namespace", "--mount")
+
+
+def _alone(test, what: str, *kinds: str):
     def run(self):
         if os.environ.get(INSIDE):
             return test(self)
-        alone = [UNSHARE, "--net", "--mount", "--map-root-user"] if UNSHARE else ["false"]
+        alone = [UNSHARE, *kinds] if UNSHARE else ["false"]
         if subprocess.run([*alone, "true"], stderr=subprocess.DEVNULL).returncode:
-            self.skipTest("no network namespace can be made here")
+            self.skipTest(f"{what} can be made here")
         name = f"{type(self).__name__}.{test.__name__}"
         module = os.path.splitext(os.path.basename(sys.modules[type(self).__module__].__file__))[0]
         result = subprocess.run(

@@ -5,27 +5,16 @@ make, one run for each. BEEKOND_LONG=1 takes every call, otherwise every few.
 """
 import os
 import re
-import shutil
 import subprocess
 import unittest
 
 from authtest import AuthTest
+from faults import STRACE, is_traced, numbered, thread
 from harness import Closed, wait_for
 from tokens import Endpoint
 
-STRACE = shutil.which("strace")
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 STEP = 1 if LONG else 5
-
-
-def thread(daemon, name: str) -> str:
-    """The id of a thread of the daemon."""
-    folder = f"/proc/{daemon.child.process.pid}/task"
-    for task in os.listdir(folder):
-        with open(f"{folder}/{task}/comm", encoding="ascii") as file:
-            if file.read().strip() == name:
-                return task
-    raise AssertionError(f"no thread {name}")
 
 
 @unittest.skipUnless(STRACE and os.geteuid() == 0, "needs strace, and root to look into the daemon")
@@ -47,7 +36,7 @@ class CutTests(AuthTest):
             stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(tracer.wait)
         self.addCleanup(tracer.kill)
-        wait_for(lambda: self.is_traced(daemon, tracer), "strace is attached")
+        wait_for(lambda: is_traced(daemon, "uploader", tracer), "strace is attached")
         try:
             daemon.ask_for_sync()
         except OSError:
@@ -63,14 +52,6 @@ class CutTests(AuthTest):
         try:
             return daemon.status()["sync"]["pending"] == 0
         except (Closed, OSError):
-            return not daemon.child.running
-
-    def is_traced(self, daemon, tracer) -> bool:
-        try:
-            path = f"/proc/{daemon.child.process.pid}/task/{thread(daemon, 'uploader')}/status"
-            with open(path, encoding="ascii") as file:
-                return f"TracerPid:\t{tracer.pid}\n" in file.read()
-        except (OSError, AssertionError):
             return not daemon.child.running
 
     def test_the_order_of_a_rotation(self):
@@ -93,12 +74,7 @@ class CutTests(AuthTest):
         self.assertEqual(steps, [*write, "exchange", *write, "upload"])
 
     def test_a_cut_at_every_call(self):
-        # strace counts the calls of each name for themselves.
-        calls: list = []
-        for line in self.one(None)[0]:
-            name = re.match(r"\w+(?=\()", line)
-            if name:
-                calls.append((name[0], 1 + sum(call[0] == name[0] for call in calls)))
+        calls = numbered(self.one(None)[0])
         self.assertGreater(len(calls), 40)
         outcomes = {}
         for call in calls[::STEP]:

@@ -111,6 +111,18 @@ class ConfigurationTests(SystemTest):
         self.assertEqual(daemon.setting("tracking.interval_seconds"), 8)
         self.assertEqual(daemon.status()["degraded"], [])
 
+    def test_the_last_good_one_is_that_of_the_last_reload(self):
+        daemon = self.daemon(tracking={"interval_seconds": 7}).start()
+        daemon.configure(tracking={"interval_seconds": 8})
+        daemon.reload()
+        wait_for(lambda: daemon.setting("tracking.interval_seconds") == 8, "the new value")
+        daemon.configure(tracking={"interval_seconds": -7})
+        daemon.reload()
+        daemon.wait_status(lambda status: status["degraded"] == ["config"], "the complaint")
+        daemon.kill()
+        daemon.start()
+        self.assertEqual(daemon.setting("tracking.interval_seconds"), 8)
+
     def test_reload(self):
         fake, daemon = self.tracking(tracking={"interval_seconds": 100})
         session = daemon.status()["session_id"]

@@ -1,36 +1,19 @@
-"""The control socket: spoken to by two clients that share no code with the daemon, one of them the package `varlink`."""
+"""The control socket: what each method does, and who is served when there are many."""
 import json
 import os
-import socket
+import re
 import stat
-import subprocess
-import sys
 import time
 import unittest
 
 from fakegpsd import from_iso, iso
-from harness import NEVER, PATIENCE, ROOT, Closed, Refusal, SystemTest, Tracker, never, wait_for
+from harness import PATIENCE, Closed, Refusal, SystemTest, never, wait_for
+from interface import SERVICE, description
 from tracker import INTERFACE, frame
 
-try:
-    import varlink
-except ImportError:
-    varlink = None
-    print("the Python package varlink is not installed (make deps installs it): its tests are skipped")
-
-DESCRIPTION = os.path.join(ROOT, "Sources", "ControlProtocol", INTERFACE + ".varlink")
-SERVICE = "org.varlink.service"
-NOT_BUILT = {
-    "Configure": {"settings": {}}, "ResetConfig": {"keys": []}, "Reload": {},
-}
 # Connections at once, and how many more root may have.
 CONNECTIONS = 32 + (2 if os.geteuid() == 0 else 0)
 REQUEST_LIMIT = 64 * 1024
-
-
-def description() -> str:
-    with open(DESCRIPTION, encoding="utf-8") as file:
-        return file.read()
 
 
 class ControlTest(SystemTest):
@@ -40,61 +23,6 @@ class ControlTest(SystemTest):
             tracker.call(method, **parameters)
         self.assertEqual(caught.exception.name, name, caught.exception)
         return caught.exception.parameters
-
-
-@unittest.skipUnless(varlink, "the Python package varlink is not installed (make test installs it)")
-class VarlinkPackageTests(ControlTest):
-    """The independent implementation reads our interface and speaks with us."""
-
-    def open(self, daemon):
-        client = varlink.Client(address="unix:" + daemon.socket)
-        self.addCleanup(client.cleanup)
-        connection = client.open(INTERFACE)
-        self.addCleanup(connection.close)
-        return client, connection
-
-    def test_calls(self):
-        fake, daemon = self.tracking()
-        client, tracker = self.open(daemon)
-        self.assertIn(INTERFACE, client.get_interfaces())
-        self.assertEqual(client.get_interface(INTERFACE).get_description().strip(), description().strip())
-        status = tracker.GetStatus()["status"]
-        self.assertEqual((status["state"], status["store"]["locations"]), ("tracking", 1))
-        self.assertEqual(tracker.Start(), {"state": "tracking", "session_id": status["session_id"]})
-        self.assertEqual(tracker.GetPendingUploadCount(), {"count": 1})
-        locations = tracker.GetLocations()["locations"]
-        self.assertEqual(locations[0]["latitude"], status["last_location"]["latitude"])
-        self.assertEqual(tracker.GetSessions()["sessions"][0]["id"], status["session_id"])
-        self.assertEqual(tracker.Sync()["outcome"], "disabled")
-        self.assertEqual(tracker.Stop(), {"state": "stopped"})
-        self.assertEqual(tracker.DeleteLocations(), {"removed": 1})
-
-    def test_errors(self):
-        daemon = self.daemon().start()
-        _, tracker = self.open(daemon)
-        for call, name, parameters in (
-            (lambda: tracker.GetLocations(**{"from": "yesterday"}), INTERFACE + ".InvalidTime", {"value": "yesterday"}),
-            (lambda: tracker.Reload(), SERVICE + ".MethodNotImplemented", {"method": INTERFACE + ".Reload"}),
-            (lambda: tracker.Subscribe(), SERVICE + ".ExpectedMore", {}),
-        ):
-            with self.subTest(name), self.assertRaises(varlink.VarlinkError) as caught:
-                call()
-            self.assertEqual(caught.exception.error(), name)
-            self.assertEqual(dict(caught.exception.parameters() or {}), parameters)
-
-    def test_streams(self):
-        fake, daemon = self.tracking()
-        _, tracker = self.open(daemon)
-        events = tracker.Subscribe(_more=True, kinds=["location"])
-        first = next(events)["event"]
-        self.assertEqual(first["kind"], "location")
-        fake.drive(1)
-        self.assertGreater(next(events)["event"]["location"]["timestamp"], first["location"]["timestamp"])
-        _, tracker = self.open(daemon)
-        fake.drive(1500)
-        daemon.wait_stored(1502)
-        pages = [page["locations"] for page in tracker.GetLocations(_more=True)]
-        self.assertEqual([len(page) for page in pages], [1000, 502])
 
 
 class ServiceTests(ControlTest):
@@ -122,29 +50,14 @@ class ServiceTests(ControlTest):
             with self.subTest(method):
                 self.assertEqual(self.refused(name, tracker, method), parameters)
 
-    def test_methods_not_built(self):
+    def test_every_method_is_there(self):
         tracker = self.daemon().start().connect()
-        for method, parameters in NOT_BUILT.items():
+        methods = re.findall(r"^method (\w+)", description(), re.M)
+        self.assertGreaterEqual(len(methods), 24)
+        for method in methods:
             with self.subTest(method):
-                tracker.send(method, parameters)
-                with self.assertRaises(Refusal) as caught:
-                    tracker.receive()
-                self.assertEqual(caught.exception.full_name, SERVICE + ".MethodNotImplemented")
-                self.assertEqual(caught.exception.parameters, {"method": f"{INTERFACE}.{method}"})
-
-    def test_unknown_wrong_and_missing_parameters(self):
-        tracker = self.daemon().start().connect()
-        for method, parameters, culprit in (
-            ("GetStatus", {"verbose": True}, "verbose"), ("Start", {"now": 1}, "now"), ("Sync", {"wait": "yes"}, "wait"),
-            ("GetLocations", {"form": "2026-01-01T00:00:00.000Z"}, "form"), ("GetLocations", {"from": 5}, "from"),
-            (SERVICE + ".GetInterfaceDescription", {}, "interface"), ("DeleteLocations", {"befor": "x"}, "befor"),
-        ):
-            with self.subTest(method=method, parameters=parameters):
-                tracker.send(method, parameters)
-                with self.assertRaises(Refusal) as caught:
-                    tracker.receive()
-                self.assertEqual(caught.exception.full_name, SERVICE + ".InvalidParameter")
-                self.assertEqual(caught.exception.parameters, {"parameter": culprit})
+                # Nobody has such a parameter, and who has the method says so.
+                self.assertEqual(self.refused("InvalidParameter", tracker, method, no_such=1), {"parameter": "no_such"})
 
 
 class StatusTests(ControlTest):
@@ -332,28 +245,6 @@ class LocationTests(ControlTest):
         self.assertEqual(second.ids, first.ids[3:])
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
 
-    @unittest.skipUnless(os.geteuid() == 0, "needs root, to become someone else")
-    def test_deletion_needs_rights(self):
-        fake, daemon = self.tracking()
-        for path in (self.directory, daemon.directory):
-            os.chmod(path, 0o755)
-        os.chmod(daemon.socket, 0o666)
-        script = f"""
-import os, sys
-sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
-from tracker import Tracker, Refusal
-os.setgroups([]); os.setgid(65534); os.setuid(65534)
-try:
-    Tracker({daemon.socket!r}).call("DeleteLocations")
-except Refusal as refusal:
-    print(refusal.full_name)
-"""
-        sys.stdout.flush()
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE,
-                              cwd="/")
-        self.assertEqual(done.stdout.strip(), SERVICE + ".PermissionDenied", done.stderr)
-        self.assertEqual(len(daemon.stored_ids()), 1)
-
 
 class SubscriptionTests(ControlTest):
     def test_it_needs_more(self):
@@ -442,22 +333,6 @@ class SubscriptionTests(ControlTest):
 
 
 class FramingTests(ControlTest):
-    def test_split_at_every_byte(self):
-        daemon = self.daemon().start()
-        request = frame("GetPendingUploadCount", {})
-        for cut in range(1, len(request)):
-            with daemon.connect() as tracker:
-                tracker.link.sendall(request[:cut])
-                # The daemon reads the first part before the second comes, or not: both must do.
-                if cut % 8 == 0:
-                    daemon.status()
-                tracker.link.sendall(request[cut:])
-                self.assertEqual(tracker.receive(), {"count": 0})
-        with daemon.connect() as tracker:
-            for byte in request:
-                tracker.link.sendall(bytes([byte]))
-            self.assertEqual(tracker.receive(), {"count": 0})
-
     def test_pipelined_calls_are_answered_in_order(self):
         daemon = self.daemon().start()
         methods = [SERVICE + ".GetInfo", "GetPendingUploadCount", "Start", "GetSessions", "Fly", "Stop", "GetStatus"]

@@ -145,7 +145,9 @@ class ControlToolTests(SystemTest):
         # The drive began three hours ago.
         self.assertEqual(self.text(daemon, "history", "--last", "4h", "--json").splitlines(), lines)
         self.assertEqual(self.text(daemon, "history", "--last", "5m", "--json"), "")
-        self.assertIn("no stored locations", self.run_tool(daemon, "history", "--last", "5m").stderr)
+        self.assertIn("no stored locations in this range; 4 are stored in all",
+                      self.run_tool(daemon, "history", "--last", "5m").stderr)
+        self.assertIn("beekonctl sessions", self.run_tool(daemon, "history", "--session", "nope", code=64).stderr)
 
     def test_history_of_many(self):
         fake, daemon = self.tracking(store={"durability": "normal"})

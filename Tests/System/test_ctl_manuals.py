@@ -2,13 +2,15 @@
 import glob
 import json
 import os
+import pty
 import re
+import select
 import subprocess
 import sys
 import unittest
 
 from ctl import CtlTest, needs
-from harness import BIN, ROOT, program
+from harness import BIN, ROOT, program, wait_for
 
 PAGES = sorted(glob.glob(os.path.join(ROOT, "etc", "man", "*.[1-8]")))
 
@@ -108,28 +110,80 @@ class HelpTests(CtlTest):
             self.assertIn(verb[-1], done.stdout)
         return path
 
+    # What is typed, and what is then offered.
+    COMPLETED = (
+        ("hist", ["history"]), ("st", ["status", "start", "stop"]), ("geofence ", ["add", "remove", "list", "events"]),
+        ("geofence a", ["add"]), ("history --fo", ["--format"]), ("history --format g", ["gpx", "geojson"]),
+        ("rejected export --format c", ["csv"]), ("auth s", ["show", "seed"]), ("plot --h", ["--html", "--help"]),
+    )
+
     @needs("bash")
     def test_bash_completes(self):
         path = self.completions("bash")
-        script = f"""source {path}
-            COMP_WORDS=(beekonctl hist) COMP_CWORD=1 COMP_LINE='beekonctl hist' COMP_POINT=14 COMP_TYPE=9
-            $(complete -p beekonctl | sed 's/.*-F \\([^ ]*\\).*/\\1/') beekonctl hist beekonctl
-            echo "${{COMPREPLY[@]}}" """
-        done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True)
-        self.assertIn("history", done.stdout, done.stderr)
+        for typed, offered in self.COMPLETED:
+            words = ["beekonctl", *typed.split(" ")]
+            line = " ".join(words)
+            script = f"""source {path}
+                COMP_WORDS=({line}{" ''" if typed.endswith(" ") else ""}) COMP_CWORD={len(words) - 1}
+                COMP_LINE='{line}' COMP_POINT={len(line)} COMP_TYPE=9
+                $(complete -p beekonctl | sed 's/.*-F \\([^ ]*\\).*/\\1/') beekonctl '{words[-1]}' '{words[-2]}'
+                printf '%s\\n' "${{COMPREPLY[@]}}" """
+            done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True)
+            with self.subTest(typed):
+                found = done.stdout.split()
+                self.assertLessEqual(set(offered), set(found), done.stderr)
+                self.assertTrue(all(word.startswith(words[-1]) for word in found), found)
 
     @needs("zsh")
     def test_zsh_takes_them(self):
         done = subprocess.run(["zsh", "-n", self.completions("zsh")], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    @needs("zsh")
+    def test_zsh_completes(self):
+        """In a real zsh on a terminal: one word is completed by Tab."""
+        folder = self.path("functions")
+        os.mkdir(folder)
+        os.rename(self.completions("zsh"), os.path.join(folder, "_beekonctl"))
+        for typed, expected in (("beekonctl hist", "beekonctl history "), ("beekonctl geofence ad", "beekonctl geofence add "),
+                                ("beekonctl history --format cs", "beekonctl history --format csv ")):
+            with self.subTest(typed):
+                self.assertIn(expected, self.zsh(folder, typed, expected))
+
+    def zsh(self, folder: str, typed: str, expected: str) -> str:
+        master, slave = pty.openpty()
+        process = subprocess.Popen(
+            ["zsh", "-f"], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+            env={**os.environ, "PATH": BIN + ":" + os.environ["PATH"], "TERM": "dumb", "PS1": "ready> ", "HOME": self.directory})
+        os.close(slave)
+        self.addCleanup(os.close, master)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.shown = ""
+
+        def shows(text: str):
+            if select.select([master], [], [], 0.05)[0]:
+                self.shown += os.read(master, 4096).decode(errors="replace")
+            return text in self.shown
+
+        wait_for(lambda: shows("ready>"), lambda: f"a prompt: {self.shown!r}")
+        # zle is switched off on a dumb terminal.
+        os.write(master, f"fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; setopt zle; echo set; echo up\n".encode())
+        wait_for(lambda: shows("\nup"), lambda: f"compinit: {self.shown!r}")
+        self.shown = ""
+        os.write(master, typed.encode() + b"\t")
+        wait_for(lambda: shows(expected), lambda: f"{expected!r}: {self.shown!r}")
+        return self.shown
+
     @needs("fish")
     def test_fish_completes(self):
         path = self.completions("fish")
-        done = subprocess.run(["fish", "--no-config", "-c", f"source {path}; complete -C 'beekonctl hist'"],
-                              capture_output=True, text=True, env={**os.environ, "HOME": self.directory,
-                                                                   "PATH": BIN + ":" + os.environ["PATH"]})
-        self.assertIn("history", done.stdout, done.stderr)
+        for typed, offered in self.COMPLETED:
+            done = subprocess.run(["fish", "--no-config", "-c", f"source {path}; complete -C 'beekonctl {typed}'"],
+                                  capture_output=True, text=True, env={**os.environ, "HOME": self.directory,
+                                                                       "PATH": BIN + ":" + os.environ["PATH"]})
+            with self.subTest(typed):
+                self.assertLessEqual(set(offered), {line.split("\t")[0] for line in done.stdout.splitlines()}, done.stderr)
 
 
 if __name__ == "__main__":

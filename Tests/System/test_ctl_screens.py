@@ -1,6 +1,5 @@
 """Screens as they stand in a real terminal of 80 columns and 24 lines: tmux is the terminal, and tells what is on it."""
 import json
-import os
 import re
 import subprocess
 import unittest
@@ -8,49 +7,12 @@ import unittest
 from ctl import CtlTest, drive, needs
 from fakedaemon import status
 from fakegpsd import iso
-from harness import program, wait_for
+from harness import program
+from terminal import TerminalTest
 
 
 @needs("tmux")
-class ScreenTests(CtlTest):
-    def setUp(self):
-        super().setUp()
-        self.tmux_socket = self.path("tmux")
-        self.addCleanup(subprocess.run, ["tmux", "-S", self.tmux_socket, "kill-server"], capture_output=True)
-
-    def tmux(self, *words: str) -> str:
-        done = subprocess.run(["tmux", "-S", self.tmux_socket, *words], capture_output=True, text=True, timeout=30,
-                              env={**os.environ, "LC_ALL": "C.UTF-8"})
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
-
-    def terminal(self, daemon, **variables):
-        """A shell in a terminal, with its prompt on it."""
-        settings = [f"{name}={value}" for name, value in {
-            "BEEKOND_SOCKET": daemon.path, "TZ": "UTC", "PS1": "ready> ", "LC_ALL": "C.UTF-8", **variables}.items()]
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "env", "-u", "NO_COLOR", *settings,
-                  "bash", "--norc", "--noprofile")
-        self.wait_screen(lambda text: "ready>" in text, "a prompt")
-
-    def type(self, text: str):
-        self.tmux("send-keys", "-l", text)
-        self.tmux("send-keys", "Enter")
-
-    def screen(self, *options: str) -> str:
-        return self.tmux("capture-pane", "-p", *options)
-
-    def wait_screen(self, condition, what: str) -> str:
-        def look():
-            look.last = self.screen()
-            return condition(look.last) and look.last
-
-        return wait_for(look, lambda: f"{what}; the screen is\n{look.last}")
-
-    def run_there(self, words: str) -> str:
-        """The screen of a command that has ended, from its first line on."""
-        self.type(f"clear; {program('beekonctl')} {words}; echo code $?")
-        return self.wait_screen(lambda text: re.search(r"^code \d+$", text, re.M), words)
-
+class ScreenTests(TerminalTest):
     def busy(self):
         now = iso(1_781_500_003_000)
         daemon = self.fake_daemon()

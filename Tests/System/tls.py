@@ -80,12 +80,12 @@ def context(certificate: str, key: str, client_ca: str | None = None, most=None)
 class Terminator:
     """Speaks TLS to clients, and hands what they say on to a plain port. `refused` counts handshakes that failed."""
 
-    def __init__(self, made: ssl.SSLContext, port: int):
+    def __init__(self, made: ssl.SSLContext, port: int, at: int = 0):
         self._context, self._target = made, port
         self.refused: list = []
         self.accepted = 0
         self._open: list = []
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=16)
+        self._listener = socket.create_server(("127.0.0.1", at), backlog=16)
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._run, daemon=True).start()
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 
 INTERFACE = "org.beekond.Tracker"
 
@@ -28,10 +29,12 @@ class Tracker:
         self.link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         if receive_buffer:
             self.link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.link.settimeout(timeout)
+        # While the queue of the listener is full a connect waits, as long as a send may; one with a timeout would fail.
+        self.link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 20, 0))
         self._buffer = b""
         try:
             self.link.connect(path)
+            self.link.settimeout(timeout)
         except OSError:
             self.link.close()
             raise

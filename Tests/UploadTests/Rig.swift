@@ -25,6 +25,10 @@ struct Rig {
         schedule.trigger(trigger, now: Self.instant(now), using: &random)
     }
 
+    mutating func change(interval: Double) {
+        schedule.change(interval: interval, now: Self.instant(now), using: &random)
+    }
+
     /// Lets the time pass until a drain is due; a little more, because the clock counts whole nanoseconds.
     mutating func sleep() {
         now += wait + 1e-6

@@ -168,14 +168,21 @@ struct StateTests {
         #expect(rig.schedule.failure == nil)
     }
 
-    @Test("a new interval counts from the next round")
+    @Test("another interval begins a round of it, at a random moment; the same one changes nothing")
     func newInterval() {
-        var rig = Rig(interval: 300)
-        let before = rig.schedule.due
-        rig.schedule.interval = 60
-        #expect(rig.schedule.due == before)
-        rig.sleep()
-        rig.drain(.drained)
-        #expect((54...66).contains(rig.wait))
+        var waits: [Double] = []
+        for seed in 0..<100 {
+            var rig = Rig(interval: 31_536_000, seed: UInt64(seed))
+            let before = rig.schedule.due
+            rig.change(interval: 31_536_000)
+            #expect(rig.schedule.due == before)
+            rig.change(interval: 60)
+            waits.append(rig.wait)
+            rig.sleep()
+            rig.drain(.drained)
+            #expect((54...66).contains(rig.wait))
+        }
+        #expect(waits.allSatisfy { (0...60).contains($0) })
+        #expect(waits.contains { $0 < 10 } && waits.contains { $0 > 50 })
     }
 }

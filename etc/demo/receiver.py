@@ -286,9 +286,11 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if self.path != "/locations":
             return self._answer(404)
+        # As it was when the request came: `take` tells others of it, who may change it.
+        delay = receiver.delay
         request = receiver.take(body, self.headers)
-        if receiver.delay:
-            time.sleep(receiver.delay)
+        if delay:
+            time.sleep(delay)
         if request.status is None:
             self.close_connection = True
             _cut(self.connection)

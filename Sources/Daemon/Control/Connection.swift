@@ -50,12 +50,22 @@ final class Connection {
     var activity = Activity.idle
     /// For history; made when it is asked for.
     var history: History?
-    var lastActive: BootInstant
+    private(set) var lastActive: BootInstant
+    /// Something was heard of it.
+    private(set) var hasSpoken = false
     private var decoder = FrameDecoder.requests()
     private var incompleteSince: BootInstant?
     private var output: [UInt8] = []
     private var sent = 0
     private var hasEnded = false
+    /// Calls that have come may still be waiting: their turn ended before them.
+    var hasMoreCalls = false
+    /// The number of the turn in which it was served last.
+    var lastTurn = 0
+    /// It has had all of its share in its last turn: who wants less comes first.
+    var isGreedy = false
+    /// Since when it has not taken what it was sent.
+    private(set) var stalledSince: BootInstant?
 
     init(_ descriptor: consuming FileDescriptor, _ peer: Peer, now: BootInstant) {
         self.descriptor = descriptor
@@ -63,30 +73,34 @@ final class Connection {
         lastActive = now
     }
 
-    var isIdle: Bool {
-        if case .idle = activity { incompleteSince == nil && !hasOutput } else { false }
-    }
+    var isIdle: Bool { isAtRest && incompleteSince == nil && !hasOutput && !hasMoreCalls }
 
-    var wantsRead: Bool {
-        if case .idle = activity { !hasEnded } else { false }
-    }
+    /// Who asks and does not take the answer is not asked for more: it holds one answer, and not one for each call.
+    var wantsRead: Bool { isAtRest && !hasEnded && !hasOutput && !hasMoreCalls }
 
     var hasOutput: Bool { sent < output.count }
 
     /// The client has sent its last call, and all is answered.
-    var isFinished: Bool { hasEnded && !hasOutput && !wantsRead && isAtRest }
+    var isFinished: Bool { hasEnded && !hasOutput && !hasMoreCalls && isAtRest }
 
     private var isAtRest: Bool {
         if case .idle = activity { true } else { false }
     }
 
-    /// Since when it has owed the end of a request.
-    var incomplete: BootInstant? { incompleteSince }
+    /// Since when it has owed the end of a request; not while nothing is read from it.
+    var incomplete: BootInstant? { hasOutput ? nil : incompleteSince }
+
+    /// Bytes of requests that are not handled yet.
+    var waitingBytes: Int { decoder.waitingBytes }
+
+    /// Bytes of answers that are not sent yet.
+    var outputBytes: Int { output.count - sent }
 
     /// Reads what has come.
     func receive(now: BootInstant) throws(SystemError) {
         guard let bytes = try descriptor.read(upTo: 65_536) else { return }
         lastActive = now
+        hasSpoken = true
         if bytes.isEmpty { hasEnded = true } else { decoder.append(bytes) }
     }
 
@@ -105,13 +119,20 @@ final class Connection {
     }
 
     /// Sends what the kernel has room for.
-    func flush() throws(SystemError) {
+    func flush(now: BootInstant) throws(SystemError) {
+        guard hasOutput else { return }
         while hasOutput {
             let count = try descriptor.send(output[sent...])
-            if count == 0 { return }
+            if count == 0 {
+                stalledSince = stalledSince ?? now
+                return
+            }
             sent += count
+            stalledSince = nil
         }
         output.removeAll(keepingCapacity: output.count <= 65_536)
         sent = 0
+        // Nothing was read meanwhile.
+        if incompleteSince != nil { incompleteSince = now }
     }
 }

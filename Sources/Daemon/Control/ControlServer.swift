@@ -14,11 +14,22 @@ final class ControlServer {
     private static let requestTimeout = 10.0
     /// Output that is gathered before it is sent, in bytes.
     private static let outputLimit = 65_536
+    /// Seconds of one connection in one turn. Who takes as long, or as much, comes last in the next.
+    private static let share = 0.005
+    /// Seconds of all who want little in one turn.
+    private static let turnLimit = 0.02
+    /// Seconds within which one that was heard, or has just come, does not make way while another can.
+    private static let grace = 1.0
+    /// Connections that may make way in one turn: of a flood of new ones, the older are read before it is theirs.
+    private static let evictionsPerTurn = 16
+    /// Bytes of all requests under way together: some fleets' worth of fences.
+    private static let inputLimit = 16 << 20
 
     let handlers: Handlers
     private let listener: FileDescriptor
     private var connections: [Connection] = []
     private var firstIndex = 0
+    private var turn = 0
 
     init(path: String, handlers: Handlers) throws(SystemError) {
         listener = try FileDescriptor.listen(at: path, group: groupID(named: "beekon"))
@@ -30,7 +41,9 @@ final class ControlServer {
         firstIndex = index
         poll.add(listener.raw)
         for connection in connections {
-            poll.add(connection.descriptor.raw, read: connection.wantsRead, write: connection.wantsWrite)
+            // Who has sent calls without replies may be gone before they are carried out.
+            let raw = connection.isAwaitingSilently ? -1 : connection.descriptor.raw
+            poll.add(raw, read: connection.wantsRead, write: connection.wantsWrite)
         }
     }
 
@@ -39,47 +52,89 @@ final class ControlServer {
         connections.compactMap { $0.incomplete?.advanced(bySeconds: Self.requestTimeout) }.min()
     }
 
-    /// Does what the poll has found.
+    /// Does what the poll has found: first for all who want little, as long as the turn is short, then for one who wants
+    /// much. So thirty exports at once keep nobody waiting for more than a page of one of them.
     func serve(_ poll: borrowing PollSet, now: BootInstant) {
+        turn += 1
+        var modest: [(Connection, isReadable: Bool)] = []
+        var greedy: [(Connection, isReadable: Bool)] = []
         for (offset, connection) in connections.enumerated() {
             let index = firstIndex + 1 + offset
-            guard poll.isReadable(index) || poll.isWritable(index) || isLate(connection, now) else {
-                continue
-            }
-            do {
-                if isLate(connection, now) { throw SystemError("request not completed in time", code: 110) }
-                if poll.isReadable(index) {
-                    guard connection.wantsRead else { throw SystemError("client has gone", code: 32) }
-                    try connection.receive(now: now)
-                }
-                try proceed(connection, now: now)
-            } catch {
-                close(connection)
+            let isReadable = poll.isReadable(index)
+            guard isReadable || poll.isWritable(index) || isLate(connection, now) else { continue }
+            if connection.isGreedy {
+                greedy.append((connection, isReadable))
+            } else {
+                modest.append((connection, isReadable))
             }
         }
-        if poll.isReadable(firstIndex) { acceptAll(now: now) }
+        let began = BootInstant.current()
+        for (connection, isReadable) in modest.sorted(by: { $0.0.lastTurn < $1.0.lastTurn }) {
+            guard BootInstant.current().seconds(since: began) < Self.turnLimit else { break }
+            serve(connection, isReadable: isReadable, now: now)
+        }
+        if let (connection, isReadable) = greedy.min(by: { $0.0.lastTurn < $1.0.lastTurn }) {
+            serve(connection, isReadable: isReadable, now: now)
+        }
+        if poll.isReadable(firstIndex) { acceptSome(now: now) }
         noteListeners()
+    }
+
+    private func serve(_ connection: Connection, isReadable: Bool, now: BootInstant) {
+        connection.lastTurn = turn
+        do {
+            if isLate(connection, now) { throw SystemError("request not completed in time", code: 110) }
+            if isReadable {
+                if connection.wantsRead {
+                    try connection.receive(now: now)
+                } else if connection.hasOutput || !connection.hasMoreCalls {
+                    throw SystemError("client has gone", code: 32)
+                }
+                guard connections.reduce(0, { $0 + $1.waitingBytes }) <= Self.inputLimit else {
+                    throw SystemError("too many bytes of requests at once", code: 12)
+                }
+            }
+            try proceed(connection, now: now)
+        } catch {
+            close(connection)
+        }
     }
 
     private func isLate(_ connection: Connection, _ now: BootInstant) -> Bool {
         connection.incomplete.map { now.seconds(since: $0) >= Self.requestTimeout } ?? false
     }
 
-    private func acceptAll(now: BootInstant) {
-        while let descriptor = listener.accept() {
+    private func acceptSome(now: BootInstant) {
+        var evictions = 0
+        while evictions < Self.evictionsPerTurn, let descriptor = listener.accept() {
             guard let peer = try? Peer(of: descriptor) else { continue }
             let limit = peer.uid == 0 ? Self.limitForRoot : Self.limit
-            if connections.count >= limit, !makeRoom() { continue }
+            if connections.count >= limit {
+                evictions += 1
+                guard makeRoom(now: now) else { continue }
+            }
             connections.append(Connection(descriptor, peer, now: now))
         }
     }
 
-    /// Closes the connection that has been idle longest, else the oldest incomplete request.
-    private func makeRoom() -> Bool {
-        let idle = connections.filter(\.isIdle).min { $0.lastActive < $1.lastActive }
-        // By when it began: who dribbles a byte now and then would never be the oldest by its last.
-        let begun = connections.compactMap { connection in connection.incomplete.map { ($0, connection) } }
-        guard let victim = idle ?? begun.min(by: { $0.0 < $1.0 })?.1 else { return false }
+    /// Closes the connection that has been idle longest, else the oldest incomplete request, else the one that for longest,
+    /// and for ten seconds at least, has taken nothing of what it was sent. One that was just heard, or has just come and
+    /// not spoken, is idle only when no request is incomplete: a flood would put it out before it is read.
+    private func makeRoom(now: BootInstant) -> Bool {
+        func oldest(_ since: (Connection) -> BootInstant?) -> Connection? {
+            let found = connections.compactMap { connection in since(connection).map { ($0, connection) } }
+            return found.min { $0.0 < $1.0 }?.1
+        }
+        func idle(_ connection: Connection) -> BootInstant? {
+            connection.isIdle ? connection.lastActive : nil
+        }
+        let victim =
+            oldest { idle($0).flatMap { now.seconds(since: $0) >= Self.grace ? $0 : nil } }
+            // By when it began: who dribbles a byte now and then would never be the oldest by its last.
+            ?? oldest(\.incomplete)
+            ?? oldest { $0.hasSpoken ? idle($0) : nil } ?? oldest(idle)
+            ?? oldest { $0.stalledSince.flatMap { now.seconds(since: $0) >= Self.requestTimeout ? $0 : nil } }
+        guard let victim else { return false }
         close(victim)
         return true
     }
@@ -91,38 +146,49 @@ final class ControlServer {
 
     // MARK: Calls
 
-    /// Handles calls and sends answers until the client must send or read.
+    /// Handles calls and sends answers until the client must send or read, or has had its share of the turn.
     private func proceed(_ connection: Connection, now: BootInstant) throws {
-        try connection.flush()
+        let began = BootInstant.current()
+        var bytes = 0
+        func isEnough() -> Bool {
+            bytes + connection.outputBytes >= Self.outputLimit
+                || BootInstant.current().seconds(since: began) >= Self.share
+        }
+        try connection.flush(now: now)
+        connection.hasMoreCalls = connection.hasOutput && connection.hasMoreCalls
         var goesOn = true
         while goesOn, !connection.hasOutput {
-            while connection.wantsCall, let call = try connection.nextCall(now: now) {
+            while connection.wantsCall, !connection.hasMoreCalls, let call = try connection.nextCall(now: now)
+            {
                 try handle(call, of: connection)
+                connection.hasMoreCalls = isEnough()
             }
             let wasBusy = !connection.wantsCall
             try fill(connection)
+            bytes += connection.outputBytes
             // A stream that has just ended makes way for the call behind it.
-            goesOn = connection.canGoOn || wasBusy && connection.wantsCall
-            try connection.flush()
+            goesOn = connection.canGoOn || wasBusy && connection.wantsCall && !connection.hasMoreCalls
+            try connection.flush(now: now)
         }
+        connection.isGreedy = isEnough()
         if connection.isFinished { close(connection) }
     }
 
     private func handle(_ call: Call, of connection: Connection) throws {
         let answer: Handlers.Answer
         do {
-            answer = try handlers.handle(call, peer: connection.peer)
+            let found = try handlers.handle(call, peer: connection.peer)
+            if case .history = found, !call.oneway { connection.history = try handlers.openHistory() }
+            answer = found
         } catch let error as ControlError {
+            if error == .permissionDenied { handlers.logDenial(call, connection.peer) }
             answer = .reply(Reply.encode(error))
         }
         switch answer {
         case .reply(let bytes): if !call.oneway { connection.send(bytes) }
         case .later(let token): connection.activity = .awaiting(token, oneway: call.oneway)
         case .history(let pages):
-            if !call.oneway {
-                connection.history = try handlers.openHistory()
-                connection.activity = .history(pages)
-            }
+            if !call.oneway { connection.activity = .history(pages) }
         case .subscription(let subscription):
             if !call.oneway { connection.activity = .subscribed(subscription) }
         }
@@ -192,14 +258,20 @@ extension Connection {
         if case .idle = activity { true } else { false }
     }
 
+    /// A `oneway` call is with another thread.
+    fileprivate var isAwaitingSilently: Bool {
+        if case .awaiting(_, oneway: true) = activity { true } else { false }
+    }
+
     /// A subscriber has more to be sent. Of history, one page follows with each turn of the loop, so that a long export
     /// keeps nobody waiting.
     fileprivate var canGoOn: Bool {
         if case .subscribed(let subscription) = activity { !subscription.events.isEmpty } else { false }
     }
 
-    /// There is output, or the next page of history is to be made when there is room for it.
+    /// There is output, or the next page of history or the answers to calls that have come are to be made when there is
+    /// room for them.
     fileprivate var wantsWrite: Bool {
-        if case .history = activity { true } else { hasOutput }
+        if case .history = activity { true } else { hasOutput || wantsCall && hasMoreCalls }
     }
 }

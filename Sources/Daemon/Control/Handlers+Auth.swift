@@ -23,7 +23,7 @@ extension Handlers {
             access: parameters.accessToken, refresh: parameters.refreshToken,
             expiresAt: parameters.expiresAt.map { Int64($0) })
         guard !tokens.isEmpty else { throw ControlError.invalidParameter("access_token") }
-        guard let auth = configuration.settings.sync?.auth else {
+        guard let auth = settings.sync?.auth else {
             throw ControlError.invalidConfiguration(
                 key: "sync.auth", reason: "there is no table [sync.auth] to use a token by; write one first")
         }
@@ -32,8 +32,9 @@ extension Handlers {
                 key: "sync.auth.refresh_url", reason: "without it a refresh token alone is of no use")
         }
         log(call, peer)
+        try takeAttempt()
         let token = nextToken()
-        hub.tellUploader(.seed(tokens, token))
+        try post(.seed(tokens, token))
         return .later(token)
     }
 

@@ -68,6 +68,8 @@ extension Handlers {
         if let accuracy = parameters.accuracyMeters, !(accuracy > 0) {
             throw ControlError.invalidParameter("accuracy_meters")
         }
+        // Nobody would hear of it.
+        if call.oneway { return .reply([]) }
         return try ask { token in
             .locate(
                 OneShots.Request(

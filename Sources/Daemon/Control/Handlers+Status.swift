@@ -44,7 +44,7 @@ extension Handlers {
             }
         let words: [(String, Bool)] = [
             ("storage", (reader.storageError ?? uploader.storageError) != nil),
-            ("config", isConfigurationStale),
+            ("config", configurator.isDegraded),
             ("clock", uploader.isClockSuspected), ("source", isSourceBad),
             ("sync", uploader.lastError != nil && uploader.failure != .auth),
             ("auth", uploader.failure == .auth || [.dead, .breakerOpen].contains(uploader.auth.word)),

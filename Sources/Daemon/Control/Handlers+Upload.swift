@@ -27,6 +27,7 @@ extension Handlers {
     func retryRejected(_ call: Call, _ peer: Peer) throws -> Answer {
         _ = try call.parameters(of: Wire.RetryRejected.self)
         log(call, peer)
+        try takeAttempt()
         return try ask { .rejected(.requeue, $0) }
     }
 

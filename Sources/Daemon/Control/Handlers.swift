@@ -24,23 +24,30 @@ final class Handlers {
     let directory: String
     let installID: String
     let startedAt: BootInstant
-    var configuration: Loaded
-    /// The configuration file is bad: an earlier one is in force.
-    var isConfigurationStale = false
+    let configurator: Configurator
+    /// For what makes beekond ask the backend at once.
+    private var attempts = Allowance(burst: 60, perSecond: 1)
     private let adminGroupID = groupID(named: adminGroup)
     private var lastToken: Token = 0
 
-    init(hub: Hub, directory: String, installID: String, configuration: Loaded, startedAt: BootInstant) {
+    init(
+        hub: Hub, directory: String, installID: String, configurator: Configurator, startedAt: BootInstant
+    ) {
         self.hub = hub
         self.directory = directory
         self.installID = installID
-        self.configuration = configuration
+        self.configurator = configurator
         self.startedAt = startedAt
     }
 
+    /// In force.
+    var settings: Settings { configurator.loaded.settings }
+
     /// - Throws: a `ControlError` for the client.
     func handle(_ call: Call, peer: Peer) throws -> Answer {
-        switch call.method {
+        // After an answer that the caller took for consent, its bytes would be taken for calls.
+        if call.upgrade { throw ControlError.invalidParameter("upgrade") }
+        return switch call.method {
         case Wire.GetInfo.name: try info(call)
         case Wire.GetInterfaceDescription.name: try interfaceDescription(call)
         case Wire.GetStatus.name: try status(call)
@@ -52,6 +59,9 @@ final class Handlers {
         case Wire.GetSessions.name: try sessions(call)
         case Wire.DeleteLocations.name: try delete(call, peer)
         case Wire.GetConfig.name: try config(call)
+        case Wire.Configure.name: try configure(call, peer)
+        case Wire.ResetConfig.name: try resetConfig(call, peer)
+        case Wire.Reload.name: try reload(call, peer)
         case Wire.SeedAuth.name: try seedAuth(call, peer)
         case Wire.GetExtras.name: try extras(call)
         case Wire.SetExtras.name: try setExtras(call, peer)
@@ -90,12 +100,6 @@ final class Handlers {
             try Reply.encode(Wire.GetInterfaceDescription.self, .init(description: description.text)))
     }
 
-    private func config(_ call: Call) throws -> Answer {
-        _ = try call.parameters(of: Wire.GetConfig.self)
-        let settings = configuration.listing.map { Wire.Setting($0) }
-        return .reply(try Reply.encode(Wire.GetConfig.self, .init(settings: settings)))
-    }
-
     // MARK: Tracking and upload
 
     private func start(_ call: Call, _ peer: Peer) throws -> Answer {
@@ -121,15 +125,16 @@ final class Handlers {
     private func sync(_ call: Call, _ peer: Peer) throws -> Answer {
         let waits = try call.parameters(of: Wire.Sync.self).wait ?? true
         log(call, peer)
-        if waits, configuration.settings.sync != nil {
+        if settings.sync != nil {
+            try takeAttempt()
             let token = nextToken()
-            hub.tellUploader(.sync(token))
-            return .later(token)
+            let isWaitedFor = waits && !call.oneway
+            try post(isWaitedFor ? .sync(token) : .trigger(.command))
+            if isWaitedFor { return .later(token) }
         }
-        hub.tellUploader(.trigger(.command))
         let pending = hub.store.counts().pending
         let outcome: SyncResult.Outcome =
-            configuration.settings.sync == nil ? .disabled : pending > 0 ? .transient : .nothingPending
+            settings.sync == nil ? .disabled : pending > 0 ? .transient : .nothingPending
         return .reply(
             try Reply.encode(
                 Wire.Sync.self, .init(outcome: outcome.rawValue, uploaded: 0, pending: pending)))
@@ -143,10 +148,18 @@ final class Handlers {
 
     func ask(_ command: (Token) -> ReaderCommand) throws -> Answer {
         let token = nextToken()
-        guard hub.reader.post(command(token)) else {
-            throw ControlError.storageFailure(reason: "too many commands wait for the reader")
-        }
+        guard hub.reader.post(command(token)) else { throw ControlError.rateLimited(retryAfterSeconds: 1) }
         return .later(token)
+    }
+
+    func post(_ command: UploaderCommand) throws(ControlError) {
+        guard hub.uploader.post(command) else { throw .rateLimited(retryAfterSeconds: 1) }
+    }
+
+    /// What makes beekond ask the backend at once, whatever back-off or `Retry-After` say, is not to be had without end.
+    func takeAttempt() throws(ControlError) {
+        guard let wait = attempts.take(now: .current()) else { return }
+        throw .rateLimited(retryAfterSeconds: wait)
     }
 
     func nextToken() -> Token {
@@ -163,8 +176,14 @@ final class Handlers {
     }
 
     func log(_ call: Call, _ peer: Peer) {
-        Log.info(
-            .control, "\(call.method.split(separator: ".").last ?? "") by uid \(peer.uid), pid \(peer.pid)",
-            [(.method, call.method), (.uid, "\(peer.uid)"), (.pid, "\(peer.pid)")])
+        Log.info(.control, "\(call.member) by \(peer.description)", fields(call, peer))
+    }
+
+    func logDenial(_ call: Call, _ peer: Peer) {
+        Log.warning(.control, "\(call.member) denied to \(peer.description)", fields(call, peer))
+    }
+
+    private func fields(_ call: Call, _ peer: Peer) -> [(Log.Field, String)] {
+        [(.method, call.method), (.uid, "\(peer.uid)"), (.pid, "\(peer.pid)")]
     }
 }

@@ -1,0 +1,76 @@
+extension Layers {
+    /// Why a change is refused as a whole.
+    public struct Refusal: Error, Sendable, Equatable {
+        /// The setting at fault, safe to be shown.
+        public let key: String
+        /// What is wrong, what is allowed, and what to do.
+        public let reason: String
+    }
+
+    /// What a change comes to.
+    public struct Decision: Sendable, Equatable {
+        /// All runtime settings from now on, those that are left out included: another version may know them.
+        public let runtime: [String: Value]
+        /// What is in force with them.
+        public let result: Result
+        /// What was changed about values to make them fit, a sentence each.
+        public let notes: [String]
+    }
+
+    /// Decides about new runtime settings: all of them, or none.
+    ///
+    /// - Parameters:
+    ///   - offers: by dotted name.
+    ///   - runtime: those there are.
+    public func decide(
+        setting offers: [String: Offer], over runtime: [String: Value]
+    ) throws(Refusal) -> Decision {
+        var new = runtime
+        var notes: [String] = []
+        guard offers.count <= Self.limit else {
+            let first = offers.keys.min() ?? ""
+            throw Refusal(
+                key: first.escaped,
+                reason: "one of \(offers.count) settings at once; at most \(Self.limit) are allowed")
+        }
+        for (name, offer) in offers.sorted(by: { $0.key < $1.key }) {
+            do throws(Key.Refusal) {
+                let (found, note) = try Key.accept(offer, for: name)
+                new[name] = found.value
+                if let note { notes.append("\(name.escaped): \(note)") }
+            } catch { throw Refusal(key: name.escaped, reason: error.message) }
+        }
+        return try decide(from: runtime, to: new, changed: Set(offers.keys), notes)
+    }
+
+    /// Decides about taking runtime settings back: all of them, or none. What is not set while running stays as it is.
+    ///
+    /// - Parameters:
+    ///   - names: dotted; also of settings that this version does not know.
+    ///   - runtime: those there are.
+    public func decide(
+        resetting names: [String], over runtime: [String: Value]
+    ) throws(Refusal) -> Decision {
+        var new = runtime
+        for name in names.sorted() {
+            guard runtime[name] != nil || Key.named(name) != nil else {
+                throw Refusal(key: name.escaped, reason: Key.unknown(name))
+            }
+            new[name] = nil
+        }
+        return try decide(from: runtime, to: new, changed: [], [])
+    }
+
+    /// A change must not put out of force what it brings, or what was in force before.
+    private func decide(
+        from old: [String: Value], to new: [String: Value], changed: Set<String>, _ notes: [String]
+    ) throws(Refusal) -> Decision {
+        let before = loaded(with: old).leftOut
+        let result = loaded(with: new, suspects: changed)
+        let victims = result.leftOut.filter { changed.contains($0.key) || before[$0.key] == nil }
+        if let (name, reason) = victims.min(by: { $0.key < $1.key }) {
+            throw Refusal(key: name.escaped, reason: reason)
+        }
+        return Decision(runtime: new, result: result, notes: notes)
+    }
+}

@@ -1,0 +1,83 @@
+/// The configuration files as they were read, and good by themselves: what is set while running is laid over them.
+public struct Layers: Sendable {
+    /// Runtime settings at most, those that are left out included: more than there are keys and extras.
+    public static let limit = 256
+
+    private let files: Assembly
+    private let base: Loaded
+    private var forgetsSeeds = false
+
+    /// - Throws: what is wrong with the files.
+    init(_ files: Assembly) throws(ConfigurationError) {
+        self.files = files
+        var whole = files
+        base = try whole.finish()
+    }
+
+    /// The same without tokens to begin with: see ``Loaded/withoutSeeds``.
+    public var withoutSeeds: Layers {
+        var layers = self
+        layers.forgetsSeeds = true
+        return layers
+    }
+
+    /// Files and runtime settings together.
+    public struct Result: Sendable, Equatable {
+        /// What the daemon runs with.
+        public let loaded: Loaded
+        /// Runtime settings that are no good, or do not go with the rest: names, and why. None of them is in force.
+        public let leftOut: [String: String]
+    }
+
+    /// Lays runtime settings over the files. Those that are no good are left out: no file of them may stop the daemon.
+    ///
+    /// - Parameters:
+    ///   - runtime: by dotted name.
+    ///   - suspects: those that give way first where some do not go together.
+    public func loaded(with runtime: [String: Value], suspects: Set<String> = []) -> Result {
+        var kept = runtime
+        var leftOut: [String: String] = [:]
+        while true {
+            var whole = files
+            for (name, message) in whole.add(runtime: kept) {
+                leftOut[name] = message
+                kept[name] = nil
+            }
+            do throws(ConfigurationError) {
+                return Result(loaded: seeded(try whole.finish()), leftOut: leftOut)
+            } catch {
+                let named = whole.conflicts.filter { kept[$0] != nil }
+                let culprits = named.isEmpty ? culprit(kept, suspects).map { [$0] } ?? [] : named
+                // The files alone are good: there is somebody to blame as long as anything is kept.
+                guard !culprits.isEmpty else { return Result(loaded: seeded(base), leftOut: leftOut) }
+                for name in culprits {
+                    let problem = error.problems.first { $0.key == name.escaped } ?? error.problems.first
+                    leftOut[name] = problem.map { $0.key == name.escaped ? $0.message : Self.clash($0) } ?? ""
+                    kept[name] = nil
+                }
+            }
+        }
+    }
+
+    private func seeded(_ loaded: Loaded) -> Loaded {
+        forgetsSeeds ? loaded.withoutSeeds : loaded
+    }
+
+    private static func clash(_ problem: ConfigurationError.Problem) -> String {
+        "does not go with the rest: \(problem)"
+    }
+
+    /// One without which the rest is good, else any.
+    private func culprit(_ kept: [String: Value], _ suspects: Set<String>) -> String? {
+        let names = kept.keys.sorted { left, right in
+            let (isLeft, isRight) = (suspects.contains(left), suspects.contains(right))
+            return isLeft == isRight ? left > right : isLeft
+        }
+        let alone = names.first { name in
+            var whole = files
+            _ = whole.add(runtime: kept.filter { $0.key != name })
+            return (try? whole.finish()) != nil
+        }
+        return alone ?? names.first
+    }
+}

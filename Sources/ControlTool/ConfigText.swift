@@ -1,0 +1,140 @@
+public import ControlProtocol
+
+/// Settings as the user types and reads them.
+public enum ConfigText {
+    /// Columns of a table.
+    private static let width = 80
+    /// Columns that a value gets at most when its origin is shown as well.
+    private static let valueWidth = 20
+
+    /// Reads `key=value` by the type that the key has now. A key that is not there is a text: whether it may be set, the
+    /// daemon knows.
+    public static func pair(
+        _ argument: String, among settings: [Wire.Setting]
+    ) throws(Failure) -> (key: String, value: JSONValue) {
+        guard let sign = argument.firstIndex(of: "="), sign > argument.startIndex else {
+            throw Failure(
+                "\(Text.cut(argument, to: 80)) is no setting: write key=value, such as "
+                    + "tracking.interval_seconds=10", exitCode: 64)
+        }
+        let key = String(argument[..<sign])
+        let text = String(argument[argument.index(after: sign)...])
+        switch settings.first(where: { $0.key == key })?.value {
+        case .bool:
+            guard let flag = ["true": true, "false": false][text] else {
+                throw Failure("\(key) is true or false", exitCode: 65)
+            }
+            return (key, .bool(flag))
+        case .integer, .number:
+            if let whole = Int64(text) { return (key, .integer(whole)) }
+            guard let number = Double(text), number.isFinite else {
+                throw Failure("\(key) is a number: write it like 30 or 0.5", exitCode: 65)
+            }
+            return (key, .number(number))
+        case .string, .null, .array, .object, nil: return (key, .string(text))
+        }
+    }
+
+    /// Those that the user has named: keys, or tables with all that is in them. All, when none are named.
+    public static func chosen(
+        _ settings: [Wire.Setting], named names: [String]
+    ) throws(Failure) -> [Wire.Setting] {
+        guard !names.isEmpty else { return settings }
+        for name in names where !settings.contains(where: { isMeant($0.key, by: name) }) {
+            throw Failure(
+                "there is no setting \(Text.cut(name, to: 80)): beekonctl config show lists them",
+                exitCode: 65)
+        }
+        return settings.filter { setting in names.contains { isMeant(setting.key, by: $0) } }
+    }
+
+    private static func isMeant(_ key: String, by name: String) -> Bool {
+        key == name || key.hasPrefix(name + ".")
+    }
+
+    /// A table of 80 columns. What is too long for it is cut; `--json` has it all.
+    public static func table(_ settings: [Wire.Setting], withOrigin: Bool) -> [String] {
+        let keys = ["KEY"] + settings.map { Text.cut(Text.safe($0.key), to: 48) }
+        let values = ["VALUE"] + settings.map { Text.safe(shown($0.value)) }
+        let keyWidth = keys.map { Text.columns($0) }.max() ?? 0
+        let heads = keys.map { Text.left($0, keyWidth) + " " }
+        guard withOrigin else {
+            let room = width - keyWidth - 1
+            return zip(heads, values).map { head, value in head + Text.cut(value, to: room) }
+        }
+        let folder = commonFolder(settings.map(\.origin))
+        let valueWidth = min(values.map { Text.columns($0) }.max() ?? 0, Self.valueWidth)
+        let room = width - keyWidth - valueWidth - 2
+        let origins = ["ORIGIN"] + settings.map { Text.cutFront(inside(folder, $0.origin), to: room) }
+        var lines: [String] = []
+        for (index, head) in heads.enumerated() {
+            let value = Text.left(Text.cut(values[index], to: valueWidth), valueWidth)
+            lines.append("\(head)\(value) \(origins[index])")
+        }
+        if !folder.isEmpty { lines += ["", "Files are in \(Text.cut(Text.safe(folder), to: width - 13))"] }
+        return lines
+    }
+
+    /// The origin without the folder that the reader is told once.
+    private static func inside(_ folder: String, _ origin: String) -> String {
+        Text.safe(isFile(origin) ? String(origin.dropFirst(folder.count)) : origin)
+    }
+
+    /// A line for each: what holds, and since when it does not come from a file.
+    public static func lines(_ settings: [Wire.Setting]) -> [String] {
+        settings.map { "\(Text.safe($0.key)) = \(Text.safe(shown($0.value)))  (\(Text.safe($0.origin)))" }
+    }
+
+    /// Keys that have another value than was asked for, a sentence each.
+    public static func differences(
+        _ settings: [Wire.Setting], from wanted: [String: JSONValue]
+    ) -> [String] {
+        settings.compactMap { setting in
+            guard let asked = wanted[setting.key], !isSame(asked, setting.value) else { return nil }
+            return "\(setting.key) is \(shown(setting.value)), the nearest to \(shown(asked)) that is allowed"
+        }
+    }
+
+    /// What has changed between two readings, a line each.
+    public static func changes(from old: [Wire.Setting], to new: [Wire.Setting]) -> [String] {
+        let before = Dictionary(old.map { ($0.key, $0.value) }) { first, _ in first }
+        let keys = Set(new.map(\.key))
+        let changed = new.compactMap { setting -> String? in
+            if let value = before[setting.key], value == setting.value { return nil }
+            let was = before[setting.key].map { "was \(shown($0))" } ?? "new"
+            return Text.safe("\(setting.key) = \(shown(setting.value))  (\(was))")
+        }
+        return changed + old.filter { !keys.contains($0.key) }.map { Text.safe("\($0.key) is gone") }
+    }
+
+    private static func isSame(_ left: JSONValue, _ right: JSONValue) -> Bool {
+        if left == right { return true }
+        guard let left = left.doubleValue, let right = right.doubleValue else { return false }
+        return left == right
+    }
+
+    /// As it would stand in a configuration file.
+    static func shown(_ value: JSONValue) -> String {
+        switch value {
+        case .bool(let flag): "\(flag)"
+        case .integer(let number): "\(number)"
+        case .number(let number): Quantity.exact(number)
+        case .string("(set)"): "(set)"
+        case .string(let text): "\"\(text)\""
+        case .null, .array, .object: "?"
+        }
+    }
+
+    private static func isFile(_ origin: String) -> Bool { origin.hasPrefix("/") }
+
+    /// The folder that all files are in, with a slash at its end; empty when there is none.
+    private static func commonFolder(_ origins: [String]) -> String {
+        var common: [Substring]?
+        for origin in origins where isFile(origin) {
+            let folders = origin.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+            let known = common ?? Array(folders)
+            common = zip(known, folders).prefix { $0 == $1 }.map(\.0)
+        }
+        return common.map { $0.joined(separator: "/") + "/" } ?? ""
+    }
+}

@@ -1,0 +1,139 @@
+internal import Configuration
+internal import ControlProtocol
+internal import FoundationEssentials
+internal import Glibc
+internal import Linux
+
+/// The file of the settings made while running: `settings.json` in the state directory. What it holds is not trusted.
+struct RuntimeSettings {
+    /// What was found.
+    struct Found: Equatable {
+        var values: [String: Value] = [:]
+        /// What is wrong with the file, and what was done about it.
+        var complaint: String?
+        /// The file is there and may be whole, only it cannot be read now: nothing may be written over it.
+        var isUnreadable = false
+    }
+
+    private struct Content: Codable {
+        var version: Int
+        var settings: [String: JSONValue]
+    }
+
+    /// What of a file only its version tells, whatever the rest has become.
+    private struct Version: Decodable {
+        var version: Int
+    }
+
+    static let name = "settings.json"
+    private static let version = 1
+    private let directory: StateDirectory
+
+    init(_ directory: StateDirectory) {
+        self.directory = directory
+    }
+
+    /// Reads it. What cannot be used is put aside, so that it stands in nobody's way.
+    func load() -> Found {
+        let bytes: [UInt8]?
+        do {
+            bytes = try directory.read(Self.name)
+        } catch {
+            switch error.code {
+            // A link, a directory, too large, somebody else's.
+            case ELOOP, EINVAL, EISDIR, EFBIG, EACCES, EPERM: return putAside(error.description)
+            default:
+                return Found(
+                    complaint: "the settings made while running cannot be read (\(error)); the files apply",
+                    isUnreadable: true)
+            }
+        }
+        guard let bytes else { return Found() }
+        let decoder = JSONDecoder()
+        guard let content = try? decoder.decode(Content.self, from: Data(bytes)),
+            content.version == Self.version
+        else {
+            let found = try? decoder.decode(Version.self, from: Data(bytes))
+            let isOther = found.map { $0.version != Self.version } ?? false
+            return putAside(isOther ? "of another version of beekond" : "damaged")
+        }
+        guard content.settings.count <= Layers.limit else {
+            return putAside("more than \(Layers.limit) settings")
+        }
+        let values = content.settings.compactMapValues { Offer($0).value }
+        let others = content.settings.keys.filter { values[$0] == nil }
+        return Found(
+            values: values,
+            complaint: others.isEmpty
+                ? nil
+                : "no value that a setting can have, in the settings made while running: "
+                    + Configurator.list(others))
+    }
+
+    private func putAside(_ reason: String) -> Found {
+        let start = "the settings made while running are no good (\(reason)): "
+        do {
+            let path = try directory.putAside(Self.name)
+            return Found(complaint: start + "they are kept as \(path), and the files apply")
+        } catch {
+            return Found(complaint: start + "they cannot be put aside (\(error)), and the files apply")
+        }
+    }
+
+    /// The bytes of the file.
+    static func encode(_ values: [String: Value]) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        let content = Content(version: version, settings: values.mapValues { JSONValue($0) })
+        return [UInt8](try encoder.encode(content)) + [UInt8(ascii: "\n")]
+    }
+
+    /// Writes it; when this returns, a power cut cannot undo it. After a failure the old content is there.
+    func replace(with bytes: [UInt8]) throws(SystemError) {
+        let old = try? directory.read(Self.name)
+        do {
+            try directory.replace(Self.name, with: bytes)
+        } catch {
+            // The name may have changed hands before the directory failed: what is refused must not come into force.
+            if let present = try? directory.read(Self.name), present == bytes, present != old {
+                if let old {
+                    try? directory.replace(Self.name, with: old)
+                } else {
+                    _ = unlink(directory.file(Self.name))
+                }
+            }
+            throw error
+        }
+    }
+}
+
+extension JSONValue {
+    init(_ value: Value) {
+        self =
+            switch value {
+            case .bool(let flag): .bool(flag)
+            case .integer(let number): .integer(Int64(number))
+            case .number(let number): .number(number)
+            case .string(let text): .string(text)
+            }
+    }
+}
+
+extension Offer {
+    init(_ value: JSONValue) {
+        self =
+            switch value {
+            case .bool(let flag): .value(.bool(flag))
+            case .integer(let number): .value(.integer(Int(number)))
+            case .number(let number): .value(.number(number))
+            case .string(let text): .value(.string(text))
+            case .null: .other("null")
+            case .array: .other("a list")
+            case .object: .other("an object")
+            }
+    }
+
+    var value: Value? {
+        if case .value(let value) = self { value } else { nil }
+    }
+}

@@ -1,0 +1,97 @@
+internal import Configuration
+internal import ControlProtocol
+public import ControlTool
+internal import Glibc
+
+/// Reads configuration files as beekond would, without it.
+public struct ConfigurationCheck: Encodable, Sendable {
+    /// One mistake, and where it is.
+    public struct Problem: Encodable, Sendable {
+        /// Path of the file.
+        public let file: String
+        /// Counted from 1; nil where the whole file is meant.
+        public let line: Int?
+        /// Counted from 1, of a mistake in the language itself.
+        public let column: Int?
+        /// Dotted; nil where no setting is meant.
+        public let key: String?
+        /// What is wrong, what is allowed, and what to do.
+        public let message: String
+        /// All of it in a line.
+        let text: String
+
+        private enum CodingKeys: CodingKey { case file, line, column, key, message }
+
+        init(_ problem: ConfigurationError.Problem) {
+            file = problem.file
+            line = problem.line > 0 ? problem.line : nil
+            column = problem.column
+            key = problem.key
+            message = problem.message
+            text = problem.description
+        }
+    }
+
+    /// Every setting that has a fixed name, for completions.
+    public static let keys = Key.all.filter { !$0.isOpen }.map(\.name)
+
+    /// The main file.
+    public let file: String
+    /// Nothing keeps beekond from using it.
+    public var ok: Bool { problems.isEmpty }
+    /// What does.
+    public let problems: [Problem]
+    /// What the operator should know.
+    public let warnings: [String]
+
+    private enum CodingKeys: CodingKey { case file, ok, problems, warnings }
+
+    /// - Parameters:
+    ///   - file: nil for the one that the daemon behind the socket has, else the default, which may be missing.
+    ///   - socket: where that daemon listens.
+    /// - Throws: a `Failure` when nobody may read the file.
+    public init(file: String?, socket: String) throws(Failure) {
+        let settings = file == nil ? Self.settings(behind: socket) : []
+        let known = Examination.file(namedBy: settings.map(\.origin))
+        let path = file ?? known ?? "/etc/beekond/beekond.toml"
+        self.file = path
+        guard access(path, R_OK) == 0 || errno != EACCES else {
+            throw Failure(
+                "\(path) may not be read: try sudo beekonctl config check, or join group beekond",
+                exitCode: 77)
+        }
+        do throws(ConfigurationError) {
+            let layers = try Loader.layers(file: path, isDefaultPath: file == nil && known == nil)
+            let result = layers.loaded(with: Examination.runtime(settings))
+            problems = []
+            warnings =
+                result.loaded.warnings
+                + result.leftOut.sorted { $0.key < $1.key }.map { name, reason in
+                    "\(name), set while running, would be left out: \(reason)"
+                }
+        } catch {
+            problems = error.problems.map { Problem($0) }
+            warnings = []
+        }
+    }
+
+    private static func settings(behind socket: String) -> [Wire.Setting] {
+        guard var client = try? ControlClient(path: socket) else { return [] }
+        return (try? client.call(Wire.GetConfig.self, .init()).settings) ?? []
+    }
+
+    /// Everything, a line each.
+    public var lines: [String] {
+        problems.map { Text.safe($0.text) } + warnings.map { Text.safe("warning: " + $0) }
+            + (ok ? [Text.safe("\(file): no errors")] : [])
+    }
+
+    /// Encodes as `config check --json` prints it.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(file, forKey: .file)
+        try container.encode(ok, forKey: .ok)
+        try container.encode(problems, forKey: .problems)
+        try container.encode(warnings, forKey: .warnings)
+    }
+}

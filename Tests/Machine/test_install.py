@@ -1,0 +1,74 @@
+"""`make install` as other distributions use it: staged, put onto a box without the package, and taken away again."""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import container
+from harness import BIN, ROOT, wait_for
+from service import need_machines
+
+INSTALL = os.path.join(ROOT, "etc", "build", "install")
+
+
+def setUpModule():
+    need_machines()
+
+
+class InstallTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="beekond-machine-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def install(self, what: str, prefix: str):
+        """What `make install` or `make uninstall` runs, into a folder."""
+        places = {"PREFIX": prefix, "BINDIR": "/bin", "DATADIR": "/share", "UNITDIR": "/lib/systemd/system",
+                  "SYSUSERSDIR": "/lib/sysusers.d", "CATALOGDIR": "/lib/systemd/catalog"}
+        environment = {name: prefix + value if name != "PREFIX" else value for name, value in places.items()}
+        subprocess.run([INSTALL, what], check=True, env={
+            **os.environ, **environment, "SYSCONFDIR": "/etc", "DESTDIR": os.path.join(self.folder, "stage")})
+
+    def staged(self) -> list:
+        stage = os.path.join(self.folder, "stage")
+        return sorted(os.path.relpath(os.path.join(parent, name), stage)
+                      for parent, _, names in os.walk(stage) for name in names)
+
+    def test_what_is_staged_runs_and_can_be_taken_away(self):
+        for prefix in ("/usr", "/usr/local"):
+            with self.subTest(prefix):
+                self.install(BIN, prefix)
+                files = self.staged()
+                print(f"\n{prefix}: {len(files)} files")
+                outside = [name for name in files if not ("/" + name).startswith((prefix + "/", "/etc/beekond/"))]
+                self.assertEqual(outside, [])
+                self.run_in_a_box()
+                with open(os.path.join(self.folder, "stage", "etc/beekond/beekond.toml"), "a", encoding="utf-8") as file:
+                    file.write("# mine\n")
+                self.install(BIN, prefix)
+                self.install("--remove", prefix)
+                self.assertEqual(self.staged(), ["etc/beekond/beekond.toml"], "what the operator has written stays")
+                shutil.rmtree(os.path.join(self.folder, "stage"))
+
+    def run_in_a_box(self):
+        """With the commands that are left to do, as `make install` tells them."""
+        with open(INSTALL, encoding="utf-8") as file:
+            told = re.search(r"^installed\..*\n((?: {4}.*\n)+)", file.read(), re.M)[1].replace("$SYSCONFDIR", "/etc")
+        place = tempfile.mkdtemp(dir=self.folder)
+        machine = container.Container(place)
+        try:
+            subprocess.run(["cp", "-a", "--no-preserve=ownership", os.path.join(self.folder, "stage") + "/.", machine.path], check=True)
+            machine.boot()
+            machine.run("sh", "-e", "-c", told)
+            wait_for(lambda: machine.run("beekonctl", "start", check=False)[0] == 0, "it answers", 60)
+            self.assertEqual(machine.output("systemctl", "is-active", "beekond").strip(), "active")
+            self.assertIn("tracking in session", machine.output("journalctl", "-x", "-u", "beekond", "--no-pager"))
+        finally:
+            machine.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()

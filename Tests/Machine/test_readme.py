@@ -1,0 +1,83 @@
+"""The first five minutes on a vehicle: every command of README's section, as it stands there, on a box that has never seen beekond."""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import unittest
+
+import container
+import debian
+import tls
+from harness import ROOT, Backend, wait_for
+from service import need_machines
+
+HEADING = "### On a vehicle\n"
+
+
+def setUpModule():
+    need_machines()
+
+
+def commands() -> list:
+    """The lines of the section's first block of shell commands."""
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        section = file.read().split(HEADING)[1].split("\n##")[0]
+    return re.search(r"```sh\n(.*?)```", section, re.S)[1].strip().splitlines()
+
+
+@tls.needs_openssl
+class VehicleTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="beekond-machine-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.machine = container.Container(self.folder)
+        self.addCleanup(self.machine.stop)
+
+    def serve(self, host: str) -> Backend:
+        """The backend that the commands name, with a certificate that the box trusts."""
+        backend = Backend().start()
+        self.addCleanup(backend.stop)
+        authority = tls.Authority(os.path.join(self.folder, "ca"))
+        certificate, key = authority.certificate("backend", names=f"DNS:{host}")
+        front = tls.Terminator(tls.context(certificate, key), backend.port, at=443)
+        self.addCleanup(front.stop)
+        with open(authority.ca, encoding="ascii") as file:
+            self.machine.write("/usr/local/share/ca-certificates/test.crt", file.read())
+        self.machine.run("update-ca-certificates")
+        self.machine.write("/etc/hosts", f"127.0.0.1 localhost van {host}\n")
+        return backend
+
+    def test_every_command_does_what_it_says(self):
+        lines = commands()
+        self.machine.boot()
+        host = re.search(r"https://([\w.]+)/", "\n".join(lines))[1]
+        backend = self.serve(host)
+        shutil.copy(debian.package(), self.machine.path + "/root")
+        # A receiver is plugged in.
+        self.machine.run("systemctl", "start", "receiver")
+        outputs = {}
+        for line in lines:
+            # What goes on for ever is looked at for a while.
+            follows = " -f" in line
+            code, said, errors = self.machine.run(
+                "sh", "-c", f"cd /root; {'timeout 5 ' if follows else ''}{line}", check=False, seconds=180)
+            command = line.split("#")[0].strip()
+            print(f"\n$ {command}\n{said}{errors}", end="")
+            outputs[command] = said
+            # The first look by doctor finds that there is no backend yet, or a receiver that has just woken up.
+            allowed = {124} if follows else {0, 1} if "doctor" in line else {0}
+            self.assertIn(code, allowed, f"{line}: exit {code}\n{said}{errors}")
+            if command == "sudo beekonctl start":
+                wait_for(lambda: self.stored(), "a location is stored", 60)
+        self.assertIn("tracking in session", outputs["sudo journalctl -fu beekond"])
+        wait_for(lambda: backend.ids, "a location has come to the backend", 60)
+        self.assertEqual(backend.faults(), [])
+
+    def stored(self) -> bool:
+        return '"locations":0' not in self.machine.output("beekonctl", "status", "--json")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -30,6 +30,12 @@ public enum Loader {
         try Layers(read(file, isDefaultPath: isDefaultPath, places))
     }
 
+    /// What is told of a main file that can be used: a sentence, also for one that is missing and may be.
+    public static func approval(of file: String) -> String {
+        access(file, F_OK) == 0
+            ? "\(file): no errors" : "\(file): there is no such file, so every setting has its default"
+    }
+
     private static func read(_ file: String, isDefaultPath: Bool, _ places: SecretPlaces) -> Assembly {
         var assembly = Assembly()
         for path in [file] + dropIns(beside: file, &assembly) {

@@ -38,10 +38,9 @@ public struct Output: ~Copyable {
             // Behind a symbolic link lies the file that is meant.
             let final = exists ? Self.resolved(path) : path
             let folder = final.lastIndex(of: "/").map { String(final[...$0]) } ?? ""
-            var template = Array((folder + ".beekonctl-XXXXXX").utf8CString)
-            descriptor = mkstemp(&template)
-            let made = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            temporary = (made, final)
+            let made = Unfinished.make(folder + ".beekonctl-XXXXXX")
+            descriptor = made.descriptor
+            temporary = (made.path, final)
         }
         guard descriptor >= 0 else {
             temporary = nil
@@ -51,7 +50,6 @@ public struct Output: ~Copyable {
         }
         name = path
         owned = true
-        if let temporary { Unfinished.begin(temporary.path) }
     }
 
     deinit {
@@ -125,9 +123,28 @@ nonisolated(unsafe) private var unfinishedPath: UnsafeMutablePointer<CChar>?
 
 /// The temporary file of the moment, which must not stay behind when a signal ends the tool.
 private enum Unfinished {
-    static func begin(_ name: String) {
+    private static let signals = [SIGINT, SIGTERM, SIGHUP]
+
+    /// A new file as mkstemp(3) makes it; −1 with errno when it cannot. No signal comes between the file and its name.
+    static func make(_ template: String) -> (descriptor: Int32, path: String) {
+        var held = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&held)
+        for number in signals { sigaddset(&held, number) }
+        sigprocmask(SIG_BLOCK, &held, &before)
+        var template = Array(template.utf8CString)
+        let descriptor = mkstemp(&template)
+        let code = errno
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        if descriptor >= 0 { begin(path) }
+        sigprocmask(SIG_SETMASK, &before, nil)
+        errno = code
+        return (descriptor, path)
+    }
+
+    private static func begin(_ name: String) {
         unfinishedPath = strdup(name)
-        for number in [SIGINT, SIGTERM, SIGHUP] {
+        for number in signals {
             signal(number) { number in
                 if let unfinishedPath { unlink(unfinishedPath) }
                 _exit(128 + number)
@@ -136,7 +153,7 @@ private enum Unfinished {
     }
 
     static func end() {
-        for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
+        for number in signals { signal(number, SIG_DFL) }
     }
 
     static func remove(_ name: String) {

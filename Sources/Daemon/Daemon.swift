@@ -40,7 +40,7 @@ public enum Daemon {
         do {
             let loaded = try Loader.load(file: options.file, isDefaultPath: options.configuration == nil)
             for warning in loaded.warnings { print("warning: " + warning) }
-            print("\(options.file): no errors")
+            print(Loader.approval(of: options.file))
             return EX_OK
         } catch {
             complain(error.description)

@@ -83,7 +83,7 @@ public struct ConfigurationCheck: Encodable, Sendable {
     /// Everything, a line each.
     public var lines: [String] {
         problems.map { Text.safe($0.text) } + warnings.map { Text.safe("warning: " + $0) }
-            + (ok ? [Text.safe("\(file): no errors")] : [])
+            + (ok ? [Text.safe(Loader.approval(of: file))] : [])
     }
 
     /// Encodes as `config check --json` prints it.

@@ -104,6 +104,8 @@ class ConfigTests(CtlTest):
         self.assertEqual([(row["file"], row["line"], row["key"]) for row in found["problems"]],
                          [(bad, 2, "tracking.intervall_seconds"), (bad, 5, "gpsd.port")])
         self.run_ctl(nowhere, "config", "check", self.path("none.toml"), code=78)
+        if not os.path.exists("/etc/beekond/beekond.toml"):
+            self.assertIn("every setting has its default", self.run_ctl(nowhere, "config", "check").stdout)
         # What beekond --check says, it says as well.
         with open(bad, "w", encoding="utf-8") as file:
             file.write("nonsense\n")

@@ -8,6 +8,7 @@ import resource
 import select
 import signal
 import subprocess
+import threading
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -243,15 +244,11 @@ class DiskTests(CtlTest):
 
 
 class ProgressTests(CtlTest):
-    def test_progress_is_for_terminals(self):
-        daemon = self.fake_daemon()
-        daemon.locations = drive(3000)
-        out = self.path("out")
-        words = [program("beekonctl"), "history", "--json", "-o", out]
-        self.assertEqual(self.run_ctl(daemon, *words[1:]).stderr, "")
+    def on_terminal(self, daemon, words: list, see) -> bytes:
+        """What the command shows on a terminal that is its stderr; `see` is called with all of it whenever there is more."""
         terminal, other = pty.openpty()
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=other, stdout=subprocess.DEVNULL,
-                                   env=self.environment(daemon))
+        process = subprocess.Popen([program("beekonctl"), *words], stdin=subprocess.DEVNULL, stderr=other,
+                                   stdout=subprocess.DEVNULL, env=self.environment(daemon))
         os.close(other)
         shown = b""
         while select.select([terminal], [], [], 60)[0]:
@@ -259,10 +256,31 @@ class ProgressTests(CtlTest):
                 shown += os.read(terminal, 4096)
             except OSError:
                 break
+            see(shown)
         self.assertEqual(process.wait(60), 0)
         os.close(terminal)
-        self.assertIn(b"\r2,000 locations", shown)
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])
+        return shown
+
+    def test_exports_show_progress_on_terminals(self):
+        daemon = self.fake_daemon()
+        daemon.locations = drive(3000)
+        words = ["history", "--json", "-o", self.path("out")]
+        self.assertEqual(self.run_ctl(daemon, *words).stderr, "")
+        self.assertIn(b"\r2,000 locations", self.on_terminal(daemon, words, lambda shown: None))
+
+    def test_a_long_deletion_shows_what_is_left(self):
+        end = threading.Event()
+        self.addCleanup(end.set)
+
+        def delete(_) -> dict:
+            end.wait()
+            return {"removed": 7}
+
+        daemon = self.fake_daemon(DeleteLocations=delete, GetStatus=status(store={"locations": 4321}))
+        shown = self.on_terminal(daemon, ["delete", "--yes"], lambda shown: b"4,321 stored now" in shown and end.set())
+        self.assertIn("deleting… 4,321 stored now".encode(), shown)
+        self.assertEqual(self.run_ctl(daemon, "delete", "--yes").stderr, "")
 
 
 if __name__ == "__main__":

@@ -30,15 +30,17 @@ RETRY_AFTER = [
 
 class AnswerTests(SystemTest):
     def test_every_status(self):
-        receiver = self.backend()
-        fake, daemon = self.tracking(sync={"url": receiver.url})
-        daemon.sync()
-        for count, (code, meaning) in enumerate(TABLE):
-            with self.subTest(code):
-                self.check(receiver, fake, daemon, code, meaning, admitted=count + 2)
         self.assertGreaterEqual(len(TABLE), 30)
-        self.assertEqual(receiver.faults(), [])
-        self.assertEqual(receiver.problems, [])
+        # A daemon lets itself be asked sixty times before it makes one wait: each gets a part of them.
+        for start in range(0, len(TABLE), 20):
+            receiver = self.backend()
+            fake, daemon = self.tracking(sync={"url": receiver.url})
+            daemon.sync()
+            for count, (code, meaning) in enumerate(TABLE[start:start + 20]):
+                with self.subTest(code):
+                    self.check(receiver, fake, daemon, code, meaning, admitted=count + 2)
+            self.assertEqual(receiver.faults(), [])
+            self.assertEqual(receiver.problems, [])
 
     def check(self, receiver, fake, daemon, code, meaning, admitted):
         dead, sent = daemon.rejected_ids(), len(receiver.requests)

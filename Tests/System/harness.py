@@ -239,6 +239,19 @@ class Beekond:
         with self.connect(timeout=60) as tracker:
             return tracker.call("Sync", wait=True)
 
+    def sync_until(self, condition, what: str, seconds: float = PATIENCE) -> dict:
+        """Attempts, as often as the daemon allows, until one went as it should."""
+        def attempt():
+            try:
+                answer = self.sync()
+            except Refusal as refusal:
+                if refusal.name != "RateLimited":
+                    raise
+                return None
+            return answer if condition(answer) else None
+
+        return wait_for(attempt, what, seconds)
+
     def ask_for_sync(self):
         """One attempt, without waiting for how it goes."""
         self.connect().send("Sync", {"wait": True})

@@ -166,7 +166,7 @@ class SeedTests(AuthTest):
                 daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
                 fake.settle()
                 daemon.wait_stored(1)
-                daemon.wait_status(lambda status: daemon.sync()["pending"] == 0, "everything uploaded")
+                daemon.sync_until(lambda answer: answer["pending"] == 0, "everything is uploaded")
 
     def test_a_reload_during_an_upload(self):
         """The configuration changes while a request is under way, and nothing breaks."""

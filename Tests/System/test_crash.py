@@ -73,7 +73,7 @@ class CrashTests(SystemTest):
         wait_for(lambda: len(listener.ids) >= 10, "fixes are stored after the last kill")
         self.victim.call("Stop")
         self.reported.update(listener.ids)
-        wait_for(lambda: self.victim.sync()["pending"] == 0, "everything is uploaded")
+        self.victim.sync_until(lambda answer: answer["pending"] == 0, "everything is uploaded")
 
     def check_the_whole(self, session):
         receiver = self.receiver

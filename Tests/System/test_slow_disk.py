@@ -108,7 +108,7 @@ class SlowDiskTests(SystemTest):
               f"longest {longest * 1e3:.0f} ms; longest pause of the watchdog {self.manager.longest_pause(began):.1f} s")
         self.assertLess(median, 0.05)
         self.assertLess(longest, min(seconds, 5) * 0.6)
-        wait_for(lambda: self.victim.sync()["pending"] == 0, "everything is uploaded", seconds + PATIENCE)
+        self.victim.sync_until(lambda answer: answer["pending"] == 0, "everything is uploaded", seconds + PATIENCE)
         self.assertEqual(set(self.receiver.ids), set(self.told.ids))
         self.assertEqual(self.receiver.faults() + self.receiver.problems, [])
 

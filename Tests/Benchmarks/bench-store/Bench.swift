@@ -65,6 +65,16 @@ final class Bench {
             """)
     }
 
+    /// Uploads what is stored in a state directory.
+    ///
+    /// - Returns: the CPU that it took, in nanoseconds.
+    static func drain(directory: String, url: String, batch: Int) throws -> Int64 {
+        let store = try Store(directory: directory, options: StoreOptions(durability: .full, isSyncing: true))
+        let before = cpuTime()
+        try Drain(store: store, url: url, batch: batch).run()
+        return cpuTime() - before
+    }
+
     private func next() -> NewLocation {
         written += 1
         let time = Self.start.advanced(bySeconds: Double(written))
@@ -92,7 +102,7 @@ final class Bench {
 
     /// While another thread uploads what is stored, in batches, as the daemon's uploader does; until that has ended.
     func commitsWhileDraining(to url: String, batch: Int) throws -> Cost {
-        let drain = Drain(store: store, url: url, batch: batch, session: session)
+        let drain = Drain(store: store, url: url, batch: batch)
         try drain.start()
         let cost = try commits(
             while: { latest in
@@ -110,7 +120,7 @@ final class Bench {
         var log = 0
         var latest: Int64 = 0
         let bytes = bytesWritten()
-        let cpu = cpuTime()
+        let cpu = Self.cpuTime()
         while goesOn(latest) {
             let new = next()
             let begin = Clock.boot()
@@ -119,7 +129,7 @@ final class Bench {
             times.append(latest)
             log = max(log, fileSize(directory + "/beekon.db-wal") ?? 0)
         }
-        let spent = cpuTime() - cpu
+        let spent = Self.cpuTime() - cpu
         let difference = bytes.flatMap { begin in bytesWritten().map { $0 - begin } }
         return Cost(
             times: times.sorted(), bytes: difference == 0 ? nil : difference, log: log, cpu: spent)
@@ -142,7 +152,7 @@ final class Bench {
         }
     }
 
-    private func cpuTime() -> Int64 {
+    private static func cpuTime() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)

@@ -14,13 +14,11 @@ final class Drain: Sendable {
     private let store: Store
     private let options: HTTPOptions
     private let batch: Int
-    private let session: UUIDv7
     private let state = Mutex(State())
 
-    init(store: Store, url: String, batch: Int, session: UUIDv7) {
+    init(store: Store, url: String, batch: Int) {
         self.store = store
         self.batch = batch
-        self.session = session
         options = HTTPOptions(
             url: url, headers: ["Content-Type: application/json", "Content-Encoding: gzip"],
             userAgent: "beekond/bench", timeout: 60)
@@ -40,15 +38,17 @@ final class Drain: Sendable {
         }
     }
 
-    private func run() throws {
+    /// On the calling thread.
+    func run() throws {
         guard var client = HTTPClient(), let gzip = Gzip() else {
             throw BenchFailure(message: "libcurl or zlib cannot work here")
         }
         let wakeup = try Wakeup()
-        var payload = Payload(
-            sender: Sender(installID: session.description, platform: "linux", version: "bench", model: nil))
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)
+        let installation = ids.next(at: Timestamp(milliseconds: 0)).description
+        var payload = Payload(
+            sender: Sender(installID: installation, platform: "linux", version: "bench", model: nil))
         func encode(_ draft: BatchDraft) throws -> (id: UUIDv7, body: [UInt8]) {
             let time = draft.locations.first?.fix.time ?? Timestamp(milliseconds: 0)
             let id = ids.next(at: time)

@@ -6,13 +6,24 @@ import Tracking
 // What storing a fix costs: latency and CPU of its COMMIT, bytes written to the disk. `make bench` runs it.
 //
 //     bench-store DIRECTORY commits FIXES ROWS [history | drain URL BATCH]
+//     bench-store DIRECTORY drain URL BATCH
 //
 // ROWS are stored before. With `history` another thread reads them meanwhile; with `drain` it uploads them, FIXES come at
-// 50 a second, and when all that was pending is uploaded it ends. One JSON object.
+// 50 a second, and when all that was pending is uploaded it ends. One JSON object. The second form uploads what the
+// directory holds and does nothing else: for profiles.
 
 let arguments = CommandLine.arguments
+if arguments.count == 5, arguments[2] == "drain", let batch = Int(arguments[4]) {
+    do {
+        let cpu = try Bench.drain(directory: arguments[1], url: arguments[3], batch: batch)
+        print("{\"cpu_s\":\(Double(cpu) / 1e9)}")
+        exit(0)
+    } catch {
+        fail("\(error)")
+    }
+}
 guard arguments.count >= 5, let fixes = Int(arguments[3]), let rows = Int(arguments[4]) else {
-    fail("usage: bench-store DIRECTORY commits FIXES ROWS [history | drain URL BATCH]")
+    fail("usage: bench-store DIRECTORY commits FIXES ROWS [history | drain URL BATCH], or drain URL BATCH")
 }
 
 do {

@@ -51,11 +51,7 @@ struct EventTests {
     }
 
     private func stored() throws -> [GeofenceEvent] {
-        let history = try History(directory: workshop.directory.path)
-        var cursor = History.EventCursor(from: nil, to: nil)
-        var all: [GeofenceEvent] = []
-        while !cursor.isAtEnd { all += try history.next(&cursor, limit: 3) }
-        return all
+        try workshop.events()
     }
 
     private func reject(limit: Int = 100) throws {

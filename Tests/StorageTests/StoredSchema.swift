@@ -52,12 +52,16 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
         try workshop.store.close(session: uuid(1), at: time(9))
         // One with dead letters, uploaded rows that are kept, frozen ones, and some that wait under other extras.
         try insert(11...24, session: 2, extras: #"{"driver":"Änne"}"#, workshop)
+        // A second one at the instant at which a batch will end.
+        try insert(22...22, session: 2, extras: #"{"driver":"Änne"}"#, firstID: 4_100_000, workshop)
         try insert(25...28, session: 2, extras: #"{"driver":"Bo"}"#, workshop)
+        try insert(crossing: 1, session: 2, workshop)
         try workshop.store.close(session: uuid(2), at: time(29))
         _ = try workshop.store.reject(try workshop.freeze(limit: 3), status: 422, at: time(30))
         workshop.options.keepsUploaded = true
         _ = try workshop.store.acknowledge(try workshop.freeze(limit: 3))
         _ = try workshop.store.reject(try workshop.freeze(limit: 1), status: 400, at: time(31))
+        for crossing in 2...3 { try insert(crossing: crossing, session: 2, workshop) }
         let batch = try workshop.freeze(limit: 5)
         let halves = try workshop.store.halves(of: batch)
         try workshop.store.split(
@@ -68,14 +72,28 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
         if let piece = try workshop.store.nextFrozen() { try workshop.store.markPermanent(piece) }
         // And one under way, older than the others by the times of its fixes.
         try insert(-9 ... -2, session: 3, extras: nil, workshop)
+        try insert(crossing: 4, session: 3, workshop)
+    }
+
+    private static func insert(crossing number: Int, session: Int, _ workshop: Workshop) throws {
+        let time = time(Double(20 + number))
+        let event = GeofenceEvent(
+            id: uuid(5_000_000 + number), session: uuid(session),
+            crossing: Crossing(geofence: "Tor \(number)", kind: number % 2 == 0 ? .enter : .exit, time: time))
+        _ = try workshop.store.insert(
+            NewCrossings(
+                events: [event], changes: [.init(key: Int64(number), isInside: number % 2 == 0)],
+                session: uuid(session), sessionStartedAt: time, isTracking: true,
+                extras: session == 2 ? #"{"driver":"Änne"}"# : nil, time: time, prunesByAge: false))
     }
 
     private static func insert(
-        _ seconds: ClosedRange<Int>, session: Int, extras: String?, _ workshop: Workshop
+        _ seconds: ClosedRange<Int>, session: Int, extras: String?, firstID: Int = 4_000_000,
+        _ workshop: Workshop
     ) throws {
         for second in seconds {
             var location = location(
-                Double(second), id: uuid(4_000_000 + second), latitude: Double(second) / 3)
+                Double(second), id: uuid(firstID + second), latitude: Double(second) / 3)
             location.fix.mode = 2 + abs(second) % 2
             location.fix.isMock = second % 5 == 0
             location.fix.accuracy = second % 3 == 0 ? nil : Double(second) * 1.1
@@ -106,6 +124,13 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
         lines += try workshop.lines(
             "SELECT 'rejected ' || lower(hex(id)) || ' ' || lower(hex(batch)) || ' ' || http_status || ' ' || "
                 + "rejected_at || ' ' || session FROM rejected ORDER BY rejected_at, seq")
+        lines += try workshop.lines(
+            "SELECT 'rejected event ' || lower(hex(id)) || ' ' || geofence || ' ' || kind || ' ' || http_status "
+                + "FROM rejected_events ORDER BY rejected_at, seq")
+        lines += try workshop.events().map {
+            "crossing \($0.id) \($0.session) \($0.crossing.geofence) \($0.crossing.kind) \($0.crossing.time.milliseconds)"
+        }
+        lines += try workshop.lines("SELECT 'state ' || key || ' ' || is_inside FROM geofence_states")
         lines.append("latest \(describe(try store.latestLocation()?.id))")
         for session in 1...3 {
             let tail = try store.enter(session: uuid(session), startedAt: time(0))
@@ -131,7 +156,7 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
         }
         guard let batch else { return false }
         lines.append(
-            "batch \(batch.id) \(batch.session) \(batch.locations) piece: \(batch.isPiece) \(batch.ids.map(\.description))"
+            "batch \(batch.id) \(batch.session) \(batch.locations) \(batch.events == 0 ? "" : "+ \(batch.events) ")piece: \(batch.isPiece) \(batch.ids.map(\.description))"
         )
         lines.append("acknowledged \(try store.acknowledge(batch))")
         return true

@@ -103,6 +103,14 @@ final class Workshop {
         return all
     }
 
+    func events() throws -> [GeofenceEvent] {
+        let history = try History(directory: directory.path)
+        var cursor = History.EventCursor(from: nil, to: nil)
+        var all: [GeofenceEvent] = []
+        while !cursor.isAtEnd { all += try history.next(&cursor, limit: 3) }
+        return all
+    }
+
     func sessions() throws -> [SessionRecord] {
         try History(directory: directory.path).allSessions()
     }

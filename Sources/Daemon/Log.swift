@@ -65,8 +65,13 @@ enum Log {
         write(.info, event, message, fields)
     }
 
-    static func debug(_ event: Event, _ message: String, _ fields: [(Field, String)] = []) {
-        write(.debug, event, message, fields)
+    /// The texts are only made when somebody wants to see them.
+    static func debug(
+        _ event: Event, _ message: @autoclosure () -> String,
+        _ fields: @autoclosure () -> [(Field, String)] = []
+    ) {
+        guard level >= .debug else { return }
+        write(.debug, event, message(), fields())
     }
 
     private static func write(

@@ -142,6 +142,16 @@ public struct Connection: ~Copyable {
         Int(sqlite3_changes64(handle))
     }
 
+    /// Rows that have been inserted, updated or deleted since the connection was opened. When it has not changed, nothing has.
+    public var totalChanges: Int64 {
+        sqlite3_total_changes64(handle)
+    }
+
+    /// The rowid of the latest INSERT into a table that has them.
+    public var lastInsertRowid: Int64 {
+        sqlite3_last_insert_rowid(handle)
+    }
+
     /// No transaction is open. SQLite itself rolls back after some errors (SQLITE_FULL, SQLITE_IOERR, …).
     public var isInAutocommit: Bool {
         sqlite3_get_autocommit(handle) != 0

@@ -80,8 +80,15 @@ public struct Statement: ~Copyable {
 
     /// Empty when the column is NULL.
     public func blob(_ column: Int32) -> [UInt8] {
-        guard let bytes = sqlite3_column_blob(handle, column) else { return [] }
-        return [UInt8](UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))))
+        withBlob(column) { [UInt8]($0) }
+    }
+
+    /// Hands over the bytes where SQLite has them: until the next step, and nothing is copied. Empty when the column is NULL.
+    public func withBlob<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        // In this order: asking for the bytes first would make text of a number.
+        let bytes = sqlite3_column_blob(handle, column)
+        let count = bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
+        return body(UnsafeRawBufferPointer(start: bytes, count: count))
     }
 
     private func bind(_ value: Value, _ index: Int32) throws(SQLiteError) {

@@ -44,7 +44,7 @@ struct LocationRow {
         session = row.integer(2)
         extras = row.integer(16)
         odometer = row.real(17)
-        guard let id = UUIDv7(bytes: row.blob(3)),
+        guard let id = row.withBlob(3, { UUIDv7(bytes: $0) }),
             let coordinate = Coordinate(latitude: row.real(4), longitude: row.real(5)),
             let trigger = Self.value(row.integer(11), in: Self.triggers),
             let motion = Self.value(row.integer(12), in: Self.motions)

@@ -22,9 +22,12 @@ extension Writer {
             locations.first.map { ($0.place.ts, $0.extras) }, events.first.map { ($0.key.ts, $0.extras) },
         ]
         guard let version = oldest.compactMap(\.self).min(by: { $0.0 < $1.0 })?.1 else { return nil }
-        return draft(
-            of: locations.filter { $0.extras == version }, events.filter { $0.extras == version },
-            session: session, extras: version)
+        let isUniform = locations.allSatisfy { $0.extras == version }
+        let drafted = draft(
+            of: isUniform ? locations : locations.filter { $0.extras == version },
+            events.filter { $0.extras == version }, session: session, extras: version)
+        gapless = isUniform ? drafted?.members : nil
+        return drafted
     }
 
     /// Nothing else is frozen, and it is whole: then what comes behind it can be told before it is acknowledged.
@@ -42,14 +45,25 @@ extension Writer {
     private func pendingLocations(
         of session: Int64, limit: Int, besides sent: BatchMembers?
     ) throws(SQLiteError) -> [LocationRow] {
-        guard tally.pending[session] != nil, let start = tally.oldestPending else { return [] }
+        guard let pending = tally.pending[session], let oldest = tally.oldestPending else { return [] }
+        // Behind a batch without gaps nothing of it needs to be read again, to be passed over.
+        let behind = sent.flatMap {
+            $0 == gapless && $0.session == session && $0.count > 0 ? $0.last.next : nil
+        }
+        let start = behind ?? oldest
         try statements.draft.bind([
             .integer(start.rowid), .integer(session), .integer(Int64(limit + (sent?.count ?? 0))),
         ])
         defer { statements.draft.reset() }
+        let id = sessions[session]
         var rows: [LocationRow] = []
+        rows.reserveCapacity(min(limit, pending))
         while rows.count < limit, try statements.draft.step() {
-            guard let row = LocationRow(statements.draft, sessionID: { sessions[$0] }) else { continue }
+            guard let row = LocationRow(statements.draft, sessionID: { _ in id }) else {
+                // A row that nobody can read is in no batch: it would be deleted with it, or be missed in it.
+                guard rows.isEmpty else { break }
+                continue
+            }
             let isSent = sent?.contains(
                 row.place, seq: row.seq, session: row.session, extras: row.extras, isUploaded: false)
             if isSent != true { rows.append(row) }
@@ -68,6 +82,7 @@ extension Writer {
             (members.first, members.last) = (first.place, last.place)
         }
         draft = members
+        changesAtDraft = db.totalChanges
         return draft(of: rows, events, members, session: id)
     }
 
@@ -85,7 +100,7 @@ extension Writer {
     ///
     /// - Returns: nil when rows of the draft were deleted meanwhile; take a new draft.
     mutating func freeze(_ draft: BatchDraft, id: UUIDv7, body: [UInt8]) throws(SQLiteError) -> FrozenBatch? {
-        guard try isComplete(draft) else { return nil }
+        guard try isComplete(draft, isUntouched: isUntouched(draft)) else { return nil }
         let key = try db.transaction { () throws(SQLiteError) in
             try insertBatch(draft, id: id, body: body, isPiece: false)
         }
@@ -94,8 +109,15 @@ extension Writer {
         return try nextFrozen()
     }
 
+    /// Whether nothing at all has been written on this connection, the only one that writes, since the draft was read. Asked
+    /// before a transaction: what that one writes counts as well.
+    private func isUntouched(_ draft: BatchDraft) -> Bool {
+        draft.members == self.draft && db.totalChanges == changesAtDraft
+    }
+
     /// Whether all rows of the draft are still there; none can have joined them.
-    private func isComplete(_ draft: BatchDraft) throws(SQLiteError) -> Bool {
+    private func isComplete(_ draft: BatchDraft, isUntouched: Bool = false) throws(SQLiteError) -> Bool {
+        if isUntouched { return true }
         try statements.countMembers.bind(Statements.memberValues(draft.members))
         defer { statements.countMembers.reset() }
         guard try statements.countMembers.step(),
@@ -114,7 +136,7 @@ extension Writer {
             .integer(members.first.rowid), .integer(members.last.rowid),
             .integer(members.maxSeq), .integer(members.minSeq), .integer(Int64(members.count)),
             .integer(Int64(members.events)), .blob(body), .integer(isPiece ? 1 : 0))
-        let key = Int64(try db.value("SELECT last_insert_rowid()") ?? "") ?? 0
+        let key = db.lastInsertRowid
         try assign(draft.eventKeys, toBatch: key)
         return key
     }
@@ -143,6 +165,7 @@ extension Writer {
         _ batch: FrozenBatch, freezing next: (draft: BatchDraft, id: UUIDv7, body: [UInt8])? = nil
     ) throws(SQLiteError) -> Int {
         let mayFreeze = goes(batch)
+        let isNextUntouched = next.map { isUntouched($0.draft) } ?? false
         let (count, eventCount, key) = try db.transaction { () throws(SQLiteError) in
             let values = Statements.memberValues(batch.members)
             if options.keepsUploaded {
@@ -156,7 +179,7 @@ extension Writer {
             try setCounter(Self.consecutiveRejections, 0)
             try writeTail()
             var key: Int64?
-            if mayFreeze, let next, try isComplete(next.draft) {
+            if mayFreeze, let next, try isComplete(next.draft, isUntouched: isNextUntouched) {
                 key = try insertBatch(next.draft, id: next.id, body: next.body, isPiece: false)
             }
             return (count, eventCount, key)

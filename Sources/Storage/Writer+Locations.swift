@@ -89,10 +89,7 @@ extension Writer {
         current = session
         tally.nextSeq += 1
         tally.newest = max(tally.newest, place)
-        tally.rows += 1
-        tally.prunableFrom = min(tally.prunableFrom, place)
-        tally.pending[session.key, default: 0] += 1
-        tally.oldestPending = min(tally.oldestPending ?? place, place)
+        add(pending: place, ofSession: session.key)
         try book(pruned)
         try book(eventRows, prunedEvents)
     }

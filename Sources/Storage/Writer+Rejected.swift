@@ -92,12 +92,7 @@ extension Writer {
         }
         tally.lowestSeq = lowest - Int64(letters.count)
         tally.newest = newest
-        tally.rows += letters.count
-        for (letter, place) in zip(letters, places) {
-            tally.pending[letter.session, default: 0] += 1
-            tally.oldestPending = min(tally.oldestPending ?? place, place)
-            tally.prunableFrom = min(tally.prunableFrom, place)
-        }
+        for (letter, place) in zip(letters, places) { add(pending: place, ofSession: letter.session) }
     }
 
     private func purge(upTo last: DeadLetter) throws(SQLiteError) {

@@ -20,6 +20,11 @@ struct Writer: ~Copyable {
     var frozen: [Frozen] = [] { didSet { tally.prunableFrom = .first } }
     /// Rows that the uploader is about to freeze: they are not pruned either.
     var draft: BatchMembers? { didSet { if draft != oldValue { tally.prunableFrom = .first } } }
+    /// What the connection had written when it was drafted.
+    var changesAtDraft: Int64 = 0
+    /// The latest draft, while it holds every pending row of its session up to its last one: what comes behind it then
+    /// begins there.
+    var gapless: BatchMembers?
     var extras: [String: Int64] = [:]
     /// So many are looked through for those that nothing refers to.
     var extrasLimit = unusedExtrasLimit
@@ -215,6 +220,15 @@ struct Writer: ~Copyable {
         tally.oldestPending =
             try statements.oldestPending.step() ? Place(rowid: statements.oldestPending.integer(0)) : nil
         statements.oldestPending.reset()
+    }
+
+    /// Books a row that has come into `locations`, into the tally.
+    mutating func add(pending place: Place, ofSession session: Int64) {
+        tally.rows += 1
+        tally.prunableFrom = min(tally.prunableFrom, place)
+        tally.pending[session, default: 0] += 1
+        tally.oldestPending = min(tally.oldestPending ?? place, place)
+        if let last = gapless?.last, place <= last { gapless = nil }
     }
 
     /// Books rows that have left `locations`, or have become uploaded, out of the tally.

@@ -11,33 +11,46 @@ extension Timestamp {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Bytes of `iso8601`.
+    public static let textSize = 24
+
     /// Appends the 24 bytes of `iso8601`.
     public func appendISO8601(to text: inout [UInt8]) {
+        withUnsafeTemporaryAllocation(byteCount: Self.textSize, alignment: 1) { room in
+            writeISO8601(to: room)
+            text.append(contentsOf: room)
+        }
+    }
+
+    /// Writes the 24 bytes of `iso8601` to the begin of `room`, which must have as many.
+    public func writeISO8601(to room: UnsafeMutableRawBufferPointer) {
+        precondition(room.count >= Self.textSize)
         let lowest: Int64 = -62_167_219_200_000
         let highest: Int64 = 253_402_300_799_999
         let bounded = min(max(milliseconds, lowest), highest)
-        let (days, inDay) = bounded.flooredDivision(by: 86_400_000)
+        let (days, rest) = bounded.flooredDivision(by: 86_400_000)
         let date = civil(fromDays: days)
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 24) { room in
-            var position = 0
-            func put(_ value: Int64, digits: Int, then end: Unicode.Scalar) {
-                var rest = value
-                for index in (position..<position + digits).reversed() {
-                    room[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                    rest /= 10
-                }
-                room[position + digits] = UInt8(ascii: end)
-                position += digits + 1
-            }
-            put(date.year, digits: 4, then: "-")
-            put(date.month, digits: 2, then: "-")
-            put(date.day, digits: 2, then: "T")
-            put(inDay / 3_600_000, digits: 2, then: ":")
-            put(inDay / 60_000 % 60, digits: 2, then: ":")
-            put(inDay / 1000 % 60, digits: 2, then: ".")
-            put(inDay % 1000, digits: 3, then: "Z")
-            text.append(contentsOf: room)
+        let inDay = UInt32(truncatingIfNeeded: rest)
+        let year = UInt32(truncatingIfNeeded: date.year)
+        func put(_ byte: UInt32, at position: Int) {
+            room.storeBytes(of: UInt8(truncatingIfNeeded: byte), toByteOffset: position, as: UInt8.self)
         }
+        func put(two value: UInt32, at position: Int, then end: Unicode.Scalar) {
+            put(48 &+ value / 10, at: position)
+            put(48 &+ value % 10, at: position + 1)
+            put(end.value, at: position + 2)
+        }
+        // What stands behind two digits is written over by the next two, where there is no sign.
+        put(two: year / 100, at: 0, then: "-")
+        put(two: year % 100, at: 2, then: "-")
+        put(two: UInt32(truncatingIfNeeded: date.month), at: 5, then: "-")
+        put(two: UInt32(truncatingIfNeeded: date.day), at: 8, then: "T")
+        put(two: inDay / 3_600_000, at: 11, then: ":")
+        put(two: inDay / 60_000 % 60, at: 14, then: ":")
+        put(two: inDay / 1000 % 60, at: 17, then: ".")
+        put(two: inDay % 1000 / 10, at: 20, then: "Z")
+        put(48 &+ inDay % 10, at: 22)
+        put(UInt32(UInt8(ascii: "Z")), at: 23)
     }
 
     /// Reads `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; a space may stand for the T. A leap second (:60) reads as

@@ -14,13 +14,15 @@ public struct UUIDv7: Hashable, Comparable, Sendable {
 
     /// - Returns: nil unless there are exactly 16 bytes.
     public init?(bytes: [UInt8]) {
+        guard let id = bytes.withUnsafeBytes({ UUIDv7(bytes: $0) }) else { return nil }
+        self = id
+    }
+
+    /// The same, of bytes that are somebody else's.
+    public init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
-        (high, low) = bytes.withUnsafeBytes {
-            (
-                UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),
-                UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            )
-        }
+        high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+        low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 
     /// The 16 bytes in network order.
@@ -43,23 +45,53 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Bytes of `description`.
+    public static let textSize = 36
+
     /// Appends the 36 bytes of `description`.
     public func append(to text: inout [UInt8]) {
-        // Byte by byte, an array asks each time whether it has room.
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { room in
-            var position = 0
-            for index in 0..<32 {
-                if index == 8 || index == 12 || index == 16 || index == 20 {
-                    room[position] = UInt8(ascii: "-")
-                    position += 1
-                }
-                let half = index < 16 ? high : low
-                let nibble = UInt8(truncatingIfNeeded: half >> UInt64(60 - index % 16 * 4) & 0xF)
-                room[position] = nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") - 10 + nibble
-                position += 1
-            }
+        withUnsafeTemporaryAllocation(byteCount: Self.textSize, alignment: 1) { room in
+            write(to: room)
             text.append(contentsOf: room)
         }
+    }
+
+    /// Writes the 36 bytes of `description` to the begin of `room`, which must have as many.
+    public func write(to room: UnsafeMutableRawBufferPointer) {
+        precondition(room.count >= Self.textSize)
+        let parts = (
+            Self.hex(high >> 32), Self.hex(high & 0xFFFF_FFFF), Self.hex(low >> 32),
+            Self.hex(low & 0xFFFF_FFFF)
+        )
+        func put(_ four: UInt64, at position: Int) {
+            let bytes = UInt32(truncatingIfNeeded: four).bigEndian
+            room.storeBytes(of: bytes, toByteOffset: position, as: UInt32.self)
+        }
+        func dash(at position: Int) {
+            room.storeBytes(of: UInt8(ascii: "-"), toByteOffset: position, as: UInt8.self)
+        }
+        room.storeBytes(of: parts.0.bigEndian, toByteOffset: 0, as: UInt64.self)
+        dash(at: 8)
+        put(parts.1 >> 32, at: 9)
+        dash(at: 13)
+        put(parts.1, at: 14)
+        dash(at: 18)
+        put(parts.2 >> 32, at: 19)
+        dash(at: 23)
+        put(parts.2, at: 24)
+        room.storeBytes(of: parts.3.bigEndian, toByteOffset: 28, as: UInt64.self)
+    }
+
+    /// The eight hexadecimal digits of 32 bits, the first one in the highest byte: all at once, because ids are most of what
+    /// an upload writes.
+    private static func hex(_ value: UInt64) -> UInt64 {
+        // Each nibble to the lower half of a byte of its own …
+        var digits = value << 16 & 0x0000_FFFF_0000_0000 | value & 0xFFFF
+        digits = digits << 8 & 0x00FF_0000_00FF_0000 | digits & 0x0000_00FF_0000_00FF
+        digits = digits << 4 & 0x0F00_0F00_0F00_0F00 | digits & 0x000F_000F_000F_000F
+        // … and made a character. No byte carries into the next one: 15 + 6 and 15 + 48 + 39 fit in.
+        let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
     }
 
     /// Reads the 36-character form in either case; the version is not checked.

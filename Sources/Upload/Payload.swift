@@ -88,51 +88,38 @@ public struct Payload: Sendable {
         raw("\"}")
     }
 
+    /// Bytes that no location exceeds: its fixed words and its longest texts have 570.
+    private static let locationRoom = 1024
+
     private mutating func append(_ location: Location) {
         let fix = location.fix
-        raw("{\"id\":\"")
-        location.id.append(to: &buffer)
-        raw("\",\"timestamp\":\"")
-        fix.time.appendISO8601(to: &buffer)
-        raw("\",\"trigger\":\"")
-        raw(location.trigger.rawValue)
-        raw("\",\"motion\":\"")
-        raw(location.motion.rawValue)
-        raw(fix.isMock ? "\",\"is_mock\":true,\"latitude\":" : "\",\"is_mock\":false,\"latitude\":")
-        number(fix.coordinate.latitude)
-        raw(",\"longitude\":")
-        number(fix.coordinate.longitude)
-        optional(",\"accuracy\":", fix.accuracy)
-        optional(",\"speed\":", fix.speed)
-        optional(",\"bearing\":", fix.bearing)
-        optional(",\"altitude\":", fix.altitude)
-        word(",\"activity\":\"", location.activity?.rawValue)
-        word(",\"quality\":\"", location.quality?.rawValue)
-        raw("}")
+        withUnsafeTemporaryAllocation(byteCount: Self.locationRoom, alignment: 1) { room in
+            var text = TextWriter(room)
+            text.put("{\"id\":\"")
+            text.put(location.id)
+            text.put("\",\"timestamp\":\"")
+            text.put(fix.time)
+            text.put("\",\"trigger\":\"")
+            text.put(word: location.trigger.rawValue)
+            text.put("\",\"motion\":\"")
+            text.put(word: location.motion.rawValue)
+            text.put(fix.isMock ? "\",\"is_mock\":true,\"latitude\":" : "\",\"is_mock\":false,\"latitude\":")
+            text.put(fix.coordinate.latitude)
+            text.put(",\"longitude\":")
+            text.put(fix.coordinate.longitude)
+            text.put(",\"accuracy\":", fix.accuracy)
+            text.put(",\"speed\":", fix.speed)
+            text.put(",\"bearing\":", fix.bearing)
+            text.put(",\"altitude\":", fix.altitude)
+            text.put(",\"activity\":\"", word: location.activity?.rawValue)
+            text.put(",\"quality\":\"", word: location.quality?.rawValue)
+            text.put("}")
+            buffer.append(contentsOf: text.written)
+        }
     }
 
     private mutating func raw(_ text: String) {
         buffer.append(contentsOf: text.utf8)
-    }
-
-    private mutating func optional(_ name: String, _ value: Double?) {
-        guard let value else { return }
-        raw(name)
-        number(value)
-    }
-
-    private mutating func word(_ name: String, _ value: String?) {
-        guard let value else { return }
-        raw(name)
-        raw(value)
-        raw("\"")
-    }
-
-    /// The shortest text that reads back as the same Double, without the `.0` of an integral one; −0 is 0.
-    private mutating func number(_ value: Double) {
-        guard value != 0 else { return raw("0") }
-        raw(value.description)
-        if buffer.suffix(2).elementsEqual(".0".utf8) { buffer.removeLast(2) }
     }
 
     private mutating func string(_ text: String) {

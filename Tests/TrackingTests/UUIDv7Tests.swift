@@ -20,6 +20,51 @@ func uuidRoundTrip(seed: UInt64) throws {
     }
 }
 
+@Test("ids and times are written as the slow way writes them, and nothing behind them")
+func textForms() throws {
+    let seed = testSeed(UInt64.random(in: 0...UInt64.max))
+    var random = SeededGenerator(seed: seed)
+    func text(_ size: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) throws -> String {
+        var room = [UInt8](repeating: 0xAA, count: size + 8)
+        room.withUnsafeMutableBytes(write)
+        try #require(Array(room[size...]) == [UInt8](repeating: 0xAA, count: 8))
+        return String(decoding: room[..<size], as: UTF8.self)
+    }
+    func padded(_ value: some BinaryInteger, _ size: Int, radix: Int = 10) -> String {
+        let digits = String(value, radix: radix)
+        return String(repeating: "0", count: size - digits.count) + digits
+    }
+    for _ in 0..<20_000 {
+        let bytes = (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let id = try #require(UUIDv7(bytes: bytes))
+        let hex = bytes.map { padded($0, 2, radix: 16) }
+        let groups = [hex[..<4], hex[4..<6], hex[6..<8], hex[8..<10], hex[10...]].map { $0.joined() }
+        let written = try text(UUIDv7.textSize) { id.write(to: $0) }
+        try #require(written == groups.joined(separator: "-"), "BEEKOND_SEED=\(seed)")
+        // Days after 1970 until 2199, one by one: no calendar arithmetic in common with what is tested.
+        let moment = Int64.random(in: 0..<7_258_118_400_000, using: &random)
+        var (year, month, day) = (1970, 0, Int(moment / 86_400_000))
+        func isLeap(_ year: Int) -> Bool { year % 4 == 0 && year % 100 != 0 || year % 400 == 0 }
+        while day >= (isLeap(year) ? 366 : 365) {
+            day -= isLeap(year) ? 366 : 365
+            year += 1
+        }
+        let lengths = [31, isLeap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        while day >= lengths[month] {
+            day -= lengths[month]
+            month += 1
+        }
+        let seconds = moment / 1000 % 86_400
+        let clock = [seconds / 3600, seconds / 60 % 60, seconds % 60].map { padded($0, 2) }
+        let expected =
+            "\(year)-\(padded(month + 1, 2))-\(padded(day + 1, 2))T\(clock.joined(separator: ":"))"
+            + ".\(padded(moment % 1000, 3))Z"
+        let time = Timestamp(milliseconds: moment)
+        try #require(
+            try text(Timestamp.textSize) { time.writeISO8601(to: $0) } == expected, "BEEKOND_SEED=\(seed)")
+    }
+}
+
 @Test("version, variant and time stand where RFC 9562 wants them")
 func uuidLayout() throws {
     // The example of RFC 9562, appendix A.6.

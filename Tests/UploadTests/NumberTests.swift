@@ -62,6 +62,65 @@ struct NumberTests {
         }
     }
 
+    /// Rounds of the test below; BEEKOND_LONG=1 makes it forty million numbers.
+    private static let rounds =
+        ProcessInfo.processInfo.environment["BEEKOND_LONG"] == "1" ? 4_000_000 : 40_000
+
+    @Test("numbers are those of the standard library, without the point of integral ones")
+    func description() throws {
+        let seed = testSeed(UInt64.random(in: 0...UInt64.max))
+        var random = SeededGenerator(seed: seed)
+        func check(_ value: Double) throws {
+            let usual = value.description
+            let expected = value == 0 ? "0" : usual.hasSuffix(".0") ? String(usual.dropLast(2)) : usual
+            let written = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 1) { room in
+                var writer = TextWriter(room)
+                writer.put(value)
+                return String(decoding: writer.written, as: UTF8.self)
+            }
+            try #require(written == expected, "BEEKOND_SEED=\(seed), \(value.bitPattern)")
+        }
+        // The ends of the range in which no search for the shortest text is needed.
+        for end in [0.001, 1e6, 999_999.999_999_999, 0.001_000_001, 1e-9, 5e-10, 1e15 / 1e9] {
+            for value in [end, end.nextUp, end.nextDown, -end, -end.nextUp, -end.nextDown] {
+                try check(value)
+            }
+        }
+        for _ in 0..<Self.rounds {
+            let decimals = pow(10, Double(Int.random(in: 0...12, using: &random)))
+            let digits = pow(10, Double(Int.random(in: 1...17, using: &random)))
+            let decimal = (Double.random(in: -1...1, using: &random) * digits).rounded() / decimals
+            for value in [decimal, decimal.nextUp, decimal.nextDown] { try check(value) }
+            for bound in [1e-3, 1, 180, 1e6, 1e7, 1e17] {
+                try check(Double.random(in: -bound...bound, using: &random))
+            }
+            let pattern = Double(bitPattern: random.next())
+            if pattern.isFinite { try check(pattern) }
+        }
+    }
+
+    @Test("the longest location has room, and what is behind stays as it was")
+    func longest() throws {
+        let id = try #require(UUIDv7("ffffffff-ffff-ffff-ffff-ffffffffffff"))
+        let long = -Double.greatestFiniteMagnitude.nextDown
+        let coordinate = try #require(
+            Coordinate(latitude: -1.234_567_890_123_456_7e-300, longitude: -1e-200 / 3))
+        let fix = Fix(
+            time: Timestamp(milliseconds: .max), mode: 3, coordinate: coordinate, accuracy: long, speed: long,
+            bearing: long, altitude: long)
+        let location = Location(
+            id: id, session: id, fix: fix, trigger: .checkIn, motion: .stationary, activity: .automotive,
+            quality: .implausibleSpeed)
+        var payload = Payload(sender: Sender(installID: "i", platform: "linux", version: "1", model: nil))
+        func size(_ count: Int) -> Int {
+            payload.encode(
+                batch: id, session: id, sentAt: Timestamp(milliseconds: 0), extras: nil,
+                locations: Array(repeating: location, count: count)
+            ).count
+        }
+        #expect(size(2) - size(1) - 1 <= 570)
+    }
+
     @Test(
         "integral numbers have no point, and minus zero is zero",
         arguments: [

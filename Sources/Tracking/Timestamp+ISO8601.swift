@@ -17,13 +17,13 @@ extension Timestamp {
     /// Appends the 24 bytes of `iso8601`.
     public func appendISO8601(to text: inout [UInt8]) {
         withUnsafeTemporaryAllocation(byteCount: Self.textSize, alignment: 1) { room in
-            writeISO8601(to: room)
+            putISO8601(into: room)
             text.append(contentsOf: room)
         }
     }
 
-    /// Writes the 24 bytes of `iso8601` to the begin of `room`, which must have as many.
-    public func writeISO8601(to room: UnsafeMutableRawBufferPointer) {
+    /// Puts the 24 bytes of `iso8601` at the begin of `room`, which must have as many.
+    public func putISO8601(into room: UnsafeMutableRawBufferPointer) {
         precondition(room.count >= Self.textSize)
         let lowest: Int64 = -62_167_219_200_000
         let highest: Int64 = 253_402_300_799_999

@@ -51,13 +51,13 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
     /// Appends the 36 bytes of `description`.
     public func append(to text: inout [UInt8]) {
         withUnsafeTemporaryAllocation(byteCount: Self.textSize, alignment: 1) { room in
-            write(to: room)
+            put(into: room)
             text.append(contentsOf: room)
         }
     }
 
-    /// Writes the 36 bytes of `description` to the begin of `room`, which must have as many.
-    public func write(to room: UnsafeMutableRawBufferPointer) {
+    /// Puts the 36 bytes of `description` at the begin of `room`, which must have as many.
+    public func put(into room: UnsafeMutableRawBufferPointer) {
         precondition(room.count >= Self.textSize)
         let parts = (
             Self.hex(high >> 32), Self.hex(high & 0xFFFF_FFFF), Self.hex(low >> 32),

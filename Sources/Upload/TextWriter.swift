@@ -39,11 +39,11 @@ struct TextWriter {
     }
 
     mutating func put(_ id: UUIDv7) {
-        id.write(to: next(UUIDv7.textSize))
+        id.put(into: next(UUIDv7.textSize))
     }
 
     mutating func put(_ time: Timestamp) {
-        time.writeISO8601(to: next(Timestamp.textSize))
+        time.putISO8601(into: next(Timestamp.textSize))
     }
 
     /// Nothing at all when there is no value.

@@ -39,7 +39,7 @@ func textForms() throws {
         let id = try #require(UUIDv7(bytes: bytes))
         let hex = bytes.map { padded($0, 2, radix: 16) }
         let groups = [hex[..<4], hex[4..<6], hex[6..<8], hex[8..<10], hex[10...]].map { $0.joined() }
-        let written = try text(UUIDv7.textSize) { id.write(to: $0) }
+        let written = try text(UUIDv7.textSize) { id.put(into: $0) }
         try #require(written == groups.joined(separator: "-"), "BEEKOND_SEED=\(seed)")
         // Days after 1970 until 2199, one by one: no calendar arithmetic in common with what is tested.
         let moment = Int64.random(in: 0..<7_258_118_400_000, using: &random)
@@ -61,7 +61,7 @@ func textForms() throws {
             + ".\(padded(moment % 1000, 3))Z"
         let time = Timestamp(milliseconds: moment)
         try #require(
-            try text(Timestamp.textSize) { time.writeISO8601(to: $0) } == expected, "BEEKOND_SEED=\(seed)")
+            try text(Timestamp.textSize) { time.putISO8601(into: $0) } == expected, "BEEKOND_SEED=\(seed)")
     }
 }
 

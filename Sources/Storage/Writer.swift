@@ -28,8 +28,8 @@ struct Writer: ~Copyable {
     static let rejectedLimit = 10_000
     /// Versions of the extras that are kept without asking who needs them.
     private static let extrasLimit = 100
-    /// Pages in the WAL at which it is folded in: 2 MB.
-    static let checkpointPages = 1000
+    /// Pages in the WAL at which it is folded in: 2 MB, twice that where pages are of 2048 bytes.
+    static let checkpointPages = 2000
     /// So many times that length, readers are waited for, each time a fix is written, for so many milliseconds.
     private static let longLog = 4
     private static let readerPatience = 20
@@ -113,7 +113,7 @@ struct Writer: ~Copyable {
             ("trusted_schema = OFF", "trusted_schema", "0"),
             ("cell_size_check = ON", "cell_size_check", "1"),
             ("secure_delete = OFF", "secure_delete", "0"),
-            ("max_page_count = \(pageLimit(options))", "max_page_count", nil),
+            ("max_page_count = \(try pageLimit(db, options))", "max_page_count", nil),
         ]
         for pragma in pragmas { try set(pragma, db) }
         try db.takeOverCheckpoints()
@@ -136,15 +136,18 @@ struct Writer: ~Copyable {
     }
 
     /// A kilobyte a row is several times what they take; the rest is for dead letters and batches.
-    private static func pageLimit(_ options: StoreOptions) -> Int64 {
-        (64 << 20 + Int64(options.maxRows) * 1024) / Schema.pageSize
+    private static func pageLimit(
+        _ db: borrowing Connection, _ options: StoreOptions
+    ) throws(SQLiteError) -> Int64 {
+        let pageSize = try db.value("PRAGMA page_size").flatMap { Int64($0) } ?? Schema.pageSize
+        return (64 << 20 + Int64(options.maxRows) * 1024) / max(pageSize, 512)
     }
 
     /// Applies other options.
     mutating func apply(_ options: StoreOptions) throws(SQLiteError) {
         if options.durability != self.options.durability { try Self.set(Self.synchronous(options), db) }
         self.options = options
-        _ = try db.value("PRAGMA max_page_count = \(Self.pageLimit(options))")
+        _ = try db.value("PRAGMA max_page_count = \(try Self.pageLimit(db, options))")
     }
 
     /// Folds the WAL into the database once it is long enough.

@@ -130,7 +130,7 @@ class World:
         """For a peer: the tables of beekond, without a row."""
         path = os.path.join(self.path(), "peer.db")
         link = sqlite3.connect(path, isolation_level=None)
-        link.execute("PRAGMA page_size = 2048")
+        link.execute("PRAGMA page_size = 1024")
         link.execute("PRAGMA journal_mode = WAL")
         for statement in self.schema():
             link.execute(statement)

@@ -101,6 +101,19 @@ func pageLimit() throws {
     let directory = try TemporaryDirectory()
     var writer = try Writer.open(directory.file("beekon.db"), options: StoreOptions(maxRows: 1000))
     try writer.apply(StoreOptions(maxRows: 1_000_000))
+    #expect(try writer.db.value("PRAGMA max_page_count") == "1065536")
+}
+
+@Test("a database with larger pages keeps them, and may have fewer")
+func largerPages() throws {
+    let directory = try TemporaryDirectory()
+    do {
+        let connection = try Connection(path: directory.file("beekon.db"), access: .readWrite)
+        try connection.execute("PRAGMA page_size = 2048")
+        for step in Schema.migrations { try connection.execute(step) }
+    }
+    let writer = try Writer.open(directory.file("beekon.db"), options: StoreOptions(maxRows: 1_000_000))
+    #expect(try writer.db.value("PRAGMA page_size") == "2048")
     #expect(try writer.db.value("PRAGMA max_page_count") == "532768")
 }
 

@@ -10,7 +10,7 @@ import Testing
     arguments: [
         ("PRAGMA journal_mode", "wal"), ("PRAGMA user_version", "\(Schema.version)"),
         ("PRAGMA application_id", "1111835979"),
-        ("PRAGMA page_size", "2048"), ("PRAGMA quick_check", "ok"),
+        ("PRAGMA page_size", "1024"), ("PRAGMA quick_check", "ok"),
         (
             "SELECT group_concat(name) FROM pragma_table_info('locations') WHERE \"notnull\" = 0",
             "accuracy,speed,bearing,altitude,activity,quality"
@@ -38,7 +38,7 @@ func pragmas(isFull: Bool, synchronous: String) throws {
     for (name, expected) in [
         ("synchronous", synchronous), ("journal_mode", "wal"), ("wal_autocheckpoint", "0"),
         ("cache_size", "-512"), ("temp_store", "2"), ("mmap_size", "0"), ("trusted_schema", "0"),
-        ("cell_size_check", "1"), ("secure_delete", "0"), ("max_page_count", "33268"),
+        ("cell_size_check", "1"), ("secure_delete", "0"), ("max_page_count", "66536"),
     ] {
         #expect(try writer.db.value("PRAGMA " + name) == expected, "\(name)")
     }
@@ -133,7 +133,7 @@ func truncated(part: Double) throws {
     workshop.store.close()
     let whole = try workshop.directory.read("beekon.db")
     try workshop.directory.write(
-        "beekon.db", Array(whole.prefix(Int(Double(whole.count) * part) / 2048 * 2048)))
+        "beekon.db", Array(whole.prefix(Int(Double(whole.count) * part) / 1024 * 1024)))
     try workshop.reopen()
     guard case .quarantined(_, _, let salvaged) = workshop.store.takeEvents().first else {
         Issue.record("nothing was put aside")
@@ -176,7 +176,7 @@ func damageAtRunTime() throws {
     let page = bytes[32..<36].reduce(0) { $0 << 8 | Int($1) }
     try #require(page > 0)
     let file = try #require(FileHandle(forUpdatingAtPath: workshop.directory.file("beekon.db")))
-    try file.seek(toOffset: UInt64((page - 1) * 2048))
+    try file.seek(toOffset: UInt64((page - 1) * 1024))
     try file.write(contentsOf: [UInt8](repeating: 0xFF, count: 8))
     try file.close()
     #expect(workshop.store.takeEvents() == [])

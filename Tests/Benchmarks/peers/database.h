@@ -65,7 +65,7 @@ static inline void store(long long ts, const struct place *place) {
     sqlite3_bind_double(insert, 10, (double)sequence);
     step(insert);
     step(commit);
-    if (log_pages >= 1000) {
+    if (log_pages >= 2000) {
         check(sqlite3_exec(db, "PRAGMA wal_checkpoint(PASSIVE)", NULL, NULL, NULL));
         log_pages = 0;
     }

@@ -110,7 +110,7 @@ func largerPages() throws {
     do {
         let connection = try Connection(path: directory.file("beekon.db"), access: .readWrite)
         try connection.execute("PRAGMA page_size = 2048")
-        for step in Schema.migrations { try connection.execute(step) }
+        try Schema.migrate(connection)
     }
     let writer = try Writer.open(directory.file("beekon.db"), options: StoreOptions(maxRows: 1_000_000))
     #expect(try writer.db.value("PRAGMA page_size") == "2048")

@@ -167,10 +167,10 @@ public final class Store: Sendable {
 
     private static func counts(_ state: inout State) -> StoreCounts? {
         guard let tally = state.writer?.tally, let events = state.writer?.events else { return nil }
-        let oldest = [tally.oldestPending?.ts, events.oldestPending?.ts].compactMap(\.self).min()
+        let oldest = [tally.oldestPending, events.oldestPending].compactMap(\.self).min()
         return StoreCounts(
             locations: tally.rows, pending: tally.rows - tally.uploaded + events.rows - events.uploaded,
-            oldestPending: oldest.map { Timestamp(milliseconds: $0) },
+            oldestPending: oldest.map { Timestamp(milliseconds: $0.ts) },
             rejected: tally.rejected + events.rejected,
             droppedUnsent: state.droppedUnsent + tally.droppedUnsent)
     }

@@ -71,32 +71,26 @@ extension Writer {
     private mutating func requeue(_ letters: [DeadLetter], upTo last: DeadLetter) throws(SQLiteError) {
         let lowest = tally.lowestSeq
         let columns = Schema.columns.split(separator: ", ").map { $0 == "seq" ? "?3" : String($0) }
-        var places: [Place] = []
-        var newest = tally.newest
         try db.transaction { () throws(SQLiteError) in
             let move = try db.prepare(
                 """
-                INSERT INTO locations (\(Schema.rowColumns)) \
-                SELECT ?4, \(columns.joined(separator: ", ")) FROM rejected WHERE rejected_at = ?1 AND seq = ?2
+                INSERT INTO locations (\(Schema.columns)) \
+                SELECT \(columns.joined(separator: ", ")) FROM rejected WHERE rejected_at = ?1 AND seq = ?2
                 """)
             for (index, letter) in letters.enumerated() {
-                let place = try freePlace(at: letter.ts, newest: newest)
-                newest = max(newest, place)
-                places.append(place)
                 try move.run(
-                    .integer(letter.rejectedAt), .integer(letter.seq), .integer(lowest - 1 - Int64(index)),
-                    .integer(place.rowid))
+                    .integer(letter.rejectedAt), .integer(letter.seq), .integer(lowest - 1 - Int64(index)))
             }
             try deleteRejected(upTo: last)
             try setCounter(Self.lowestSeq, lowest - Int64(letters.count))
         }
         tally.lowestSeq = lowest - Int64(letters.count)
-        tally.newest = newest
         tally.rows += letters.count
-        for (letter, place) in zip(letters, places) {
+        for (index, letter) in letters.enumerated() {
             tally.pending[letter.session, default: 0] += 1
-            tally.oldestPending = min(tally.oldestPending ?? place, place)
-            tally.prunableFrom = min(tally.prunableFrom, place)
+            let key = RowKey(ts: letter.ts, seq: lowest - 1 - Int64(index))
+            tally.oldestPending = min(tally.oldestPending ?? key, key)
+            tally.prunableFrom = min(tally.prunableFrom, key)
         }
     }
 

@@ -1,4 +1,3 @@
-import Glibc
 import SQLite
 import Support
 import Testing
@@ -75,25 +74,19 @@ import Tracking
         }
     }
 
-    /// Of this thread: how long a start takes of a machine that has nothing else to do.
-    private static func cpuTime() -> Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
-
     /// Opens the store twice, uses it, and looks at what is there then.
     private func open(_ folder: Folder) throws -> (Outcome, Duration) {
-        let begin = Self.cpuTime()
+        let clock = ContinuousClock()
+        let begin = clock.now
         let before = try? folder.read("beekon.db")
         let store: Store
         do throws(StorageError) {
             store = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
         } catch {
             guard error.kind == .newerSchema, try folder.read("beekon.db") == before else { throw error }
-            return (.refused, Self.cpuTime() - begin)
+            return (.refused, clock.now - begin)
         }
-        let duration = Self.cpuTime() - begin
+        let duration = clock.now - begin
         let isQuarantined = !store.takeEvents().isEmpty
         var random = SeededGenerator(seed: 3)
         var ids = UUIDv7Generator(using: &random)

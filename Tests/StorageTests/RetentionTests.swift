@@ -177,8 +177,8 @@ private func steps(_ count: Int, _ situation: Situation) throws -> Int {
         """
         INSERT INTO sessions (key, id, started_at, first_seq, last_seq) VALUES (1, x'\(hex(uuid(1)))', 0, 1, 0);
         WITH RECURSIVE numbers(n, total) AS (VALUES (1, \(count)) UNION ALL SELECT n + 1, total FROM numbers WHERE n < total)
-        INSERT INTO locations (\(Schema.rowColumns), uploaded)
-        SELECT (\(start) + n) << 14, n, 1, x'\(hex(uuid(7)))', 1.0, 2.0, NULL, NULL, NULL, NULL, 3, 0, 0, NULL, NULL, 0, 0, 0.0,
+        INSERT INTO locations (\(Schema.columns), uploaded)
+        SELECT \(start) + n, n, 1, x'\(hex(uuid(7)))', 1.0, 2.0, NULL, NULL, NULL, NULL, 3, 0, 0, NULL, NULL, 0, 0, 0.0,
         \(situation.uploaded) FROM numbers
         """)
     var writer = try Writer.open(path, options: options)

@@ -109,6 +109,11 @@ public final class Store: Sendable {
         }
     }
 
+    /// Lets go of the pages that are held in memory; they are read again when they are needed.
+    public func releaseMemory() {
+        state.withLock { $0.writer?.db.releaseMemory() }
+    }
+
     /// Closes the database; the WAL is folded into it.
     public func close() {
         state.withLock { state in

@@ -29,6 +29,10 @@ static int release_object(struct dl_phdr_info *object, size_t size, void *contex
     return 0;
 }
 
+void clinux_use_one_heap(void) {
+    (void)mallopt(M_ARENA_MAX, 1);
+}
+
 void clinux_release_unused_memory(void) {
     malloc_trim(0);
     dl_iterate_phdr(release_object, NULL);

@@ -53,6 +53,7 @@ public enum Daemon {
     /// - Returns: an exit code of sysexits.h.
     public static func run(_ options: Options) -> Int32 {
         let startedAt = BootInstant.current()
+        useOneHeap()
         // Where somebody has been is nobody else's business.
         _ = umask(0o077)
         // Nor are tokens.

@@ -12,7 +12,8 @@ internal import Upload
 final class Supervisor {
     /// Seconds that the threads have for their last act: SIGTERM to exit takes two at most, whatever hangs.
     private static let patience = 1.5
-    /// Seconds after the start when every thread has begun its work, and what only the start needed can go.
+    /// Seconds after the start, or after new settings, when every thread has begun its work, and what only that needed can
+    /// go.
     private static let settlingTime = 2.0
 
     private let options: Daemon.Options
@@ -175,6 +176,8 @@ final class Supervisor {
             case .settingsTaken(let result):
                 configurator.take(result, hub)
                 watchRoutes()
+                // To read a configuration takes a megabyte, of which nothing remains.
+                releaseAt = now.advanced(bySeconds: Self.settlingTime)
             case .configured(let token, let result):
                 try complete(token, Wire.Configure.self, result.map { .init() }, now: now)
             case .geofencesAdded(let token, let result):

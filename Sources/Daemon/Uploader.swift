@@ -173,6 +173,7 @@ final class Uploader {
             outcome: SyncResult.Outcome(outcome, hadWork: hadWork), uploaded: snapshot.uploaded - before,
             pending: pending)
         for token in askers { hub.tell(.synced(token, result)) }
+        if result.uploaded >= Self.longDrain { releaseMemory() }
     }
 
     private func report(_ outcome: DrainOutcome, retryIn delay: Double?, hadWork: Bool, now: BootInstant) {

@@ -40,13 +40,19 @@ public struct Epochs: Sendable {
     ///
     /// - Returns: the epochs that this one closes, oldest first: at most two.
     public mutating func add(_ tpv: TPV, now: BootInstant) -> [TPV] {
-        guard let time = tpv.time else { return [] }
-        let index = index(of: tpv.device)
         var closed: [TPV] = []
+        add(tpv, now: now, into: &closed)
+        return closed
+    }
+
+    /// The same, with the epochs appended to an array whose room is used again and again.
+    mutating func add(_ tpv: TPV, now: BootInstant, into closed: inout [TPV]) {
+        guard let time = tpv.time else { return }
+        let index = index(of: tpv.device)
         // Behind an earlier instant it is no latecomer: the receiver's time had gone back, and is here again.
         if devices[index].closedTime == time, devices[index].open.map({ $0.time > time }) ?? true {
             countLate(index)
-            return []
+            return
         }
         if let open = devices[index].open, open.time != time, let epoch = close(index) {
             closed.append(epoch)
@@ -63,7 +69,6 @@ public struct Epochs: Sendable {
         {
             closed.append(epoch)
         }
-        return closed
     }
 
     /// Closes what has waited long enough.

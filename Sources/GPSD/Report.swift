@@ -1,4 +1,5 @@
 internal import CGPS
+internal import Glibc
 public import Tracking
 
 /// One message of gpsd, as far as it matters here. NaN, zero times and impossible values are nil from here on.
@@ -147,18 +148,7 @@ struct Parser: ~Copyable {
 
     private mutating func text(_ path: UnsafePointer<CChar>?) -> String {
         guard let path else { return "" }
-        if !device.utf8.elementsEqual(CString(first: path)) { device = String(cString: path) }
+        if device.withCString({ strcmp($0, path) }) != 0 { device = String(cString: path) }
         return device
-    }
-}
-
-/// The bytes of a C string, without a copy.
-private struct CString: Sequence, IteratorProtocol {
-    var first: UnsafePointer<CChar>
-
-    mutating func next() -> UInt8? {
-        guard first.pointee != 0 else { return nil }
-        defer { first += 1 }
-        return UInt8(bitPattern: first.pointee)
     }
 }

@@ -10,11 +10,11 @@ extension Source {
         do {
             count = try socket?.read(with: &parser, into: &reports) ?? 0
         } catch {
-            events += take(reports, now: now)
+            take(reports, now: now, &events)
             throw error
         }
-        events += take(reports, now: now)
-        events += close(epochs.expire(now: now), now: now)
+        take(reports, now: now, &events)
+        close(epochs.expire(now: now), now: now, &events)
         if count > 0 {
             state = .watching(lastHeard: now, askedAt: nil)
         } else if let askedAt {
@@ -28,8 +28,8 @@ extension Source {
         }
     }
 
-    private mutating func take(_ reports: [Report], now: BootInstant) -> [Event] {
-        var events: [Event] = []
+    private mutating func take(_ reports: [Report], now: BootInstant, _ events: inout [Event]) {
+        var closed: [TPV] = []
         for report in reports {
             switch report {
             case .version: backOff.reset()
@@ -45,11 +45,12 @@ extension Source {
                 guard counts(tpv.device) else { continue }
                 follow(tpv.device, isActive: true)
                 if facts.device == nil || facts.device == tpv.device, tpv.mode < 2 { facts.mode = tpv.mode }
-                events += close(epochs.add(tpv, now: now), now: now)
+                closed.removeAll(keepingCapacity: true)
+                epochs.add(tpv, now: now, into: &closed)
+                close(closed, now: now, &events)
             case .other: break
             }
         }
-        return events
     }
 
     /// Another receiver than the pinned one does not.
@@ -72,8 +73,7 @@ extension Source {
 
     /// Turns closed epochs into events, and decides whose fixes count: the receiver in use keeps its place until it has
     /// given none for 10 s.
-    mutating func close(_ closed: [TPV], now: BootInstant) -> [Event] {
-        var events: [Event] = []
+    mutating func close(_ closed: [TPV], now: BootInstant, _ events: inout [Event]) {
         for epoch in closed {
             guard let fix = epoch.fix else {
                 if facts.device == nil || facts.device == epoch.device { events.append(.noFix) }
@@ -89,6 +89,5 @@ extension Source {
             lastFix = now
             events.append(.fix(fix))
         }
-        return events
     }
 }

@@ -150,7 +150,7 @@ public struct Source: ~Copyable {
     ///
     /// - Returns: the fixes of epochs that were still open.
     public mutating func release(now: BootInstant) -> [Event] {
-        let events = close(epochs.flush(), now: now)
+        let events = flush(now: now)
         disconnect()
         state = .released
         return events
@@ -163,7 +163,9 @@ public struct Source: ~Copyable {
 
     /// The fixes of epochs that are still open: whatever comes later belongs to another time.
     public mutating func flush(now: BootInstant) -> [Event] {
-        close(epochs.flush(), now: now)
+        var events: [Event] = []
+        close(epochs.flush(), now: now, &events)
+        return events
     }
 
     /// For so many seconds nobody listened, because the loop was held up: they are no silence of the receiver's.
@@ -184,7 +186,7 @@ public struct Source: ~Copyable {
                 try listen(lastHeard: lastHeard, askedAt: askedAt, now: now, &events)
             }
         } catch {
-            events += close(epochs.flush(), now: now)
+            close(epochs.flush(), now: now, &events)
             events.append(lose(reason: error.description, now: now))
         }
         return events

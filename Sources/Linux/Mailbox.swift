@@ -5,6 +5,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// Signalled with each message; who takes them waits for it.
     public let wakeup: Wakeup
     private let limit: Int
+    /// Apart from them, because the reader asks for every fix whether there are any.
+    private let count = Atomic(0)
     private let messages = Mutex<[Message]>([])
 
     /// A mailbox that refuses messages beyond the limit.
@@ -18,6 +20,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
         let isTaken = messages.withLock { messages in
             guard messages.count < limit else { return false }
             messages.append(message)
+            count.store(messages.count, ordering: .relaxed)
             return true
         }
         wakeup.signal()
@@ -25,15 +28,14 @@ public final class Mailbox<Message: Sendable>: Sendable {
     }
 
     /// Nothing waits.
-    public var isEmpty: Bool {
-        messages.withLock { $0.isEmpty }
-    }
+    public var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
     /// Takes everything, oldest first.
     public func takeAll() -> [Message] {
         wakeup.clear()
         return messages.withLock { messages in
             defer { messages = [] }
+            count.store(0, ordering: .relaxed)
             return messages
         }
     }

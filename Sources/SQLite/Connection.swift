@@ -83,6 +83,11 @@ public struct Connection: ~Copyable {
         csqlite_count_log(handle, logCount)
     }
 
+    /// Frees the cache, as far as no transaction needs it.
+    public func releaseMemory() {
+        _ = sqlite3_db_release_memory(handle)
+    }
+
     /// Pages in the WAL since this connection's latest commit.
     public var logPages: Int { Int(logCount.pointee) }
 

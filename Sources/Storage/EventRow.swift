@@ -1,22 +1,10 @@
 internal import SQLite
 internal import Tracking
 
-/// A geofence event's key: ordered by time, then by arrival.
-struct EventKey: Hashable, Comparable, Sendable {
-    /// Unix milliseconds.
-    var ts: Int64
-    /// Counts up with each event that arrives.
-    var seq: Int64
-
-    static func < (left: EventKey, right: EventKey) -> Bool {
-        (left.ts, left.seq) < (right.ts, right.seq)
-    }
-}
-
 /// A geofence event as a row: the mapping between the domain's words and the stored codes, in one place.
 struct EventRow {
     /// Sequence numbers of events are a count of their own: those of locations tell how many a session has.
-    var key: EventKey
+    var key: RowKey
     var session: Int64
     var extras: Int64
     var id: UUIDv7
@@ -28,7 +16,7 @@ struct EventRow {
     // The position in the list is the stored code: append only.
     private static let kinds: [Crossing.Kind] = [.enter, .exit]
 
-    init(key: EventKey, session: Int64, extras: Int64, event: GeofenceEvent) {
+    init(key: RowKey, session: Int64, extras: Int64, event: GeofenceEvent) {
         self.key = key
         self.session = session
         self.extras = extras
@@ -49,7 +37,7 @@ struct EventRow {
         guard let id = UUIDv7(bytes: row.blob(3)), let geofence = row.text(4),
             let code = Int(exactly: row.integer(5)), Self.kinds.indices.contains(code)
         else { return nil }
-        key = EventKey(ts: row.integer(0), seq: row.integer(1))
+        key = RowKey(ts: row.integer(0), seq: row.integer(1))
         session = row.integer(2)
         extras = row.integer(6)
         self.id = id

@@ -4,14 +4,14 @@ public import Tracking
 extension History {
     /// A place in a range of geofence events.
     public struct EventCursor: Sendable {
-        var last: EventKey
+        var last: RowKey
         let end: Int64
         /// The range has been read to its end.
         public fileprivate(set) var isAtEnd = false
 
         /// Both ends are inclusive; nil is open.
         public init(from: Timestamp?, to: Timestamp?) {
-            last = EventKey(ts: from?.milliseconds ?? .min, seq: .min)
+            last = RowKey(ts: from?.milliseconds ?? .min, seq: .min)
             end = to?.milliseconds ?? .max
         }
     }
@@ -36,7 +36,7 @@ extension History {
             var count = 0
             while try rows.step() {
                 count += 1
-                cursor.last = EventKey(ts: rows.integer(0), seq: rows.integer(1))
+                cursor.last = RowKey(ts: rows.integer(0), seq: rows.integer(1))
                 guard let row = EventRow(rows), let session = ids[row.session] else { continue }
                 events.append(row.event(session: session))
             }

@@ -47,7 +47,7 @@ extension History {
     ) throws(SQLiteError) -> [RejectedRow] {
         let rows = try statements.db.prepare(
             """
-            SELECT \(Schema.rejectedColumns), batch, http_status, rejected_at FROM rejected \
+            SELECT \(Schema.columns), batch, http_status, rejected_at FROM rejected \
             WHERE (rejected_at, seq) > (?, ?) ORDER BY rejected_at, seq LIMIT ?
             """)
         try rows.bind([.integer(cursor.last.at), .integer(cursor.last.seq), .integer(Int64(limit))])

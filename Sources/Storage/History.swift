@@ -20,16 +20,16 @@ public struct History: ~Copyable {
 
     /// A place in a range that is being read page by page.
     public struct Cursor: Sendable {
-        var last: Place
-        let end: Place
+        var last: RowKey
+        let end: Int64
         let session: UUIDv7?
         /// The range has been read to its end.
         public fileprivate(set) var isAtEnd = false
 
         /// Both ends are inclusive; nil is open.
         public init(from: Timestamp?, to: Timestamp?, session: UUIDv7? = nil) {
-            last = from.map { Place(firstAt: $0.milliseconds).previous } ?? .first
-            end = to.map { Place(lastAt: $0.milliseconds) } ?? .last
+            last = RowKey(ts: from?.milliseconds ?? .min, seq: .min)
+            end = to?.milliseconds ?? .max
             self.session = session
         }
     }
@@ -39,7 +39,7 @@ public struct History: ~Copyable {
     public func next(_ cursor: inout Cursor, limit: Int = pageLimit) throws(StorageError) -> [Location] {
         do {
             let ids = try sessionIDs()
-            var values: [Value] = [.integer(cursor.last.rowid), .integer(cursor.end.rowid)]
+            var values: [Value] = [.integer(cursor.last.ts), .integer(cursor.last.seq), .integer(cursor.end)]
             guard let wanted = cursor.session else {
                 return try read(statements.page, values + [.integer(Int64(limit))], limit, ids, &cursor)
             }
@@ -64,7 +64,7 @@ public struct History: ~Copyable {
         var count = 0
         while try statement.step() {
             count += 1
-            cursor.last = Place(rowid: statement.integer(0))
+            cursor.last = RowKey(ts: statement.integer(0), seq: statement.integer(1))
             if let row = LocationRow(statement, sessionID: { ids[$0] }) { locations.append(row.location) }
         }
         cursor.isAtEnd = count < limit
@@ -121,13 +121,13 @@ struct HistoryStatements: ~Copyable {
         try db.execute("PRAGMA query_only = ON")
         try db.execute("PRAGMA mmap_size = 0")
         try db.execute("PRAGMA trusted_schema = OFF")
-        let columns = Schema.rowColumns
+        let columns = Schema.columns
         let page = try db.prepare(
-            "SELECT \(columns) FROM locations WHERE place > ? AND place <= ? ORDER BY place LIMIT ?")
+            "SELECT \(columns) FROM locations WHERE (ts, seq) > (?, ?) AND ts <= ? ORDER BY ts, seq LIMIT ?")
         let sessionPage = try db.prepare(
             """
-            SELECT \(columns) FROM locations WHERE place > ? AND place <= ? AND session = ? \
-            ORDER BY place LIMIT ?
+            SELECT \(columns) FROM locations WHERE (ts, seq) > (?, ?) AND ts <= ? AND session = ? \
+            ORDER BY ts, seq LIMIT ?
             """)
         self.db = db
         self.page = page

@@ -3,8 +3,7 @@ internal import Tracking
 
 /// A location as a row: the mapping between the domain's words and the stored codes, in one place.
 struct LocationRow {
-    var place: Place
-    var seq: Int64
+    var key: RowKey
     var session: Int64
     var extras: Int64
     /// Metres of the session so far, this fix included.
@@ -19,11 +18,11 @@ struct LocationRow {
     ]
     private static let qualities: [Quality] = [.lowAccuracy, .implausibleSpeed]
 
-    /// The values for `Schema.rowColumns`.
+    /// The values for `Schema.columns`.
     var values: [Value] {
         let fix = location.fix
         return [
-            .integer(place.rowid), .integer(seq), .integer(session), .blob(location.id.bytes),
+            .integer(key.ts), .integer(key.seq), .integer(session), .blob(location.id.bytes),
             .real(fix.coordinate.latitude), .real(fix.coordinate.longitude), .optional(fix.accuracy),
             .optional(fix.speed), .optional(fix.bearing), .optional(fix.altitude), .integer(Int64(fix.mode)),
             Self.code(of: location.trigger, in: Self.triggers),
@@ -34,13 +33,12 @@ struct LocationRow {
         ]
     }
 
-    /// Reads a row that was selected with `Schema.rowColumns`, or with `rejectedColumns`.
+    /// Reads a row that was selected with `Schema.columns`.
     ///
     /// - Parameter sessionID: the session behind the row's key.
     /// - Returns: nil for a row that no version of beekond writes: the file is not to be trusted blindly.
     init?(_ row: borrowing Statement, sessionID: (Int64) -> UUIDv7?) {
-        place = Place(rowid: row.integer(0))
-        seq = row.integer(1)
+        key = RowKey(ts: row.integer(0), seq: row.integer(1))
         session = row.integer(2)
         extras = row.integer(16)
         odometer = row.real(17)
@@ -52,7 +50,7 @@ struct LocationRow {
         location = Location(
             id: id, session: sessionID(session),
             fix: Fix(
-                time: Timestamp(milliseconds: place.ts), mode: row.integer(10) == 3 ? 3 : 2,
+                time: Timestamp(milliseconds: key.ts), mode: row.integer(10) == 3 ? 3 : 2,
                 coordinate: coordinate,
                 accuracy: row.optionalReal(6), speed: row.optionalReal(7), bearing: row.optionalReal(8),
                 altitude: row.optionalReal(9), isMock: row.integer(15) != 0),
@@ -61,11 +59,8 @@ struct LocationRow {
             quality: row.optionalInteger(14).flatMap { Self.value($0, in: Self.qualities) })
     }
 
-    init(
-        place: Place, seq: Int64, session: Int64, extras: Int64, odometer: Double, location: Location
-    ) {
-        self.place = place
-        self.seq = seq
+    init(key: RowKey, session: Int64, extras: Int64, odometer: Double, location: Location) {
+        self.key = key
         self.session = session
         self.extras = extras
         self.odometer = odometer

@@ -62,6 +62,22 @@ public struct SessionRecord: Equatable, Sendable {
     public var distance: Double
 }
 
+/// A location's place in the database: ordered by time, then by arrival.
+public struct RowKey: Hashable, Comparable, Sendable {
+    /// The time of the fix, Unix milliseconds.
+    public var ts: Int64
+    /// Counts up with each row that arrives.
+    public var seq: Int64
+
+    /// No row lies before this one.
+    static let first = RowKey(ts: .min, seq: .min)
+
+    /// Oldest first, as batches and history read them.
+    public static func < (left: RowKey, right: RowKey) -> Bool {
+        (left.ts, left.seq) < (right.ts, right.seq)
+    }
+}
+
 /// The rows that the next batch will carry, read but not yet frozen.
 public struct BatchDraft: Sendable {
     /// All locations of a batch are of one session.
@@ -73,16 +89,16 @@ public struct BatchDraft: Sendable {
     /// Oldest first; empty only when there are locations.
     public let events: [GeofenceEvent]
     let members: BatchMembers
-    let eventKeys: [EventKey]
+    let eventKeys: [RowKey]
 }
 
-/// Which rows a batch holds: those between two places, of one session and one version of the extras, that had arrived
+/// Which rows a batch holds: those between two keys, of one session and one version of the extras, that had arrived
 /// when it was frozen, or had been re-queued by then. Naming them so costs one small row, however many there are.
 struct BatchMembers: Equatable, Sendable {
     var session: Int64
     var extras: Int64
-    var first: Place
-    var last: Place
+    var first: RowKey
+    var last: RowKey
     /// Later arrivals have higher numbers.
     var maxSeq: Int64
     /// Rows that are re-queued later have lower ones.
@@ -92,9 +108,9 @@ struct BatchMembers: Equatable, Sendable {
     var events: Int
 
     /// The same rule as `Statements.isMember`.
-    func contains(_ place: Place, seq: Int64, session: Int64, extras: Int64, isUploaded: Bool) -> Bool {
-        !isUploaded && session == self.session && extras == self.extras && place >= first && place <= last
-            && seq <= maxSeq && seq >= minSeq
+    func contains(_ key: RowKey, session: Int64, extras: Int64, isUploaded: Bool) -> Bool {
+        !isUploaded && session == self.session && extras == self.extras && key >= first && key <= last
+            && key.seq <= maxSeq && key.seq >= minSeq
     }
 }
 

@@ -66,14 +66,16 @@ struct Salvage {
     }
 
     private mutating func readRows(_ db: borrowing Connection, _ deadline: Int64) throws(SQLiteError) {
+        let columns = try Schema.columns(of: "locations", in: db)
         var isInTime = true
         for direction in ["ASC", "DESC"] where isInTime {
-            let all = try db.prepare(try Schema.everyLocation(in: db, order: direction))
+            let order = "ORDER BY ts \(direction), seq \(direction)"
+            let all = try db.prepare("SELECT \(columns), uploaded FROM locations \(order)")
             do {
                 while isInTime, try all.step() {
                     let known = sessions
                     guard let row = LocationRow(all, sessionID: { known[$0]?.id }) else { continue }
-                    if rows.updateValue(Row(row: row, isUploaded: all.integer(18) != 0), forKey: row.seq)
+                    if rows.updateValue(Row(row: row, isUploaded: all.integer(18) != 0), forKey: row.key.seq)
                         == nil
                     {
                         isInTime = Clock.boot() < deadline
@@ -100,8 +102,8 @@ extension Writer {
         var keys: [Int64: Int64] = [:]
         let bySession = Dictionary(grouping: salvage.rows.values) { $0.row.session }
         for (old, rows) in bySession.sorted(by: { $0.key < $1.key }) {
-            let ordered = rows.sorted { ($0.row.place, $0.row.seq) < ($1.row.place, $1.row.seq) }
-            let key = try importSession(salvage.sessions[old], firstTime: ordered[0].row.place.ts)
+            let ordered = rows.sorted { $0.row.key < $1.row.key }
+            let key = try importSession(salvage.sessions[old], firstTime: ordered[0].row.key.ts)
             keys[old] = key
             for start in stride(from: 0, to: ordered.count, by: Self.importStep) {
                 let step = ordered[start..<min(start + Self.importStep, ordered.count)]
@@ -126,22 +128,19 @@ extension Writer {
         var renamed: [Salvage.Row] = []
         for var salvaged in rows {
             salvaged.row.session = session
-            salvaged.row.seq = tally.nextSeq
+            salvaged.row.key.seq = tally.nextSeq
             salvaged.row.extras = try version(ofExtras: extras[salvaged.row.extras])
             tally.nextSeq += 1
             renamed.append(salvaged)
         }
-        var newest = tally.newest
         try db.transaction { () throws(SQLiteError) in
-            let mark = try db.prepare("UPDATE locations SET uploaded = 1 WHERE place = ?")
-            for var salvaged in renamed {
-                salvaged.row.place = try freePlace(at: salvaged.row.place.ts, newest: newest)
-                newest = max(newest, salvaged.row.place)
+            let mark = try db.prepare("UPDATE locations SET uploaded = 1 WHERE ts = ? AND seq = ?")
+            for salvaged in renamed {
                 try statements.insert.run(salvaged.row.values)
-                if salvaged.isUploaded { try mark.run(.integer(salvaged.row.place.rowid)) }
+                guard salvaged.isUploaded else { continue }
+                try mark.run(.integer(salvaged.row.key.ts), .integer(salvaged.row.key.seq))
             }
         }
-        tally.newest = newest
     }
 
     mutating func importSession(

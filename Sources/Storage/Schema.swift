@@ -2,31 +2,26 @@ internal import SQLite
 
 /// The tables, and the way from each earlier version to the present one.
 ///
-/// `locations` is clustered by time: the rowid of a row is its `Place`, so that a range of time reads neighbours, and the row
-/// of a new fix is appended. Of the layouts measured this one writes the least per commit, in pages of 2048 bytes: 1.1
-/// frames, 6.4 KB of blocks. A WITHOUT ROWID table with the key (ts, seq) writes 1.8 frames, 7.8 KB, for SQLite has no
-/// shortcut for appending to one and balances three pages every few rows; a rowid table with an index on `ts` writes
-/// 8.5 KB. `seq` counts arrivals; it is never reused, also when the table has been drained empty, because `sessions`
-/// remembers it.
+/// `locations` is clustered by `ts` (WITHOUT ROWID), and a range over `ts` reads neighbours. SQLite has no shortcut for
+/// appending to such a table: it balances three pages every few rows. With pages of 1024 bytes that is 2.3 frames of the
+/// WAL per commit, 6.6 KB of blocks; with 2048 bytes 1.8 frames, 7.9 KB, at the same CPU. A rowid table with an index on
+/// `ts` writes 8.5 KB in pages of 2048 bytes, and 12.5 KB in those of 4096. `seq` tells rows of one instant apart and orders
+/// them by arrival; it is never reused, also when the table has been drained empty, because `sessions` remembers it.
 ///
 /// The columns of a WITHOUT ROWID table's key must come first: otherwise quick_check of SQLite 3.40 finds "NULL value in
 /// rejected.ts" and the like in rows that are sound, and a sound database would be put aside.
 enum Schema {
     static let version = Int64(migrations.count)
-    static let pageSize: Int64 = 2048
+    /// Of a new database; one that is there keeps its own.
+    static let pageSize: Int64 = 1024
     /// "BEEK": tells file(1) and us whose database this is.
     static let applicationID: Int64 = 0x4245_454B
 
-    /// The columns of a location behind its place, in the order of `LocationRow`.
+    /// The columns of a location behind its key, in the order of `LocationRow`.
     static let columns = """
-        seq, session, id, lat, lng, accuracy, speed, bearing, altitude, mode, "trigger", motion, activity, \
+        ts, seq, session, id, lat, lng, accuracy, speed, bearing, altitude, mode, "trigger", motion, activity, \
         quality, is_mock, extras, odometer
         """
-
-    /// A row of `locations`.
-    static let rowColumns = "place, " + columns
-    /// A row of `rejected`, as if it stood where rows of its time begin.
-    static let rejectedColumns = "ts << \(Place.bits), " + columns
 
     private static let locationColumns = """
         session INTEGER NOT NULL, id BLOB NOT NULL,
@@ -83,39 +78,13 @@ enum Schema {
             PRIMARY KEY (rejected_at, seq)) STRICT, WITHOUT ROWID;
         CREATE TABLE geofence_states (key INTEGER PRIMARY KEY, is_inside INTEGER NOT NULL) STRICT;
         """,
-        // The place of a location is its rowid: time, and a count of the rows of that time.
-        """
-        CREATE TABLE placed (place INTEGER PRIMARY KEY, seq INTEGER NOT NULL, \(locationColumns),
-            uploaded INTEGER NOT NULL DEFAULT 0,
-            ts INTEGER GENERATED ALWAYS AS (place >> 14) VIRTUAL) STRICT;
-        INSERT INTO placed (place, \(columns), uploaded)
-            SELECT (ts << 14) + row_number() OVER (PARTITION BY ts ORDER BY seq) - 1, \(columns), uploaded
-            FROM locations ORDER BY ts, seq;
-        CREATE TABLE placed_batches (key INTEGER PRIMARY KEY, id BLOB NOT NULL,
-            session INTEGER NOT NULL, extras INTEGER NOT NULL,
-            first_place INTEGER NOT NULL, last_place INTEGER NOT NULL,
-            min_seq INTEGER NOT NULL, max_seq INTEGER NOT NULL,
-            locations INTEGER NOT NULL, events INTEGER NOT NULL, body BLOB NOT NULL,
-            is_permanent INTEGER NOT NULL DEFAULT 0, is_piece INTEGER NOT NULL DEFAULT 0) STRICT;
-        INSERT INTO placed_batches
-            SELECT key, id, session, extras,
-            iif(locations = 0, 9223372036854775807, (first_ts << 14) +
-                (SELECT COUNT(*) FROM locations l WHERE l.ts = first_ts AND l.seq < first_seq)),
-            iif(locations = 0, -9223372036854775808, (last_ts << 14) +
-                (SELECT COUNT(*) FROM locations l WHERE l.ts = last_ts AND l.seq < last_seq)),
-            min_seq, max_seq, locations, events, body, is_permanent, is_piece FROM batches;
-        DROP TABLE locations;
-        DROP TABLE batches;
-        ALTER TABLE placed RENAME TO locations;
-        ALTER TABLE placed_batches RENAME TO batches;
-        """,
     ]
 
     /// The columns of all tables, with their types; not the text of the statements, which may be laid out anew.
     static let columnList = """
         SELECT group_concat(line) FROM (SELECT tables.name || '.' || columns.name || ' ' || columns.type || ' '
             || columns."notnull" || columns.pk AS line
-            FROM sqlite_schema tables JOIN pragma_table_xinfo(tables.name) columns WHERE tables.type = 'table'
+            FROM sqlite_schema tables JOIN pragma_table_info(tables.name) columns WHERE tables.type = 'table'
             ORDER BY tables.name, columns.cid)
         """
 
@@ -131,15 +100,14 @@ enum Schema {
         return try model.value(columnList) == found
     }
 
-    /// The locations of a database of any version: what a query that is followed by ASC or DESC, in the order of time, selects.
-    static func everyLocation(
-        in connection: borrowing Connection, order direction: String
-    ) throws(SQLiteError) -> String {
-        let isPlaced =
-            try connection.value("SELECT 1 FROM pragma_table_info('locations') WHERE name = 'place'") != nil
-        return isPlaced
-            ? "SELECT \(rowColumns), uploaded FROM locations ORDER BY place \(direction)"
-            : "SELECT \(rejectedColumns), uploaded FROM locations ORDER BY ts \(direction), seq \(direction)"
+    /// `columns` for a database of any version: what its table does not have yet is NULL.
+    static func columns(of table: String, in connection: borrowing Connection) throws(SQLiteError) -> String {
+        let found = try connection.prepare("SELECT name FROM pragma_table_info('\(table)')")
+        var names: Set<Substring> = []
+        while try found.step() { names.insert(Substring(found.text(0) ?? "")) }
+        return columns.split(separator: ", ")
+            .map { names.contains($0.drop { $0 == "\"" }.prefix { $0 != "\"" }) ? String($0) : "NULL" }
+            .joined(separator: ", ")
     }
 
     static func foundVersion(_ connection: borrowing Connection) throws(SQLiteError) -> Int64 {

@@ -109,6 +109,11 @@ public final class Store: Sendable {
         }
     }
 
+    /// Lets go of the pages that are held in memory; they are read again when they are needed.
+    public func releaseMemory() {
+        state.withLock { $0.writer?.db.releaseMemory() }
+    }
+
     /// Closes the database; the WAL is folded into it.
     public func close() {
         state.withLock { state in
@@ -162,10 +167,10 @@ public final class Store: Sendable {
 
     private static func counts(_ state: inout State) -> StoreCounts? {
         guard let tally = state.writer?.tally, let events = state.writer?.events else { return nil }
-        let oldest = [tally.oldestPending?.ts, events.oldestPending?.ts].compactMap(\.self).min()
+        let oldest = [tally.oldestPending, events.oldestPending].compactMap(\.self).min()
         return StoreCounts(
             locations: tally.rows, pending: tally.rows - tally.uploaded + events.rows - events.uploaded,
-            oldestPending: oldest.map { Timestamp(milliseconds: $0) },
+            oldestPending: oldest.map { Timestamp(milliseconds: $0.ts) },
             rejected: tally.rejected + events.rejected,
             droppedUnsent: state.droppedUnsent + tally.droppedUnsent)
     }

@@ -18,9 +18,7 @@ extension Writer {
         }
         let locations = try pendingLocations(of: session, limit: limit, besides: sent?.members)
         let events = try pendingEvents(of: session, limit: limit)
-        let oldest = [
-            locations.first.map { ($0.place.ts, $0.extras) }, events.first.map { ($0.key.ts, $0.extras) },
-        ]
+        let oldest = [locations.first.map { ($0.key, $0.extras) }, events.first.map { ($0.key, $0.extras) }]
         guard let version = oldest.compactMap(\.self).min(by: { $0.0 < $1.0 })?.1 else { return nil }
         let isUniform = locations.allSatisfy { $0.extras == version }
         let drafted = draft(
@@ -48,11 +46,13 @@ extension Writer {
         guard let pending = tally.pending[session], let oldest = tally.oldestPending else { return [] }
         // Behind a batch without gaps nothing of it needs to be read again, to be passed over.
         let behind = sent.flatMap {
-            $0 == gapless && $0.session == session && $0.count > 0 ? $0.last.next : nil
+            $0 == gapless && $0.session == session && $0.count > 0
+                ? RowKey(ts: $0.last.ts, seq: $0.last.seq + 1) : nil
         }
         let start = behind ?? oldest
         try statements.draft.bind([
-            .integer(start.rowid), .integer(session), .integer(Int64(limit + (sent?.count ?? 0))),
+            .integer(start.ts), .integer(start.seq), .integer(session),
+            .integer(Int64(limit + (sent?.count ?? 0))),
         ])
         defer { statements.draft.reset() }
         let id = sessions[session]
@@ -65,7 +65,7 @@ extension Writer {
                 continue
             }
             let isSent = sent?.contains(
-                row.place, seq: row.seq, session: row.session, extras: row.extras, isUploaded: false)
+                row.key, session: row.session, extras: row.extras, isUploaded: false)
             if isSent != true { rows.append(row) }
         }
         return rows
@@ -79,7 +79,7 @@ extension Writer {
             session: session, extras: version, first: BatchMembers.none.first, last: BatchMembers.none.last,
             maxSeq: tally.nextSeq - 1, minSeq: tally.lowestSeq, count: rows.count, events: events.count)
         if let first = rows.first, let last = rows.last {
-            (members.first, members.last) = (first.place, last.place)
+            (members.first, members.last) = (first.key, last.key)
         }
         draft = members
         changesAtDraft = db.totalChanges
@@ -132,8 +132,8 @@ extension Writer {
     ) throws(SQLiteError) -> Int64 {
         let members = draft.members
         try statements.insertBatch.run(
-            .blob(id.bytes), .integer(members.session), .integer(members.extras),
-            .integer(members.first.rowid), .integer(members.last.rowid),
+            .blob(id.bytes), .integer(members.session), .integer(members.extras), .integer(members.first.ts),
+            .integer(members.first.seq), .integer(members.last.ts), .integer(members.last.seq),
             .integer(members.maxSeq), .integer(members.minSeq), .integer(Int64(members.count)),
             .integer(Int64(members.events)), .blob(body), .integer(isPiece ? 1 : 0))
         let key = db.lastInsertRowid
@@ -256,7 +256,7 @@ extension Writer {
     /// The rows of a batch in two halves, each as a draft of its own: locations and events first, then each of them.
     func halves(of batch: FrozenBatch) throws(SQLiteError) -> [BatchDraft] {
         let select = try db.prepare(
-            "SELECT \(Schema.rowColumns) FROM locations WHERE \(Statements.isMember) ORDER BY place")
+            "SELECT \(Schema.columns) FROM locations WHERE \(Statements.isMember) ORDER BY ts, seq")
         try select.bind(Statements.memberValues(batch.members))
         var rows: [LocationRow] = []
         while try select.step() {
@@ -277,8 +277,8 @@ extension Writer {
         of batch: FrozenBatch, _ rows: ArraySlice<LocationRow>, _ events: ArraySlice<EventRow>
     ) -> BatchDraft {
         var members = batch.members
-        members.first = rows.first?.place ?? BatchMembers.none.first
-        members.last = rows.last?.place ?? BatchMembers.none.last
+        members.first = rows.first?.key ?? BatchMembers.none.first
+        members.last = rows.last?.key ?? BatchMembers.none.last
         (members.count, members.events) = (rows.count, events.count)
         return draft(of: rows, events, members, session: batch.session)
     }

@@ -22,21 +22,21 @@ extension Writer {
 
     /// One step of a deletion.
     mutating func proceed(with deletion: inout Deletion) throws(SQLiteError) {
-        let end = deletion.cutoff.map { Place(lastAt: $0.milliseconds) } ?? .last
+        let cutoff = deletion.cutoff?.milliseconds ?? .max
         let rows = try db.prepare(
-            "SELECT place, session, uploaded FROM locations WHERE place <= ? AND seq <= ? ORDER BY place LIMIT ?"
+            "SELECT ts, seq, session, uploaded FROM locations WHERE ts <= ? AND seq <= ? ORDER BY ts, seq LIMIT ?"
         )
-        try rows.bind([.integer(end.rowid), .integer(deletion.maxSeq), .integer(Self.deletionStep)])
-        var last: Place?
+        try rows.bind([.integer(cutoff), .integer(deletion.maxSeq), .integer(Self.deletionStep)])
+        var last: RowKey?
         var pending: [Int64: Int] = [:]
         var counts = (all: 0, uploaded: 0)
         while try rows.step() {
-            last = Place(rowid: rows.integer(0))
+            last = RowKey(ts: rows.integer(0), seq: rows.integer(1))
             counts.all += 1
-            if rows.integer(2) != 0 {
+            if rows.integer(3) != 0 {
                 counts.uploaded += 1
             } else {
-                pending[rows.integer(1), default: 0] += 1
+                pending[rows.integer(2), default: 0] += 1
             }
         }
         rows.reset()
@@ -60,23 +60,23 @@ extension Writer {
     }
 
     /// Batches that hold one of the rows that go; others may reach as far back, with rows of their own behind.
-    private func batches(losingRowsUpTo end: Place, _ deletion: Deletion) throws(SQLiteError) -> [Frozen] {
+    private func batches(losingRowsUpTo end: RowKey, _ deletion: Deletion) throws(SQLiteError) -> [Frozen] {
         let own = Statements.memberParameters + 1
         let loss = try db.prepare(
-            "SELECT 1 FROM locations WHERE \(Statements.isMember) AND place <= ?\(own) AND seq <= ?\(own + 1) LIMIT 1"
+            "SELECT 1 FROM locations WHERE \(Statements.isMember) AND (ts, seq) <= (?\(own), ?\(own + 1)) AND seq <= ?\(own + 2) LIMIT 1"
         )
         var losing: [Frozen] = []
         for batch in frozen where batch.members.first <= end {
             try loss.bind(
                 Statements.memberValues(batch.members)
-                    + [.integer(end.rowid), .integer(deletion.maxSeq)])
+                    + [.integer(end.ts), .integer(end.seq), .integer(deletion.maxSeq)])
             if try loss.step() { losing.append(batch) }
         }
         return losing
     }
 
     private func delete(
-        upTo last: Place?, doomed: [Frozen], _ deletion: Deletion, room: Int64
+        upTo last: RowKey?, doomed: [Frozen], _ deletion: Deletion, room: Int64
     ) throws(SQLiteError) -> (dissolved: [UUIDv7], left: Int64) {
         // What the user deletes is overwritten with zeros, not only unlinked.
         try db.execute("PRAGMA secure_delete = ON")
@@ -90,8 +90,8 @@ extension Writer {
                 if try id.step(), let id = UUIDv7(bytes: id.blob(0)) { dissolved.append(id) }
             }
             if let last {
-                try db.prepare("DELETE FROM locations WHERE place <= ? AND seq <= ?").run(
-                    .integer(last.rowid), .integer(deletion.maxSeq))
+                try db.prepare("DELETE FROM locations WHERE (ts, seq) <= (?, ?) AND seq <= ?").run(
+                    .integer(last.ts), .integer(last.seq), .integer(deletion.maxSeq))
             }
             let left = try deleteOthers(deletion, room: room)
             try writeTail()

@@ -3,7 +3,7 @@ internal import Tracking
 
 extension BatchMembers {
     /// The range of no location: nothing lies at or after its first and at or before its last.
-    static let none = (first: Place.last, last: Place.first)
+    static let none = (first: RowKey(ts: .max, seq: .max), last: RowKey(ts: .min, seq: .min))
 }
 
 extension FrozenBatch {
@@ -37,7 +37,7 @@ extension Writer {
     }
 
     /// Whether all of a draft's events are still there, and free.
-    func areThere(_ keys: [EventKey]) throws(SQLiteError) -> Bool {
+    func areThere(_ keys: [RowKey]) throws(SQLiteError) -> Bool {
         guard !keys.isEmpty else { return true }
         let row = try db.prepare("SELECT 1 FROM geofence_events WHERE ts = ? AND seq = ? AND uploaded = 0")
         for key in keys {
@@ -53,7 +53,7 @@ extension Writer {
     /// A batch's key may be used again, once it is gone; its id is not.
     private static let isIn = "batch = ?1 AND EXISTS (SELECT 1 FROM batches WHERE key = ?1 AND id = ?2)"
 
-    func assign(_ keys: [EventKey], toBatch batch: Int64) throws(SQLiteError) {
+    func assign(_ keys: [RowKey], toBatch batch: Int64) throws(SQLiteError) {
         guard !keys.isEmpty else { return }
         let assign = try db.prepare("UPDATE geofence_events SET batch = ? WHERE ts = ? AND seq = ?")
         for key in keys { try assign.run(.integer(batch), .integer(key.ts), .integer(key.seq)) }

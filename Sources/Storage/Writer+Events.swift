@@ -49,12 +49,12 @@ extension Writer {
         var rejected = 0
         var pending: [Int64: Int] = [:]
         /// No pending event lies before this one.
-        var oldestPending: EventKey?
+        var oldestPending: RowKey?
         var nextSeq: Int64 = 1
     }
 
     struct PrunedEvent {
-        var key: EventKey
+        var key: RowKey
         var session: Int64
         var isUploaded: Bool
     }
@@ -87,9 +87,7 @@ extension Writer {
         guard events.rows > events.uploaded else { return }
         let oldest = try db.prepare(
             "SELECT ts, seq FROM geofence_events WHERE uploaded = 0 ORDER BY ts, seq LIMIT 1")
-        if try oldest.step() {
-            events.oldestPending = EventKey(ts: oldest.integer(0), seq: oldest.integer(1))
-        }
+        if try oldest.step() { events.oldestPending = RowKey(ts: oldest.integer(0), seq: oldest.integer(1)) }
     }
 
     // MARK: Writing
@@ -121,7 +119,7 @@ extension Writer {
         let extras = try version(ofExtras: new.extras)
         return new.events.enumerated().map { index, event in
             EventRow(
-                key: EventKey(
+                key: RowKey(
                     ts: event.crossing.time.milliseconds, seq: events.nextSeq + Int64(index)),
                 session: session, extras: extras, event: event)
         }
@@ -198,7 +196,7 @@ extension Writer {
         while try rows.step() {
             found.append(
                 PrunedEvent(
-                    key: EventKey(ts: rows.integer(0), seq: rows.integer(1)), session: rows.integer(2),
+                    key: RowKey(ts: rows.integer(0), seq: rows.integer(1)), session: rows.integer(2),
                     isUploaded: rows.integer(3) != 0))
         }
         return found

@@ -43,14 +43,13 @@ extension Writer {
     private static let searchStep = 64
 
     private struct Prunable {
-        var place: Place
-        var seq: Int64
+        var key: RowKey
         var session: Int64
         var isUploaded: Bool
         var extras: Int64
 
         func isMember(of batch: BatchMembers) -> Bool {
-            batch.contains(place, seq: seq, session: session, extras: extras, isUploaded: isUploaded)
+            batch.contains(key, session: session, extras: extras, isUploaded: isUploaded)
         }
     }
 
@@ -66,11 +65,9 @@ extension Writer {
         guard var session = current else { return }
         let extras = try version(ofExtras: new.extras)
         let time = new.location.fix.time
-        let seq = tally.nextSeq
-        let place = try freePlace(at: time.milliseconds, newest: tally.newest)
+        let key = RowKey(ts: time.milliseconds, seq: tally.nextSeq)
         let row = LocationRow(
-            place: place, seq: seq, session: session.key, extras: extras, odometer: new.odometer,
-            location: new.location)
+            key: key, session: session.key, extras: extras, odometer: new.odometer, location: new.location)
         let eventRows = try crossings.map { (new) throws(SQLiteError) in try rows(for: new) } ?? []
         let pruned = try prunable(at: time, byAge: new.prunesByAge)
         let prunedEvents = try prunableEvents(at: time, byAge: new.prunesByAge, besides: eventRows.count)
@@ -78,43 +75,23 @@ extension Writer {
         try db.transaction { () throws(SQLiteError) in
             try statements.insert.run(row.values)
             if memory != session.tail.memory { try write(memory, ofSession: session.key) }
-            for row in pruned { try statements.deleteRow.run(.integer(row.place.rowid)) }
+            for row in pruned { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
             try write(eventRows, crossings?.changes ?? [], pruning: prunedEvents)
         }
-        session.lastSeq = seq
+        session.lastSeq = key.seq
         session.tail = SessionTail(
             reference: Gate.Reference(
                 time: time, coordinate: new.location.fix.coordinate, bearing: new.location.fix.bearing),
             odometer: new.odometer, memory: memory)
         current = session
         tally.nextSeq += 1
-        tally.newest = max(tally.newest, place)
-        add(pending: place, ofSession: session.key)
+        add(pending: key, ofSession: session.key)
         try book(pruned)
         try book(eventRows, prunedEvents)
     }
 
-    /// A place that no row has, behind all rows of that time. Ask for it when the row before has been inserted.
-    ///
-    /// - Parameter newest: no row lies behind this one.
-    func freePlace(at ts: Int64, newest: Place) throws(SQLiteError) -> Place {
-        var place = Place(firstAt: ts)
-        while place <= newest, let taken = try newestPlace(at: place.ts) {
-            place = taken.next
-            if place.ts == taken.ts { break }
-        }
-        return place
-    }
-
-    private func newestPlace(at ts: Int64) throws(SQLiteError) -> Place? {
-        try statements.newest.bind([.integer(Place(firstAt: ts).rowid), .integer(Place(lastAt: ts).rowid)])
-        defer { statements.newest.reset() }
-        return try statements.newest.step()
-            ? statements.newest.optionalInteger(0).map { Place(rowid: $0) } : nil
-    }
-
     func latestLocation() throws(SQLiteError) -> Location? {
-        let row = try db.prepare("SELECT \(Schema.rowColumns) FROM locations ORDER BY place DESC LIMIT 1")
+        let row = try db.prepare("SELECT \(Schema.columns) FROM locations ORDER BY ts DESC, seq DESC LIMIT 1")
         guard try row.step() else { return nil }
         return LocationRow(row, sessionID: { sessions[$0] })?.location
     }
@@ -129,16 +106,13 @@ extension Writer {
                 remove(pending: 1, ofSession: row.session)
             }
         }
-        if let oldest = tally.oldestPending, pruned.contains(where: { $0.place == oldest }) {
+        if let oldest = tally.oldestPending, pruned.contains(where: { $0.key == oldest }) {
             try findOldestPending(from: oldest)
         }
     }
 
     func exists(_ location: Location) throws(SQLiteError) -> Bool {
-        let ts = location.fix.time.milliseconds
-        try statements.exists.bind([
-            .integer(Place(firstAt: ts).rowid), .integer(Place(lastAt: ts).rowid), .blob(location.id.bytes),
-        ])
+        try statements.exists.bind([.integer(location.fix.time.milliseconds), .blob(location.id.bytes)])
         defer { statements.exists.reset() }
         return try statements.exists.step()
     }
@@ -152,8 +126,8 @@ extension Writer {
         let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
         let old =
             try options.isSyncing
-            ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.place.ts < cutoff }
-        doomed += old.filter { row in !doomed.contains { $0.place == row.place } }
+            ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
+        doomed += old.filter { row in !doomed.contains { $0.key == row.key } }
         return doomed
     }
 
@@ -162,10 +136,10 @@ extension Writer {
         guard tally.uploaded > 0 else { return [] }
         let start = tally.uploadedFrom
         try statements.oldestUploaded.bind([
-            .integer(start.rowid), .integer(Place(firstAt: cutoff).rowid), .integer(Int64(Self.ageLimit)),
+            .integer(start.ts), .integer(start.seq), .integer(cutoff), .integer(Int64(Self.ageLimit)),
         ])
         let found = try rows(statements.oldestUploaded)
-        let end = found.count < Self.ageLimit ? Place(firstAt: cutoff) : found.last?.place
+        let end = found.count < Self.ageLimit ? RowKey(ts: cutoff, seq: .min) : found.last?.key
         tally.uploadedFrom = max(start, end ?? start)
         return found
     }
@@ -177,14 +151,14 @@ extension Writer {
         var found: [Prunable] = []
         var from = tally.prunableFrom
         while found.count < limit {
-            try statements.oldest.bind([.integer(from.rowid), .integer(Int64(step))])
+            try statements.oldest.bind([.integer(from.ts), .integer(from.seq), .integer(Int64(step))])
             let page = try rows(statements.oldest)
             found += page.filter { row in !reserved.contains { row.isMember(of: $0) } }
-            guard page.count == step, let last = page.last?.place else { break }
-            from = last.next
+            guard page.count == step, let last = page.last?.key else { break }
+            from = RowKey(ts: last.ts, seq: last.seq + 1)
             step = max(limit, Self.searchStep)
         }
-        tally.prunableFrom = found.first?.place ?? from
+        tally.prunableFrom = found.first?.key ?? from
         return Array(found.prefix(limit))
     }
 
@@ -193,7 +167,7 @@ extension Writer {
         while try statement.step() {
             rows.append(
                 Prunable(
-                    place: Place(rowid: statement.integer(0)), seq: statement.integer(1),
+                    key: RowKey(ts: statement.integer(0), seq: statement.integer(1)),
                     session: statement.integer(2), isUploaded: statement.integer(3) != 0,
                     extras: statement.integer(4)))
         }

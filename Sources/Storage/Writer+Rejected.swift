@@ -71,28 +71,23 @@ extension Writer {
     private mutating func requeue(_ letters: [DeadLetter], upTo last: DeadLetter) throws(SQLiteError) {
         let lowest = tally.lowestSeq
         let columns = Schema.columns.split(separator: ", ").map { $0 == "seq" ? "?3" : String($0) }
-        var places: [Place] = []
-        var newest = tally.newest
         try db.transaction { () throws(SQLiteError) in
             let move = try db.prepare(
                 """
-                INSERT INTO locations (\(Schema.rowColumns)) \
-                SELECT ?4, \(columns.joined(separator: ", ")) FROM rejected WHERE rejected_at = ?1 AND seq = ?2
+                INSERT INTO locations (\(Schema.columns)) \
+                SELECT \(columns.joined(separator: ", ")) FROM rejected WHERE rejected_at = ?1 AND seq = ?2
                 """)
             for (index, letter) in letters.enumerated() {
-                let place = try freePlace(at: letter.ts, newest: newest)
-                newest = max(newest, place)
-                places.append(place)
                 try move.run(
-                    .integer(letter.rejectedAt), .integer(letter.seq), .integer(lowest - 1 - Int64(index)),
-                    .integer(place.rowid))
+                    .integer(letter.rejectedAt), .integer(letter.seq), .integer(lowest - 1 - Int64(index)))
             }
             try deleteRejected(upTo: last)
             try setCounter(Self.lowestSeq, lowest - Int64(letters.count))
         }
         tally.lowestSeq = lowest - Int64(letters.count)
-        tally.newest = newest
-        for (letter, place) in zip(letters, places) { add(pending: place, ofSession: letter.session) }
+        for (index, letter) in letters.enumerated() {
+            add(pending: RowKey(ts: letter.ts, seq: lowest - 1 - Int64(index)), ofSession: letter.session)
+        }
     }
 
     private func purge(upTo last: DeadLetter) throws(SQLiteError) {

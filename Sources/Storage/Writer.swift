@@ -33,8 +33,8 @@ struct Writer: ~Copyable {
     static let rejectedLimit = 10_000
     /// Versions of the extras that are kept without asking who needs them.
     private static let extrasLimit = 100
-    /// Pages in the WAL at which it is folded in: 2 MB.
-    static let checkpointPages = 1000
+    /// Pages in the WAL at which it is folded in: 2 MB, twice that where pages are of 2048 bytes.
+    static let checkpointPages = 2000
     /// So many times that length, readers are waited for, each time a fix is written, for so many milliseconds.
     private static let longLog = 4
     private static let readerPatience = 20
@@ -45,13 +45,11 @@ struct Writer: ~Copyable {
         var rejected = 0
         var pending: [Int64: Int] = [:]
         /// No pending row lies before this one.
-        var oldestPending: Place?
+        var oldestPending: RowKey?
         /// No uploaded row lies before this one.
-        var uploadedFrom = Place.first
+        var uploadedFrom = RowKey.first
         /// What lies before this one belongs to a batch.
-        var prunableFrom = Place.first
-        /// No row lies behind this one.
-        var newest = Place.first
+        var prunableFrom = RowKey.first
         /// The sequence number of the next row.
         var nextSeq: Int64 = 1
         /// The lowest one given: those of re-queued rows count down from 0.
@@ -120,7 +118,7 @@ struct Writer: ~Copyable {
             ("trusted_schema = OFF", "trusted_schema", "0"),
             ("cell_size_check = ON", "cell_size_check", "1"),
             ("secure_delete = OFF", "secure_delete", "0"),
-            ("max_page_count = \(pageLimit(options))", "max_page_count", nil),
+            ("max_page_count = \(try pageLimit(db, options))", "max_page_count", nil),
         ]
         for pragma in pragmas { try set(pragma, db) }
         try db.takeOverCheckpoints()
@@ -143,15 +141,18 @@ struct Writer: ~Copyable {
     }
 
     /// A kilobyte a row is several times what they take; the rest is for dead letters and batches.
-    private static func pageLimit(_ options: StoreOptions) -> Int64 {
-        (64 << 20 + Int64(options.maxRows) * 1024) / Schema.pageSize
+    private static func pageLimit(
+        _ db: borrowing Connection, _ options: StoreOptions
+    ) throws(SQLiteError) -> Int64 {
+        let pageSize = try db.value("PRAGMA page_size").flatMap { Int64($0) } ?? Schema.pageSize
+        return (64 << 20 + Int64(options.maxRows) * 1024) / max(pageSize, 512)
     }
 
     /// Applies other options.
     mutating func apply(_ options: StoreOptions) throws(SQLiteError) {
         if options.durability != self.options.durability { try Self.set(Self.synchronous(options), db) }
         self.options = options
-        _ = try db.value("PRAGMA max_page_count = \(Self.pageLimit(options))")
+        _ = try db.value("PRAGMA max_page_count = \(try Self.pageLimit(db, options))")
     }
 
     /// Folds the WAL into the database once it is long enough.
@@ -183,8 +184,6 @@ struct Writer: ~Copyable {
         }
         // Bounded, because a damaged file may hold any number.
         tally.nextSeq = min(lastSeq, 1 << 62) + 1
-        tally.newest = Place(
-            rowid: try db.value("SELECT MAX(place) FROM locations").flatMap { Int64($0) } ?? .min)
         tally.lowestSeq = max(try counter(Self.lowestSeq), -1 << 62)
         tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
         try loadEvents()
@@ -192,12 +191,12 @@ struct Writer: ~Copyable {
         let versions = try db.prepare("SELECT version, json FROM extras")
         while try versions.step() { extras[versions.text(1) ?? ""] = versions.integer(0) }
         let batches = try db.prepare(
-            "SELECT \(Statements.batchColumns) FROM batches ORDER BY first_place, key")
+            "SELECT \(Statements.batchColumns) FROM batches ORDER BY first_ts, first_seq, key")
         while try batches.step() {
             frozen.append(
                 Frozen(
                     key: batches.integer(0), members: Statements.members(batches),
-                    isPermanent: batches.integer(8) != 0))
+                    isPermanent: batches.integer(10) != 0))
         }
         try findOldestPending(from: .first)
         try resumeSession(newestRows: newest)
@@ -215,20 +214,21 @@ struct Writer: ~Copyable {
     }
 
     /// Looks for the oldest pending row at or after `start`.
-    mutating func findOldestPending(from start: Place) throws(SQLiteError) {
-        try statements.oldestPending.bind([.integer(start.rowid)])
+    mutating func findOldestPending(from start: RowKey) throws(SQLiteError) {
+        try statements.oldestPending.bind([.integer(start.ts), .integer(start.seq)])
         tally.oldestPending =
-            try statements.oldestPending.step() ? Place(rowid: statements.oldestPending.integer(0)) : nil
+            try statements.oldestPending.step()
+            ? RowKey(ts: statements.oldestPending.integer(0), seq: statements.oldestPending.integer(1)) : nil
         statements.oldestPending.reset()
     }
 
     /// Books a row that has come into `locations`, into the tally.
-    mutating func add(pending place: Place, ofSession session: Int64) {
+    mutating func add(pending key: RowKey, ofSession session: Int64) {
         tally.rows += 1
-        tally.prunableFrom = min(tally.prunableFrom, place)
+        tally.prunableFrom = min(tally.prunableFrom, key)
         tally.pending[session, default: 0] += 1
-        tally.oldestPending = min(tally.oldestPending ?? place, place)
-        if let last = gapless?.last, place <= last { gapless = nil }
+        tally.oldestPending = min(tally.oldestPending ?? key, key)
+        if let last = gapless?.last, key <= last { gapless = nil }
     }
 
     /// Books rows that have left `locations`, or have become uploaded, out of the tally.
@@ -242,7 +242,6 @@ struct Writer: ~Copyable {
 struct Statements: ~Copyable {
     let insert: Statement
     let exists: Statement
-    let newest: Statement
     let oldest: Statement
     let deleteRow: Statement
     let oldestPending: Statement
@@ -259,30 +258,33 @@ struct Statements: ~Copyable {
     let updateTail: Statement
 
     static let batchColumns = """
-        key, session, extras, first_place, last_place, max_seq, min_seq, locations, is_permanent, events
+        key, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, locations, is_permanent, events
         """
 
-    /// The rows of a batch: parameters 1 to 6 are `memberValues`.
+    /// The rows of a batch: parameters 1 to 8 are `memberValues`.
     static let isMember = """
-        place >= ?1 AND place <= ?2 AND seq <= ?3 AND seq >= ?4 AND session = ?5 AND extras = ?6 AND uploaded = 0
+        (ts, seq) >= (?1, ?2) AND (ts, seq) <= (?3, ?4) AND seq <= ?5 AND seq >= ?6 AND session = ?7 \
+        AND extras = ?8 AND uploaded = 0
         """
 
-    static let memberParameters = 6
-    static let prunableColumns = "place, seq, session, uploaded, extras"
+    static let memberParameters = 8
+    static let prunableColumns = "ts, seq, session, uploaded, extras"
 
     static func members(_ row: borrowing Statement) -> BatchMembers {
         BatchMembers(
             session: row.integer(1), extras: row.integer(2),
-            first: Place(rowid: row.integer(3)), last: Place(rowid: row.integer(4)),
-            maxSeq: row.integer(5), minSeq: row.integer(6), count: Int(clamping: row.integer(7)),
-            events: Int(clamping: row.integer(9)))
+            first: RowKey(ts: row.integer(3), seq: row.integer(4)),
+            last: RowKey(ts: row.integer(5), seq: row.integer(6)), maxSeq: row.integer(7),
+            minSeq: row.integer(8), count: Int(clamping: row.integer(9)),
+            events: Int(clamping: row.integer(11)))
     }
 
     /// The parameters of `isMember`.
     static func memberValues(_ members: BatchMembers) -> [Value] {
         [
-            .integer(members.first.rowid), .integer(members.last.rowid), .integer(members.maxSeq),
-            .integer(members.minSeq), .integer(members.session), .integer(members.extras),
+            .integer(members.first.ts), .integer(members.first.seq), .integer(members.last.ts),
+            .integer(members.last.seq), .integer(members.maxSeq), .integer(members.minSeq),
+            .integer(members.session), .integer(members.extras),
         ]
     }
 }
@@ -291,38 +293,39 @@ extension Statements {
     init(_ db: borrowing Connection) throws(SQLiteError) {
         let places = Array(repeating: "?", count: 18).joined(separator: ", ")
         self.init(
-            insert: try db.prepare("INSERT INTO locations (\(Schema.rowColumns)) VALUES (\(places))"),
-            exists: try db.prepare("SELECT 1 FROM locations WHERE place >= ? AND place <= ? AND id = ?"),
-            newest: try db.prepare("SELECT MAX(place) FROM locations WHERE place >= ? AND place <= ?"),
+            insert: try db.prepare("INSERT INTO locations (\(Schema.columns)) VALUES (\(places))"),
+            exists: try db.prepare("SELECT 1 FROM locations WHERE ts = ? AND id = ?"),
             oldest: try db.prepare(
-                "SELECT \(Self.prunableColumns) FROM locations WHERE place >= ? ORDER BY place LIMIT ?"),
-            deleteRow: try db.prepare("DELETE FROM locations WHERE place = ?"),
+                "SELECT \(Self.prunableColumns) FROM locations WHERE (ts, seq) >= (?, ?) ORDER BY ts, seq LIMIT ?"
+            ),
+            deleteRow: try db.prepare("DELETE FROM locations WHERE ts = ? AND seq = ?"),
             oldestPending: try db.prepare(
-                "SELECT place FROM locations WHERE place >= ? AND uploaded = 0 ORDER BY place LIMIT 1"),
+                "SELECT ts, seq FROM locations WHERE (ts, seq) >= (?, ?) AND uploaded = 0 ORDER BY ts, seq LIMIT 1"
+            ),
             oldestUploaded: try db.prepare(
                 """
-                SELECT \(Self.prunableColumns) FROM locations WHERE place >= ? AND place < ? AND uploaded = 1 \
-                ORDER BY place LIMIT ?
+                SELECT \(Self.prunableColumns) FROM locations WHERE (ts, seq) >= (?, ?) AND ts < ? \
+                AND uploaded = 1 ORDER BY ts, seq LIMIT ?
                 """),
             draft: try db.prepare(
                 """
-                SELECT \(Schema.rowColumns) FROM locations WHERE place >= ? AND session = ? AND uploaded = 0 \
-                ORDER BY place LIMIT ?
+                SELECT \(Schema.columns) FROM locations WHERE (ts, seq) >= (?, ?) AND session = ? AND uploaded = 0 \
+                ORDER BY ts, seq LIMIT ?
                 """),
             deleteMembers: try db.prepare("DELETE FROM locations WHERE " + Self.isMember),
             markMembers: try db.prepare("UPDATE locations SET uploaded = 1 WHERE " + Self.isMember),
             rejectMembers: try db.prepare(
                 """
-                INSERT INTO rejected (ts, \(Schema.columns), batch, http_status, rejected_at) \
-                SELECT ts, \(Schema.columns), ?7, ?8, ?9 FROM locations WHERE
+                INSERT INTO rejected (\(Schema.columns), batch, http_status, rejected_at) \
+                SELECT \(Schema.columns), ?9, ?10, ?11 FROM locations WHERE
                 """ + " " + Self.isMember),
             countMembers: try db.prepare("SELECT COUNT(*) FROM locations WHERE " + Self.isMember),
             batch: try db.prepare("SELECT id, body, is_piece FROM batches WHERE key = ?"),
             counter: try db.prepare("SELECT value FROM counters WHERE name = ?"),
             insertBatch: try db.prepare(
                 """
-                INSERT INTO batches (id, session, extras, first_place, last_place, max_seq, min_seq, \
-                locations, events, body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, \
+                locations, events, body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """),
             deleteBatch: try db.prepare("DELETE FROM batches WHERE key = ? AND id = ?"),
             updateTail: try db.prepare(

@@ -112,11 +112,15 @@ public struct Motion: Sendable {
             forgetStreaks()
             return
         }
-        let usual = steps.isEmpty ? 0 : steps.sorted()[(steps.count - 1) / 2]
-        if step > Self.gap, step > 3 * usual { window.removeAll() }
+        if step > Self.gap, step > 3 * usualStep { window.removeAll() }
         guard step > 0 else { return }
         steps.append(step)
         if steps.count > Self.stepsRemembered { steps.removeFirst() }
+    }
+
+    /// Seconds; 0 when none is remembered.
+    private var usualStep: Double {
+        steps.isEmpty ? 0 : steps.sorted()[(steps.count - 1) / 2]
     }
 
     private mutating func hasSetOff(_ fix: Fix, from spot: Coordinate) -> Bool {

@@ -80,6 +80,7 @@ public struct OneShots: Sendable {
     }
 
     private mutating func end(_ isMeant: ((request: Request, deadline: BootInstant)) -> Bool) -> [Int] {
+        guard !waiting.isEmpty else { return [] }
         let ended = waiting.filter(isMeant).map(\.request.id)
         if !ended.isEmpty { waiting.removeAll { ended.contains($0.request.id) } }
         return ended

@@ -1,4 +1,4 @@
-"""Memory, start, and size."""
+"""Start, and size."""
 from __future__ import annotations
 
 import glob
@@ -6,128 +6,12 @@ import os
 import shutil
 import signal
 import socket
-import threading
+import subprocess
 import time
 
-from drive import SKY, driven, hours_ago
-from figures_reader import ticking
-from measuring import Meter, Row
-from world import EVERY_FIX, World, wait_for
-
-
-def memory(world: World) -> list:
-    """Resident and anonymous memory: idle, tracking, draining."""
-    peers = {"a C program with the same libraries": resident(world)}
-    if shutil.which("gpxlogger"):
-        peers["gpxlogger"] = listening(world, ["gpxlogger", "-f", "/dev/null"])
-    same, alone = next(iter(peers.values())), peers.get("gpxlogger")
-    rows = []
-    for name, measure, limit, anonymous in (
-            ("idle", idle, 22, 4), ("idle, sync configured", idle_with_sync, 22, 4),
-            ("tracking at 1 Hz for an hour", hour, 22, 4),
-            ("tracking for an hour, uploading every 5 minutes", hour_with_sync, 22, 4),
-            ("draining 100,000 fixes, at its most", draining, 26, 8)):
-        found = measure(world)
-        rows += [Row(f"memory, {name}", "MB", [found["resident"]], "a C program with the same libraries",
-                     [same["resident"]], target=limit),
-                 Row(f"… of it anonymous, {name}", "MB", [found["anonymous"]], "the same", [same["anonymous"]],
-                     target=anonymous)]
-        if "growth" in found:
-            # SQLite's cache of 512 KB fills meanwhile; the soak tells what a week adds.
-            rows.append(Row(f"… growth of that in the last 3/4, {name}", "MB", [found["growth"]]))
-    if alone:
-        rows.append(Row("memory of gpxlogger", "MB", [], "", [alone["resident"]]))
-    return rows
-
-
-def resident(world: World) -> dict:
-    peer = world.peer("resident")
-    time.sleep(1)
-    found = Meter(peer.pid).memory()
-    peer.kill()
-    return found
-
-
-def listening(world: World, command: list) -> dict:
-    fake = world.fake()
-    peer = world.run(command + [f"127.0.0.1:{fake.port}"])
-    fake.wait_watched()
-    fake.send(b"".join(report + SKY for report in driven(os.path.join(world.bin, "beekon-sim"), 60, hours_ago(1))))
-    Meter(peer.pid).wait_quiet()
-    found = Meter(peer.pid).memory()
-    fake.stop()
-    peer.kill()
-    return found
-
-
-def idle(world: World, **sections) -> dict:
-    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False}, **sections).start()
-    daemon.disconnect()
-    meter = Meter(daemon.child.process.pid)
-    # What only the start needs is given back after two seconds.
-    meter.wait_quiet(3)
-    found = meter.memory()
-    daemon.kill()
-    return found
-
-
-def idle_with_sync(world: World) -> dict:
-    return idle(world, sync={"url": "http://127.0.0.1:9/"})
-
-
-def hour(world: World, **sections) -> dict:
-    """3,600 fixes a second apart, all stored, sent 50 times as fast."""
-    seconds = world.scaled(3600, 120)
-    fake, daemon = world.tracking(tracking=EVERY_FIX, **sections)
-    meter = Meter(daemon.child.process.pid)
-    reports = driven(os.path.join(world.bin, "beekon-sim"), seconds, hours_ago(2))
-    daemon.disconnect()
-    quarter = None
-    stop = ticking(fake, reports, 0.02)
-    deadline = time.monotonic() + seconds * 0.02 + 2
-    while time.monotonic() < deadline:
-        if quarter is None and time.monotonic() > deadline - seconds * 0.015 - 2:
-            quarter = meter.memory()["anonymous"]
-        time.sleep(0.1)
-    stop.set()
-    meter.wait_quiet()
-    found = meter.memory()
-    found["growth"] = found["anonymous"] - (quarter or found["anonymous"])
-    daemon.kill()
-    fake.stop()
-    return found
-
-
-def hour_with_sync(world: World) -> dict:
-    sink = world.sink()
-    found = hour(world, sync={"url": sink.url, "sync_threshold": 300})
-    sink.stop()
-    return found
-
-
-def draining(world: World) -> dict:
-    """The most that is seen while the backlog is uploaded."""
-    sink = world.sink()
-    daemon = world.daemon(world.harness.free_port(), world.backlog().copy(), tracking={"autostart": False},
-                          sync={"url": sink.url, "batch_size": 100}).start()
-    meter = Meter(daemon.child.process.pid)
-    # What only the start needs is given back after two seconds.
-    meter.wait_quiet(3)
-    done = threading.Event()
-
-    def sync():
-        with daemon.connect(timeout=600) as tracker:
-            tracker.call("Sync", wait=True)
-        done.set()
-
-    threading.Thread(target=sync, daemon=True).start()
-    most = meter.memory()
-    while not done.wait(0.02):
-        now = meter.memory()
-        most = {key: max(most[key], now[key]) for key in most}
-    daemon.kill()
-    sink.stop()
-    return most
+from drive import driven, hours_ago
+from measuring import Row
+from world import EVERY_FIX, ROOT, World, wait_for
 
 
 def start(world: World) -> list:
@@ -163,8 +47,30 @@ def start(world: World) -> list:
 
 
 def sizes(world: World) -> list:
-    rows = [Row("beekond, stripped", "MB", [os.path.getsize(os.path.join(world.bin, "beekond")) / 1e6], target=18)]
-    packages = sorted(glob.glob(os.path.join(world.build, "deb", "beekond_*.deb")), key=os.path.getmtime)
-    if packages:
-        rows.append(Row(".deb", "MB", [os.path.getsize(packages[-1]) / 1e6], target=6))
-    return rows
+    """The daemon, and its package, which is built for this where it can be."""
+    # What nothing has been left out of; it lacks our own code.
+    linked = os.path.join(world.peers, "linked")
+    rows = [Row("beekond, stripped", "MB", [megabytes(os.path.join(world.bin, "beekond"))],
+                "everything linked, in Swift", [megabytes(linked)], target=18)]
+    reason = package_fault(world)
+    packages = glob.glob(os.path.join(world.build, "deb", "beekond_*.deb"))
+    if reason or not packages:
+        return rows + [Row(".deb", "MB", [], target=6, note=f"left out: {reason or 'none was built'}")]
+    packed = subprocess.run(["xz", "-9e", "--stdout", linked], stdout=subprocess.PIPE, check=True).stdout
+    return rows + [Row(".deb", "MB", [megabytes(packages[0])], "everything linked, through xz", [len(packed) / 1e6],
+                       target=6)]
+
+
+def package_fault(world: World) -> str:
+    """Builds the packages; why that is not possible, if it is not."""
+    for tool in ("dpkg-deb", "dpkg-shlibdeps", "xz"):
+        if shutil.which(tool) is None:
+            return f"there is no {tool}"
+    done = subprocess.run([os.path.join(ROOT, "etc", "build", "deb"), world.build], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          env={**os.environ, "BEEKOND_UNCHECKED": "1"})
+    return "" if done.returncode == 0 else (done.stdout.strip().splitlines() or ["make deb failed"])[-1]
+
+
+def megabytes(path: str) -> float:
+    return os.path.getsize(path) / 1e6

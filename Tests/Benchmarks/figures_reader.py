@@ -162,13 +162,20 @@ def steady(world: World) -> list:
         for kind, unit, index in (("wake-ups", "/s", 0), ("CPU", "% of a core", 1)):
             rows.append(Row(f"{kind}, {name}", unit, [mine[index]], peer_name if theirs else "",
                             [theirs[index]] if theirs else [], target=limits[index]))
-    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False}).start()
+    for name, sections in (("", {}), (", sync configured", {"sync": {"url": "http://127.0.0.1:9/", "interval_seconds": 300}})):
+        rows.append(Row(f"wake-ups with nothing to do{name}", "/s", [resting(world, seconds, sections)], target=0.2))
+    return rows
+
+
+def resting(world: World, seconds: int, sections: dict) -> float:
+    """Wake-ups a second of a daemon that has nothing to do."""
+    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False}, **sections).start()
     daemon.disconnect()
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(3)
-    rows.append(Row("wake-ups with nothing to do", "/s", [spent(meter, seconds)[0]], target=0.2))
+    wakeups, _ = spent(meter, seconds)
     daemon.kill()
-    return rows
+    return wakeups
 
 
 def observed(world: World, seconds: int, tracking: dict) -> tuple:

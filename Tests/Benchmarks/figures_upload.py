@@ -13,9 +13,6 @@ import zlib
 from measuring import Meter, Row, interleaved
 from world import World, wait_for
 
-EXPORT = """SELECT ts, seq, session, id, lat, lng, accuracy, speed, bearing, altitude, mode, "trigger", motion, activity,
-    quality, is_mock, extras, odometer, uploaded FROM locations"""
-
 
 def drain(world: World) -> list:
     """A backlog of 100,000 fixes, beside the least that reading, compressing and posting them can take."""
@@ -117,7 +114,7 @@ def history(world: World) -> list:
     def theirs():
         began = time.monotonic()
         with open(exported, "wb") as file:
-            subprocess.run(["sqlite3", "-json", copy, EXPORT], check=True, stdout=file)
+            subprocess.run(["sqlite3", "-json", copy, "SELECT * FROM locations"], check=True, stdout=file)
         return time.monotonic() - began
 
     mine, others = interleaved(world.runs, ours, theirs)

@@ -78,6 +78,7 @@ class Row:
     # The median of the ratios, and that of our values, may be this at most.
     ratio_target: float | None = None
     target: float | None = None
+    # Why there is no value.
     note: str = ""
 
     @property
@@ -98,7 +99,7 @@ class Row:
         spread = [ratios[0], statistics.median(ratios), ratios[-1]] if ratios else []
         targets = [f"{self.ratio_target:g} ×"] if self.ratio_target is not None else []
         targets += [f"{self.target:g} {self.unit}".strip()] if self.target is not None else []
-        met = {True: "met", False: "MISSED", None: ""}[self.is_met]
+        met = {True: "met", False: "MISSED", None: self.note}[self.is_met]
         return [
             self.figure, self._text(self.ours), self.beside, self._text(self.peer),
             " / ".join(f"{value:.2f}" for value in spread), "≤ " + ", ".join(targets) if targets else "", met]

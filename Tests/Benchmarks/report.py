@@ -39,7 +39,8 @@ def read(path: str) -> tuple:
     """The rows and facts that `record` has written."""
     with open(path, encoding="utf-8") as file:
         found = json.load(file)
-    rows = [Row(row["figure"], row["unit"], row["ours"], row["beside"], row["peer"], row["ratio_target"], row["target"])
+    rows = [Row(row["figure"], row["unit"], row["ours"], row["beside"], row["peer"], row["ratio_target"], row["target"],
+                row["note"])
             for row in found.pop("rows")]
     return rows, found
 

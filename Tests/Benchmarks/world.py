@@ -2,6 +2,7 @@
 bottleneck, and databases with a history."""
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import sqlite3
@@ -14,6 +15,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 PEERS = ("parse", "insert", "commits", "sink", "drain", "resident")
+SHIMS = ("CCrypto", "CCurl", "CGPS", "CSQLite", "CSystemd", "CZlib")
 # Fixes come so far from before now: a time that is more than a day ahead of the clock is refused.
 HOURS = 30
 EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}
@@ -67,10 +69,24 @@ class World:
                                stdout=subprocess.PIPE, text=True, check=True).stdout.split()
         for name in PEERS:
             # The last one links what beekond links, whether it calls it or not.
-            libraries = ["-Wl,--no-as-needed"] + self.libraries() if name == "resident" else flags
-            subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-o",
-                            os.path.join(self.peers, name), os.path.join(HERE, "peers", name + ".c"), *libraries],
-                           check=True)
+            self._compile(name, ["-Wl,--no-as-needed"] + self.libraries() if name == "resident" else flags)
+        if libraries := self.mosquitto():
+            header = os.path.join(self.peers, "mosquitto", "usr", "include")
+            self._compile("mqtt", [f"-I{header}", f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-l:libmosquitto.so.1", "-lgps", "-lssl", "-lcrypto"])
+        # As the release is built.
+        subprocess.run(
+            ["swiftc", "-O", "-static-stdlib", "-use-ld=lld", "-Xlinker", "-s", "-Xlinker", "--no-export-dynamic",
+             *(f"-I{os.path.join(ROOT, 'Sources', shim)}" for shim in SHIMS), "-o", os.path.join(self.peers, "linked"),
+             os.path.join(HERE, "peers", "linked.swift")], check=True)
+
+    def _compile(self, name: str, flags: list):
+        subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-o",
+                        os.path.join(self.peers, name), os.path.join(HERE, "peers", name + ".c"), *flags], check=True)
+
+    def mosquitto(self) -> str | None:
+        """The folder of libmosquitto, unpacked beside the peers; None where it could not be fetched."""
+        found = glob.glob(os.path.join(self.peers, "mosquitto", "usr", "lib", "*", "libmosquitto.so.1"))
+        return os.path.dirname(found[0]) if found else None
 
     def libraries(self) -> list:
         """-l flags for what the daemon names as needed."""
@@ -88,6 +104,9 @@ class World:
 
     def peer(self, name: str, *arguments: str, **options) -> "Peer":
         return self.run([os.path.join(self.peers, name), *arguments], **options)
+
+    def has_peer(self, name: str) -> bool:
+        return os.access(os.path.join(self.peers, name), os.X_OK)
 
     def fake(self, **options):
         fake = self.harness.FakeGPSD(**options)
@@ -130,7 +149,7 @@ class World:
         """For a peer: the tables of beekond, without a row."""
         path = os.path.join(self.path(), "peer.db")
         link = sqlite3.connect(path, isolation_level=None)
-        link.execute("PRAGMA page_size = 2048")
+        link.execute("PRAGMA page_size = 1024")
         link.execute("PRAGMA journal_mode = WAL")
         for statement in self.schema():
             link.execute(statement)

@@ -66,7 +66,7 @@ enum Contents {
             "a batch has lost rows",
             """
             SELECT COUNT(*) FROM batches b WHERE locations <> (SELECT COUNT(*) FROM locations l
-                WHERE place >= b.first_place AND place <= b.last_place
+                WHERE (ts, seq) >= (b.first_ts, b.first_seq) AND (ts, seq) <= (b.last_ts, b.last_seq)
                 AND seq <= b.max_seq AND seq >= b.min_seq AND l.session = b.session AND l.extras = b.extras AND uploaded = 0)
             """
         ),

@@ -7,7 +7,7 @@ struct Damage {
     let name: String
     let apply: (Folder) throws -> Void
 
-    /// Everything the corpus knows to do to the files of `folder`, which holds a database with pages of 2048 bytes, and
+    /// Everything the corpus knows to do to the files of `folder`, which holds a database with pages of 1024 bytes, and
     /// maybe a WAL.
     static func corpus(for files: [String: [UInt8]], using random: inout SeededGenerator) -> [Damage] {
         var corpus: [Damage] = []
@@ -31,9 +31,9 @@ struct Damage {
 
     private static func truncations(of name: String, count: Int) -> [Damage] {
         let sizes = [
-            0, 1, 15, 16, 24, 32, 99, 100, 511, 512, 1024, 2047, 2048, 2049, 2104, count - 2048, count - 1,
+            0, 1, 15, 16, 24, 32, 99, 100, 511, 512, 1023, 1024, 1025, 1080, 2048, count - 1024, count - 1,
         ]
-        let regular = stride(from: 4096, to: count, by: max(2048, count / 16 / 2048 * 2048))
+        let regular = stride(from: 4096, to: count, by: max(1024, count / 16 / 1024 * 1024))
         return Set(sizes + Array(regular)).sorted().filter { 0..<count ~= $0 }.map { size in
             changing(name, "truncated to \(size)") { $0.removeLast($0.count - size) }
         }
@@ -41,18 +41,18 @@ struct Damage {
 
     /// Whole pages (or, in a WAL, stretches across frames) become zero, noise, or a copy of another.
     private static func pages(of name: String, count: Int, using random: inout SeededGenerator) -> [Damage] {
-        let offsets = stride(from: 0, to: count - 2048, by: max(2048, count / 24 / 2048 * 2048))
+        let offsets = stride(from: 0, to: count - 1024, by: max(1024, count / 24 / 1024 * 1024))
         return offsets.flatMap { offset in
-            let noise = (0..<2048).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+            let noise = (0..<1024).map { _ in UInt8(truncatingIfNeeded: random.next()) }
             return [
                 changing(name, "zero at \(offset)") {
-                    $0.replaceSubrange(offset..<offset + 2048, with: [UInt8](repeating: 0, count: 2048))
+                    $0.replaceSubrange(offset..<offset + 1024, with: [UInt8](repeating: 0, count: 1024))
                 },
                 changing(name, "noise at \(offset)") {
-                    $0.replaceSubrange(offset..<offset + 2048, with: noise)
+                    $0.replaceSubrange(offset..<offset + 1024, with: noise)
                 },
                 changing(name, "first page copied to \(offset)") {
-                    $0.replaceSubrange(offset..<offset + 2048, with: Array($0[..<2048]))
+                    $0.replaceSubrange(offset..<offset + 1024, with: Array($0[..<1024]))
                 },
             ]
         }

@@ -81,7 +81,7 @@ import Testing
     private func migrate(_ folder: Folder, from bytes: [UInt8], _ steps: [String]) throws {
         if !bytes.isEmpty { try folder.write("beekon.db", bytes) }
         let db = try Connection(path: folder.database, access: .readWrite)
-        try db.execute("PRAGMA page_size = 2048")
+        try db.execute("PRAGMA page_size = \(Schema.pageSize)")
         _ = try db.value("PRAGMA journal_mode = WAL")
         try db.execute("PRAGMA synchronous = FULL")
         try Schema.migrate(db, steps: steps)

@@ -300,15 +300,13 @@ func piecesDoNotCount() throws {
     let batch = try workshop.freeze(limit: 8)
     var drafts = try workshop.store.halves(of: batch)
     try workshop.store.split(
-        batch, into: drafts.map { (draft: $0, id: uuid(Int($0.members.first.ts - start) / 1000), body: []) })
+        batch, into: drafts.map { (draft: $0, id: uuid(Int($0.members.first.seq)), body: []) })
     for _ in 0..<2 {
         let half = try #require(try workshop.store.nextFrozen())
         #expect(half.isPiece)
         drafts = try workshop.store.halves(of: half)
         try workshop.store.split(
-            half,
-            into: drafts.map { (draft: $0, id: uuid(90 + Int($0.members.first.ts - start) / 1000), body: []) }
-        )
+            half, into: drafts.map { (draft: $0, id: uuid(90 + Int($0.members.first.seq)), body: []) })
     }
     for _ in 0..<4 {
         let piece = try #require(try workshop.store.nextFrozen())

@@ -351,8 +351,8 @@ struct EventTests {
         let page =
             Int(try workshop.query("SELECT rootpage FROM sqlite_schema WHERE name = 'counters'") ?? "") ?? 0
         let file = try FileDescriptor.open(workshop.directory.file("beekon.db"), O_WRONLY)
-        let noise = [UInt8](repeating: 0xA5, count: 2048)
-        #expect(pwrite(file.raw, noise, noise.count, (page - 1) * 2048) == noise.count)
+        let noise = [UInt8](repeating: 0xA5, count: 1024)
+        #expect(pwrite(file.raw, noise, noise.count, (page - 1) * 1024) == noise.count)
         try workshop.reopen()
         #expect(Set(try stored().map(\.id)) == Set(events.map(\.id)))
         #expect(try stored().allSatisfy { $0.session == uuid(4) })

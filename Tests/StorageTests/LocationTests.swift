@@ -87,9 +87,7 @@ func historyWhileWriting() throws {
     #expect(seen.count > 400)
 }
 
-@Test(
-    "neither ids nor sequence numbers are given again after everything has been drained, deleted and reopened"
-)
+@Test("neither ids nor places are given again after everything has been drained, deleted and reopened")
 func sequenceNeverReused() throws {
     let workshop = try Workshop()
     var last: Int64 = 0

@@ -14,9 +14,8 @@ struct Model {
         var fate = Fate.pending
         /// When it became a dead letter.
         var rejectedAt: Int64 = 0
-        /// Counts those that came into the table, re-queued ones once more.
-        var arrival: Int
 
+        var key: RowKey { RowKey(ts: ts, seq: seq) }
         var isStored: Bool { fate == .pending || fate == .uploaded }
     }
 
@@ -45,11 +44,10 @@ struct Model {
     }
 
     var options: StoreOptions
-    /// Those that are still in the database, dead letters among them, in the order of their places.
+    /// Those that are still in the database, dead letters among them, in the order of their keys.
     private(set) var rows: [Row] = []
     private(set) var ends: [Fate: Int] = [:]
     private(set) var inserted = 0
-    private(set) var arrivals = 0
     private(set) var lastSeq: Int64 = 0
     /// Re-queued rows count down from here.
     private(set) var lowestSeq: Int64 = 0
@@ -105,9 +103,8 @@ struct Model {
         prune(at: ts, byAge: byAge)
         lastSeq += 1
         inserted += 1
-        arrivals += 1
-        let row = Row(id: id, ts: ts, seq: lastSeq, session: session, extras: extras, arrival: arrivals)
-        let index = rows.firstIndex { $0.ts > ts } ?? rows.endIndex
+        let row = Row(id: id, ts: ts, seq: lastSeq, session: session, extras: extras)
+        let index = rows.firstIndex { $0.key > row.key } ?? rows.endIndex
         rows.insert(row, at: index)
     }
 
@@ -160,12 +157,9 @@ struct Model {
         let letters = rejected.sorted { ($0.rejectedAt, $0.seq) < ($1.rejectedAt, $1.seq) }.prefix(room)
         for letter in letters {
             lowestSeq -= 1
-            arrivals += 1
-            for index in rows.indices where rows[index].id == letter.id {
-                (rows[index].seq, rows[index].arrival) = (lowestSeq, arrivals)
-            }
+            for index in rows.indices where rows[index].id == letter.id { rows[index].seq = lowestSeq }
         }
-        rows.sort { ($0.ts, $0.arrival) < ($1.ts, $1.arrival) }
+        rows.sort { $0.key < $1.key }
         let ids = Set(letters.map(\.id))
         return move(.pending) { ids.contains($0.id) }
     }

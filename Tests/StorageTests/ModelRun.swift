@@ -283,7 +283,7 @@ struct ModelRun: ~Copyable {
         let rows = try connection.prepare(
             """
             SELECT ts, seq, id, (SELECT id FROM sessions WHERE key = session), uploaded, \
-            (SELECT json FROM extras WHERE version = extras) FROM locations ORDER BY place
+            (SELECT json FROM extras WHERE version = extras) FROM locations ORDER BY ts, seq
             """)
         let expected = model.stored
         var count = 0
@@ -299,7 +299,7 @@ struct ModelRun: ~Copyable {
         let rejected = try connection.prepare("SELECT seq FROM rejected ORDER BY ts, seq")
         var dead: [Int64] = []
         while try rejected.step() { dead.append(rejected.integer(0)) }
-        try #require(dead == model.rejected.sorted { ($0.ts, $0.seq) < ($1.ts, $1.seq) }.map(\.seq))
+        try #require(dead == model.rejected.map(\.seq))
         let batches = try connection.prepare("SELECT id FROM batches")
         var frozen: Set<[UInt8]> = []
         while try batches.step() { frozen.insert(batches.blob(0)) }

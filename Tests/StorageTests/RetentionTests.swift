@@ -101,6 +101,19 @@ func pageLimit() throws {
     let directory = try TemporaryDirectory()
     var writer = try Writer.open(directory.file("beekon.db"), options: StoreOptions(maxRows: 1000))
     try writer.apply(StoreOptions(maxRows: 1_000_000))
+    #expect(try writer.db.value("PRAGMA max_page_count") == "1065536")
+}
+
+@Test("a database with larger pages keeps them, and may have fewer")
+func largerPages() throws {
+    let directory = try TemporaryDirectory()
+    do {
+        let connection = try Connection(path: directory.file("beekon.db"), access: .readWrite)
+        try connection.execute("PRAGMA page_size = 2048")
+        try Schema.migrate(connection)
+    }
+    let writer = try Writer.open(directory.file("beekon.db"), options: StoreOptions(maxRows: 1_000_000))
+    #expect(try writer.db.value("PRAGMA page_size") == "2048")
     #expect(try writer.db.value("PRAGMA max_page_count") == "532768")
 }
 
@@ -177,8 +190,8 @@ private func steps(_ count: Int, _ situation: Situation) throws -> Int {
         """
         INSERT INTO sessions (key, id, started_at, first_seq, last_seq) VALUES (1, x'\(hex(uuid(1)))', 0, 1, 0);
         WITH RECURSIVE numbers(n, total) AS (VALUES (1, \(count)) UNION ALL SELECT n + 1, total FROM numbers WHERE n < total)
-        INSERT INTO locations (\(Schema.rowColumns), uploaded)
-        SELECT (\(start) + n) << 14, n, 1, x'\(hex(uuid(7)))', 1.0, 2.0, NULL, NULL, NULL, NULL, 3, 0, 0, NULL, NULL, 0, 0, 0.0,
+        INSERT INTO locations (\(Schema.columns), uploaded)
+        SELECT \(start) + n, n, 1, x'\(hex(uuid(7)))', 1.0, 2.0, NULL, NULL, NULL, NULL, 3, 0, 0, NULL, NULL, 0, 0, 0.0,
         \(situation.uploaded) FROM numbers
         """)
     var writer = try Writer.open(path, options: options)

@@ -117,13 +117,16 @@ class RandomStreamTests(SystemTest):
         seed = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
         print(f"random streams: seed {seed}")
         choice = random.Random(seed)
+        stored = 0
         for round in range(6):
             with self.subTest(seed=seed, round=round):
-                self.compare(choice, interval=choice.choice([0, 1, 5]), meters=choice.choice([0, 10, 50]),
-                             standing=choice.choice([3, 10, 30]),
-                             mode=choice.choice(["pause", "pause_with_check_ins", "keep_tracking"]))
+                stored += self.compare(choice, interval=choice.choice([0, 1, 5]), meters=choice.choice([0, 10, 50]),
+                                       standing=choice.choice([3, 10, 30]),
+                                       mode=choice.choice(["pause", "pause_with_check_ins", "keep_tracking"]))
+        # A stream of a vehicle that mostly stands leaves little; all of them together, much.
+        self.assertGreater(stored, 60, f"seed {seed}")
 
-    def compare(self, choice, interval, meters, standing, mode):
+    def compare(self, choice, interval, meters, standing, mode) -> int:
         self.pace = 0
         self.now, self.latitude, self.longitude, self.fullness = 1_584_537_000_000, 47.0, 8.0, 1
         reports = [report for _ in range(500) for report in self.epoch(choice)]
@@ -146,7 +149,7 @@ class RandomStreamTests(SystemTest):
         daemon.kill()
         self.assertEqual(stored, expected)
         self.assertEqual([status["source"]["fixes"], *verdicts(status)], [len(fixes), len(expected), *dropped])
-        self.assertGreater(len(expected), 5)
+        return len(expected)
 
     def epoch(self, choice) -> list:
         """The reports of one instant, each with something the ones before lack."""

@@ -29,6 +29,7 @@ static inline void clinux_forbid_core_dumps(void) {
 
 // Gives back free heap, and the mapped pages of code and constants of this program and its libraries. What is used again
 // is mapped again, from the kernel's page cache.
+void clinux_use_one_heap(void);
 void clinux_release_unused_memory(void);
 
 // struct ucred needs _GNU_SOURCE, which would give this module another fd_set than the Glibc module has.

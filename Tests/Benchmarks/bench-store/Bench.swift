@@ -60,7 +60,7 @@ final class Bench {
         try Connection(path: directory + "/beekon.db", access: .readWrite).execute(
             """
             WITH RECURSIVE numbers(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < \(rows - 1))
-            INSERT INTO locations SELECT place - ((n * 1000) << 14), seq + n, session, randomblob(16), lat, lng, accuracy, speed, bearing,
+            INSERT INTO locations SELECT ts - n * 1000, seq + n, session, randomblob(16), lat, lng, accuracy, speed, bearing,
             altitude, mode, "trigger", motion, activity, quality, is_mock, extras, odometer, uploaded FROM locations, numbers
             """)
     }

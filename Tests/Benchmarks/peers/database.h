@@ -35,7 +35,7 @@ static void open_database(const char *path, int is_full) {
     check(sqlite3_prepare_v3(db, "BEGIN IMMEDIATE", -1, SQLITE_PREPARE_PERSISTENT, &begin, NULL));
     check(sqlite3_prepare_v3(db, "COMMIT", -1, SQLITE_PREPARE_PERSISTENT, &commit, NULL));
     check(sqlite3_prepare_v3(db,
-        "INSERT INTO locations (place, seq, session, id, lat, lng, accuracy, speed, bearing, altitude, mode, \"trigger\","
+        "INSERT INTO locations (ts, seq, session, id, lat, lng, accuracy, speed, bearing, altitude, mode, \"trigger\","
         " motion, activity, quality, is_mock, extras, odometer) VALUES (?,?,1,?,?,?,?,?,?,?,3,0,1,NULL,NULL,0,0,?)",
         -1, SQLITE_PREPARE_PERSISTENT, &insert, NULL));
 }
@@ -55,8 +55,7 @@ static inline void store(long long ts, const struct place *place) {
     sequence++;
     memcpy(id + 8, &sequence, sizeof sequence);
     step(begin);
-    // beekond keeps the 2^14 places of a millisecond for rows of the same time.
-    sqlite3_bind_int64(insert, 1, ts << 14);
+    sqlite3_bind_int64(insert, 1, ts);
     sqlite3_bind_int64(insert, 2, sequence);
     sqlite3_bind_blob(insert, 3, id, sizeof id, SQLITE_TRANSIENT);
     const double *values = &place->latitude;
@@ -66,7 +65,7 @@ static inline void store(long long ts, const struct place *place) {
     sqlite3_bind_double(insert, 10, (double)sequence);
     step(insert);
     step(commit);
-    if (log_pages >= 1000) {
+    if (log_pages >= 2000) {
         check(sqlite3_exec(db, "PRAGMA wal_checkpoint(PASSIVE)", NULL, NULL, NULL));
         log_pages = 0;
     }

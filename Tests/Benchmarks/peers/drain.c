@@ -46,8 +46,8 @@ static void load(const char *path) {
 static void read_rows(void) {
     sqlite3_stmt *rows;
     check(sqlite3_prepare_v2(db,
-        "SELECT place, seq, session, id, lat, lng, accuracy, speed, bearing, altitude, mode, \"trigger\", motion, activity,"
-        " quality, is_mock, extras, odometer FROM locations ORDER BY place", -1, &rows, NULL));
+        "SELECT ts, seq, session, id, lat, lng, accuracy, speed, bearing, altitude, mode, \"trigger\", motion, activity,"
+        " quality, is_mock, extras, odometer FROM locations ORDER BY ts, seq", -1, &rows, NULL));
     while (sqlite3_step(rows) == SQLITE_ROW) {
         for (int column = 0; column < 18; column++) {
             sum += column == 3 ? sqlite3_column_bytes(rows, column) : sqlite3_column_double(rows, column);

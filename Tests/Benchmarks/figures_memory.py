@@ -1,0 +1,251 @@
+"""Memory: resident, and what of it is anonymous; before and after unused pages are given back, during work and after it."""
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+import time
+
+from drive import SKY, driven, hours_ago
+from figures_reader import ticking
+from measuring import Meter, Row
+from world import EVERY_FIX, World
+
+SAME = "a C program with the same libraries"
+# Seconds after its start at which the daemon gives back what only the start needed, with room for a slow machine.
+SETTLED = 3.0
+
+
+class Watch(threading.Thread):
+    """The most that a process has had, looked at again and again until it is told to stop."""
+
+    def __init__(self, meter: Meter):
+        super().__init__(daemon=True)
+        self.meter, self.most = meter, meter.memory()
+        self._ended = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self._ended.wait(0.02):
+            now = self.meter.memory()
+            self.most = {key: max(self.most[key], now[key]) for key in now}
+
+    def end(self) -> dict:
+        self._ended.set()
+        self.join()
+        return self.most
+
+
+def memory(world: World) -> list:
+    """Resident and anonymous memory: idle, tracking, draining."""
+    peer = resident(world, "resident")
+    rows = []
+
+    def compare(name: str, found: dict, limit: float | None = None, anonymous: float | None = None):
+        rows.extend([
+            Row(f"memory, {name}", "MB", [found["resident"]], SAME, [peer["resident"]], target=limit),
+            Row(f"… of it anonymous, {name}", "MB", [found["anonymous"]], "the same", [peer["anonymous"]],
+                target=anonymous)])
+
+    compare("at the start, before unused pages are given back", beginning(world))
+    compare("idle", idle(world), 22, 4)
+    compare("idle, sync configured", idle(world, sync={"url": "http://127.0.0.1:9/"}), 22, 4)
+    for name, measure in (("tracking at 1 Hz for an hour", hour),
+                          ("tracking for an hour, uploading every 5 minutes", hour_with_sync)):
+        most, after, growth = measure(world)
+        compare(f"{name}, at its most", most, 22, 4)
+        compare(f"{name}, at the end", after, 22, 4)
+        # SQLite's cache of 512 KB fills meanwhile; the soak tells what a week adds.
+        rows.append(Row(f"… growth of that in the last 3/4, {name}", "MB", [growth]))
+    most, after = draining(world)
+    compare(f"draining {world.backlog().count:,} fixes, at its most", most, 26, 8)
+    compare("after that drain", after, 22, 4)
+    return rows + others(world)
+
+
+def others(world: World) -> list:
+    """Programs that do something similar, and what could have been linked."""
+    rows = []
+
+    def alone(name: str, found: dict | None, reason: str = ""):
+        for kind in ("resident", "anonymous"):
+            rows.append(Row(f"memory of {name}" if kind == "resident" else "… of it anonymous", "MB", [], "",
+                            [found[kind]] if found else [], note=reason if found is None and kind == "resident" else ""))
+            if found is None:
+                break
+
+    alone("everything linked and initialised, in Swift", resident(world, "linked"))
+    has_logger = shutil.which("gpxlogger")
+    alone("gpxlogger", listening(world, lambda port: ["gpxlogger", "-f", "/dev/null", f"127.0.0.1:{port}"])
+          if has_logger else None, "left out: there is no gpxlogger")
+    publisher = shutil.which("owntracks-cli-publisher") or shutil.which("ocli")
+    with Broker() as broker:
+        if publisher:
+            alone("owntracks-cli-publisher", listening(world, lambda port: [
+                "env", "MQTT_HOST=127.0.0.1", f"MQTT_PORT={broker.port}", "GPSD_HOST=127.0.0.1", f"GPSD_PORT={port}",
+                "OCLI_CLIENTID=bench", "BASE_TOPIC=owntracks/bench", publisher, "-s"], broker))
+        else:
+            rows.append(Row("memory of owntracks-cli-publisher", "MB", [],
+                            note="left out: Debian has no package of it, and it is not in PATH"))
+        alone("libgps and libmosquitto, which owntracks-cli-publisher is made of",
+              listening(world, lambda port: [os.path.join(world.peers, "mqtt"), str(port), str(broker.port)], broker)
+              if world.has_peer("mqtt") else None, "left out: there is no libmosquitto")
+    return rows
+
+
+class Broker:
+    """Takes connections of MQTT 3.1.1 (CONNACK, SUBACK, PUBACK for whatever comes), and counts the messages."""
+
+    ANSWERS = {0x10: b"\x20\x02\x00\x00", 0x80: b"\x90\x03", 0x30: b"\x40\x02", 0xC0: b"\xd0\x00"}
+
+    def __init__(self):
+        self.published = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+
+    def __enter__(self) -> "Broker":
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self._listener.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self._listener.close()
+
+    def _accept(self):
+        while True:
+            try:
+                link, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(link,), daemon=True).start()
+
+    def _serve(self, link: socket.socket):
+        with link, link.makefile("rb") as stream:
+            try:
+                while head := stream.read(1):
+                    self._answer(link, head[0], stream.read(remaining_length(stream)))
+            except OSError:
+                pass
+
+    def _answer(self, link: socket.socket, head: int, body: bytes):
+        kind = head & 0xF0
+        answer = self.ANSWERS.get(kind, b"")
+        if kind == 0x30:
+            self.published += 1
+            topic = int.from_bytes(body[:2], "big")
+            # Only a message of quality 1 has an identifier, and is acknowledged.
+            answer = answer + body[2 + topic:4 + topic] if head & 0x06 == 0x02 else b""
+        elif kind == 0x80:
+            answer += body[:2] + b"\x00"
+        link.sendall(answer)
+
+
+def remaining_length(stream) -> int:
+    """MQTT's variable length: seven bits a byte, the lowest first."""
+    length, shift = 0, 0
+    while True:
+        byte = stream.read(1)
+        if not byte:
+            return 0
+        length |= (byte[0] & 0x7F) << shift
+        shift += 7
+        if byte[0] < 0x80:
+            return length
+
+
+def resident(world: World, name: str) -> dict:
+    peer = world.peer(name)
+    Meter(peer.pid).wait_quiet(1)
+    found = Meter(peer.pid).memory()
+    peer.kill()
+    return found
+
+
+def listening(world: World, command, broker: Broker | None = None) -> dict:
+    """Another client of gpsd, after a minute of reports."""
+    fake = world.fake()
+    peer = world.run(command(fake.port))
+    fake.wait_watched()
+    published = broker.published if broker else 0
+    fake.send(b"".join(report + SKY for report in driven(os.path.join(world.bin, "beekon-sim"), 60, hours_ago(1))))
+    Meter(peer.pid).wait_quiet()
+    if broker and broker.published == published:
+        raise RuntimeError("nothing was published")
+    found = Meter(peer.pid).memory()
+    fake.stop()
+    peer.kill()
+    return found
+
+
+def beginning(world: World) -> dict:
+    """The most that is there until the daemon gives back what only its start needed."""
+    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False},
+                          sync={"url": "http://127.0.0.1:9/"}).launch()
+    watch = Watch(Meter(daemon.child.process.pid))
+    watch.meter.wait_quiet(SETTLED)
+    most = watch.end()
+    daemon.kill()
+    return most
+
+
+def idle(world: World, **sections) -> dict:
+    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False}, **sections).start()
+    daemon.disconnect()
+    meter = Meter(daemon.child.process.pid)
+    meter.wait_quiet(SETTLED)
+    found = meter.memory()
+    daemon.kill()
+    return found
+
+
+def hour(world: World, **sections) -> tuple:
+    """3,600 fixes a second apart, all stored, sent 50 times as fast: the most meanwhile, what is there at the end, and the
+    growth of its anonymous part in the last three quarters."""
+    seconds = world.scaled(3600, 120)
+    fake, daemon = world.tracking(tracking=EVERY_FIX, **sections)
+    meter = Meter(daemon.child.process.pid)
+    reports = driven(os.path.join(world.bin, "beekon-sim"), seconds, hours_ago(2))
+    daemon.disconnect()
+    meter.wait_quiet(SETTLED)
+    watch = Watch(meter)
+    stop = ticking(fake, reports, 0.02)
+    time.sleep(seconds * 0.005)
+    quarter = meter.memory()
+    time.sleep(seconds * 0.015 + 2)
+    stop.set()
+    meter.wait_quiet()
+    after = meter.memory()
+    most = watch.end()
+    daemon.kill()
+    fake.stop()
+    return most, after, after["anonymous"] - quarter["anonymous"]
+
+
+def hour_with_sync(world: World) -> tuple:
+    sink = world.sink()
+    found = hour(world, sync={"url": sink.url, "sync_threshold": 300})
+    sink.stop()
+    return found
+
+
+def draining(world: World) -> tuple:
+    """The most while the backlog is uploaded, and what is there when it has been."""
+    sink = world.sink()
+    daemon = world.daemon(world.harness.free_port(), world.backlog().copy(), tracking={"autostart": False},
+                          sync={"url": sink.url, "batch_size": 100}).start()
+    meter = Meter(daemon.child.process.pid)
+    meter.wait_quiet(SETTLED)
+    watch = Watch(meter)
+    with daemon.connect(timeout=600) as tracker:
+        tracker.call("Sync", wait=True)
+    most = watch.end()
+    daemon.disconnect()
+    meter.wait_quiet()
+    after = meter.memory()
+    daemon.kill()
+    sink.stop()
+    return most, after

@@ -45,6 +45,13 @@ static void step(sqlite3_stmt *statement) {
     check(sqlite3_reset(statement));
 }
 
+static void fold_in(void) {
+    if (log_pages >= 2000) {
+        check(sqlite3_exec(db, "PRAGMA wal_checkpoint(PASSIVE)", NULL, NULL, NULL));
+        log_pages = 0;
+    }
+}
+
 struct place {
     double latitude, longitude, accuracy, speed, bearing, altitude;
 };
@@ -65,10 +72,7 @@ static inline void store(long long ts, const struct place *place) {
     sqlite3_bind_double(insert, 10, (double)sequence);
     step(insert);
     step(commit);
-    if (log_pages >= 2000) {
-        check(sqlite3_exec(db, "PRAGMA wal_checkpoint(PASSIVE)", NULL, NULL, NULL));
-        log_pages = 0;
-    }
+    fold_in();
 }
 
 #endif

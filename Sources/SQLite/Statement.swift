@@ -16,6 +16,11 @@ public struct Statement: ~Copyable {
     /// The same, with the values in an array.
     public func run(_ values: [Value]) throws(SQLiteError) {
         try bind(values)
+        try run()
+    }
+
+    /// Runs to the end with what is bound, and makes the statement ready for its next use.
+    public func run() throws(SQLiteError) {
         while try step() {}
         reset()
     }
@@ -91,7 +96,8 @@ public struct Statement: ~Copyable {
         return body(UnsafeRawBufferPointer(start: bytes, count: count))
     }
 
-    private func bind(_ value: Value, _ index: Int32) throws(SQLiteError) {
+    /// Binds one value, to a statement that is not under way.
+    public func bind(_ value: Value, _ index: Int32) throws(SQLiteError) {
         let code =
             switch value {
             case .null: sqlite3_bind_null(handle, index)
@@ -103,13 +109,22 @@ public struct Statement: ~Copyable {
                         csqlite_bind_text(handle, index, $0.baseAddress, Int32($0.count))
                     }
                 } ?? csqlite_bind_text(handle, index, value, Int32(value.utf8.count))
-            case .blob(let bytes):
-                // A null pointer would bind NULL, so an empty blob is bound by its length.
-                bytes.isEmpty
-                    ? sqlite3_bind_zeroblob(handle, index, 0)
-                    : csqlite_bind_blob(handle, index, bytes, Int32(bytes.count))
+            case .blob(let bytes): bytes.withUnsafeBytes { bind($0, index) }
             }
         if code != SQLITE_OK { throw error(code) }
+    }
+
+    /// Binds the bytes as a blob, to a statement that is not under way; SQLite takes a copy.
+    public func bind(blob bytes: UnsafeRawBufferPointer, _ index: Int32) throws(SQLiteError) {
+        let code = bind(bytes, index)
+        if code != SQLITE_OK { throw error(code) }
+    }
+
+    private func bind(_ bytes: UnsafeRawBufferPointer, _ index: Int32) -> Int32 {
+        // A null pointer would bind NULL, so an empty blob is bound by its length.
+        bytes.isEmpty
+            ? sqlite3_bind_zeroblob(handle, index, 0)
+            : csqlite_bind_blob(handle, index, bytes.baseAddress, Int32(bytes.count))
     }
 
     private func error(_ code: Int32) -> SQLiteError {

@@ -18,19 +18,29 @@ struct LocationRow {
     ]
     private static let qualities: [Quality] = [.lowAccuracy, .implausibleSpeed]
 
-    /// The values for `Schema.columns`.
-    var values: [Value] {
+    /// Runs a statement whose parameters are `Schema.columns`: each is bound where it lies, for this is done for every fix.
+    func run(_ insert: borrowing Statement) throws(SQLiteError) {
         let fix = location.fix
-        return [
-            .integer(key.ts), .integer(key.seq), .integer(session), .blob(location.id.bytes),
-            .real(fix.coordinate.latitude), .real(fix.coordinate.longitude), .optional(fix.accuracy),
-            .optional(fix.speed), .optional(fix.bearing), .optional(fix.altitude), .integer(Int64(fix.mode)),
-            Self.code(of: location.trigger, in: Self.triggers),
-            Self.code(of: location.motion, in: Self.motions),
-            Self.code(of: location.activity, in: Self.activities),
-            Self.code(of: location.quality, in: Self.qualities),
-            .integer(fix.isMock ? 1 : 0), .integer(extras), .real(odometer),
-        ]
+        insert.reset()
+        try insert.bind(.integer(key.ts), 1)
+        try insert.bind(.integer(key.seq), 2)
+        try insert.bind(.integer(session), 3)
+        try location.id.withBytes { (bytes) throws(SQLiteError) in try insert.bind(blob: bytes, 4) }
+        try insert.bind(.real(fix.coordinate.latitude), 5)
+        try insert.bind(.real(fix.coordinate.longitude), 6)
+        try insert.bind(.optional(fix.accuracy), 7)
+        try insert.bind(.optional(fix.speed), 8)
+        try insert.bind(.optional(fix.bearing), 9)
+        try insert.bind(.optional(fix.altitude), 10)
+        try insert.bind(.integer(Int64(fix.mode)), 11)
+        try insert.bind(Self.code(of: location.trigger, in: Self.triggers), 12)
+        try insert.bind(Self.code(of: location.motion, in: Self.motions), 13)
+        try insert.bind(Self.code(of: location.activity, in: Self.activities), 14)
+        try insert.bind(Self.code(of: location.quality, in: Self.qualities), 15)
+        try insert.bind(.integer(fix.isMock ? 1 : 0), 16)
+        try insert.bind(.integer(extras), 17)
+        try insert.bind(.real(odometer), 18)
+        try insert.run()
     }
 
     /// Reads a row that was selected with `Schema.columns`.

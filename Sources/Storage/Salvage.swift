@@ -136,7 +136,7 @@ extension Writer {
         try db.transaction { () throws(SQLiteError) in
             let mark = try db.prepare("UPDATE locations SET uploaded = 1 WHERE ts = ? AND seq = ?")
             for salvaged in renamed {
-                try statements.insert.run(salvaged.row.values)
+                try salvaged.row.run(statements.insert)
                 guard salvaged.isUploaded else { continue }
                 try mark.run(.integer(salvaged.row.key.ts), .integer(salvaged.row.key.seq))
             }

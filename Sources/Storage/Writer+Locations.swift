@@ -73,7 +73,7 @@ extension Writer {
         let prunedEvents = try prunableEvents(at: time, byAge: new.prunesByAge, besides: eventRows.count)
         let memory = new.memory ?? session.tail.memory
         try db.transaction { () throws(SQLiteError) in
-            try statements.insert.run(row.values)
+            try row.run(statements.insert)
             if memory != session.tail.memory { try write(memory, ofSession: session.key) }
             for row in pruned { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
             try write(eventRows, crossings?.changes ?? [], pruning: prunedEvents)

@@ -27,7 +27,14 @@ public struct UUIDv7: Hashable, Comparable, Sendable {
 
     /// The 16 bytes in network order.
     public var bytes: [UInt8] {
-        withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { [UInt8]($0) }
+        withBytes { [UInt8]($0) }
+    }
+
+    /// Hands over the 16 bytes in network order without an array for them.
+    public func withBytes<Result, Failure>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try withUnsafeBytes(of: (high.bigEndian, low.bigEndian), body)
     }
 
     /// By the time part first: ids of one run sort as they were minted.

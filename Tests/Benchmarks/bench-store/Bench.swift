@@ -115,6 +115,8 @@ final class Bench {
 
     /// - Parameter goesOn: is handed what the latest commit took, in nanoseconds.
     private func commits(while goesOn: (Int64) -> Bool) throws -> Cost {
+        // What was written to fill the database must not be on its way to the disk meanwhile.
+        sync()
         for _ in 0..<warmUp { _ = try store.insert(next()) }
         var times: [Int64] = []
         var log = 0

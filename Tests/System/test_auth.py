@@ -12,7 +12,7 @@ from tokens import Endpoint, Guarded
 class RefreshTests(AuthTest):
     def test_the_seed_is_attached(self):
         endpoint, receiver, fake, daemon = self.guarded()
-        self.assertEqual(self.auth(daemon), {"state": "valid", "failures": 0})
+        self.assertEqual(self.wait_auth(daemon, "valid"), {"state": "valid", "failures": 0})
         self.assertEqual(daemon.sync()["outcome"], "drained")
         self.assertEqual(receiver.authorizations, ["Bearer " + Endpoint.MARK + "access-seed"])
         self.assertEqual(endpoint.requests, [])
@@ -104,7 +104,7 @@ class RefreshTests(AuthTest):
         """Refresh first; a header that wants the token is left out."""
         endpoint, receiver, fake, daemon = self.guarded(seed=False, auth={"refresh_token": Endpoint.MARK + "only"})
         endpoint.refresh = Endpoint.MARK + "only"
-        self.assertEqual(self.auth(daemon)["state"], "expiring")
+        self.wait_auth(daemon, "expiring")
         self.assertEqual(daemon.sync()["outcome"], "drained")
         self.assertEqual(len(receiver.requests), 1)
         self.assertNotIn("Authorization", endpoint.requests[0].headers)

@@ -59,8 +59,7 @@ class KeyTests(AuthTest):
                     with open(self.key(daemon), "wb") as file:
                         file.write(os.urandom(32) if change == "another" else key[:31])
                 self.start(daemon, fake)
-                state = self.auth(daemon)
-                self.assertEqual((state["state"], state["reason"]), ("dead", "key"))
+                self.assertEqual(self.wait_auth(daemon, "dead")["reason"], "key")
                 self.assertEqual(daemon.sync()["outcome"], "auth")
                 daemon.configure(**{"sync.auth": {"access_token": Endpoint.MARK + "x", "seed_epoch": 9}})
                 daemon.reload()
@@ -118,7 +117,7 @@ class KeyTests(AuthTest):
         self.assertEqual(len(endpoint.requests), 2)
         daemon.terminate()
         self.start(daemon, fake)
-        self.assertEqual(self.auth(daemon)["reason"], "key")
+        self.assertEqual(self.wait_auth(daemon, "dead")["reason"], "key")
         self.assertFalse(os.path.exists(self.key(daemon)))
 
     def test_nothing_of_the_memory_is_left_behind(self):

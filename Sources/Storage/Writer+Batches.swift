@@ -12,20 +12,23 @@ extension Writer {
     /// - Parameter sent: a batch that is taken for acknowledged.
     mutating func draftBatch(limit: Int, after sent: FrozenBatch? = nil) throws(SQLiteError) -> BatchDraft? {
         let isNext = sent.map { goes($0) } ?? frozen.isEmpty
-        guard isNext, let session = oldestSession(after: sent) else {
-            draft = nil
-            return nil
+        for session in isNext ? sessionsLeft(after: sent) : [] {
+            let locations = try pendingLocations(of: session, limit: limit, besides: sent?.members)
+            let events = try pendingEvents(of: session, limit: limit)
+            let oldest = [
+                locations.first.map { ($0.key, $0.extras) }, events.first.map { ($0.key, $0.extras) },
+            ]
+            // A session of which nobody can read anything does not hold up the others.
+            guard let version = oldest.compactMap(\.self).min(by: { $0.0 < $1.0 })?.1 else { continue }
+            let isUniform = locations.allSatisfy { $0.extras == version }
+            let drafted = draft(
+                of: isUniform ? locations : locations.filter { $0.extras == version },
+                events.filter { $0.extras == version }, session: session, extras: version)
+            gapless = isUniform ? drafted?.members : nil
+            return drafted
         }
-        let locations = try pendingLocations(of: session, limit: limit, besides: sent?.members)
-        let events = try pendingEvents(of: session, limit: limit)
-        let oldest = [locations.first.map { ($0.key, $0.extras) }, events.first.map { ($0.key, $0.extras) }]
-        guard let version = oldest.compactMap(\.self).min(by: { $0.0 < $1.0 })?.1 else { return nil }
-        let isUniform = locations.allSatisfy { $0.extras == version }
-        let drafted = draft(
-            of: isUniform ? locations : locations.filter { $0.extras == version },
-            events.filter { $0.extras == version }, session: session, extras: version)
-        gapless = isUniform ? drafted?.members : nil
-        return drafted
+        draft = nil
+        return nil
     }
 
     /// Nothing else is frozen, and it is whole: then what comes behind it can be told before it is acknowledged.
@@ -33,11 +36,12 @@ extension Writer {
         frozen.count == 1 && frozen[0].isOf(batch) && !batch.isPiece
     }
 
-    private func oldestSession(after sent: FrozenBatch?) -> Int64? {
+    /// The sessions with pending rows besides those of `sent`, oldest first.
+    private func sessionsLeft(after sent: FrozenBatch?) -> [Int64] {
         func left(_ pending: [Int64: Int], _ count: Int?) -> [Int64] {
             pending.filter { $0.key != sent?.members.session || $0.value > count ?? 0 }.map(\.key)
         }
-        return (left(tally.pending, sent?.locations) + left(events.pending, sent?.events)).min()
+        return Set(left(tally.pending, sent?.locations) + left(events.pending, sent?.events)).sorted()
     }
 
     private func pendingLocations(

@@ -132,5 +132,8 @@ import Testing
         #expect(sent == ids.enumerated().filter { $0.offset != 2 && $0.offset != 6 }.map(\.element))
         #expect(try workshop.count(#"locations WHERE "trigger" = 99"#) == 2)
         #expect(try workshop.count("locations") == 2)
+        // Nothing else is left of their session; another one goes all the same.
+        let later = try workshop.insert(10...11, session: 2)
+        #expect(try workshop.freeze(limit: 9).ids == later)
     }
 }

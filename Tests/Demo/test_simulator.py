@@ -98,6 +98,13 @@ class SimulatorTests(unittest.TestCase):
         self.assertAlmostEqual(report["lat"], -33.8, places=1)
         self.assertAlmostEqual(report["lon"], 151.2, places=1)
 
+    def test_as_slow_as_one_likes(self):
+        """The second epoch is never reached, whatever the factor does to its deadline."""
+        slow = self.spawn([SIMULATOR, "--file", "-", "--speed-up", "1e-300"], stdout=subprocess.PIPE, text=True)
+        self.assertTrue(slow.stdout.readline().startswith("$"))
+        with self.assertRaises(subprocess.TimeoutExpired):
+            slow.wait(1)
+
     def test_same_seed_and_start_same_bytes(self):
         command = [SIMULATOR, "--file", "-", "--start", "2026-06-15T12:00:00Z", "--duration", "600", "--seed", "8"]
         first, second = (subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout for _ in range(2))

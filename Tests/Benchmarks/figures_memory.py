@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
+import socketserver
 import threading
 import time
 
@@ -94,54 +94,48 @@ def others(world: World) -> list:
     return rows
 
 
-class Broker:
+class Broker(socketserver.ThreadingTCPServer):
     """Takes connections of MQTT 3.1.1 (CONNACK, SUBACK, PUBACK for whatever comes), and counts the messages."""
 
-    ANSWERS = {0x10: b"\x20\x02\x00\x00", 0x80: b"\x90\x03", 0x30: b"\x40\x02", 0xC0: b"\xd0\x00"}
+    daemon_threads = True
 
     def __init__(self):
+        super().__init__(("127.0.0.1", 0), BrokerLink)
         self.published = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
+        self.port = self.server_address[1]
 
     def __enter__(self) -> "Broker":
-        threading.Thread(target=self._accept, daemon=True).start()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
         return self
 
     def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+
+class BrokerLink(socketserver.StreamRequestHandler):
+    """One client of it."""
+
+    ANSWERS = {0x10: b"\x20\x02\x00\x00", 0x80: b"\x90\x03", 0x30: b"\x40\x02", 0xC0: b"\xd0\x00"}
+
+    def handle(self):
         try:
-            self._listener.shutdown(socket.SHUT_RDWR)
+            while head := self.rfile.read(1):
+                self._answer(head[0], self.rfile.read(remaining_length(self.rfile)))
         except OSError:
             pass
-        self._listener.close()
 
-    def _accept(self):
-        while True:
-            try:
-                link, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(link,), daemon=True).start()
-
-    def _serve(self, link: socket.socket):
-        with link, link.makefile("rb") as stream:
-            try:
-                while head := stream.read(1):
-                    self._answer(link, head[0], stream.read(remaining_length(stream)))
-            except OSError:
-                pass
-
-    def _answer(self, link: socket.socket, head: int, body: bytes):
+    def _answer(self, head: int, body: bytes):
         kind = head & 0xF0
         answer = self.ANSWERS.get(kind, b"")
         if kind == 0x30:
-            self.published += 1
+            self.server.published += 1
             topic = int.from_bytes(body[:2], "big")
             # Only a message of quality 1 has an identifier, and is acknowledged.
             answer = answer + body[2 + topic:4 + topic] if head & 0x06 == 0x02 else b""
         elif kind == 0x80:
             answer += body[:2] + b"\x00"
-        link.sendall(answer)
+        self.wfile.write(answer)
 
 
 def remaining_length(stream) -> int:

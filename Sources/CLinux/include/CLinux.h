@@ -27,9 +27,11 @@ static inline void clinux_forbid_core_dumps(void) {
     prctl(PR_SET_DUMPABLE, 0);
 }
 
+// All threads allocate from one heap; to be called before there are any.
+void clinux_use_one_heap(void);
+
 // Gives back free heap, and the mapped pages of code and constants of this program and its libraries. What is used again
 // is mapped again, from the kernel's page cache.
-void clinux_use_one_heap(void);
 void clinux_release_unused_memory(void);
 
 // struct ucred needs _GNU_SOURCE, which would give this module another fd_set than the Glibc module has.

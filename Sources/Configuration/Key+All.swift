@@ -76,6 +76,9 @@ extension Key {
             "sync.timeout_seconds", \.sync.timeoutSeconds, 1...3600, "seconds", "Time one request may take."),
         .choice("sync.on_reject", \.sync.onReject, "What happens to a batch the backend calls invalid."),
         .flag(
+            "sync.require_ack", \.sync.requireAck,
+            "Believe a 2xx only when its body is a JSON object with the batch_id."),
+        .flag(
             "sync.allow_insecure_http", \.sync.allowInsecureHTTP,
             "Allow http, readable and changeable on its way, to other hosts."),
         .file("sync.ca_file", \.sync.caFile, "PEM file of the authorities to trust."),

@@ -13,6 +13,8 @@ extension Settings {
         public var timeoutSeconds = 60.0
         /// What happens to a batch the backend refuses as invalid.
         public var onReject = OnReject.drop
+        /// Believe a 2xx only when its body is a JSON object with the `batch_id`.
+        public var requireAck = false
         /// Allow http to a host that is not this one.
         public var allowInsecureHTTP = false
         /// PEM file of the authorities to trust instead of the system's.

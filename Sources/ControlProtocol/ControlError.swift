@@ -8,6 +8,8 @@ public enum ControlError: Error, Equatable, Sendable {
     case invalidConfiguration(key: String, reason: String)
     /// A geofence is refused; none was added.
     case invalidGeofence(id: String, reason: String)
+    /// No batch may be dissolved now.
+    case rebatchRefused(reason: String)
     /// A text that is no ISO-8601 time.
     case invalidTime(value: String)
     /// More rows than one reply holds: call with `more`.
@@ -40,6 +42,7 @@ extension ControlError {
         case .locationUnavailable: Self.tracker + "LocationUnavailable"
         case .invalidConfiguration: Self.tracker + "InvalidConfiguration"
         case .invalidGeofence: Self.tracker + "InvalidGeofence"
+        case .rebatchRefused: Self.tracker + "RebatchRefused"
         case .invalidTime: Self.tracker + "InvalidTime"
         case .tooMany: Self.tracker + "TooMany"
         case .rateLimited: Self.tracker + "RateLimited"
@@ -56,7 +59,8 @@ extension ControlError {
     /// The values on the wire.
     public var parameters: [String: JSONValue] {
         switch self {
-        case .storageFailure(let reason), .locationUnavailable(let reason): ["reason": .string(reason)]
+        case .storageFailure(let reason), .locationUnavailable(let reason), .rebatchRefused(let reason):
+            ["reason": .string(reason)]
         case .invalidConfiguration(let key, let reason): ["key": .string(key), "reason": .string(reason)]
         case .invalidGeofence(let id, let reason): ["id": .string(id), "reason": .string(reason)]
         case .invalidTime(let value): ["value": .string(value)]
@@ -82,6 +86,7 @@ extension ControlError {
             case Self.tracker + "InvalidConfiguration":
                 .invalidConfiguration(key: text("key"), reason: text("reason"))
             case Self.tracker + "InvalidGeofence": .invalidGeofence(id: text("id"), reason: text("reason"))
+            case Self.tracker + "RebatchRefused": .rebatchRefused(reason: text("reason"))
             case Self.tracker + "InvalidTime": .invalidTime(value: text("value"))
             case Self.tracker + "TooMany": .tooMany(limit: number("limit"))
             case Self.tracker + "RateLimited": .rateLimited(retryAfterSeconds: number("retry_after_seconds"))

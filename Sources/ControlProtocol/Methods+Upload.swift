@@ -50,6 +50,82 @@ extension Wire {
         }
     }
 
+    /// Dissolves a batch that does not get through for its size; needs admin rights.
+    public enum Rebatch: ControlMethod {
+        /// The full name.
+        public static let name = trackerInterface + ".Rebatch"
+        /// Nothing.
+        public typealias Parameters = Wire.Empty
+
+        /// What Rebatch answers.
+        public struct Result: Codable, Sendable, Equatable {
+            /// The batch that is no more.
+            public var batchId: String
+            /// Its locations and events, which go into new batches.
+            public var rows: Int
+
+            /// Makes the value.
+            public init(
+                batchId: String, rows: Int
+            ) {
+                self.batchId = batchId
+                self.rows = rows
+            }
+
+            private enum CodingKeys: String, CodingKey {
+                case batchId = "batch_id"
+                case rows
+            }
+        }
+    }
+
+    /// Sends kept rows again; needs admin rights.
+    public enum Resend: ControlMethod {
+        /// The full name.
+        public static let name = trackerInterface + ".Resend"
+
+        /// What Resend takes.
+        public struct Parameters: ControlParameters {
+            /// The first time, inclusive.
+            public var from: String
+            /// The last time, inclusive; absent: all since.
+            public var to: String?
+
+            /// Makes the value; what is left out is absent.
+            public init(
+                from: String, to: String? = nil
+            ) {
+                self.from = from
+                self.to = to
+            }
+
+            private enum CodingKeys: String, CodingKey, CaseIterable {
+                case from
+                case to
+            }
+
+            /// The names on the wire.
+            public static let names = CodingKeys.allCases.map(\.rawValue)
+        }
+
+        /// What Resend answers.
+        public struct Result: Codable, Sendable, Equatable {
+            /// Locations and events that are pending again.
+            public var requeued: Int
+
+            /// Makes the value.
+            public init(
+                requeued: Int
+            ) {
+                self.requeued = requeued
+            }
+
+            private enum CodingKeys: String, CodingKey {
+                case requeued
+            }
+        }
+    }
+
     /// Locations stored and not acknowledged.
     public enum GetPendingUploadCount: ControlMethod {
         /// The full name.

@@ -159,13 +159,15 @@ extension Wire {
         public var retries: Int
         /// Bytes of request bodies.
         public var bytesSent: Int
+        /// So many times in a row the batch that goes next has failed for its size or its time; absent: never.
+        public var oversizedFailures: Int?
 
         /// Makes the value; what is left out is absent.
         public init(
             state: SyncState, failure: String? = nil, pending: Int, oldestPending: String? = nil,
             inFlightBatch: String? = nil, lastAttempt: String? = nil, lastSuccess: String? = nil,
             lastHttpStatus: Int? = nil, lastError: String? = nil, nextAttempt: String? = nil, uploaded: Int,
-            rejected: Int, retries: Int, bytesSent: Int
+            rejected: Int, retries: Int, bytesSent: Int, oversizedFailures: Int? = nil
         ) {
             self.state = state
             self.failure = failure
@@ -181,6 +183,7 @@ extension Wire {
             self.rejected = rejected
             self.retries = retries
             self.bytesSent = bytesSent
+            self.oversizedFailures = oversizedFailures
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -198,6 +201,7 @@ extension Wire {
             case rejected
             case retries
             case bytesSent = "bytes_sent"
+            case oversizedFailures = "oversized_failures"
         }
     }
 

@@ -88,6 +88,15 @@ enum Advice {
             return
                 "The server rejects every batch\(code), so the endpoint is suspected, not the data: see its "
                 + "log, then beekonctl sync. \(kept)"
+        case "page":
+            return
+                "A page answers\(code) in the backend's place: look for a captive portal, a single-page app's fallback or "
+                + "a maintenance page at sync.url, then beekonctl sync. \(kept)"
+        case "no_ack":
+            return
+                "The answer\(code) does not acknowledge the batch, which sync.require_ack demands: let the backend "
+                + "answer a JSON object with the batch_id, or set it to false. \(kept)"
+        case "permanent" where isOversized(sync): return oversized(sync)
         case "permanent":
             return
                 "The server's answer\(code) will not change by itself: correct sync.url, or sync.batch_size "
@@ -107,9 +116,19 @@ enum Advice {
     /// Nothing that an operator must do, and all the same something to look into when it lasts.
     private static func retrying(_ sync: Wire.SyncStatus) -> String? {
         guard sync.lastError != nil, sync.state != .disabled, sync.pending > 0 else { return nil }
+        if isOversized(sync) { return oversized(sync) }
         return
             "The upload does not get through just now, and is tried again by itself: beekonctl doctor shows where "
             + "the way ends. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+    }
+
+    /// As often as the daemon wants it before it lets a batch be dissolved.
+    private static func isOversized(_ sync: Wire.SyncStatus) -> Bool { sync.oversizedFailures ?? 0 >= 3 }
+
+    private static func oversized(_ sync: Wire.SyncStatus) -> String {
+        "The batch that goes next has failed \(Quantity.count(sync.oversizedFailures ?? 0)) times in a row for its size or "
+            + "its time: raise sync.timeout_seconds, or lower sync.batch_size and then beekonctl sync --rebatch. "
+            + "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
     }
 
     static func auth(_ auth: Wire.AuthStatus) -> String? {

@@ -40,6 +40,8 @@ public struct Failure: Error, Equatable, Sendable {
             )
         case .invalidGeofence(let id, let reason):
             Failure("geofence \(id) is refused: \(reason); none was added", exitCode: 65)
+        case .rebatchRefused(let reason):
+            Failure("nothing was dissolved: \(reason)", exitCode: 65)
         case .invalidTime(let value):
             Failure("beekond does not take \"\(value)\" for a time: give ISO-8601", exitCode: 64)
         case .tooMany(let limit):

@@ -47,6 +47,8 @@ struct UploaderSnapshot: Equatable, Sendable {
     var nextAttempt: BootInstant?
     var uploaded = 0
     var retries = 0
+    /// So many times in a row the batch that goes next has failed for its size or its time.
+    var oversizedFailures = 0
     var bytesSent = 0
 }
 

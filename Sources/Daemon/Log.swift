@@ -21,6 +21,8 @@ enum Log {
         case uploadFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0c"
         case uploadRecovered = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0d"
         case batchRejected = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0e"
+        case batchDissolved = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a40"
+        case rowsResent = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a41"
         case uploaded = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0f"
         case control = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a10"
         case configuration = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a11"

@@ -12,6 +12,8 @@ enum ReaderCommand: Sendable {
     case stop(Token)
     case delete(before: Timestamp?, Token)
     case rejected(RejectedWork.Act, Token)
+    /// Kept rows become pending again.
+    case resend(Resend, Token)
     case setExtras([String: String], Token)
     case addGeofences([Geofence], Token)
     case removeGeofences([String], Token)
@@ -36,6 +38,8 @@ enum KeptSettings: Sendable {
 enum UploaderCommand: Sendable {
     case trigger(DrainTrigger)
     case sync(Token)
+    /// An administrator wants smaller batches in the place of the one that does not get through.
+    case rebatch(Token)
     /// The user has deleted rows of these batches: a request under way with one of them ends.
     case abort([UUIDv7])
     /// An administrator gives new tokens.
@@ -53,8 +57,10 @@ enum MainMessage: Sendable {
     case deleted(Token, Result<Int, Failure>)
     case requeued(Token, Result<Int, Failure>)
     case purged(Token, Result<Int, Failure>)
+    case resent(Token, Result<Int, Failure>)
     case extrasSet(Token, Result<Void, Failure>)
     case synced(Token, SyncResult)
+    case rebatched(Token, Result<Rebatched, Failure>)
     case seeded(Token, Result<Void, Failure>)
     /// The reader goes by the settings that it was given, or could not.
     case settingsTaken(Result<Void, Failure>)
@@ -80,6 +86,8 @@ enum MainMessage: Sendable {
             case busy(seconds: Int)
             case geofence(id: String)
             case setting(key: String)
+            /// No batch may be dissolved.
+            case noRebatch
         }
 
         var kind = Kind.storage

@@ -50,6 +50,7 @@ extension Reader {
         case .stop(let token): hub.tell(.stopped(token, stop(now: now)))
         case .delete(let cutoff, let token): delete(before: cutoff, token)
         case .rejected(let act, let token): begin(act, token)
+        case .resend(let work, let token): begin(work, token)
         case .setExtras(let wanted, let token): set(extras: wanted, token)
         case .addGeofences(let list, let token): add(geofences: list, token, now: now)
         case .removeGeofences(let ids, let token): remove(geofences: ids, token, now: now)

@@ -25,6 +25,7 @@ final class Reader {
     /// A deletion that is being carried out in steps, between fixes.
     var deletion: (work: Deletion, token: Token)?
     /// The same for dead letters.
+    var resend: (work: Resend, token: Token)?
     var rejectedWork: (work: RejectedWork, act: RejectedWork.Act, token: Token)?
     /// What SetExtras has changed of the configured extras.
     var changedExtras = SmallFiles.Extras()
@@ -72,6 +73,7 @@ final class Reader {
             answer(oneShots.expire(now: now), with: .success(nil))
             proceedWithDeletion()
             proceedWithRejected()
+            proceedWithResend()
             if recorder.isRetryDue(now) { flush(now: now) }
             publish(now: now)
             if adjustSource(now: now) { publish(now: now) }
@@ -88,7 +90,7 @@ final class Reader {
     private func waitForWork(since started: BootInstant) {
         let now = BootInstant.current()
         source.excuse(seconds: now.seconds(since: started))
-        if deletion != nil || rejectedWork != nil { return }
+        if deletion != nil || rejectedWork != nil || resend != nil { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
         poll.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)

@@ -167,6 +167,11 @@ final class Supervisor {
                 try complete(token, Wire.PurgeRejected.self, result.map { .init(removed: $0) }, now: now)
             case .extrasSet(let token, let result):
                 try complete(token, Wire.SetExtras.self, result.map { .init() }, now: now)
+            case .resent(let token, let result):
+                try complete(token, Wire.Resend.self, result.map { .init(requeued: $0) }, now: now)
+            case .rebatched(let token, let result):
+                let reply = result.map { Wire.Rebatch.Result(batchId: $0.batch.description, rows: $0.rows) }
+                try complete(token, Wire.Rebatch.self, reply, now: now)
             case .synced(let token, let result):
                 let reply = Wire.Sync.Result(
                     outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending)

@@ -26,12 +26,12 @@ extension Uploader {
     // MARK: Uploads
 
     /// Sends a batch with the token that goes with it. Refused, the token is refreshed once, and the batch sent once more.
-    func attempt(_ batch: FrozenBatch, _ sync: Settings.Sync) -> Attempt {
+    func attempt(_ batch: FrozenBatch, _ sync: Settings.Sync) throws(StorageError) -> Attempt {
         if let end = prepare() { return .ended(end) }
         let sent = auth.authorization
-        let outcome = send(batch, sync, authorization: sent)
+        let outcome = try send(batch, sync, authorization: sent)
         noteSuccess(outcome, sent)
-        guard case .response(let status, _) = outcome, auth.isActive, !isStopping,
+        guard case .response(let status, _, _) = outcome, auth.isActive, !isStopping,
             Verdict(status: status, retryAfter: nil) == .unauthorised
         else { return .answered(outcome) }
         snapshot.lastHTTPStatus = status
@@ -39,15 +39,15 @@ extension Uploader {
         guard settings.sync == sync else { return .answered(.cancelled) }
         if let end = renew(afterRefusalOf: sent) { return .ended(end) }
         let renewed = auth.authorization
-        let second = send(batch, sync, authorization: renewed)
+        let second = try send(batch, sync, authorization: renewed)
         noteSuccess(second, renewed)
         return .answered(second)
     }
 
     /// Whoever looks into a batch, if only to reject it, has taken the token.
     private func noteSuccess(_ outcome: HTTPOutcome, _ sent: String?) {
-        guard case .response(let status, _) = outcome else { return }
-        switch Verdict(status: status, retryAfter: nil) {
+        guard case .response(let status, _, let doubt) = outcome else { return }
+        switch Verdict(status: status, retryAfter: nil, doubt: doubt) {
         case .accepted, .rejected: auth.worked(sent)
         case .unauthorised, .transient, .permanent: break
         }
@@ -145,7 +145,7 @@ extension Uploader {
         switch outcome {
         case .cancelled: return nil
         case .failure(let failure): answer = .lost(wasSent: failure.wasSent)
-        case .response(let status, let retryAfter):
+        case .response(let status, let retryAfter, _):
             let time = hub.clock.time(now: .current())
             let wait = retryAfter.flatMap { RetryAfter.seconds($0, at: time) }
             answer = .response(status: status, body: body, retryAfter: wait)
@@ -169,7 +169,7 @@ extension Uploader {
         case .later(let seconds):
             let reason =
                 switch outcome {
-                case .response(let status, _): "the token endpoint answers \(status)"
+                case .response(let status, _, _): "the token endpoint answers \(status)"
                 case .failure(let failure): failure.message
                 case .cancelled: "broken off"
                 }

@@ -13,7 +13,7 @@ extension Uploader {
             try adoptEndpoint()
             while !isStopping, let sync = settings.sync, let batch = try nextBatch(limit: sync.batchSize) {
                 let outcome: HTTPOutcome
-                switch attempt(batch, sync) {
+                switch try attempt(batch, sync) {
                 case .ended(let end): return end
                 case .answered(let answer): outcome = answer
                 }
@@ -58,7 +58,10 @@ extension Uploader {
         return (id, body)
     }
 
-    func send(_ batch: FrozenBatch, _ sync: Settings.Sync, authorization: String?) -> HTTPOutcome {
+    func send(
+        _ batch: FrozenBatch, _ sync: Settings.Sync, authorization: String?
+    ) throws(StorageError) -> HTTPOutcome {
+        try hub.store.beginAttempt(batch)
         isAborted = false
         snapshot.storageError = nil
         snapshot.isUploading = true
@@ -66,7 +69,10 @@ extension Uploader {
         snapshot.lastAttempt = hub.clock.time(now: .current())
         publish()
         let options = HTTPOptions(sync, authorization: authorization)
-        let outcome = client.post(batch.body, options, wakeup: hub.uploader.wakeup) {
+        let id = sync.requireAck ? batch.id.description : nil
+        let outcome = client.post(
+            batch.body, options, acknowledging: id, wakeup: hub.uploader.wakeup
+        ) {
             let now = BootInstant.current()
             hub.board.uploaderWork.begin(now)
             takeCommands(now: now)
@@ -91,21 +97,26 @@ extension Uploader {
                 failure.kind == .clock
                 ? "clock: the server's certificate is not valid yet, so this machine's time is wrong"
                 : failure.message
+            if failure.isForTime { try countOversized(batch, isPermanent: false) }
             return .transient(isNetwork: true, retryAfter: nil)
-        case .response(let status, let retryAfter):
+        case .response(let status, let retryAfter, let doubt):
             snapshot.lastHTTPStatus = status
             snapshot.bytesSent += batch.body.count
             snapshot.isClockSuspected = false
             let time = hub.clock.time(now: .current())
             let wait = retryAfter.flatMap { RetryAfter.seconds($0, at: time) }
-            return try conclude(batch, Verdict(status: status, retryAfter: wait), status, sync)
+            let verdict = Verdict(status: status, retryAfter: wait, doubt: doubt)
+            if verdict != .accepted {
+                snapshot.lastError = "the server answers \(status)" + (doubt?.words ?? "")
+                try judgeSize(batch, status)
+            }
+            return try conclude(batch, verdict, status, doubt, sync)
         }
     }
 
     private func conclude(
-        _ batch: FrozenBatch, _ verdict: Verdict, _ status: Int, _ sync: Settings.Sync
+        _ batch: FrozenBatch, _ verdict: Verdict, _ status: Int, _ doubt: Doubt?, _ sync: Settings.Sync
     ) throws(StorageError) -> DrainOutcome? {
-        if verdict != .accepted { snapshot.lastError = "the server answers \(status)" }
         switch verdict {
         case .accepted:
             unacknowledged = batch
@@ -116,8 +127,8 @@ extension Uploader {
         case .transient(let isNetwork, let retryAfter):
             return .transient(isNetwork: isNetwork, retryAfter: retryAfter)
         case .permanent:
-            try hub.store.markPermanent(batch)
-            return .failed(.permanent)
+            if status != Self.tooLarge { try hub.store.markPermanent(batch) }
+            return .failed(doubt.map { DrainOutcome.Failure($0) } ?? .permanent)
         }
     }
 
@@ -133,6 +144,7 @@ extension Uploader {
         }
         let count = batch.rows
         unacknowledged = nil
+        snapshot.oversizedFailures = 0
         snapshot.uploaded += count
         snapshot.lastSuccess = hub.clock.time(now: .current())
         Log.debug(

@@ -95,6 +95,7 @@ final class Uploader {
             case .sync(let token): sync(token, now: now)
             case .abort(let batches):
                 if let current = snapshot.inFlightBatch, batches.contains(current) { isAborted = true }
+            case .rebatch(let token): rebatch(token)
             case .seed(let pair, let token): hub.tell(.seeded(token, seed(pair, now: now)))
             case .configure(let settings): configure(settings, now: now)
             case .storageRecovered:
@@ -192,7 +193,10 @@ final class Uploader {
             guard let delay, let error = snapshot.lastError else { return }
             let pause = "trying again in \(Int(delay.rounded(.up))) s"
             if snapshot.storageError == nil {
-                report("upload failed (\(error)); \(pause)", error, now: now)
+                let advice = oversizedAdvice
+                report(
+                    "upload failed (\(error)); \(pause)" + (advice ?? ""), advice == nil ? error : "oversized",
+                    now: now)
             } else {
                 let what =
                     unacknowledged == nil ? "uploading waits for storage" : "uploaded, but not yet deleted"
@@ -201,8 +205,10 @@ final class Uploader {
         case .failed(let failure):
             snapshot.failure = failure
             let advice = failure == .auth ? auth.record.death?.advice(auth.record.deathStatus) : nil
+            let size = failure == .permanent ? oversizedAdvice : nil
             report(
-                advice ?? failure.advice(snapshot.lastHTTPStatus, settings.sync), failure.rawValue, now: now)
+                advice ?? failure.advice(snapshot.lastHTTPStatus, settings.sync) + (size ?? ""),
+                size == nil ? failure.rawValue : "oversized", now: now)
         }
     }
 
@@ -237,7 +243,7 @@ extension SyncResult.Outcome {
             case .drained: hadWork ? .drained : .nothingPending
             case .transient: .transient
             case .failed(.auth): .auth
-            case .failed(.permanent): .permanent
+            case .failed(.permanent), .failed(.page), .failed(.noAck): .permanent
             case .failed(.rejected): .rejected
             }
     }
@@ -254,6 +260,12 @@ extension DrainOutcome.Failure {
         case .permanent where status == 413:
             "the server finds the batch too large (413): lower sync.batch_size (\(sync?.batchSize ?? 0)) or raise "
                 + "the server's limit" + next
+        case .page:
+            "a page answers \(code) in the backend's place, which is not believed: look for a captive portal, a "
+                + "single-page app's fallback or a maintenance page at sync.url" + next
+        case .noAck:
+            "the answer (\(code)) does not acknowledge the batch, which sync.require_ack demands: the backend must "
+                + "answer a JSON object with this batch_id, or require_ack be set to false" + next
         case .permanent: "the server refuses the upload for good (\(code)): check sync.url" + next
         case .rejected:
             "the server has rejected three batches in a row (\(code)): it is suspected, not the data. "

@@ -49,6 +49,7 @@ extension ControlError {
             case .busy(let seconds): .rateLimited(retryAfterSeconds: seconds)
             case .geofence(let id): .invalidGeofence(id: id, reason: failure.reason)
             case .setting(let key): .invalidConfiguration(key: key, reason: failure.reason)
+            case .noRebatch: .rebatchRefused(reason: failure.reason)
             }
     }
 }
@@ -121,7 +122,8 @@ extension Wire.SyncStatus {
             inFlightBatch: snapshot.inFlightBatch?.description, lastAttempt: snapshot.lastAttempt?.iso8601,
             lastSuccess: snapshot.lastSuccess?.iso8601, lastHttpStatus: snapshot.lastHTTPStatus,
             lastError: snapshot.lastError, nextAttempt: nextAttempt?.iso8601, uploaded: snapshot.uploaded,
-            rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent)
+            rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
+            oversizedFailures: snapshot.oversizedFailures > 0 ? snapshot.oversizedFailures : nil)
     }
 }
 

@@ -49,8 +49,9 @@ enum BackendProbe {
     }
 
     private static func post(_ sync: Settings.Sync, installID: String?) -> BackendFacts.Answer {
+        let (id, batch) = emptyBatch(sync, installID: installID)
         guard var client = HTTPClient(), let gzip = Gzip(), let wakeup = try? Wakeup(),
-            let body = gzip.compress(emptyBatch(sync, installID: installID))
+            let body = gzip.compress(batch)
         else { return .failed("no memory for a request", isClock: false) }
         let options = HTTPOptions(
             url: sync.url,
@@ -60,22 +61,31 @@ enum BackendProbe {
             userAgent: "beekond/" + Release.version, timeout: min(sync.timeoutSeconds, patience),
             caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,
             proxy: sync.proxy)
-        switch client.post(body, options, wakeup: wakeup, isCancelled: { false }) {
-        case .response(let status, _): return .status(status)
+        let acknowledging = sync.requireAck ? id.description : nil
+        switch client.post(
+            body, options, acknowledging: acknowledging, wakeup: wakeup, isCancelled: { false })
+        {
+        case .response(let status, _, nil): return .status(status)
+        case .response(let status, _, .page): return .page(status)
+        case .response(let status, _, .noAck): return .noAck(status)
         case .failure(let failure): return .failed(failure.message, isClock: failure.kind == .clock)
         case .cancelled: return .failed("cancelled", isClock: false)
         }
     }
 
     /// A batch as the uploader sends it, with nothing in it.
-    private static func emptyBatch(_ sync: Settings.Sync, installID: String?) -> [UInt8] {
+    private static func emptyBatch(
+        _ sync: Settings.Sync, installID: String?
+    ) -> (id: UUIDv7, bytes: [UInt8]) {
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)
         let now = Timestamp(milliseconds: Clock.realtimeMilliseconds())
         let install = installID ?? ids.next(at: now).description
         var payload = Payload(
             sender: Sender(installID: install, platform: sync.platform, version: Release.version, model: nil))
-        return payload.encode(
-            batch: ids.next(at: now), session: ids.next(at: now), sentAt: now, extras: nil, locations: [])
+        let id = ids.next(at: now)
+        let bytes = payload.encode(
+            batch: id, session: ids.next(at: now), sentAt: now, extras: nil, locations: [])
+        return (id, bytes)
     }
 }

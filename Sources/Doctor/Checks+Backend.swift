@@ -43,7 +43,7 @@ extension Checks {
         guard backend.isTLS else { return .skipped("TLS", "not used: the url is http") }
         guard isConnected(backend) else { return .skipped("TLS", "no connection") }
         switch backend.answer {
-        case .status: return .ok("TLS", "the certificate is valid")
+        case .status, .page, .noAck: return .ok("TLS", "the certificate is valid")
         case .failed(let words, isClock: true):
             return .failed(
                 "TLS", "the certificate is not valid yet by this machine's clock: \(words)",
@@ -67,6 +67,15 @@ extension Checks {
         guard isConnected(backend) else { return .skipped(name, "no connection") }
         switch backend.answer {
         case .status(let status): return judge(status, backend, facts)
+        case .page(let status):
+            return .failed(
+                name, "answers \(status) to an empty batch with a page, which beekond does not believe",
+                "look for a captive portal, a single-page app's fallback or a maintenance page at sync.url "
+                    + "(\(backend.url))")
+        case .noAck(let status):
+            return .failed(
+                name, "answers \(status) to an empty batch without acknowledging it, as sync.require_ack demands",
+                "let it answer a JSON object with this batch_id, or set sync.require_ack to false")
         case .failed(let words, let isClock) where isClock || isTLSFailure(words):
             return .skipped(name, "no TLS")
         case .failed(let words, _):

@@ -134,6 +134,10 @@ public struct BackendFacts: Sendable {
     public enum Answer: Sendable, Equatable {
         /// An HTTP status.
         case status(Int)
+        /// A 2xx that is not believed, because a page answers in the backend's place.
+        case page(Int)
+        /// A 2xx without the acknowledgement that `sync.require_ack` demands.
+        case noAck(Int)
         /// No answer: libcurl's words.
         case failed(String, isClock: Bool)
     }

@@ -307,8 +307,17 @@ extension Writer {
 
     /// Remembers that the latest answer was a permanent refusal.
     mutating func markPermanent(_ batch: FrozenBatch) throws(SQLiteError) {
-        try db.prepare("UPDATE batches SET is_permanent = 1 WHERE key = ?").run(.integer(batch.key))
-        for index in frozen.indices where frozen[index].key == batch.key { frozen[index].isPermanent = true }
+        try writePermanent(batch)
+        notePermanent(batch)
+    }
+
+    func writePermanent(_ batch: FrozenBatch) throws(SQLiteError) {
+        try db.prepare("UPDATE batches SET is_permanent = 1 WHERE key = ? AND id = ?").run(
+            .integer(batch.key), .blob(batch.id.bytes))
+    }
+
+    mutating func notePermanent(_ batch: FrozenBatch) {
+        for index in frozen.indices where frozen[index].isOf(batch) { frozen[index].isPermanent = true }
     }
 
     /// Dissolves batches whose latest answer was a permanent refusal when `endpoint` is another than before.

@@ -2,10 +2,13 @@
 struct AnswerHead {
     /// Bytes of a line that are looked at; the headers that matter are short.
     private static let lineLimit = 256
-    private static let name = Array("retry-after:".utf8)
 
     /// The value of `Retry-After`, without the blanks around it.
     private(set) var retryAfter: String?
+    /// The body is a page, by its `Content-Type`.
+    private(set) var isHTML = false
+    /// The body is compressed, though nobody asked for that: it cannot be read.
+    private(set) var isCoded = false
     /// The empty line after the headers has come: a server that dies before it has promised nothing.
     private(set) var isComplete = false
 
@@ -13,16 +16,25 @@ struct AnswerHead {
     mutating func take(_ line: UnsafeRawBufferPointer) {
         let line = line.prefix(Self.lineLimit)
         // Each answer begins with its status line, also one that only announces another (100). Trailers come by here as well.
-        if line.starts(with: "HTTP/".utf8) {
-            isComplete = false
-            retryAfter = nil
-        }
+        if line.starts(with: "HTTP/".utf8) { self = AnswerHead() }
         if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { isComplete = true }
-        let start = line.prefix(Self.name.count)
-        guard start.elementsEqual(Self.name, by: { Self.lowercased($0) == $1 }) else { return }
+        if let value = Self.value(of: "retry-after:", line) { retryAfter = value }
+        guard !isComplete else { return }
+        if let value = Self.value(of: "content-type:", line)?.lowercased() {
+            let type = value.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
+            isHTML = type == "text/html" || type == "application/xhtml+xml"
+        }
+        if let value = Self.value(of: "content-encoding:", line)?.lowercased() {
+            isCoded = isCoded || !(value.isEmpty || value == "identity")
+        }
+    }
+
+    private static func value(of name: StaticString, _ line: Slice<UnsafeRawBufferPointer>) -> String? {
+        let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        guard line.prefix(wanted.count).elementsEqual(wanted, by: { lowercased($0) == $1 }) else { return nil }
         // RFC 9110 section 5.5: spaces and tabs around a value do not belong to it.
-        let value = line.dropFirst(Self.name.count).drop(while: Self.isBlank)
-        retryAfter = String(decoding: value.reversed().drop(while: Self.isBlank).reversed(), as: UTF8.self)
+        let value = line.dropFirst(wanted.count).drop(while: isBlank)
+        return String(decoding: value.reversed().drop(while: isBlank).reversed(), as: UTF8.self)
     }
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {

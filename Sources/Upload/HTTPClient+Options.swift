@@ -6,6 +6,8 @@ final class Response {
     static let bodyLimit = 65_536
 
     fileprivate(set) var head = AnswerHead()
+    /// What its first bytes say.
+    fileprivate(set) var start = AnswerBody()
     /// The body passed the limit.
     fileprivate(set) var isCut = false
     /// What was read of the body, when it matters.
@@ -25,6 +27,7 @@ final class Response {
 
     fileprivate func take(_ bytes: UnsafeRawBufferPointer) {
         bodyCount += bytes.count
+        start.take(bytes)
         if keepsBody, bodyCount <= Self.bodyLimit { body.append(contentsOf: bytes) }
     }
 

@@ -59,12 +59,21 @@ public struct HTTPClient: ~Copyable {
     /// Sends `body` and waits for the answer.
     ///
     /// - Parameters:
+    ///   - acknowledging: the `batch_id` that the body of a 2xx must have to be believed; nil: none is demanded.
     ///   - wakeup: makes `isCancelled` be asked at once.
     ///   - isCancelled: ends the request when true.
     public mutating func post(
-        _ body: [UInt8], _ options: HTTPOptions, wakeup: Wakeup, isCancelled: () -> Bool
+        _ body: [UInt8], _ options: HTTPOptions, acknowledging id: String? = nil, wakeup: Wakeup,
+        isCancelled: () -> Bool
     ) -> HTTPOutcome {
-        post(body, options, Response(keepsBody: false), wakeup, isCancelled)
+        let response = Response(keepsBody: id != nil)
+        let outcome = post(body, options, response, wakeup, isCancelled)
+        guard case .response(let status, let retryAfter, _) = outcome, (200...299).contains(status) else {
+            return outcome
+        }
+        let doubt = Belief(acknowledging: id).doubt(
+            response.head, response.start, text: response.isCut ? [] : response.body)
+        return .response(status: status, retryAfter: retryAfter, doubt: doubt)
     }
 
     /// The same, with the body of the answer; nothing of one that has more than 64 KiB can be used.
@@ -161,6 +170,6 @@ public struct HTTPClient: ~Copyable {
             TransportFailure(
                 kind: isClock ? .clock : .network,
                 message: detail.isEmpty || detail == words ? words : "\(words): \(detail)",
-                wasSent: sent > 0))
+                wasSent: sent > 0, isTimeout: code == CURLE_OPERATION_TIMEDOUT))
     }
 }

@@ -1,7 +1,7 @@
 /// What one POST came to.
 public enum HTTPOutcome: Equatable, Sendable {
-    /// Headers complete, and the body ended as framed or was cut after 64 KiB.
-    case response(status: Int, retryAfter: String?)
+    /// Headers complete, and the body ended as framed or was cut after 64 KiB. `doubt` says why a 2xx is not believed.
+    case response(status: Int, retryAfter: String?, doubt: Doubt? = nil)
     case failure(TransportFailure)
     /// The daemon stops, or the user has deleted rows of the batch.
     case cancelled
@@ -23,13 +23,19 @@ public struct TransportFailure: Error, Equatable, Sendable {
 
     /// Something of the request went out, so that the server may have had it.
     public let wasSent: Bool
+    /// It was given up because it took too long, or was too slow.
+    public let isTimeout: Bool
 
     /// An answer that did not come, or came cut off.
-    public init(kind: Kind, message: String, wasSent: Bool = false) {
+    public init(kind: Kind, message: String, wasSent: Bool = false, isTimeout: Bool = false) {
         self.kind = kind
         self.message = message
         self.wasSent = wasSent
+        self.isTimeout = isTimeout
     }
+
+    /// The request was on its way when the time was over: what is sent may be too large for the link.
+    public var isForTime: Bool { wasSent && isTimeout }
 }
 
 /// What an answer means for the batch.
@@ -46,11 +52,13 @@ public enum Verdict: Equatable, Sendable {
 
     /// The status table of the upload contract.
     ///
-    /// - Parameter retryAfter: the header of that name, read already.
-    public init(status: Int, retryAfter: Double?) {
+    /// - Parameters:
+    ///   - retryAfter: the header of that name, read already.
+    ///   - doubt: why a 2xx is not believed; nil: it is.
+    public init(status: Int, retryAfter: Double?, doubt: Doubt? = nil) {
         self =
             switch status {
-            case 200...299: .accepted
+            case 200...299: doubt == nil ? .accepted : .permanent
             case 400, 422: .rejected
             case 401, 403: .unauthorised
             case 408, 429, 500...599: .transient(isNetwork: false, retryAfter: retryAfter)

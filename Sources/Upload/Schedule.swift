@@ -25,7 +25,20 @@ public enum DrainOutcome: Equatable, Sendable {
     case failed(Failure)
 
     /// What waiting alone will not mend.
-    public enum Failure: String, Equatable, Sendable { case auth, permanent, rejected }
+    public enum Failure: String, Equatable, Sendable {
+        case auth, permanent, rejected
+        /// A 2xx that is not believed; see `Doubt`.
+        case page
+        case noAck = "no_ack"
+
+        /// The failure that a doubt leads to.
+        public init(_ doubt: Doubt) {
+            switch doubt {
+            case .page: self = .page
+            case .noAck: self = .noAck
+            }
+        }
+    }
 }
 
 /// Decides when the uploader tries. Pure: time and randomness are arguments.

@@ -23,9 +23,12 @@ struct Beekonctl: ParsableCommand {
             StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
             LocateCommand.self, HistoryCommand.self, SessionsCommand.self, GeofenceCommand.self,
             DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self, ReloadCommand.self,
-            RejectedCommand.self,
+            RejectedCommand.self, ResendCommand.self,
             AuthCommand.self, PlotCommand.self, DoctorCommand.self,
         ])
+
+    /// Before the verb they mean the same as after it: the verb's own group takes what was given here.
+    @OptionGroup var common: CommonOptions
 
     static func main() {
         // A reader that goes away is met as EPIPE where the output is written, and ends the tool quietly.

@@ -11,8 +11,14 @@ struct SyncCommand: ParsableCommand {
             refuses the credentials, 65 when it rejects the data, 76 when its answer will not change by \
             itself, 78 when no upload is configured.
 
+            With --rebatch, a batch that failed three times in a row for its size or its time (413, 408, or \
+            a time-out after bytes were sent) is dissolved first, and its rows go into batches of the present \
+            sync.batch_size: lower that before. If the server has stored the batch all the same, its rows \
+            arrive twice, under two batch ids. Needs root or group beekon-admin.
+
             EXAMPLES:
               beekonctl sync
+              beekonctl config set sync.batch_size=20 && beekonctl sync --rebatch
               beekonctl sync --no-wait
             """)
 
@@ -21,10 +27,19 @@ struct SyncCommand: ParsableCommand {
     @Flag(name: .customLong("no-wait"), help: "Ask for the upload and do not wait for it.")
     var noWait = false
 
+    @Flag(help: "First dissolve a batch that is too large for the link or the server.")
+    var rebatch = false
+
     func run() throws {
         var code: Int32 = 0
         try common.run {
             var client = try common.connect()
+            if rebatch {
+                let dissolved = try client.call(Wire.Rebatch.self, .init())
+                CommonOptions.complain(
+                    "batch \(dissolved.batchId) dissolved: its \(Quantity.count(dissolved.rows)) rows go into new "
+                        + "batches, and may arrive twice, under two batch ids")
+            }
             // A drain of a large backlog takes its time; Ctrl-C leaves it running in the daemon.
             let result = try client.call(
                 Wire.Sync.self, .init(wait: !noWait),

@@ -178,6 +178,8 @@ enum Cases {
             $0.backend?.hasToken = true
         },
         Case("endpoint", .failed, "correct sync.url") { $0.backend?.answer = .status(404) },
+        Case("endpoint", .failed, "captive portal") { $0.backend?.answer = .page(200) },
+        Case("endpoint", .failed, "sync.require_ack") { $0.backend?.answer = .noAck(200) },
         Case("endpoint", .failed, "redirects") { $0.backend?.answer = .status(301) },
         Case("endpoint", .failed, "tries again by itself") { $0.backend?.answer = .status(503) },
         Case("endpoint", .failed, "will not change") { $0.backend?.answer = .status(413) },

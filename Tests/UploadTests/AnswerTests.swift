@@ -128,7 +128,7 @@ struct AnswerTests {
     func retryAfter(header: String) throws {
         let server = try answering(
             "HTTP/1.1 429 Slow\r\nX-Retry-After: 7\r\n\(header)\r\nContent-Length: 0\r\n\r\n")
-        guard case .response(429, let text?) = try post(server.url) else {
+        guard case .response(429, let text?, _) = try post(server.url) else {
             Issue.record("no Retry-After seen")
             return
         }

@@ -38,6 +38,27 @@ extension Handlers {
         return try ask { .rejected(.purge, $0) }
     }
 
+    // MARK: Once more
+
+    func resend(_ call: Call, _ peer: Peer) throws -> Answer {
+        let parameters = try call.parameters(of: Wire.Resend.self)
+        try requireAdmin(peer)
+        guard let from = try time(parameters.from) else { throw ControlError.invalidParameter("from") }
+        let work = Resend(from: from, to: try time(parameters.to))
+        log(call, peer)
+        try takeAttempt()
+        return try ask { .resend(work, $0) }
+    }
+
+    func rebatch(_ call: Call, _ peer: Peer) throws -> Answer {
+        _ = try call.parameters(of: Wire.Rebatch.self)
+        try requireAdmin(peer)
+        log(call, peer)
+        let token = nextToken()
+        try post(.rebatch(token))
+        return .later(token)
+    }
+
     // MARK: Extras
 
     func extras(_ call: Call) throws -> Answer {

@@ -54,6 +54,8 @@ final class Handlers {
         case Wire.Start.name: try start(call, peer)
         case Wire.Stop.name: try stop(call, peer)
         case Wire.Sync.name: try sync(call, peer)
+        case Wire.Rebatch.name: try rebatch(call, peer)
+        case Wire.Resend.name: try resend(call, peer)
         case Wire.GetPendingUploadCount.name: try pendingCount(call)
         case Wire.GetLocations.name: try locations(call)
         case Wire.GetSessions.name: try sessions(call)

@@ -62,7 +62,7 @@ final class Drain: Sendable {
         var frozen = try store.freeze(first, id: id, body: body)
         while let sent = frozen {
             guard
-                case .response(200, _) = client.post(
+                case .response(200, _, _) = client.post(
                     sent.body, options, wakeup: wakeup, isCancelled: { false })
             else { throw BenchFailure(message: "a batch could not be sent") }
             // Fixes go on coming in: the last batch is the first that is not full.

@@ -1,0 +1,123 @@
+internal import SQLite
+public import Tracking
+
+/// Kept rows on their way back into the queue, in steps of at most 1,000 so that fixes go on being written. What is pending,
+/// frozen or dead is not touched. Cut off, the rows that it has reached are pending, and asking again takes the rest.
+public struct Resend: Sendable {
+    let from: Int64
+    let to: Int64
+    /// What lies at or before these has been looked at, and may have been acknowledged again meanwhile.
+    var locationsUpTo: RowKey
+    var eventsUpTo: RowKey
+    var hasAllLocations = false
+    /// Locations and geofence events that are pending again.
+    public internal(set) var done = 0
+    /// Nothing is left to do.
+    public internal(set) var isFinished = false
+
+    /// - Parameters:
+    ///   - from: the first time of a row, inclusive.
+    ///   - to: the last, inclusive; nil means all since.
+    public init(from: Timestamp, to: Timestamp?) {
+        self.from = from.milliseconds
+        self.to = to?.milliseconds ?? .max
+        locationsUpTo = RowKey(ts: from.milliseconds, seq: .min)
+        eventsUpTo = locationsUpTo
+    }
+}
+
+extension Writer {
+    private static let resendStep = 1000
+    /// Rows that one step looks through.
+    private static let resendSearch = 10_000
+
+    /// One step: locations first, then events.
+    mutating func proceed(with work: inout Resend) throws(SQLiteError) {
+        if work.hasAllLocations {
+            try resendEvents(&work)
+        } else {
+            try resendLocations(&work)
+        }
+    }
+
+    /// The next kept rows behind `key`, at most a step of them.
+    ///
+    /// - Returns: those, and where to go on; nil at the end of the range. Few of many rows may be kept ones: a step looks
+    ///   through no more than a few thousand.
+    private func kept(
+        _ table: String, after key: RowKey, to: Int64
+    ) throws(SQLiteError) -> (rows: [(key: RowKey, session: Int64)], next: RowKey?) {
+        let rows = try db.prepare(
+            """
+            SELECT ts, seq, session, uploaded FROM \(table) WHERE (ts, seq) > (?, ?) AND ts <= ? \
+            ORDER BY ts, seq LIMIT \(Self.resendSearch)
+            """)
+        try rows.bind([.integer(key.ts), .integer(key.seq), .integer(to)])
+        var found: [(RowKey, Int64)] = []
+        var last: RowKey?
+        var looked = 0
+        while found.count < Self.resendStep, try rows.step() {
+            let key = RowKey(ts: rows.integer(0), seq: rows.integer(1))
+            if rows.integer(3) != 0 { found.append((key, rows.integer(2))) }
+            last = key
+            looked += 1
+        }
+        let isAll = found.count < Self.resendStep && looked < Self.resendSearch
+        return (found, isAll ? nil : last)
+    }
+
+    /// They get new sequence numbers, lower than any given before, like re-queued dead letters: none may join a batch that
+    /// is frozen, or about to be, and be acknowledged with it unsent.
+    private mutating func resendLocations(_ work: inout Resend) throws(SQLiteError) {
+        let (rows, next) = try kept("locations", after: work.locationsUpTo, to: work.to)
+        work.locationsUpTo = next ?? work.locationsUpTo
+        work.hasAllLocations = next == nil
+        guard !rows.isEmpty else { return }
+        let lowest = tally.lowestSeq
+        try db.transaction { () throws(SQLiteError) in
+            let move = try db.prepare(
+                "UPDATE locations SET uploaded = 0, seq = ? WHERE ts = ? AND seq = ? AND uploaded = 1")
+            for (index, row) in rows.enumerated() {
+                try move.run(
+                    .integer(lowest - 1 - Int64(index)), .integer(row.key.ts), .integer(row.key.seq))
+            }
+            try setCounter(Self.lowestSeq, lowest - Int64(rows.count))
+            // The newest row of a session is known by its number.
+            try writeTail()
+        }
+        tally.lowestSeq = lowest - Int64(rows.count)
+        tally.uploaded -= rows.count
+        tally.rows -= rows.count
+        for (index, row) in rows.enumerated() {
+            add(pending: RowKey(ts: row.key.ts, seq: lowest - 1 - Int64(index)), ofSession: row.session)
+        }
+        work.done += rows.count
+    }
+
+    /// Under their own numbers: a batch names its events one by one.
+    private mutating func resendEvents(_ work: inout Resend) throws(SQLiteError) {
+        let (rows, next) = try kept("geofence_events", after: work.eventsUpTo, to: work.to)
+        work.eventsUpTo = next ?? work.eventsUpTo
+        work.isFinished = next == nil
+        guard !rows.isEmpty else { return }
+        try db.transaction { () throws(SQLiteError) in
+            let move = try db.prepare(
+                "UPDATE geofence_events SET uploaded = 0, batch = NULL WHERE ts = ? AND seq = ? AND uploaded = 1")
+            for row in rows { try move.run(.integer(row.key.ts), .integer(row.key.seq)) }
+        }
+        try loadEvents()
+        work.done += rows.count
+    }
+}
+
+extension Store {
+    /// One step of at most 1,000 rows, in one transaction.
+    @available(*, noasync, message: "blocks on the disk")
+    public func proceed(with work: inout Resend) throws(StorageError) {
+        work = try performAtAnyCost("send again") { [work] (writer) throws(SQLiteError) in
+            var work = work
+            try writer.proceed(with: &work)
+            return work
+        }
+    }
+}

@@ -29,7 +29,7 @@ import Testing
             "sync.interval_seconds": .number(300),
             "sync.batch_size": .integer(100), "sync.sync_threshold": .integer(0),
             "sync.timeout_seconds": .number(60),
-            "sync.on_reject": .string("drop"), "sync.allow_insecure_http": .bool(false),
+            "sync.on_reject": .string("drop"), "sync.allow_insecure_http": .bool(false), "sync.require_ack": .bool(false),
             "sync.ca_file": .string(""),
             "sync.client_certificate": .string(""), "sync.client_key": .string(""), "sync.proxy": .string(""),
             "sync.platform": .string("linux"), "sync.auth.skew_margin_seconds": .number(60),

@@ -11,6 +11,7 @@ struct InterfaceDescriptionTests {
         Wire.ListGeofences.self, Wire.GetGeofenceEvents.self, Wire.GetExtras.self, Wire.SetExtras.self,
         Wire.GetConfig.self, Wire.Configure.self, Wire.ResetConfig.self, Wire.Reload.self,
         Wire.SeedAuth.self, Wire.GetRejected.self, Wire.RetryRejected.self, Wire.PurgeRejected.self,
+        Wire.Resend.self, Wire.Rebatch.self,
         Wire.Subscribe.self,
     ]
 

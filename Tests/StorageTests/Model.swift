@@ -28,7 +28,8 @@ struct Model {
         var next: [Fate] {
             switch self {
             case .pending: [.uploaded, .acknowledged, .rejected, .deleted, .prunedByAge, .prunedByCap]
-            case .uploaded: [.deleted, .prunedByAge, .prunedByCap]
+            // Sent again on demand.
+            case .uploaded: [.pending, .deleted, .prunedByAge, .prunedByCap]
             case .rejected: [.pending, .deleted]
             case .acknowledged, .deleted, .prunedByAge, .prunedByCap: []
             }
@@ -41,6 +42,8 @@ struct Model {
         var body: [UInt8]
         var isPiece = false
         var isPermanent = false
+        /// Failures in a row for its size.
+        var oversized = 0
     }
 
     var options: StoreOptions
@@ -162,6 +165,24 @@ struct Model {
         rows.sort { $0.key < $1.key }
         let ids = Set(letters.map(\.id))
         return move(.pending) { ids.contains($0.id) }
+    }
+
+    /// Kept rows are pending again, the oldest with the highest of the new numbers.
+    mutating func resend(_ range: ClosedRange<Int64>) -> Int {
+        let kept = rows.filter { $0.fate == .uploaded && range.contains($0.ts) }
+        for one in kept {
+            lowestSeq -= 1
+            for index in rows.indices where rows[index].id == one.id { rows[index].seq = lowestSeq }
+        }
+        rows.sort { $0.key < $1.key }
+        let ids = Set(kept.map(\.id))
+        return move(.pending) { ids.contains($0.id) }
+    }
+
+    /// Returns nil when it may not be dissolved.
+    mutating func rebatch() -> Batch? {
+        guard let first = batches.first, first.oversized >= 3 else { return nil }
+        return batches.removeFirst()
     }
 
     mutating func purge() -> Int {

@@ -50,7 +50,9 @@ struct ModelRun: ~Copyable {
         case 920..<925: try did("close") { $0.close() }
         case 925..<945: try did("start") { try $0.startSession() }
         case 945..<955: try did("stop") { try $0.stopSession() }
-        case 955..<980: try did("configure") { $0.configure() }
+        case 955..<970: try did("configure") { $0.configure() }
+        case 970..<975: try did("resend") { try $0.resend() }
+        case 975..<985: try did("oversize") { try $0.oversize() }
         default: try did("endpoint") { try $0.changeEndpoint() }
         }
         try check()
@@ -215,10 +217,51 @@ struct ModelRun: ~Copyable {
         model.batches = parts + model.batches.dropFirst()
     }
 
+    /// In steps, between which anything may happen on the other thread.
+    private mutating func resend() throws {
+        let times = (0..<2).compactMap { _ in model.rows.randomElement(using: &random)?.ts }.sorted()
+        guard let first = times.first, let last = times.last else { return }
+        let count = model.resend(first...last)
+        var work = Resend(from: Timestamp(milliseconds: first), to: Timestamp(milliseconds: last))
+        while !work.isFinished { try store.proceed(with: &work) }
+        try #require(work.done == count)
+    }
+
+    private mutating func oversize() throws {
+        if let batch = try store.nextFrozen() {
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                try store.beginAttempt(batch)
+                model.batches[0].isPermanent = false
+                if random.chance(0.2) {
+                    try store.forgetOversized(batch)
+                    model.batches[0].oversized = 0
+                    continue
+                }
+                let isPermanent = random.chance(0.5)
+                model.batches[0].oversized += 1
+                model.batches[0].isPermanent = isPermanent
+                let count = try store.countOversized(batch, isPermanent: isPermanent)
+                try #require(count == model.batches[0].oversized)
+            }
+        }
+        let before = model.batches.first
+        switch (try store.rebatch(), model.rebatch()) {
+        case (.dissolved(let id, let count, _), let batch?):
+            try #require(id == batch.id && count == batch.rows.count)
+        case (.tooFew(let failures), nil): try #require(failures == before?.oversized)
+        case (.nothingFrozen, nil): try #require(before == nil)
+        case (let found, let expected): throw SetUpFailed(operation: "rebatch: \(found), \(expected as Any)", code: 0)
+        }
+    }
+
     private mutating func changeEndpoint() throws {
         if let batch = try store.nextFrozen(), random.chance(0.6) {
             try store.markPermanent(batch)
             model.batches[0].isPermanent = true
+        }
+        if let batch = try store.nextFrozen(), random.chance(0.3) {
+            try store.beginAttempt(batch)
+            model.batches[0].isPermanent = false
         }
         let endpoint = Int64.random(in: 1...3, using: &random)
         try store.adopt(endpoint: endpoint)

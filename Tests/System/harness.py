@@ -223,6 +223,9 @@ class Beekond:
     def call(self, method: str, **parameters) -> dict:
         if self._tracker is None:
             self._tracker = self.connect()
+        if self.ledger and method in ("Resend", "Rebatch"):
+            # What an administrator has asked for: rows may be in two batches from now on.
+            self.ledger.has_dissolved = True
         if not self.ledger or method not in ("DeleteLocations", "PurgeRejected"):
             return self._tracker.call(method, **parameters)
         before = self.account().stored

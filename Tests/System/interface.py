@@ -41,10 +41,12 @@ class Row:
     """A call that every method takes, and who may make it."""
 
     def __init__(self, method: str, parameters: dict | None = None, who: str = ANYBODY, more: bool = False,
-                 is_logged: bool = False):
+                 is_logged: bool = False, answer: str = "done"):
         self.method, self.parameters, self.who, self.more = method, parameters or {}, who, more
         # It changes something: uid, pid and method are in the log.
         self.is_logged = is_logged
+        # What a daemon that has just stored its first fix makes of it: the name of an error, or "done".
+        self.answer = answer
 
 
 # A method that is added to the interface is one row here.
@@ -58,6 +60,8 @@ CALLS = (
     Row("SetExtras", {"extras": {"driver": "7"}}, is_logged=True), Row("RetryRejected", is_logged=True),
     Row("DeleteLocations", {"before": LONG_AGO}, ADMINISTRATORS, is_logged=True),
     Row("PurgeRejected", who=ADMINISTRATORS, is_logged=True),
+    Row("Resend", {"from": LONG_AGO, "to": LONG_AGO}, ADMINISTRATORS, is_logged=True),
+    Row("Rebatch", who=ADMINISTRATORS, is_logged=True, answer="org.beekond.Tracker.RebatchRefused"),
     Row("Configure", {"settings": {"tracking.angle_degrees": 30}}, is_logged=True),
     Row("Configure", {"settings": {"gpsd.host": "127.0.0.1"}}, ADMINISTRATORS, is_logged=True),
     Row("ResetConfig", {"keys": ["tracking.angle_degrees"]}, is_logged=True),

@@ -52,7 +52,7 @@ class RightsTests(TownTest):
             rights += (ADMINISTRATORS,) if ADMIN in PEOPLE[name][2] else ()
             for row in CALLS:
                 with self.subTest(person=name, method=row.method, more=row.more):
-                    self.assertEqual(self.answer(daemon, name, row), "done" if row.who in rights else DENIED)
+                    self.assertEqual(self.answer(daemon, name, row), row.answer if row.who in rights else DENIED)
 
     def answer(self, daemon, name: str, row) -> str:
         with self.visit(daemon, name) as tracker:
@@ -68,7 +68,8 @@ class RightsTests(TownTest):
         before = daemon.stored_ids()
         self.assertEqual(len(before), 1)
         with self.visit(daemon, "a member of beekon") as tracker:
-            for method, parameters in (("DeleteLocations", {}), ("SeedAuth", {"access_token": "other"}), ("PurgeRejected", {})):
+            for method, parameters in (("DeleteLocations", {}), ("SeedAuth", {"access_token": "other"}), ("PurgeRejected", {}),
+                                       ("Resend", {"from": "2026-06-15T12:34:56.789Z"}), ("Rebatch", {})):
                 with self.assertRaises(Refusal):
                     tracker.call(method, **parameters)
                 # Without a reply it is no less denied.
@@ -84,7 +85,7 @@ class RightsTests(TownTest):
             for row in CALLS:
                 if row.is_logged and row.who in MAY[name]:
                     with self.subTest(person=name, method=row.method):
-                        self.assertEqual(self.answer(daemon, name, row), "done")
+                        self.assertEqual(self.answer(daemon, name, row), row.answer)
                         line = f"{row.method} by uid {PEOPLE[name][0]}, pid {os.getpid()}"
                         wait_for(lambda: line in daemon.text(), line)
                 elif not row.is_logged:

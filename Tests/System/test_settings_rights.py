@@ -42,6 +42,7 @@ class SettingsRightsTests(TownTest):
         guarded = [
             configure(gpsd__host="192.0.2.1"), configure(sync__url="https://b.example/"), configure(sync__url=""),
             configure(sync__timeout_seconds=1), configure(sync__on_reject="isolate"), configure(sync__platform="x"),
+            configure(sync__require_ack=True),
             configure(sync__allow_insecure_http=True), configure(sync__proxy="http://p.example"),
             configure(sync__auth__skew_margin_seconds=5), configure(sync__auth__refresh_url="https://b.example/"),
             configure(sync__headers__X="x"), configure(sync__ca_file="/etc/passwd"), reset("gpsd.host"), reset("sync.url"),
@@ -61,7 +62,7 @@ class SettingsRightsTests(TownTest):
             self.assertNotIn("PermissionDenied", found)
             # A secret, a path, and what nobody has set.
             self.assertEqual([guarded[index] for index, word in enumerate(found) if word == "InvalidConfiguration"],
-                             [guarded[10], guarded[11], guarded[14]])
+                             [guarded[11], guarded[12], guarded[15]])
             daemon.call("ResetConfig", keys=["gpsd.host", "sync.url", INTERVAL])
         self.assertIn("Configure by uid 64721, pid ", daemon.text())
         self.assertIn("Reload by uid 64721, pid ", daemon.text())

@@ -6,7 +6,9 @@ extension Subject {
     /// The status and the header lines of an answer: what becomes of the batch.
     static let answer = Subject(name: "answer") { input in
         let status = input.prefix(2).reduce(0) { $0 << 8 | Int($1) }
-        var head = AnswerHead()
+        var (head, body) = (AnswerHead(), AnswerBody())
+        body.take(input)
+        _ = Belief(acknowledging: "x").doubt(head, body, text: input.count > JSONReader.byteLimit ? [] : Array(input))
         var rest = input.dropFirst(2)
         while !rest.isEmpty {
             let end = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex

@@ -1,0 +1,45 @@
+"""Options that all verbs share, before the verb and after it."""
+import json
+import os
+import subprocess
+import unittest
+
+from ctl import CtlTest
+from harness import program
+
+
+class OptionTests(CtlTest):
+    def run_plain(self, *words: str, code: int = 0):
+        """Without BEEKOND_SOCKET: the option alone tells."""
+        environment = {name: value for name, value in os.environ.items() if name != "BEEKOND_SOCKET"}
+        done = subprocess.run([program("beekonctl"), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=60, env={**environment, "TZ": "UTC"})
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def test_before_the_verb_and_after_it(self):
+        daemon = self.fake_daemon(GetExtras={"extras": {"driver": "7"}})
+        path = daemon.path
+        told = [json.loads(self.run_plain(*words).stdout) for words in (
+            ("status", "--socket", path, "--json"), ("--socket", path, "status", "--json"),
+            ("--socket", path, "--json", "status"), ("--json", "status", "--socket", path), (f"--socket={path}", "--json", "status"))]
+        self.assertEqual([answer["version"] for answer in told], [told[0]["version"]] * len(told))
+        # Also before a group of verbs, and between it and its verb.
+        for words in (("--socket", path, "--json", "extras", "show"), ("extras", "--json", "--socket", path, "show")):
+            self.assertEqual(json.loads(self.run_plain(*words).stdout), {"extras": {"driver": "7"}})
+        # The verb's own comes last, and counts.
+        self.run_plain("--socket", "/nowhere", "status", "--socket", path)
+        self.assertIn("/nowhere", self.run_plain("--socket", path, "status", "--socket", "/nowhere", code=69).stderr)
+
+    def test_without_a_verb_there_is_help(self):
+        for words in ((), ("--socket", "/nowhere"), ("--json",)):
+            self.assertIn("SUBCOMMANDS:", self.run_plain(*words).stdout)
+        self.assertNotEqual(self.run_plain("--no-such-option", "status", code=64).stderr, "")
+        self.assertNotEqual(self.run_plain("--socket", code=64).stderr, "")
+        text = self.run_plain("--help").stdout
+        self.assertIn("--socket", text)
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines() if not line.startswith("USAGE")))
+
+
+if __name__ == "__main__":
+    unittest.main()

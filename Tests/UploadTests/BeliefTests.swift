@@ -1,0 +1,128 @@
+import Linux
+import Support
+import Testing
+
+@testable import Upload
+
+@Suite("which 2xx is believed")
+struct BeliefTests {
+    private static let mark = "\u{FEFF}"
+    private static let id = "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"
+
+    @Test(
+        "a page is told by its first bytes, in whatever pieces they come",
+        arguments: [
+            "<!doctype html>", "<!DOCTYPE HTML PUBLIC", "<html>", "<HTML lang=de>", " \t\r\n\u{0C}<!DocType \n HTML>",
+            mark + "<html", mark + "\n <!doctype html>", "\n" + mark + "<html>", blanks + "<html",
+        ])
+    func pages(text: String) { check(text, isPage: true) }
+
+    @Test(
+        "anything else is none",
+        arguments: [
+            "", "ok", "{}", "<htm", "<!doctype", "<!doctype xml>", "<?xml version=\"1.0\"?><ok/>", "x<html>",
+            "\"<html>\"", "< html>", mark, "\u{FFFE}<html>",
+        ])
+    func others(text: String) { check(text, isPage: false) }
+
+    private static let blanks = String(repeating: " ", count: 60_000)
+
+    private func check(_ text: String, isPage: Bool) {
+        let bytes = Array(text.utf8)
+        for cut in Set([0, 1, 2, 3, 5, 11, bytes.count / 2, bytes.count]).filter({ $0 <= bytes.count }) {
+            var body = AnswerBody()
+            body.take(bytes[..<cut])
+            body.take(bytes[cut...])
+            #expect(body.isPage == isPage, "cut at \(cut)")
+        }
+        var body = AnswerBody()
+        for byte in bytes { body.take(CollectionOfOne(byte)) }
+        #expect(body.isPage == isPage)
+    }
+
+    private func post(
+        _ head: String, _ body: String, status: Int = 200, acknowledging id: String? = nil
+    ) throws -> HTTPOutcome {
+        let server = try answering(
+            "HTTP/1.1 \(status) OK\r\n\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        var client = try httpClient()
+        return client.post([1], options(server.url), acknowledging: id, wakeup: try Wakeup()) { false }
+    }
+
+    @Test(
+        "the type decides only what nobody can read",
+        arguments: [
+            ("Content-Type: text/html\r\n", "stored", nil), ("", "<html>", .page),
+            ("Content-Type: application/json\r\n", "<!doctype html>", .page),
+            ("Content-Type: text/html; charset=utf-8\r\nContent-Encoding: gzip\r\n", "\u{1F}x", .page),
+            ("content-encoding: br\r\ncontent-type: Text/HTML\r\n", "x", .page),
+            ("Content-Encoding: gzip\r\nContent-Type: application/json\r\n", "\u{1F}x", nil),
+            ("Content-Encoding: identity\r\nContent-Type: text/html\r\n", "ok", nil),
+        ] as [(String, String, Doubt?)])
+    func types(head: String, body: String, doubt: Doubt?) throws {
+        #expect(try post(head, body) == .response(status: 200, retryAfter: nil, doubt: doubt))
+    }
+
+    @Test("only a 2xx is doubted", arguments: [199, 301, 404, 503])
+    func others(status: Int) throws {
+        guard status >= 200 else { return }
+        #expect(try post("", "<html>", status: status) == .response(status: status, retryAfter: nil))
+    }
+
+    @Test("what a 204 cannot have decides nothing")
+    func withoutBody() throws {
+        let server = try RawServer { link in
+            link.request()
+            link.send("HTTP/1.1 204 None\r\nContent-Length: 6\r\n\r\n<html>")
+        }
+        #expect(try plain(server.url) == .response(status: 204, retryAfter: nil))
+        // Of a 205 the body is read like any other: it should have none.
+        let other = try answering("HTTP/1.1 205 Reset\r\nContent-Length: 6\r\n\r\n<html>")
+        #expect(try plain(other.url) == .response(status: 205, retryAfter: nil, doubt: .page))
+    }
+
+    private func plain(_ url: String) throws -> HTTPOutcome {
+        var client = try httpClient()
+        return client.post([1], options(url), wakeup: try Wakeup()) { false }
+    }
+
+    @Test(
+        "an acknowledgement names the batch",
+        arguments: [
+            "{\"batch_id\":\"\(id)\"}", " {\"n\":1,\"batch_id\":\"\(id.uppercased())\",\"x\":[]}\n",
+        ])
+    func acknowledged(body: String) throws {
+        #expect(try post("", body, acknowledging: Self.id) == .response(status: 200, retryAfter: nil))
+    }
+
+    private static let long = "{\"batch_id\":\"\(id)\",\"x\":\"" + String(repeating: "x", count: 65_536) + "\"}"
+
+    @Test(
+        "and anything else does not",
+        arguments: [
+            "", "{}", "\"\(id)\"", "[{\"batch_id\":\"\(id)\"}]", "{\"batch_id\":\"\(id)\"",
+            "{\"a\":{\"batch_id\":\"\(id)\"}}", "{\"batch_id\":\"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e10\"}",
+            "{\"batch_id\":7}", "{\"batch_id\":\"\(id)\"}x", long,
+        ])
+    func acknowledgement(body: String) throws {
+        let outcome = try post("", body, acknowledging: Self.id)
+        #expect(outcome == .response(status: 200, retryAfter: nil, doubt: .noAck))
+        #expect(try post("", body) == .response(status: 200, retryAfter: nil))
+    }
+
+    @Test("an acknowledgement that is compressed, or cut off, is none")
+    func unreadable() throws {
+        let body = "{\"batch_id\":\"\(Self.id)\"}"
+        #expect(
+            try post("Content-Encoding: gzip\r\n", body, acknowledging: Self.id)
+                == .response(status: 200, retryAfter: nil, doubt: .noAck))
+    }
+
+    @Test("a doubted 2xx is permanent")
+    func verdict() {
+        #expect(Verdict(status: 200, retryAfter: nil, doubt: .page) == .permanent)
+        #expect(Verdict(status: 204, retryAfter: nil, doubt: .noAck) == .permanent)
+        #expect(Verdict(status: 200, retryAfter: nil) == .accepted)
+        #expect(DrainOutcome.Failure(.page).rawValue == "page" && DrainOutcome.Failure(.noAck).rawValue == "no_ack")
+    }
+}

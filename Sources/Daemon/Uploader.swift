@@ -200,7 +200,7 @@ final class Uploader {
             } else {
                 let what =
                     unacknowledged == nil ? "uploading waits for storage" : "uploaded, but not yet deleted"
-                report("\(what) (\(error)); \(pause), and nothing is sent twice", "storage", now: now)
+                report("\(what) (\(error)); \(pause), and nothing is sent meanwhile", "storage", now: now)
             }
         case .failed(let failure):
             snapshot.failure = failure

@@ -62,6 +62,11 @@ struct CrossingLedger {
         rejected = []
     }
 
+    /// Kept ones are pending again.
+    mutating func resend() {
+        for index in events.indices { events[index].isUploaded = false }
+    }
+
     mutating func dissolve() {
         for index in events.indices { events[index].isMember = false }
     }

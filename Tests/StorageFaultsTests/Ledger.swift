@@ -131,7 +131,16 @@ struct Ledger {
         rejected = Array(ordered.dropFirst(room))
     }
 
-    private mutating func dissolve() {
+    /// Kept rows are pending again, the oldest first in line for the numbers.
+    mutating func resend() {
+        for index in rows.indices where rows[index].isUploaded {
+            lowestSeq -= 1
+            rows[index] = rows[index].renumbered(lowestSeq)
+        }
+        rows.sort { $0.key < $1.key }
+    }
+
+    mutating func dissolve() {
         batch = nil
         members = []
         crossings.dissolve()

@@ -72,7 +72,9 @@ final class Workload {
         case 7..<9: configure()
         // The numbers that re-queued rows get depend on when the database was last opened.
         case 9..<11: if !syncsFail { try moveDeadLetters() }
-        case 11..<30: try upload()
+        case 11: if !syncsFail { try resend() }
+        case 12: try rebatch()
+        case 13..<30: try upload()
         case 30..<36: try cross()
         default: try insert()
         }
@@ -228,6 +230,35 @@ final class Workload {
         }
         while !work.isFinished { try store.proceed(with: &work) }
         ledger.crossings.moveDeadLetters(isPurge: act == .purge)
+        try note()
+    }
+
+    /// Locations in one step, as there are so few, and events in the next.
+    private func resend() throws {
+        var work = Resend(from: Timestamp(milliseconds: 0), to: nil)
+        try store.proceed(with: &work)
+        ledger.resend()
+        try note()
+        while !work.isFinished { try store.proceed(with: &work) }
+        ledger.crossings.resend()
+        try note()
+    }
+
+    /// The batch fails for its size until it may be dissolved. What was refused for good before an attempt is not after it.
+    private func rebatch() throws {
+        guard let batch = frozen else { return }
+        var failures = 0
+        while failures < 3 {
+            try persist { try store.beginAttempt(batch) }
+            try note()
+            try persist { failures = try store.countOversized(batch, isPermanent: failures % 2 == 0) }
+            try note()
+        }
+        try persist {
+            if case .tooFew = try store.rebatch() { throw SetUpFailed(operation: "rebatch", code: 0) }
+        }
+        frozen = nil
+        ledger.dissolve()
         try note()
     }
 

@@ -1,16 +1,16 @@
 """What goes out once more, and as what: after a permanent answer, by sync --rebatch, by resend; and through SIGKILL."""
-import unittest
-import random
 import os
+import random
+import unittest
 
 from ctl import CtlTest
 from fakegpsd import iso
-from harness import Refusal, wait_for
+from harness import Refusal
 
 SEED = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
 
 
-class LatestAnswerTests(CtlTest):
+class AgainTest(CtlTest):
     def answered(self, *answers, count: int = 6, **sections) -> tuple:
         receiver = self.backend(answers=answers)
         sync = {"url": receiver.url, "batch_size": 6, **sections.pop("sync", {})}
@@ -19,6 +19,8 @@ class LatestAnswerTests(CtlTest):
         daemon.wait_stored(count)
         return receiver, fake, daemon
 
+
+class LatestAnswerTests(AgainTest):
     def change(self, daemon, **sync):
         """Other settings, which make one attempt at once."""
         daemon.configure(sync=sync)
@@ -58,7 +60,7 @@ class LatestAnswerTests(CtlTest):
         self.assertEqual([len(request.ids) for request in receiver.requests], [6, 6, 6, 3, 3])
 
 
-class RebatchTests(LatestAnswerTests):
+class RebatchTests(AgainTest):
     def refusal(self, daemon) -> str:
         with self.assertRaises(Refusal) as caught:
             daemon.call("Rebatch")
@@ -126,7 +128,7 @@ class RebatchTests(LatestAnswerTests):
         self.assertEqual(daemon.sync()["outcome"], "drained")
 
 
-class ResendTests(LatestAnswerTests):
+class ResendTests(AgainTest):
     def times(self, daemon) -> dict:
         return {row["timestamp"]: row["id"] for row in daemon.call("GetLocations")["locations"]}
 
@@ -179,7 +181,7 @@ class ResendTests(LatestAnswerTests):
             self.assertRaises(Refusal, daemon.call, "Resend", **parameters)
 
 
-class KillTests(LatestAnswerTests):
+class KillTests(AgainTest):
     def test_sigkill_around_an_attempt_a_resend_and_a_rebatch(self):
         """Whatever is cut: each row in one place, and all of them at the backend in the end."""
         dice = random.Random(SEED)

@@ -53,7 +53,9 @@ class EveryMethodTests(ClientTest):
         for row in CALLS:
             with self.subTest(row.method, more=row.more):
                 method = getattr(connection, row.method)
-                if not row.more:
+                if row.answer != "done":
+                    self.assertEqual(self.error(lambda: method(**row.parameters))[0], row.answer)
+                elif not row.more:
                     self.assertIsInstance(method(**row.parameters), dict)
                 elif row.method == "Subscribe":
                     events = self.open(daemon).Subscribe(_more=True, **row.parameters)
@@ -119,6 +121,7 @@ class ErrorTests(ClientTest):
             ("InvalidGeofence", lambda: connection.AddGeofences(geofences=[far]), {"id": "far", "reason": None}),
             ("InvalidConfiguration", lambda: connection.SeedAuth(access_token="abc"), {"key": "sync.auth", "reason": None}),
             ("InvalidConfiguration", lambda: connection.SetExtras(extras={"a" * 101: "c"}), {"key": None, "reason": None}),
+            ("RebatchRefused", lambda: connection.Rebatch(), {"reason": None}),
             ("LocationUnavailable", lambda: lost.GetCurrentLocation(timeout_seconds=20.0), {"reason": None}),
             ("RateLimited", lambda: [connection.Sync(wait=False) for _ in range(1000)], {"retry_after_seconds": 1}),
             (SERVICE + ".ExpectedMore", lambda: connection.Subscribe(), {}),

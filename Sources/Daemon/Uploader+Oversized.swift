@@ -47,7 +47,7 @@ extension Uploader {
             return .failure(
                 .init(
                     kind: .noRebatch,
-                    reason: "the batch has been acknowledged; that it could not be written yet is the disk's fault"))
+                    reason: "the batch has been acknowledged, which only waits for the disk"))
         }
         let result: Rebatch
         do {
@@ -62,8 +62,9 @@ extension Uploader {
             return .failure(
                 .init(
                     kind: .noRebatch,
-                    reason: "the batch that goes next has failed for its size or its time \(failures) times in a row; "
-                        + "only after \(Self.manyFailures) may it be dissolved, because its rows may then arrive twice"))
+                    reason: "the batch that goes next has failed for its size or its time \(failures) "
+                        + "times in a row; only after \(Self.manyFailures) may it be dissolved, because its rows "
+                        + "may then arrive twice"))
         case .dissolved(let id, let locations, let events):
             if snapshot.inFlightBatch == id { isAborted = true }
             snapshot.oversizedFailures = 0

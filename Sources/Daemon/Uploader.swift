@@ -170,9 +170,10 @@ final class Uploader {
         report(outcome, retryIn: delay, hadWork: hadWork, now: ended)
         publish()
         let pending = hub.store.counts().pending
+        // The url may have been taken away meanwhile: then what is pending stays so.
         let result = SyncResult(
-            outcome: SyncResult.Outcome(outcome, hadWork: hadWork), uploaded: snapshot.uploaded - before,
-            pending: pending)
+            outcome: settings.sync == nil ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork),
+            uploaded: snapshot.uploaded - before, pending: pending)
         for token in askers { hub.tell(.synced(token, result)) }
         if result.uploaded >= Self.longDrain { releaseMemory() }
     }
@@ -195,12 +196,13 @@ final class Uploader {
             if snapshot.storageError == nil {
                 let advice = oversizedAdvice
                 report(
-                    "upload failed (\(error)); \(pause)" + (advice ?? ""), advice == nil ? error : "oversized",
-                    now: now)
+                    "upload failed (\(error)); \(pause)" + (advice ?? ""),
+                    advice == nil ? error : "oversized", now: now)
             } else {
                 let what =
                     unacknowledged == nil ? "uploading waits for storage" : "uploaded, but not yet deleted"
-                report("\(what) (\(error)); \(pause), and nothing is sent meanwhile", "storage", now: now)
+                report(
+                    "\(what) (\(error)); \(pause), and nothing is sent meanwhile", "storage", now: now)
             }
         case .failed(let failure):
             snapshot.failure = failure

@@ -74,7 +74,8 @@ extension Checks {
                     + "(\(backend.url))")
         case .noAck(let status):
             return .failed(
-                name, "answers \(status) to an empty batch without acknowledging it, as sync.require_ack demands",
+                name,
+                "answers \(status) to an empty batch without acknowledging it, as sync.require_ack demands",
                 "let it answer a JSON object with this batch_id, or set sync.require_ack to false")
         case .failed(let words, let isClock) where isClock || isTLSFailure(words):
             return .skipped(name, "no TLS")

@@ -102,7 +102,10 @@ extension Writer {
         guard !rows.isEmpty else { return }
         try db.transaction { () throws(SQLiteError) in
             let move = try db.prepare(
-                "UPDATE geofence_events SET uploaded = 0, batch = NULL WHERE ts = ? AND seq = ? AND uploaded = 1")
+                """
+                UPDATE geofence_events SET uploaded = 0, batch = NULL \
+                WHERE ts = ? AND seq = ? AND uploaded = 1
+                """)
             for row in rows { try move.run(.integer(row.key.ts), .integer(row.key.seq)) }
         }
         try loadEvents()

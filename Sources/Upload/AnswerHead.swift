@@ -31,7 +31,8 @@ struct AnswerHead {
 
     private static func value(of name: StaticString, _ line: Slice<UnsafeRawBufferPointer>) -> String? {
         let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        guard line.prefix(wanted.count).elementsEqual(wanted, by: { lowercased($0) == $1 }) else { return nil }
+        let start = line.prefix(wanted.count)
+        guard start.elementsEqual(wanted, by: { lowercased($0) == $1 }) else { return nil }
         // RFC 9110 section 5.5: spaces and tabs around a value do not belong to it.
         let value = line.dropFirst(wanted.count).drop(while: isBlank)
         return String(decoding: value.reversed().drop(while: isBlank).reversed(), as: UTF8.self)

@@ -30,7 +30,8 @@ struct ResendCommand: ParsableCommand {
             var client = try common.connect()
             let result = try client.call(
                 Wire.Resend.self, .init(from: first ?? from, to: end), timeoutSeconds: 300)
-            let none = "nothing uploaded is kept in that time: store.keep_uploaded = true keeps what is uploaded"
+            let none =
+                "nothing uploaded is kept in that time: store.keep_uploaded = true keeps what is uploaded"
             try common.print(
                 result,
                 text: [

@@ -11,7 +11,8 @@ struct InterfaceDescriptionTests {
         Wire.DeleteLocations.self, Wire.AddGeofences.self, Wire.RemoveGeofences.self,
         Wire.ListGeofences.self, Wire.GetGeofenceEvents.self, Wire.GetExtras.self, Wire.SetExtras.self,
         Wire.GetConfig.self, Wire.Configure.self, Wire.ResetConfig.self, Wire.Reload.self,
-        Wire.SeedAuth.self, Wire.GetRejected.self, Wire.RetryRejected.self, Wire.Resend.self, Wire.PurgeRejected.self,
+        Wire.SeedAuth.self, Wire.GetRejected.self, Wire.RetryRejected.self, Wire.Resend.self,
+        Wire.PurgeRejected.self,
         Wire.Subscribe.self,
     ]
 

@@ -250,7 +250,8 @@ struct ModelRun: ~Copyable {
             try #require(id == batch.id && count == batch.rows.count)
         case (.tooFew(let failures), nil): try #require(failures == before?.oversized)
         case (.nothingFrozen, nil): try #require(before == nil)
-        case (let found, let expected): throw SetUpFailed(operation: "rebatch: \(found), \(expected as Any)", code: 0)
+        case (let found, let expected):
+            throw SetUpFailed(operation: "rebatch: \(found), \(expected as Any)", code: 0)
         }
     }
 

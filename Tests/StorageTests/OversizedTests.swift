@@ -21,7 +21,9 @@ struct OversizedTests {
         return work.done
     }
 
-    @Test("a permanent answer is not the latest any more once another attempt has begun", arguments: [false, true])
+    @Test(
+        "a permanent answer is not the latest any more once another attempt has begun",
+        arguments: [false, true])
     func latest(isReopened: Bool) throws {
         _ = try workshop.insert(1...5)
         let batch = try workshop.freeze(limit: 3)
@@ -104,7 +106,7 @@ struct OversizedTests {
         #expect(store.counts().pending == 9)
     }
 
-    @Test("thousands of rows go in steps, and a row that is acknowledged meanwhile does not go round in circles")
+    @Test("thousands of rows go in steps, and one that is acknowledged meanwhile is not taken again")
     func steps() throws {
         _ = try workshop.insert(1...2500)
         while let draft = try store.draftBatch(limit: 1000), let batch = try workshop.freeze(draft) {

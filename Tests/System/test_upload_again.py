@@ -52,6 +52,19 @@ class LatestAnswerTests(AgainTest):
         self.assertEqual([len(request.ids) for request in receiver.requests], [6] * len(receiver.requests))
         self.assertEqual(receiver.faults(), [])
 
+    def test_a_sync_whose_url_is_taken_away(self):
+        receiver, fake, daemon = self.answered()
+        receiver.hold()
+        with daemon.connect(timeout=60) as asker:
+            asker.send("Sync", {"wait": True})
+            receiver.wait_requests(1)
+            daemon.call("Configure", settings={"sync.url": ""})
+            self.assertEqual(asker.receive(), {"outcome": "disabled", "uploaded": 0, "pending": 6})
+        receiver.go_on()
+        daemon.call("ResetConfig", keys=["sync.url"])
+        daemon.sync_until(lambda answer: answer["pending"] == 0, "everything is uploaded")
+        self.assertEqual(receiver.faults(), [])
+
     def test_the_latest_permanent_answer_does(self):
         receiver, fake, daemon = self.answered(404, 503, 404)
         self.assertEqual([daemon.sync()["outcome"] for _ in range(3)], ["permanent", "transient", "permanent"])

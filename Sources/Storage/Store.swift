@@ -39,7 +39,8 @@ public final class Store: Sendable {
         var damage: String?
         /// A damaged database that has been renamed, and not been looked through yet.
         var aside: Aside?
-        var droppedUnsent = 0
+        /// Since they were last taken.
+        var newLosses = Losses()
         var events: [Event] = []
         var ballast: Ballast
     }
@@ -95,7 +96,6 @@ public final class Store: Sendable {
             } catch {
                 // A connection that does not take its options is not the one that was asked for: the next operation
                 // opens another, or says why not.
-                state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
                 state.writer = nil
             }
         }
@@ -109,6 +109,14 @@ public final class Store: Sendable {
         }
     }
 
+    /// What has been lost since the last call.
+    public func takeLosses() -> Losses {
+        state.withLock { state in
+            defer { state.newLosses = Losses() }
+            return state.newLosses
+        }
+    }
+
     /// Lets go of the pages that are held in memory; they are read again when they are needed.
     public func releaseMemory() {
         state.withLock { $0.writer?.db.releaseMemory() }
@@ -117,7 +125,6 @@ public final class Store: Sendable {
     /// Closes the database; the WAL is folded into it.
     public func close() {
         state.withLock { state in
-            state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
             state.writer = nil
         }
     }
@@ -171,8 +178,7 @@ public final class Store: Sendable {
         return StoreCounts(
             locations: tally.rows, pending: tally.rows - tally.uploaded + events.rows - events.uploaded,
             oldestPending: oldest.map { Timestamp(milliseconds: $0.ts) },
-            rejected: tally.rejected + events.rejected,
-            droppedUnsent: state.droppedUnsent + tally.droppedUnsent)
+            rejected: tally.rejected + events.rejected, losses: state.writer?.losses ?? Losses())
     }
 
     // MARK: Failure
@@ -222,8 +228,10 @@ public final class Store: Sendable {
             throw StorageError(operation: operation, kind: .other, message: "the database is closed")
         }
         let result: Result
+        let losses = writer.losses
         do {
             result = try body(&writer)
+            state.newLosses = state.newLosses + (writer.losses - losses)
         } catch let failed {
             throw failure(failed, of: writer, &state)
         }
@@ -248,7 +256,6 @@ public final class Store: Sendable {
             writer.db.leaveLogOnClose()
         }
         if error.kind == .corrupt { state.damage = error.message }
-        state.droppedUnsent += writer.tally.droppedUnsent
         return error
     }
 
@@ -256,7 +263,6 @@ public final class Store: Sendable {
     /// touched by closing this one.
     private static func abandon(_ state: inout State) {
         state.writer?.db.leaveLogOnClose()
-        state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
         state.writer = nil
         state.hasFailed = true
         state.doubtsLog = true

@@ -312,7 +312,7 @@ struct EventTests {
         }
         try workshop.insert(3 * Double(week) + 1, prunesByAge: true)
         #expect(try stored().isEmpty)
-        #expect(store.counts().droppedUnsent == 0)
+        #expect(store.counts().losses.dropped == 0)
     }
 
     @Test("above 10,000 events the oldest go, members of a batch excepted, and unsent ones are counted")
@@ -325,7 +325,7 @@ struct EventTests {
         let left = try stored()
         #expect(left.count == Writer.eventLimit)
         #expect(left.prefix(5).map(\.crossing.time) == [0, 1, 2, 3, 7].map(time))
-        #expect(store.counts().droppedUnsent == 3)
+        #expect(store.counts().losses.dropped == 3)
         #expect(try store.acknowledge(batch) == 4)
         let counts = store.counts()
         try workshop.reopen()

@@ -82,7 +82,7 @@ enum Schema {
         // a large database, what a count of all its rows would give.
         """
         CREATE TABLE streak (batch BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
-        CREATE TABLE tallies (session INTEGER PRIMARY KEY, locations INTEGER NOT NULL, uploaded INTEGER NOT NULL,
+        CREATE TABLE tallies (key INTEGER PRIMARY KEY, locations INTEGER NOT NULL, uploaded INTEGER NOT NULL,
             last_seq INTEGER NOT NULL) STRICT;
         """,
     ]

@@ -34,14 +34,15 @@ extension Writer {
     ) throws(SQLiteError) -> Rejection {
         let before = try counter(Self.consecutiveRejections)
         let consecutive = before + (batch.isPiece ? 0 : 1)
-        let isSuspected = isSuspected(batch, before: before, consecutive)
         // While the server is at fault, no dead letter has had its chance.
-        if !isSuspected, let expiry { try forgetRejected(before: expiry) }
-        if isSuspected || rejectedCount + batch.rows > Self.rejectedLimit {
+        let isSuspected = isSuspected(batch, before: before, consecutive)
+        let expired = try isSuspected ? (0, 0) : expired(before: expiry)
+        if isSuspected || rejectedCount - expired.0 - expired.1 + batch.rows > Self.rejectedLimit {
             try suspect(after: consecutive)
             return .suspected
         }
         let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
+            try forget(expired, before: expiry)
             let members = Statements.memberValues(batch.members)
             let circumstances: [Value] = [
                 .blob(batch.id.bytes), .integer(Int64(status)), .integer(time.milliseconds),
@@ -57,6 +58,9 @@ extension Writer {
             return (count, eventCount)
         }
         hasStreak = true
+        tally.rejected -= expired.0
+        events.rejected -= expired.1
+        losses.expired += expired.0 + expired.1
         frozen.removeAll { $0.key == batch.key }
         tally.rows -= count
         tally.rejected += count
@@ -102,21 +106,26 @@ extension Writer {
         if hasStreak { try db.execute("DELETE FROM streak") }
     }
 
-    /// Those of the streak stay: it is not known yet whose fault it was.
-    private mutating func forgetRejected(before expiry: Timestamp) throws(SQLiteError) {
-        guard rejectedCount > 0 else { return }
-        let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
-            var counts: [Int] = []
-            for table in ["rejected", "rejected_events"] {
-                try db.prepare("DELETE FROM \(table) WHERE rejected_at < ? AND NOT \(Self.isInStreak)")
-                    .run(.integer(expiry.milliseconds))
-                counts.append(db.changes)
-            }
-            try note(Losses(expired: counts[0] + counts[1]))
-            return (counts[0], counts[1])
+    /// Dead letters, and those that are events, that have had their time. Those of the streak stay: it is not known yet whose
+    /// fault it was.
+    private static let isExpired = "rejected_at < ? AND NOT \(isInStreak)"
+
+    private func expired(before expiry: Timestamp?) throws(SQLiteError) -> (Int, Int) {
+        guard let expiry, rejectedCount > 0 else { return (0, 0) }
+        func count(_ table: String) throws(SQLiteError) -> Int {
+            let row = try db.prepare("SELECT COUNT(*) FROM \(table) WHERE \(Self.isExpired)")
+            try row.bind([.integer(expiry.milliseconds)])
+            return try row.step() ? Int(row.integer(0)) : 0
         }
-        tally.rejected -= count
-        events.rejected -= eventCount
-        losses.expired += count + eventCount
+        return (try count("rejected"), try count("rejected_events"))
+    }
+
+    /// Part of a transaction.
+    private func forget(_ counts: (Int, Int), before expiry: Timestamp?) throws(SQLiteError) {
+        guard let expiry, counts.0 + counts.1 > 0 else { return }
+        for table in ["rejected", "rejected_events"] {
+            try db.prepare("DELETE FROM \(table) WHERE \(Self.isExpired)").run(.integer(expiry.milliseconds))
+        }
+        try note(Losses(expired: counts.0 + counts.1))
     }
 }

@@ -176,7 +176,7 @@ struct Writer: ~Copyable {
     }
 
     /// Counts everything once.
-    private mutating func load() throws(SQLiteError) {
+    mutating func load() throws(SQLiteError) {
         let all = try db.prepare("SELECT key, id FROM sessions")
         while try all.step() { sessions[all.integer(0)] = UUIDv7(bytes: all.blob(1)) }
         let groups = try db.prepare(

@@ -82,8 +82,7 @@ enum Schema {
         // a large database, what a count of all its rows would give.
         """
         CREATE TABLE streak (batch BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
-        CREATE TABLE tallies (key INTEGER PRIMARY KEY, locations INTEGER NOT NULL, uploaded INTEGER NOT NULL,
-            last_seq INTEGER NOT NULL) STRICT;
+        CREATE TABLE tallies (key INTEGER PRIMARY KEY, pending INTEGER NOT NULL) STRICT;
         """,
     ]
 

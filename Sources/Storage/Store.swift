@@ -22,6 +22,7 @@ public final class Store: Sendable {
 
     private struct State: ~Copyable {
         let checkpointPages: Int
+        let largeTable: Int
         var writer: Writer?
         var options: StoreOptions
         /// An operation has failed since the last location was written.
@@ -64,12 +65,16 @@ public final class Store: Sendable {
         try self.init(directory: directory, options: options, checkpointPages: Writer.checkpointPages)
     }
 
-    /// - Parameter checkpointPages: pages in the WAL at which it is folded in.
-    init(directory: String, options: StoreOptions, checkpointPages: Int) throws(StorageError) {
+    /// - Parameters:
+    ///   - checkpointPages: pages in the WAL at which it is folded in.
+    ///   - largeTable: rows from which on they are not counted at a start after an orderly end.
+    init(
+        directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int = Writer.largeTable
+    ) throws(StorageError) {
         path = directory + "/beekon.db"
         state = Mutex(
             State(
-                checkpointPages: checkpointPages, options: options, hasBeenLax: options.durability == .normal,
+                checkpointPages: checkpointPages, largeTable: largeTable, options: options, hasBeenLax: options.durability == .normal,
                 ballast: Ballast(directory: directory)))
         do throws(StorageError) {
             try perform("open") { (_: inout Writer) throws(SQLiteError) in }
@@ -125,6 +130,8 @@ public final class Store: Sendable {
     /// Closes the database; the WAL is folded into it.
     public func close() {
         state.withLock { state in
+            // Where that fails, the next start counts.
+            try? state.writer?.leaveTallies(from: state.largeTable)
             state.writer = nil
         }
     }
@@ -309,7 +316,7 @@ public final class Store: Sendable {
     /// Makes sure that a WAL is on the disk as it reads before anything is built upon it.
     private static func secureLog(_ path: String, hasBeenLax: Bool) throws(StorageError) {
         try Quarantine.checkKind(path)
-        guard fileSize(path) != nil, fileSize(path + "-wal") ?? 0 > 0 else { return }
+        guard fileSize(path + "-wal") ?? 0 > 0 else { return }
         do {
             try WriteAheadLog.secure(
                 database: path, doubt: hasBeenLax ? .everything : .latestTransaction)

@@ -107,8 +107,16 @@ extension Writer {
         let newest = try db.prepare(
             "SELECT MAX(seq), ts, lat, lng, bearing, odometer FROM locations WHERE session = ?")
         try stored.bind([.integer(key)])
+        guard try stored.step() else {
+            return CurrentSession(key: key, tail: SessionTail(reference: nil, odometer: 0), lastSeq: 0)
+        }
+        if tailsAreWritten, !stored.isNull(1) {
+            var found = session(key, from: stored)
+            found.tail.memory = memory(from: stored)
+            return found
+        }
         try newest.bind([.integer(key)])
-        guard try stored.step(), try newest.step() else {
+        guard try newest.step() else {
             return CurrentSession(key: key, tail: SessionTail(reference: nil, odometer: 0), lastSeq: 0)
         }
         let isRowNewer = !newest.isNull(0) && newest.integer(0) >= stored.integer(0)

@@ -16,6 +16,8 @@ struct Writer: ~Copyable {
     var losses = Losses()
     /// Dead letters have come since the latest acknowledgement.
     var hasStreak = false
+    /// What is written down of each session is all that is known of it, unless it is the current one.
+    var tailsAreWritten = false
     /// By key; `sessionLimit` of them, and those that have rows.
     var sessions: [Int64: UUIDv7] = [:]
     /// The session that rows are being written to.
@@ -175,10 +177,34 @@ struct Writer: ~Copyable {
         try db.checkpoint(waitingForReaders: isLong ? Self.readerPatience : 0)
     }
 
-    /// Counts everything once.
     mutating func load() throws(SQLiteError) {
         let all = try db.prepare("SELECT key, id FROM sessions")
         while try all.step() { sessions[all.integer(0)] = UUIDv7(bytes: all.blob(1)) }
+        tailsAreWritten = try takeTallies()
+        let newest = try tailsAreWritten ? [] : countLocations()
+        tally.lowestSeq = max(try counter(Self.lowestSeq), -1 << 62)
+        tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
+        try loadEvents()
+        try loadLosses()
+        hasStreak = try db.value("SELECT 1 FROM streak LIMIT 1") != nil
+        try loadExtras()
+        // At each start at which the rows are looked at anyway: they would pile up where they change often.
+        if !tailsAreWritten, extras.count > Self.extrasLimit { try forgetUnusedExtras() }
+        let batches = try db.prepare(
+            "SELECT \(Statements.batchColumns) FROM batches ORDER BY first_ts, first_seq, key")
+        while try batches.step() {
+            frozen.append(
+                Frozen(
+                    key: batches.integer(0), members: Statements.members(batches),
+                    isPermanent: batches.integer(10) != 0))
+        }
+        guard !tailsAreWritten else { return }
+        try findOldestPending(from: .first)
+        try resumeSession(newestRows: newest)
+    }
+
+    /// Counts everything once. Returns the last sequence number in each session that has rows.
+    private mutating func countLocations() throws(SQLiteError) -> [(session: Int64, seq: Int64)] {
         let groups = try db.prepare(
             "SELECT session, COUNT(*), SUM(uploaded), MAX(seq) FROM locations GROUP BY session")
         var lastSeq: Int64 = 0
@@ -196,24 +222,7 @@ struct Writer: ~Copyable {
         }
         // Bounded, because a damaged file may hold any number.
         tally.nextSeq = min(lastSeq, 1 << 62) + 1
-        tally.lowestSeq = max(try counter(Self.lowestSeq), -1 << 62)
-        tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
-        try loadEvents()
-        try loadLosses()
-        hasStreak = try db.value("SELECT 1 FROM streak LIMIT 1") != nil
-        try loadExtras()
-        // At each start: they would pile up where they change often.
-        if extras.count > Self.extrasLimit { try forgetUnusedExtras() }
-        let batches = try db.prepare(
-            "SELECT \(Statements.batchColumns) FROM batches ORDER BY first_ts, first_seq, key")
-        while try batches.step() {
-            frozen.append(
-                Frozen(
-                    key: batches.integer(0), members: Statements.members(batches),
-                    isPermanent: batches.integer(10) != 0))
-        }
-        try findOldestPending(from: .first)
-        try resumeSession(newestRows: newest)
+        return newest
     }
 
     /// Looks for the oldest pending row at or after `start`.

@@ -47,7 +47,8 @@ final class Workload {
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: time)
         options = StoreOptions(maxRows: Self.cap, durability: durability, isSyncing: true)
-        store = try Store(directory: folder.path, options: options, checkpointPages: Self.checkpointPages)
+        store = try Store(
+            directory: folder.path, options: options, checkpointPages: Self.checkpointPages, largeTable: 20)
         try note()
     }
 
@@ -261,7 +262,8 @@ final class Workload {
     private func reopen() throws {
         recording.failSync(of: "", number: 0)
         store.close()
-        store = try Store(directory: folder.path, options: options, checkpointPages: Self.checkpointPages)
+        store = try Store(
+            directory: folder.path, options: options, checkpointPages: Self.checkpointPages, largeTable: 20)
         try persist { frozen = try store.nextFrozen() }
         try note(isReopened: true)
         guard random.chance(0.3) else { return }

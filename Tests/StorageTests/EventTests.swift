@@ -253,10 +253,13 @@ struct EventTests {
     func expiry() throws {
         try insert(1...3)
         try reject()
+        try insert(9...9)
+        _ = try store.acknowledge(try workshop.freeze())
         try insert(4...4)
         let late = time(100).advanced(bySeconds: 7 * 86_400 + 1)
         _ = try store.reject(try workshop.freeze(), status: 422, at: late, isTimeTrusted: true)
         #expect(store.counts().rejected == 1)
+        #expect(store.counts().losses == Losses(expired: 3))
     }
 
     @Test("a deletion takes events and dead letters up to the cutoff, and dissolves their batch")

@@ -24,7 +24,8 @@ struct ModelRun: ~Copyable {
     init(seed: UInt64) throws {
         let options = StoreOptions(maxRows: 60, durability: .normal, isSyncing: true)
         let directory = try TemporaryDirectory(inMemory: true)
-        let store = try Store(directory: directory.path, options: options, checkpointPages: 60)
+        let store = try Store(
+            directory: directory.path, options: options, checkpointPages: 60, largeTable: 30)
         random = SeededGenerator(seed: seed)
         model = Model(options: options)
         (self.directory, self.store) = (directory, store)
@@ -255,7 +256,8 @@ struct ModelRun: ~Copyable {
 
     private mutating func open() throws {
         reader = nil
-        store = try Store(directory: directory.path, options: model.options, checkpointPages: 60)
+        store = try Store(
+            directory: directory.path, options: model.options, checkpointPages: 60, largeTable: 30)
         try #require(store.takeEvents() == [])
         model.draft = []
     }

@@ -97,17 +97,21 @@ extension Wire {
         public var bytes: Int
         /// Locations not yet stored because writing fails.
         public var waitingInMemory: Int
-        /// Rows lost to the row cap before any upload.
+        /// Rows lost to the row cap before any upload, over all restarts.
         public var droppedUnsent: Int
         /// Locations lost because storage failed and memory was full.
         public var refused: Int
+        /// Rows deleted for their age while no upload was configured.
+        public var pruned: Int?
+        /// Dead letters deleted when their days were over.
+        public var expired: Int?
         /// What the last failed write said.
         public var lastError: String?
 
         /// Makes the value; what is left out is absent.
         public init(
             degraded: Bool, locations: Int, bytes: Int, waitingInMemory: Int, droppedUnsent: Int,
-            refused: Int, lastError: String? = nil
+            refused: Int, pruned: Int? = nil, expired: Int? = nil, lastError: String? = nil
         ) {
             self.degraded = degraded
             self.locations = locations
@@ -115,6 +119,8 @@ extension Wire {
             self.waitingInMemory = waitingInMemory
             self.droppedUnsent = droppedUnsent
             self.refused = refused
+            self.pruned = pruned
+            self.expired = expired
             self.lastError = lastError
         }
 
@@ -125,6 +131,8 @@ extension Wire {
             case waitingInMemory = "waiting_in_memory"
             case droppedUnsent = "dropped_unsent"
             case refused
+            case pruned
+            case expired
             case lastError = "last_error"
         }
     }

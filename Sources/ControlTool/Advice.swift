@@ -6,11 +6,12 @@ enum Advice {
     static func all(_ status: Wire.Status, clock: Clock) -> [String] {
         var advice = [store(status), source(status, clock: clock), sync(status.sync), auth(status.auth)]
             .compactMap(\.self)
-        advice += lost(status.store) + deadLetters(status.sync)
+        if status.degraded.contains("loss") { advice += lost(status.store) }
+        advice += deadLetters(status.sync)
         advice += status.degraded.compactMap { word in
             switch word {
             // Covered above, with more to say.
-            case "storage", "source", "sync", "auth": covered(word, advice)
+            case "storage", "source", "sync", "auth", "loss": covered(word, advice)
             case "config":
                 "Not everything that was configured is in force: beekond --check names the line of a bad file, "
                     + "journalctl -u beekond a setting that was left out."
@@ -48,6 +49,11 @@ enum Advice {
                 "\(Quantity.count(store.refused)) locations were lost while the database could not "
                     + "be written."
             )
+        }
+        if let expired = store.expired, expired > 0 {
+            advice.append(
+                "\(Quantity.count(expired)) rejected locations were deleted after 7 days: look at those that are "
+                    + "left (beekonctl rejected list).")
         }
         return advice
     }

@@ -24,7 +24,10 @@ struct ReaderSnapshot: Equatable, Sendable {
     var motion = MotionState.unknown
     var geofences = 0
     var waitingInMemory = 0
+    /// Over all restarts.
     var refused = 0
+    /// When something was lost last that nobody has received.
+    var lostAt: BootInstant?
     /// What the last failed write said; nil while storage works.
     var storageError: String?
 }

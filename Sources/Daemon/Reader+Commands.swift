@@ -216,6 +216,7 @@ extension Reader {
         let old = settings
         settings = new
         hub.store.configure(StoreOptions(new))
+        mayShrink = true
         adoptExtras()
         admission.thresholds = Admission.Thresholds(new.tracking)
         receiverTime.isReplay = new.gpsd.replay

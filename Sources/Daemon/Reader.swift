@@ -45,6 +45,11 @@ final class Reader {
     var lastHealth = SourceHealth.released
     var loggedRollovers: BootInstant?
     var loggedRefusals: BootInstant?
+    var losses = LossWatch()
+    /// So many refused fixes have been told.
+    var toldRefused = 0
+    /// There may be more rows than the cap allows that no batch holds.
+    var mayShrink = true
 
     /// - Returns: nil when there is no memory for libgps.
     init?(hub: Hub, settings: Settings) {
@@ -75,6 +80,8 @@ final class Reader {
             proceedWithRejected()
             proceedWithResend()
             if recorder.isRetryDue(now) { flush(now: now) }
+            proceedWithShrinking(now: now)
+            tellLosses(now: now)
             publish(now: now)
             if adjustSource(now: now) { publish(now: now) }
             waitForWork(since: now)
@@ -90,11 +97,12 @@ final class Reader {
     private func waitForWork(since started: BootInstant) {
         let now = BootInstant.current()
         source.excuse(seconds: now.seconds(since: started))
-        if deletion != nil || rejectedWork != nil || resend != nil { return }
+        if deletion != nil || rejectedWork != nil || resend != nil || mustShrink { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
         poll.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)
-        let deadline = [source.deadline, recorder.retryAt, oneShots.deadline].compactMap(\.self).min()
+        let deadlines = [source.deadline, recorder.retryAt, oneShots.deadline, losses.deadline]
+        let deadline = deadlines.compactMap(\.self).min()
         hub.board.readerWork.rest()
         poll.wait(seconds: deadline.map { max($0.seconds(since: now), 0) })
     }
@@ -104,6 +112,8 @@ final class Reader {
         for event in source.release(now: now) { handle(event, now: now) }
         flush(now: now)
         while recorder.error == nil, recorder.waiting > 0 { flush(now: .current()) }
+        tellLosses(now: now)
+        if let rest = losses.rest { report(rest) }
         recorder.reportLoss()
         publish(now: now)
         hub.board.readerWork.rest()
@@ -275,7 +285,8 @@ final class Reader {
         snapshot.motion = state == .tracking ? admission.motion : .unknown
         snapshot.geofences = fences.count
         snapshot.waitingInMemory = recorder.waiting
-        snapshot.refused = recorder.refused
+        snapshot.refused = hub.store.counts().losses.refused + recorder.uncounted
+        snapshot.lostAt = losses.latest
         snapshot.storageError = recorder.error?.message
         return snapshot
     }

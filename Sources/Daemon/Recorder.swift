@@ -39,6 +39,9 @@ struct Recorder {
     private var repairs: [Repair] = []
     /// Locations lost because storage failed and memory was full.
     private(set) var refused = 0
+    /// Those of them that the database does not count yet.
+    var uncounted: Int { refused - counted }
+    private var counted = 0
     /// The fault that storage has at present.
     private(set) var error: StorageError?
     /// When to try again, while something waits.
@@ -108,6 +111,10 @@ struct Recorder {
             while let repair = repairs.first {
                 try repair()
                 repairs.removeFirst()
+            }
+            if uncounted > 0 {
+                try store.count(refused: uncounted)
+                counted = refused
             }
         } catch {
             note(error, now: now)

@@ -39,6 +39,8 @@ final class Supervisor {
         self.options = options
         self.configurator = configurator
         let settings = configurator.loaded.settings
+        let long = LongStart()
+        defer { long?.end() }
         let store = try Store(directory: directory.path, options: StoreOptions(settings))
         for event in store.takeEvents() { event.report() }
         hub = try Hub(store: store, files: SmallFiles(directory))

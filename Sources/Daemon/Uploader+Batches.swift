@@ -156,8 +156,9 @@ extension Uploader {
         _ batch: FrozenBatch, _ status: Int, _ sync: Settings.Sync
     ) throws(StorageError) -> DrainOutcome? {
         let fields: [(Log.Field, String)] = [(.batch, batch.id.description), (.httpStatus, "\(status)")]
+        let before = hub.store.counts()
         if sync.onReject == .isolate, batch.rows > 1 {
-            guard try !hub.store.countRejection(of: batch) else { return .failed(.rejected) }
+            guard try !hub.store.countRejection(of: batch) else { return suspected(before) }
             var pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])] = []
             for half in try hub.store.halves(of: batch) {
                 let (id, body) = try encode(half)
@@ -168,17 +169,41 @@ extension Uploader {
         }
         let now = BootInstant.current()
         let isTimeTrusted = hub.clock.system(now: now).isKnownGood
-        switch try hub.store.reject(
+        let rejection = try hub.store.reject(
             batch, status: status, at: hub.clock.time(now: now), isTimeTrusted: isTimeTrusted)
-        {
+        reportExpiry(since: before)
+        switch rejection {
         case .deadLettered(let count):
             Log.warning(
                 .batchRejected,
                 "the server has rejected \(count) locations (\(status)); they are kept as dead letters for 7 days",
                 fields + [(.count, "\(count)")])
             return nil
-        case .suspected: return .failed(.rejected)
+        case .suspected: return suspected(before)
         }
+    }
+
+    private func suspected(_ before: StoreCounts) -> DrainOutcome {
+        // Only this thread makes dead letters; the user may have purged some meanwhile, and then there are fewer as well.
+        let back = before.rejected - hub.store.counts().rejected
+        if back > 0 {
+            Log.notice(
+                .batchRejected,
+                "the endpoint is suspected, not the data: dead letters of the latest rejections are back in the queue",
+                [(.count, "\(back)")])
+        }
+        return .failed(.rejected)
+    }
+
+    private func reportExpiry(since before: StoreCounts) {
+        let count = hub.store.counts().losses.expired - before.losses.expired
+        guard count > 0 else { return }
+        Log.warning(
+            .deadLettersExpired,
+            "\(count) dead letters were rejected more than 7 days ago and have been deleted; nobody has received them",
+            [(.count, "\(count)")])
+        // The reader keeps account of losses.
+        hub.reader.wakeup.signal()
     }
 }
 

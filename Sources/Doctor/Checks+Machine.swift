@@ -50,7 +50,7 @@ extension Checks {
                     "make room on, or mend, the disk that holds \(facts.stateDirectory)")
             }
             let lost = store.droppedUnsent + store.refused
-            if lost > 0 {
+            if lost > 0, facts.status?.degraded.contains("loss") ?? false {
                 return .failed(
                     "storage", "\(Quantity.count(lost)) locations were lost before they were uploaded",
                     "bring the upload back, raise store.max_rows, or give beekond a larger disk")

@@ -18,7 +18,7 @@ public enum WriteAheadLog {
     ///
     /// Through the VFS of SQLite, so that tests which watch that see it.
     ///
-    /// - Parameter database: the database's path; it must exist.
+    /// - Parameter database: the database's path.
     public static func secure(database: String, doubt: Doubt) throws(SQLiteError) {
         let file = try LogFile.open(database + "-wal")
         guard let frames = try file.frames() else { return }
@@ -27,9 +27,9 @@ public enum WriteAheadLog {
 }
 
 /// An open file of SQLite's own kind.
-private struct LogFile: ~Copyable {
-    private static let headerSize: Int64 = 32
-    private static let frameHeaderSize: Int64 = 24
+struct LogFile: ~Copyable {
+    static let headerSize = 32
+    static let frameHeaderSize = 24
 
     private let path: UnsafeMutablePointer<CChar>
     private let file: UnsafeMutablePointer<sqlite3_file>
@@ -66,18 +66,19 @@ private struct LogFile: ~Copyable {
         var size: Int64 = 0
         try Self.check(
             file.pointee.pMethods.pointee.xFileSize?(file, &size) ?? SQLITE_MISUSE, "size of the WAL")
-        guard size > Self.headerSize, let header = try read(32, at: 0) else { return nil }
+        guard size > Int64(Self.headerSize), let header = try read(32, at: 0) else { return nil }
         let pageSize = Int64(Self.number(header, 8))
         guard (512...65536).contains(pageSize) else { return nil }
-        let step = Self.frameHeaderSize + pageSize
-        var (latest, begin, end) = (Self.headerSize, Self.headerSize, Self.headerSize)
+        let step = Int64(Self.frameHeaderSize) + pageSize
+        let first = Int64(Self.headerSize)
+        var (latest, begin, end) = (first, first, first)
         while end + step <= size, let frame = try read(24, at: end), frame[8..<16] == header[16..<24] {
             end += step
             // A frame that ends a transaction tells the size of the database.
             if Self.number(frame, 4) != 0 { (latest, begin) = (begin, end) }
         }
         // Behind the last end of a transaction lies one that was never committed.
-        return end > Self.headerSize ? (latest, end) : nil
+        return end > first ? (latest, end) : nil
     }
 
     func rewrite(from start: Int64, to end: Int64) throws(SQLiteError) {
@@ -94,7 +95,7 @@ private struct LogFile: ~Copyable {
     }
 
     /// nil when the file ends before.
-    private func read(_ count: Int, at offset: Int64) throws(SQLiteError) -> [UInt8]? {
+    func read(_ count: Int, at offset: Int64) throws(SQLiteError) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         let code = bytes.withUnsafeMutableBytes {
             file.pointee.pMethods.pointee.xRead?(file, $0.baseAddress, Int32(count), offset)
@@ -105,7 +106,7 @@ private struct LogFile: ~Copyable {
     }
 
     /// Big-endian, as in all of SQLite's formats.
-    private static func number(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
+    static func number(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
         bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
 

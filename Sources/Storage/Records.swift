@@ -150,6 +150,6 @@ public struct StoreCounts: Equatable, Sendable {
     public var oldestPending: Timestamp?
     /// Dead letters.
     public var rejected = 0
-    /// Pending rows lost to the row cap since the daemon started.
-    public var droppedUnsent = 0
+    /// Lost for good, since this database was made.
+    public var losses = Losses()
 }

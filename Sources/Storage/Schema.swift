@@ -78,6 +78,12 @@ enum Schema {
             PRIMARY KEY (rejected_at, seq)) STRICT, WITHOUT ROWID;
         CREATE TABLE geofence_states (key INTEGER PRIMARY KEY, is_inside INTEGER NOT NULL) STRICT;
         """,
+        // Which batches became dead letters since the latest acknowledgement; and, between a clean end and the next start of
+        // a large database, what a count of all its rows would give.
+        """
+        CREATE TABLE streak (batch BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+        CREATE TABLE tallies (key INTEGER PRIMARY KEY, pending INTEGER NOT NULL) STRICT;
+        """,
     ]
 
     /// The columns of all tables, with their types; not the text of the statements, which may be laid out anew.
@@ -108,6 +114,22 @@ enum Schema {
         return columns.split(separator: ", ")
             .map { names.contains($0.drop { $0 == "\"" }.prefix { $0 != "\"" }) ? String($0) : "NULL" }
             .joined(separator: ", ")
+    }
+
+    /// The one list of the tables whose rows name extras, or a session: those that have the column. What is not in it loses
+    /// what it names, so nobody keeps such a list by hand.
+    ///
+    /// - Parameter name: of the column.
+    static func tables(naming name: String, in connection: borrowing Connection) throws(SQLiteError) -> [String] {
+        let found = try connection.prepare(
+            """
+            SELECT tables.name FROM sqlite_schema tables JOIN pragma_table_info(tables.name) columns \
+            WHERE tables.type = 'table' AND columns.name = ? ORDER BY tables.name
+            """)
+        try found.bind([.text(name)])
+        var tables: [String] = []
+        while try found.step() { tables.append(found.text(0) ?? "") }
+        return tables
     }
 
     static func foundVersion(_ connection: borrowing Connection) throws(SQLiteError) -> Int64 {

@@ -28,6 +28,14 @@ extension Store {
         }
     }
 
+    /// One step, of at most 1,000 rows, towards a cap that has been lowered.
+    ///
+    /// - Returns: whether another one is to follow.
+    @available(*, noasync, message: "blocks on the disk")
+    public func shrink() throws(StorageError) -> Bool {
+        try performAtAnyCost("prune") { (writer) throws(SQLiteError) in try writer.shrink() }
+    }
+
     /// Starts a deletion of everything at or before `cutoff`, or of everything that is there now.
     @available(*, noasync, message: "blocks on the disk")
     public func beginDeletion(before cutoff: Timestamp?) throws(StorageError) -> Deletion {

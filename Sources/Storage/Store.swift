@@ -22,6 +22,7 @@ public final class Store: Sendable {
 
     private struct State: ~Copyable {
         let checkpointPages: Int
+        let largeTable: Int
         var writer: Writer?
         var options: StoreOptions
         /// An operation has failed since the last location was written.
@@ -39,7 +40,8 @@ public final class Store: Sendable {
         var damage: String?
         /// A damaged database that has been renamed, and not been looked through yet.
         var aside: Aside?
-        var droppedUnsent = 0
+        /// Since they were last taken.
+        var newLosses = Losses()
         var events: [Event] = []
         var ballast: Ballast
     }
@@ -63,12 +65,16 @@ public final class Store: Sendable {
         try self.init(directory: directory, options: options, checkpointPages: Writer.checkpointPages)
     }
 
-    /// - Parameter checkpointPages: pages in the WAL at which it is folded in.
-    init(directory: String, options: StoreOptions, checkpointPages: Int) throws(StorageError) {
+    /// - Parameters:
+    ///   - checkpointPages: pages in the WAL at which it is folded in.
+    ///   - largeTable: rows from which on they are not counted at a start after an orderly end.
+    init(
+        directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int = Writer.largeTable
+    ) throws(StorageError) {
         path = directory + "/beekon.db"
         state = Mutex(
             State(
-                checkpointPages: checkpointPages, options: options, hasBeenLax: options.durability == .normal,
+                checkpointPages: checkpointPages, largeTable: largeTable, options: options, hasBeenLax: options.durability == .normal,
                 ballast: Ballast(directory: directory)))
         do throws(StorageError) {
             try perform("open") { (_: inout Writer) throws(SQLiteError) in }
@@ -95,7 +101,6 @@ public final class Store: Sendable {
             } catch {
                 // A connection that does not take its options is not the one that was asked for: the next operation
                 // opens another, or says why not.
-                state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
                 state.writer = nil
             }
         }
@@ -109,6 +114,14 @@ public final class Store: Sendable {
         }
     }
 
+    /// What has been lost since the last call.
+    public func takeLosses() -> Losses {
+        state.withLock { state in
+            defer { state.newLosses = Losses() }
+            return state.newLosses
+        }
+    }
+
     /// Lets go of the pages that are held in memory; they are read again when they are needed.
     public func releaseMemory() {
         state.withLock { $0.writer?.db.releaseMemory() }
@@ -117,7 +130,8 @@ public final class Store: Sendable {
     /// Closes the database; the WAL is folded into it.
     public func close() {
         state.withLock { state in
-            state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
+            // Where that fails, the next start counts.
+            try? state.writer?.leaveTallies(from: state.largeTable)
             state.writer = nil
         }
     }
@@ -171,8 +185,7 @@ public final class Store: Sendable {
         return StoreCounts(
             locations: tally.rows, pending: tally.rows - tally.uploaded + events.rows - events.uploaded,
             oldestPending: oldest.map { Timestamp(milliseconds: $0.ts) },
-            rejected: tally.rejected + events.rejected,
-            droppedUnsent: state.droppedUnsent + tally.droppedUnsent)
+            rejected: tally.rejected + events.rejected, losses: state.writer?.losses ?? Losses())
     }
 
     // MARK: Failure
@@ -222,8 +235,10 @@ public final class Store: Sendable {
             throw StorageError(operation: operation, kind: .other, message: "the database is closed")
         }
         let result: Result
+        let losses = writer.losses
         do {
             result = try body(&writer)
+            state.newLosses = state.newLosses + (writer.losses - losses)
         } catch let failed {
             throw failure(failed, of: writer, &state)
         }
@@ -248,7 +263,6 @@ public final class Store: Sendable {
             writer.db.leaveLogOnClose()
         }
         if error.kind == .corrupt { state.damage = error.message }
-        state.droppedUnsent += writer.tally.droppedUnsent
         return error
     }
 
@@ -256,7 +270,6 @@ public final class Store: Sendable {
     /// touched by closing this one.
     private static func abandon(_ state: inout State) {
         state.writer?.db.leaveLogOnClose()
-        state.droppedUnsent += state.writer?.tally.droppedUnsent ?? 0
         state.writer = nil
         state.hasFailed = true
         state.doubtsLog = true
@@ -303,7 +316,7 @@ public final class Store: Sendable {
     /// Makes sure that a WAL is on the disk as it reads before anything is built upon it.
     private static func secureLog(_ path: String, hasBeenLax: Bool) throws(StorageError) {
         try Quarantine.checkKind(path)
-        guard fileSize(path) != nil, fileSize(path + "-wal") ?? 0 > 0 else { return }
+        guard fileSize(path + "-wal") ?? 0 > 0 else { return }
         do {
             try WriteAheadLog.secure(
                 database: path, doubt: hasBeenLax ? .everything : .latestTransaction)

@@ -2,10 +2,6 @@ internal import SQLite
 internal import Tracking
 
 extension Writer {
-    /// How many batches in a row may be rejected before the endpoint is suspected instead of the data.
-    private static let suspicionLimit: Int64 = 3
-    private static let consecutiveRejections = "consecutive_rejections"
-
     /// The rows for the next batch: the oldest session with pending rows, its oldest rows, all stored under the same
     /// extras. nil when nothing is pending, or a frozen batch goes first.
     ///
@@ -180,7 +176,7 @@ extension Writer {
             let count = db.changes
             let eventCount = try acknowledgeEvents(of: batch)
             try statements.deleteBatch.run(.integer(batch.key), .blob(batch.id.bytes))
-            try setCounter(Self.consecutiveRejections, 0)
+            try endStreak()
             try writeTail()
             var key: Int64?
             if mayFreeze, let next, try isComplete(next.draft, isUntouched: isNextUntouched) {
@@ -188,6 +184,7 @@ extension Writer {
             }
             return (count, eventCount, key)
         }
+        hasStreak = false
         // By more than its key, which the next one may have got.
         frozen.removeAll { $0.isOf(batch) }
         if let next, let key {
@@ -204,57 +201,6 @@ extension Writer {
         try findOldestPending(from: tally.oldestPending ?? batch.members.first)
         try bookEvents(eventCount, of: batch, areKept: options.keepsUploaded)
         return count + eventCount
-    }
-
-    /// Counts a rejection, unless it is one of a piece, and tells whether the endpoint is to be suspected now.
-    mutating func countRejection(of batch: FrozenBatch) throws(SQLiteError) -> Bool {
-        let consecutive = try counter(Self.consecutiveRejections) + (batch.isPiece ? 0 : 1)
-        try setCounter(Self.consecutiveRejections, consecutive)
-        return !batch.isPiece && consecutive >= Self.suspicionLimit
-    }
-
-    /// A 400 or 422: the rows become dead letters, unless the endpoint is to be suspected instead. A full table of dead
-    /// letters acts the same way and evicts nothing.
-    ///
-    /// - Parameter expiry: dead letters rejected before this have had their time; nil when no clock can be believed.
-    mutating func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp, expiry: Timestamp?
-    ) throws(SQLiteError) -> Rejection {
-        if let expiry { try forgetRejected(before: expiry) }
-        let consecutive = try counter(Self.consecutiveRejections) + (batch.isPiece ? 0 : 1)
-        let isFull = rejectedCount + batch.rows > Self.rejectedLimit
-        if isFull || !batch.isPiece && consecutive >= Self.suspicionLimit {
-            try setCounter(Self.consecutiveRejections, max(consecutive, Self.suspicionLimit))
-            return .suspected
-        }
-        let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
-            let members = Statements.memberValues(batch.members)
-            let circumstances: [Value] = [
-                .blob(batch.id.bytes), .integer(Int64(status)), .integer(time.milliseconds),
-            ]
-            try statements.rejectMembers.run(members + circumstances)
-            try statements.deleteMembers.run(members)
-            let count = db.changes
-            let eventCount = try rejectEvents(of: batch, circumstances)
-            try statements.deleteBatch.run(.integer(batch.key), .blob(batch.id.bytes))
-            try setCounter(Self.consecutiveRejections, consecutive)
-            try writeTail()
-            return (count, eventCount)
-        }
-        frozen.removeAll { $0.key == batch.key }
-        tally.rows -= count
-        tally.rejected += count
-        remove(pending: count, ofSession: batch.members.session)
-        try findOldestPending(from: tally.oldestPending ?? batch.members.first)
-        try bookEvents(eventCount, of: batch, areKept: false)
-        events.rejected += eventCount
-        return .deadLettered(count + eventCount)
-    }
-
-    private mutating func forgetRejected(before expiry: Timestamp) throws(SQLiteError) {
-        try db.prepare("DELETE FROM rejected WHERE rejected_at < ?").run(.integer(expiry.milliseconds))
-        tally.rejected -= db.changes
-        try forgetRejectedEvents(before: expiry)
     }
 
     /// The rows of a batch in two halves, each as a draft of its own: locations and events first, then each of them.

@@ -100,34 +100,48 @@ extension Writer {
 
     // MARK: Dead letters and deletion
 
-    mutating func forgetRejectedEvents(before expiry: Timestamp) throws(SQLiteError) {
-        guard events.rejected > 0 else { return }
-        try db.prepare("DELETE FROM rejected_events WHERE rejected_at < ?").run(.integer(expiry.milliseconds))
-        events.rejected -= db.changes
+    /// The same for events as `room(for:)` for locations.
+    func eventRoom(for wanted: Int) throws(SQLiteError) -> (count: Int, doomed: [PrunedEvent]) {
+        let free = max(Self.eventLimit - events.rows, 0)
+        let doomed = wanted > free ? try oldestEvents("uploaded = 1", limit: wanted - free) : []
+        return (min(wanted, free + doomed.count), doomed)
+    }
+
+    /// Part of a transaction: the first so many that fit the rule are pending again.
+    func moveEventsBack(_ rule: String = "1", limit: Int) throws(SQLiteError) {
+        guard limit > 0 else { return }
+        // Under their own numbers: a batch names its events one by one.
+        try db.execute(
+            """
+            INSERT INTO geofence_events (\(EventRow.columns)) SELECT \(EventRow.columns) FROM rejected_events \
+            WHERE \(rule) ORDER BY rejected_at, seq LIMIT \(limit)
+            """)
+        try deleteRejectedEvents(rule, limit: limit)
+    }
+
+    private func deleteRejectedEvents(_ rule: String = "1", limit: Int) throws(SQLiteError) {
+        try db.execute(
+            """
+            DELETE FROM rejected_events WHERE (rejected_at, seq) IN \
+            (SELECT rejected_at, seq FROM rejected_events WHERE \(rule) ORDER BY rejected_at, seq LIMIT \(limit))
+            """)
     }
 
     /// One step of what happens to the dead letters that are events. Re-queueing ends when there is no room.
     mutating func proceedWithEvents(_ work: inout RejectedWork) throws(SQLiteError) {
         var limit = min(work.left, events.rejected, 1000)
-        if work.act == .requeue { limit = min(limit, max(Self.eventLimit - events.rows, 0)) }
+        var doomed: [PrunedEvent] = []
+        if work.act == .requeue { (limit, doomed) = try eventRoom(for: limit) }
         guard limit > 0 else { return work.left = 0 }
-        let oldest = "ORDER BY rejected_at, seq LIMIT \(limit)"
         if work.act == .purge { try db.execute("PRAGMA secure_delete = ON") }
         defer { if work.act == .purge { try? db.execute("PRAGMA secure_delete = OFF") } }
         try db.transaction { () throws(SQLiteError) in
-            if work.act == .requeue {
-                // Under their own numbers: a batch names its events one by one.
-                try db.execute(
-                    """
-                    INSERT INTO geofence_events (\(EventRow.columns)) \
-                    SELECT \(EventRow.columns) FROM rejected_events \(oldest)
-                    """)
+            switch work.act {
+            case .requeue:
+                try delete(doomed)
+                try moveEventsBack(limit: limit)
+            case .purge: try deleteRejectedEvents(limit: limit)
             }
-            try db.execute(
-                """
-                DELETE FROM rejected_events WHERE (rejected_at, seq) IN \
-                (SELECT rejected_at, seq FROM rejected_events \(oldest))
-                """)
         }
         try loadEvents()
         work.done += limit

@@ -57,6 +57,8 @@ extension Writer {
         var key: RowKey
         var session: Int64
         var isUploaded: Bool
+        /// It goes for its age, not for want of room.
+        var isOld = false
     }
 
     /// Counts everything once.
@@ -99,8 +101,19 @@ extension Writer {
         if mayExist, try exists(new) { return }
         let rows = try rows(for: new)
         let pruned = try prunableEvents(at: new.time, byAge: new.prunesByAge, besides: rows.count)
-        try db.transaction { () throws(SQLiteError) in try write(rows, new.changes, pruning: pruned) }
+        let lost = losses(of: pruned)
+        try db.transaction { () throws(SQLiteError) in
+            try write(rows, new.changes, pruning: pruned)
+            try note(lost)
+        }
+        losses = losses + lost
         try book(rows, pruned)
+    }
+
+    func losses(of pruned: [PrunedEvent]) -> Losses {
+        Losses(
+            dropped: pruned.count { !$0.isUploaded && !$0.isOld },
+            pruned: pruned.count { !$0.isUploaded && $0.isOld })
     }
 
     /// Whether the events are there already. States alone may be written twice.
@@ -135,6 +148,11 @@ extension Writer {
             for row in rows { try insert.run(row.values) }
         }
         try write(changes)
+        try delete(pruned)
+    }
+
+    /// Part of a transaction.
+    func delete(_ pruned: [PrunedEvent]) throws(SQLiteError) {
         guard !pruned.isEmpty else { return }
         let delete = try db.prepare("DELETE FROM geofence_events WHERE ts = ? AND seq = ?")
         for row in pruned { try delete.run(.integer(row.key.ts), .integer(row.key.seq)) }
@@ -153,7 +171,6 @@ extension Writer {
             if row.isUploaded {
                 events.uploaded -= 1
             } else {
-                tally.droppedUnsent += options.isSyncing ? 1 : 0
                 removeEvents(pending: 1, ofSession: row.session)
                 isOldestGone = isOldestGone || row.key == events.oldestPending
             }
@@ -175,22 +192,25 @@ extension Writer {
         at time: Timestamp, byAge: Bool, besides count: Int
     ) throws(SQLiteError) -> [PrunedEvent] {
         let surplus = events.rows + count - Self.eventLimit
-        var doomed = surplus > 0 ? try oldestEvents("1", limit: min(surplus, Self.pruneLimit)) : []
+        var doomed = surplus > 0 ? try oldestEvents(limit: min(surplus, Self.pruneLimit)) : []
         if byAge, events.rows > 0, !options.isSyncing || events.uploaded > 0 {
             let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
             let rule = "ts < \(cutoff)" + (options.isSyncing ? " AND uploaded = 1" : "")
-            doomed += try oldestEvents(rule, limit: Self.pruneLimit).filter { row in
-                !doomed.contains { $0.key == row.key }
+            for var row in try oldestEvents(rule, limit: Self.pruneLimit)
+            where !doomed.contains(where: { $0.key == row.key }) {
+                row.isOld = true
+                doomed.append(row)
             }
         }
         return doomed
     }
 
-    private func oldestEvents(_ rule: String, limit: Int) throws(SQLiteError) -> [PrunedEvent] {
+    /// Outside every batch; what a backend has received first.
+    func oldestEvents(_ rule: String = "1", limit: Int) throws(SQLiteError) -> [PrunedEvent] {
         let rows = try db.prepare(
             """
             SELECT ts, seq, session, uploaded FROM geofence_events WHERE batch IS NULL AND \(rule) \
-            ORDER BY ts, seq LIMIT \(limit)
+            ORDER BY uploaded DESC, ts, seq LIMIT \(limit)
             """)
         var found: [PrunedEvent] = []
         while try rows.step() {

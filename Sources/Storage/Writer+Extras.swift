@@ -7,19 +7,17 @@ extension Writer {
 
     /// Forgets the sets that nothing refers to any more. Looks at every row, and so is done once in a thousand new sets.
     mutating func forgetUnusedExtras() throws(SQLiteError) {
-        let tables = try db.prepare(
-            """
-            SELECT tables.name FROM sqlite_schema tables JOIN pragma_table_info(tables.name) columns \
-            WHERE tables.type = 'table' AND columns.name = 'extras'
-            """)
-        var uses: [String] = []
-        while try tables.step() { uses.append("SELECT extras FROM " + (tables.text(0) ?? "")) }
+        let uses = try Schema.tables(naming: "extras", in: db).map { "SELECT extras FROM " + $0 }
         guard !uses.isEmpty else { return }
         let used = uses.joined(separator: " UNION ")
         try db.execute("DELETE FROM extras WHERE version NOT IN (\(used))")
-        extras = [:]
-        let left = try db.prepare("SELECT version, json FROM extras")
-        while try left.step() { extras[left.text(1) ?? ""] = left.integer(0) }
+        try loadExtras()
         extrasLimit = extras.count + Self.unusedExtrasLimit
+    }
+
+    mutating func loadExtras() throws(SQLiteError) {
+        extras = [:]
+        let versions = try db.prepare("SELECT version, json FROM extras")
+        while try versions.step() { extras[versions.text(1) ?? ""] = versions.integer(0) }
     }
 }

@@ -36,17 +36,21 @@ public struct NewLocation: Sendable {
 extension Writer {
     /// At most this many rows are pruned with one write, so that a lowered cap is reached in steps.
     private static let pruneLimit = 100
+    /// The same where nobody waits for a fix to be written.
+    private static let shrinkStep = 1000
     /// Rows looked at for their age with one write: more than one, so that it catches up.
     private static let ageLimit = 8
 
     /// Rows read at once in search of some that no batch holds.
     private static let searchStep = 64
 
-    private struct Prunable {
+    struct Prunable {
         var key: RowKey
         var session: Int64
         var isUploaded: Bool
         var extras: Int64
+        /// It goes for its age, not for want of room.
+        var isOld = false
 
         func isMember(of batch: BatchMembers) -> Bool {
             batch.contains(key, session: session, extras: extras, isUploaded: isUploaded)
@@ -72,12 +76,15 @@ extension Writer {
         let pruned = try prunable(at: time, byAge: new.prunesByAge)
         let prunedEvents = try prunableEvents(at: time, byAge: new.prunesByAge, besides: eventRows.count)
         let memory = new.memory ?? session.tail.memory
+        let lost = losses(of: pruned) + losses(of: prunedEvents)
         try db.transaction { () throws(SQLiteError) in
             try row.run(statements.insert)
             if memory != session.tail.memory { try write(memory, ofSession: session.key) }
-            for row in pruned { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
+            try delete(pruned)
             try write(eventRows, crossings?.changes ?? [], pruning: prunedEvents)
+            try note(lost)
         }
+        losses = losses + lost
         session.lastSeq = key.seq
         session.tail = SessionTail(
             reference: Gate.Reference(
@@ -96,13 +103,24 @@ extension Writer {
         return LocationRow(row, sessionID: { sessions[$0] })?.location
     }
 
-    private mutating func book(_ pruned: [Prunable]) throws(SQLiteError) {
+    /// Part of a transaction.
+    func delete(_ pruned: [Prunable]) throws(SQLiteError) {
+        for row in pruned { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
+    }
+
+    /// What nobody has received of rows that go.
+    private func losses(of pruned: [Prunable]) -> Losses {
+        Losses(
+            dropped: pruned.count { !$0.isUploaded && !$0.isOld },
+            pruned: pruned.count { !$0.isUploaded && $0.isOld })
+    }
+
+    mutating func book(_ pruned: [Prunable]) throws(SQLiteError) {
         for row in pruned {
             tally.rows -= 1
             if row.isUploaded {
                 tally.uploaded -= 1
             } else {
-                tally.droppedUnsent += options.isSyncing ? 1 : 0
                 remove(pending: 1, ofSession: row.session)
             }
         }
@@ -120,26 +138,62 @@ extension Writer {
     /// What the rules of retention say must go, oldest first, once another row has been written. Never a member of a
     /// batch that is frozen or about to be.
     private mutating func prunable(at time: Timestamp, byAge: Bool) throws(SQLiteError) -> [Prunable] {
-        let surplus = tally.rows + 1 - options.maxRows
-        var doomed = surplus > 0 ? try oldest(min(surplus, Self.pruneLimit)) : []
+        var doomed = try overCap(adding: 1, limit: Self.pruneLimit)
         guard byAge else { return doomed }
         let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
-        let old =
+        var old =
             try options.isSyncing
-            ? uploaded(before: cutoff) : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
+            ? uploaded(before: cutoff, limit: Self.ageLimit)
+            : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
+        for index in old.indices { old[index].isOld = true }
         doomed += old.filter { row in !doomed.contains { $0.key == row.key } }
         return doomed
     }
 
-    /// With an upload configured, only what has been uploaded can be too old. The next search begins where this one ends.
-    private mutating func uploaded(before cutoff: Int64) throws(SQLiteError) -> [Prunable] {
+    /// What the cap says must go once `count` more have been written: what a backend has received first.
+    private mutating func overCap(adding count: Int = 0, limit: Int) throws(SQLiteError) -> [Prunable] {
+        let surplus = min(tally.rows + count - options.maxRows, limit)
+        guard surplus > 0 else { return [] }
+        let received = try uploaded(before: .max, limit: surplus)
+        guard received.count < surplus else { return received }
+        return Array((received + (try oldest(surplus).filter { !$0.isUploaded })).prefix(surplus))
+    }
+
+    /// One step towards a cap that has been lowered: no fix need come for it.
+    ///
+    /// - Returns: whether another one is to follow.
+    mutating func shrink() throws(SQLiteError) -> Bool {
+        let pruned = try overCap(limit: Self.shrinkStep)
+        guard !pruned.isEmpty else { return false }
+        let lost = losses(of: pruned)
+        try db.transaction { () throws(SQLiteError) in
+            try delete(pruned)
+            try note(lost)
+            try writeTail()
+        }
+        losses = losses + lost
+        try book(pruned)
+        return tally.rows > options.maxRows
+    }
+
+    /// Which rows make room for `wanted` dead letters, and for how many of these there is room then. Only what a backend
+    /// has received makes room.
+    mutating func room(for wanted: Int) throws(SQLiteError) -> (count: Int, doomed: [Prunable]) {
+        let free = max(options.maxRows - tally.rows, 0)
+        let doomed = wanted > free ? try uploaded(before: .max, limit: wanted - free) : []
+        return (min(wanted, free + doomed.count), doomed)
+    }
+
+    /// What has been uploaded, oldest first; all of it must go: the next search begins behind it.
+    private mutating func uploaded(before cutoff: Int64, limit: Int) throws(SQLiteError) -> [Prunable] {
         guard tally.uploaded > 0 else { return [] }
         let start = tally.uploadedFrom
         try statements.oldestUploaded.bind([
-            .integer(start.ts), .integer(start.seq), .integer(cutoff), .integer(Int64(Self.ageLimit)),
+            .integer(start.ts), .integer(start.seq), .integer(cutoff), .integer(Int64(limit)),
         ])
         let found = try rows(statements.oldestUploaded)
-        let end = found.count < Self.ageLimit ? RowKey(ts: cutoff, seq: .min) : found.last?.key
+        let last = found.last.map { RowKey(ts: $0.key.ts, seq: $0.key.seq + 1) }
+        let end = found.count < limit ? RowKey(ts: cutoff, seq: .min) : last
         tally.uploadedFrom = max(start, end ?? start)
         return found
     }

@@ -26,7 +26,7 @@ extension Writer {
     static let lowestSeq = "lowest_seq"
     private static let rejectedStep = 1000
 
-    private struct DeadLetter {
+    struct DeadLetter {
         var rejectedAt: Int64
         var seq: Int64
         var ts: Int64
@@ -35,26 +35,35 @@ extension Writer {
 
     /// One step. Re-queueing ends when the row cap leaves no room: what comes back must not push out what is there.
     mutating func proceed(with work: inout RejectedWork) throws(SQLiteError) {
-        var limit = min(work.left, Self.rejectedStep)
-        if work.act == .requeue { limit = min(limit, max(options.maxRows - tally.rows, 0)) }
-        let letters = try oldestRejected(limit)
+        var limit = min(work.left, Self.rejectedStep, tally.rejected)
+        var doomed: [Prunable] = []
+        if work.act == .requeue { (limit, doomed) = try room(for: limit) }
+        let letters = try deadLetters(limit: limit)
         guard let last = letters.last else {
             // Locations first, then events; what has no room stays.
             return try proceedWithEvents(&work)
         }
         switch work.act {
-        case .requeue: try requeue(letters, upTo: last)
-        case .purge: try purge(upTo: last)
+        case .requeue:
+            try db.transaction { () throws(SQLiteError) in
+                try delete(doomed)
+                try moveBack(letters)
+            }
+            try book(doomed)
+            bookBack(letters)
+        case .purge:
+            try purge(upTo: last)
+            tally.rejected -= letters.count
         }
-        tally.rejected -= letters.count
         work.done += letters.count
         work.left -= letters.count
     }
 
-    private func oldestRejected(_ limit: Int) throws(SQLiteError) -> [DeadLetter] {
+    /// The first so many that fit the rule, in the order of their rejection.
+    func deadLetters(where rule: String = "1", limit: Int) throws(SQLiteError) -> [DeadLetter] {
         guard limit > 0 else { return [] }
         let rows = try db.prepare(
-            "SELECT rejected_at, seq, ts, session FROM rejected ORDER BY rejected_at, seq LIMIT ?")
+            "SELECT rejected_at, seq, ts, session FROM rejected WHERE \(rule) ORDER BY rejected_at, seq LIMIT ?")
         try rows.bind([.integer(Int64(limit))])
         var letters: [DeadLetter] = []
         while try rows.step() {
@@ -66,25 +75,30 @@ extension Writer {
         return letters
     }
 
-    /// The rows get new sequence numbers, lower than any given before: none may join a batch that is frozen already and
-    /// be acknowledged with it unsent, nor pass for the newest of its session.
-    private mutating func requeue(_ letters: [DeadLetter], upTo last: DeadLetter) throws(SQLiteError) {
+    /// Part of a transaction; `bookBack` follows. The rows get new sequence numbers, lower than any given before: none may
+    /// join a batch that is frozen already and be acknowledged with it unsent, nor pass for the newest of its session.
+    func moveBack(_ letters: [DeadLetter]) throws(SQLiteError) {
+        guard !letters.isEmpty else { return }
         let lowest = tally.lowestSeq
         let columns = Schema.columns.split(separator: ", ").map { $0 == "seq" ? "?3" : String($0) }
-        try db.transaction { () throws(SQLiteError) in
-            let move = try db.prepare(
-                """
-                INSERT INTO locations (\(Schema.columns)) \
-                SELECT \(columns.joined(separator: ", ")) FROM rejected WHERE rejected_at = ?1 AND seq = ?2
-                """)
-            for (index, letter) in letters.enumerated() {
-                try move.run(
-                    .integer(letter.rejectedAt), .integer(letter.seq), .integer(lowest - 1 - Int64(index)))
-            }
-            try deleteRejected(upTo: last)
-            try setCounter(Self.lowestSeq, lowest - Int64(letters.count))
+        let move = try db.prepare(
+            """
+            INSERT INTO locations (\(Schema.columns)) \
+            SELECT \(columns.joined(separator: ", ")) FROM rejected WHERE rejected_at = ?1 AND seq = ?2
+            """)
+        let delete = try db.prepare("DELETE FROM rejected WHERE rejected_at = ? AND seq = ?")
+        for (index, letter) in letters.enumerated() {
+            try move.run(
+                .integer(letter.rejectedAt), .integer(letter.seq), .integer(lowest - 1 - Int64(index)))
+            try delete.run(.integer(letter.rejectedAt), .integer(letter.seq))
         }
+        try setCounter(Self.lowestSeq, lowest - Int64(letters.count))
+    }
+
+    mutating func bookBack(_ letters: [DeadLetter]) {
+        let lowest = tally.lowestSeq
         tally.lowestSeq = lowest - Int64(letters.count)
+        tally.rejected -= letters.count
         for (index, letter) in letters.enumerated() {
             add(pending: RowKey(ts: letter.ts, seq: lowest - 1 - Int64(index)), ofSession: letter.session)
         }

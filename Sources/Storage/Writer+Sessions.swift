@@ -26,11 +26,10 @@ extension Writer {
                 .integer(tally.nextSeq - 1), .integer(isTracking ? 1 : 0))
             if sessions.count >= Self.sessionLimit {
                 // Sessions that still have rows stay: their rows need the name.
+                let uses = try Schema.tables(naming: "session", in: db).map { "SELECT session FROM " + $0 }
                 let old = try db.prepare(
                     """
-                    DELETE FROM sessions WHERE key <= ? AND key NOT IN (SELECT session FROM locations \
-                    UNION SELECT session FROM rejected UNION SELECT session FROM batches \
-                    UNION SELECT session FROM geofence_events UNION SELECT session FROM rejected_events) \
+                    DELETE FROM sessions WHERE key <= ? AND key NOT IN (\(uses.joined(separator: " UNION "))) \
                     RETURNING key
                     """)
                 try old.bind([.integer(key - Int64(Self.sessionLimit))])
@@ -108,8 +107,16 @@ extension Writer {
         let newest = try db.prepare(
             "SELECT MAX(seq), ts, lat, lng, bearing, odometer FROM locations WHERE session = ?")
         try stored.bind([.integer(key)])
+        guard try stored.step() else {
+            return CurrentSession(key: key, tail: SessionTail(reference: nil, odometer: 0), lastSeq: 0)
+        }
+        if tailsAreWritten, !stored.isNull(1) {
+            var found = session(key, from: stored)
+            found.tail.memory = memory(from: stored)
+            return found
+        }
         try newest.bind([.integer(key)])
-        guard try stored.step(), try newest.step() else {
+        guard try newest.step() else {
             return CurrentSession(key: key, tail: SessionTail(reference: nil, odometer: 0), lastSeq: 0)
         }
         let isRowNewer = !newest.isNull(0) && newest.integer(0) >= stored.integer(0)

@@ -12,6 +12,12 @@ struct Writer: ~Copyable {
     var options: StoreOptions
     var tally = Tally()
     var events = EventTally()
+    /// As the counters in the database say.
+    var losses = Losses()
+    /// Dead letters have come since the latest acknowledgement.
+    var hasStreak = false
+    /// What is written down of each session is all that is known of it, unless it is the current one.
+    var tailsAreWritten = false
     /// By key; `sessionLimit` of them, and those that have rows.
     var sessions: [Int64: UUIDv7] = [:]
     /// The session that rows are being written to.
@@ -54,7 +60,6 @@ struct Writer: ~Copyable {
         var nextSeq: Int64 = 1
         /// The lowest one given: those of re-queued rows count down from 0.
         var lowestSeq: Int64 = 0
-        var droppedUnsent = 0
     }
 
     struct CurrentSession {
@@ -140,12 +145,21 @@ struct Writer: ~Copyable {
             message: "SQLite answers \(pragma.name) = \(found ?? "nothing"), but \(expected) was asked for")
     }
 
-    /// A kilobyte a row is several times what they take; the rest is for dead letters and batches.
+    /// Bytes for dead letters and batches, beside the rows.
+    private static let workingRoom: Int64 = 64 << 20
+
+    /// A kilobyte a row is several times what they take. Where there are far more rows than the cap allows, because it has
+    /// been lowered, there must be room to freeze and acknowledge all the same; free pages of the file are part of it.
     private static func pageLimit(
         _ db: borrowing Connection, _ options: StoreOptions
     ) throws(SQLiteError) -> Int64 {
-        let pageSize = try db.value("PRAGMA page_size").flatMap { Int64($0) } ?? Schema.pageSize
-        return (64 << 20 + Int64(options.maxRows) * 1024) / max(pageSize, 512)
+        func number(_ name: String) throws(SQLiteError) -> Int64 {
+            Int64(try db.value("PRAGMA " + name) ?? "") ?? 0
+        }
+        let pageSize = max(try number("page_size"), 512)
+        let used = try number("page_count") - number("freelist_count")
+        return max(
+            (workingRoom + Int64(options.maxRows) * 1024) / pageSize, used + workingRoom / pageSize)
     }
 
     /// Applies other options.
@@ -163,10 +177,34 @@ struct Writer: ~Copyable {
         try db.checkpoint(waitingForReaders: isLong ? Self.readerPatience : 0)
     }
 
-    /// Counts everything once.
-    private mutating func load() throws(SQLiteError) {
+    mutating func load() throws(SQLiteError) {
         let all = try db.prepare("SELECT key, id FROM sessions")
         while try all.step() { sessions[all.integer(0)] = UUIDv7(bytes: all.blob(1)) }
+        tailsAreWritten = try takeTallies()
+        let newest = try tailsAreWritten ? [] : countLocations()
+        tally.lowestSeq = max(try counter(Self.lowestSeq), -1 << 62)
+        tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
+        try loadEvents()
+        try loadLosses()
+        hasStreak = try db.value("SELECT 1 FROM streak LIMIT 1") != nil
+        try loadExtras()
+        // At each start at which the rows are looked at anyway: they would pile up where they change often.
+        if !tailsAreWritten, extras.count > Self.extrasLimit { try forgetUnusedExtras() }
+        let batches = try db.prepare(
+            "SELECT \(Statements.batchColumns) FROM batches ORDER BY first_ts, first_seq, key")
+        while try batches.step() {
+            frozen.append(
+                Frozen(
+                    key: batches.integer(0), members: Statements.members(batches),
+                    isPermanent: batches.integer(10) != 0))
+        }
+        guard !tailsAreWritten else { return }
+        try findOldestPending(from: .first)
+        try resumeSession(newestRows: newest)
+    }
+
+    /// Counts everything once. Returns the last sequence number in each session that has rows.
+    private mutating func countLocations() throws(SQLiteError) -> [(session: Int64, seq: Int64)] {
         let groups = try db.prepare(
             "SELECT session, COUNT(*), SUM(uploaded), MAX(seq) FROM locations GROUP BY session")
         var lastSeq: Int64 = 0
@@ -184,33 +222,7 @@ struct Writer: ~Copyable {
         }
         // Bounded, because a damaged file may hold any number.
         tally.nextSeq = min(lastSeq, 1 << 62) + 1
-        tally.lowestSeq = max(try counter(Self.lowestSeq), -1 << 62)
-        tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
-        try loadEvents()
-        try forgetExtras()
-        let versions = try db.prepare("SELECT version, json FROM extras")
-        while try versions.step() { extras[versions.text(1) ?? ""] = versions.integer(0) }
-        let batches = try db.prepare(
-            "SELECT \(Statements.batchColumns) FROM batches ORDER BY first_ts, first_seq, key")
-        while try batches.step() {
-            frozen.append(
-                Frozen(
-                    key: batches.integer(0), members: Statements.members(batches),
-                    isPermanent: batches.integer(10) != 0))
-        }
-        try findOldestPending(from: .first)
-        try resumeSession(newestRows: newest)
-    }
-
-    /// Extras that no row has any more go, at each start: they would pile up where they change often.
-    private func forgetExtras() throws(SQLiteError) {
-        guard Int(try db.value("SELECT COUNT(*) FROM extras") ?? "") ?? 0 > Self.extrasLimit else { return }
-        try db.execute(
-            """
-            DELETE FROM extras WHERE version NOT IN (SELECT extras FROM locations UNION SELECT extras FROM rejected \
-            UNION SELECT extras FROM batches UNION SELECT extras FROM geofence_events \
-            UNION SELECT extras FROM rejected_events)
-            """)
+        return newest
     }
 
     /// Looks for the oldest pending row at or after `start`.
@@ -253,6 +265,7 @@ struct Statements: ~Copyable {
     let countMembers: Statement
     let batch: Statement
     let counter: Statement
+    let raiseCounter: Statement
     let insertBatch: Statement
     let deleteBatch: Statement
     let updateTail: Statement
@@ -322,6 +335,11 @@ extension Statements {
             countMembers: try db.prepare("SELECT COUNT(*) FROM locations WHERE " + Self.isMember),
             batch: try db.prepare("SELECT id, body, is_piece FROM batches WHERE key = ?"),
             counter: try db.prepare("SELECT value FROM counters WHERE name = ?"),
+            raiseCounter: try db.prepare(
+                """
+                INSERT INTO counters (name, value) VALUES (?, ?) \
+                ON CONFLICT (name) DO UPDATE SET value = value + excluded.value
+                """),
             insertBatch: try db.prepare(
                 """
                 INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, \

@@ -8,6 +8,14 @@ public enum Notifier {
         notify("READY=1")
     }
 
+    /// The start takes longer, but gets on: systemd waits at least this many seconds from now, whatever its limit.
+    public static func extendTimeout(seconds: Double) {
+        notify("EXTEND_TIMEOUT_USEC=\(Int64(seconds * 1e6))")
+    }
+
+    /// There is a manager to be told.
+    public static var isManaged: Bool { getenv("NOTIFY_SOCKET") != nil }
+
     /// One line for `systemctl status`.
     public static func status(_ text: String) {
         notify("STATUS=" + text)

@@ -44,7 +44,7 @@ enum ScreenSamples {
         status.store.droppedUnsent = 5
         status.auth = .init(
             state: "dead", reason: "rotation_interrupted", expiresAt: "2026-06-15T12:00:00.000Z", failures: 3)
-        status.degraded = ["storage", "config", "clock", "source", "sync", "auth", "\u{1B}new"]
+        status.degraded = ["storage", "loss", "config", "clock", "source", "sync", "auth", "\u{1B}new"]
         return status
     }
 }

@@ -141,7 +141,11 @@ enum Cases {
             $0.status?.store.degraded = true
             $0.status?.store.lastError = "disk full"
         },
-        Case("storage", .failed, "store.max_rows") { $0.status?.store.droppedUnsent = 5 },
+        Case("storage", .failed, "store.max_rows") {
+            $0.status?.store.droppedUnsent = 5
+            $0.status?.degraded = ["loss"]
+        },
+        Case("storage", .ok, "5 locations") { $0.status?.store.droppedUnsent = 5 },
         Case("disk space", .failed, "only 10.0 MB") { $0.disk?.freeBytes = 10_000_000 },
         Case("disk space", .failed, "df -i") { $0.disk?.freeFiles = 0 },
         Case("disk space", .skipped, "there is no") { $0.disk = nil },

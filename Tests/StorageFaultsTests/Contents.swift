@@ -17,6 +17,8 @@ enum Contents {
 
     static func rejectedEvent(id: String) -> String { "rejected event \(id)" }
 
+    static func counter(_ name: String, _ value: Int) -> String { "counter \(name) \(value)" }
+
     static func state(key: Int64, isInside: Bool) -> String { "state \(key) \(isInside ? 1 : 0)" }
 
     private static func lines(besides others: String) -> String {
@@ -27,6 +29,8 @@ enum Contents {
             UNION ALL SELECT 2, 0, seq, 'rejected ' || seq || ' ' || hex(id) FROM rejected
             UNION ALL SELECT 3, 0, key, 'batch ' || hex(id) || ' ' || hex(body) FROM batches
             \(others)
+            UNION ALL SELECT 7, 0, name, 'counter ' || name || ' ' || value FROM counters
+                WHERE name IN ('dropped_unsent', 'expired')
             ORDER BY 1, 2, 3)
         """
     }

@@ -8,6 +8,9 @@ struct CrossingLedger {
         let id: UUIDv7
         var isUploaded = false
         var isMember = false
+        /// When it became a dead letter; since the latest acknowledgement?
+        var rejectedAt: Int64 = 0
+        var isInStreak = false
 
         var line: String {
             Contents.event(ts: ts, id: id.hex, isUploaded: isUploaded, isMember: isMember)
@@ -41,11 +44,28 @@ struct CrossingLedger {
         } else {
             events.removeAll(where: \.isMember)
         }
+        for index in rejected.indices { rejected[index].isInStreak = false }
     }
 
-    mutating func reject() {
-        rejected += events.filter(\.isMember)
+    mutating func reject(at time: Int64) {
+        rejected += events.filter(\.isMember).map { event in
+            var event = event
+            (event.rejectedAt, event.isInStreak) = (time, true)
+            return event
+        }
         events.removeAll(where: \.isMember)
+    }
+
+    /// Returns how many went.
+    mutating func expire(before limit: Int64) -> Int {
+        let before = rejected.count
+        rejected.removeAll { $0.rejectedAt < limit && !$0.isInStreak }
+        return before - rejected.count
+    }
+
+    mutating func putStreakBack() {
+        events += rejected.filter(\.isInStreak).map { Event(ts: $0.ts, id: $0.id) }
+        rejected.removeAll(where: \.isInStreak)
     }
 
     func isFrozen(before limit: Int64) -> Bool {

@@ -10,6 +10,8 @@ struct Ledger {
         private let odometer: Int64
         /// When it became a dead letter.
         var rejectedAt: Int64 = 0
+        /// Since the latest acknowledgement.
+        var isInStreak = false
         private let hexID: String
         private(set) var line: String
         var isUploaded = false {
@@ -42,6 +44,9 @@ struct Ledger {
         didSet { rejectedLines = rejected.sorted { $0.seq < $1.seq }.map(\.rejectedLine) }
     }
     private var rejectedLines: [String] = []
+    private var rejections = 0
+    private var dropped = 0
+    private var expired = 0
     private(set) var lastSeq: Int64 = 0
     /// Re-queued rows count down from here.
     private var lowestSeq: Int64 = 0
@@ -55,19 +60,28 @@ struct Ledger {
 
     /// The same text as `Contents.text` of the database.
     var text: String {
-        (rows.map(\.line) + rejectedLines + (batch.map { [$0.line] } ?? []) + crossings.lines)
+        (rows.map(\.line) + rejectedLines + (batch.map { [$0.line] } ?? []) + crossings.lines + counters)
             .joined(separator: "\n")
     }
 
-    /// The row is the newest, and the oldest outside a batch go until there are no more than `cap`.
+    private var counters: [String] {
+        [("dropped_unsent", dropped), ("expired", expired)].filter { $0.1 > 0 }.map { Contents.counter($0, $1) }
+    }
+
+    /// The row is the newest, and the oldest outside a batch go until there are no more than `cap`; first those that have
+    /// been uploaded.
     mutating func insert(ts: Int64, id: UUIDv7, odometer: Int64, cap: Int) {
         lastSeq += 1
         rows.append(Row(ts: ts, seq: lastSeq, id: id, odometer: odometer))
         var surplus = rows.count - cap
-        rows.removeAll { row in
-            guard surplus > 0, row.seq != lastSeq, !members.contains(row.id) else { return false }
-            surplus -= 1
-            return true
+        for isUploaded in [true, false] {
+            rows.removeAll { row in
+                guard surplus > 0, row.isUploaded == isUploaded, row.seq != lastSeq, !members.contains(row.id)
+                else { return false }
+                surplus -= 1
+                dropped += isUploaded ? 0 : 1
+                return true
+            }
         }
     }
 
@@ -88,17 +102,30 @@ struct Ledger {
         }
         crossings.acknowledge(keeping: keeping)
         dissolve()
+        rejections = 0
+        for index in rejected.indices { rejected[index].isInStreak = false }
     }
 
-    mutating func reject(at time: Int64) {
+    /// Returns whether the endpoint is suspected; then the batch stays, and the streak is back.
+    mutating func reject(at time: Int64, cap: Int) -> Bool {
+        rejections += 1
+        guard rejections < 3 else {
+            putBack(cap: cap) { $0.isInStreak }
+            crossings.putStreakBack()
+            return true
+        }
+        let isExpired = { (row: Row) in row.rejectedAt < time - 7 * 86_400_000 && !row.isInStreak }
+        expired += rejected.count(where: isExpired) + crossings.expire(before: time - 7 * 86_400_000)
+        rejected.removeAll(where: isExpired)
         rejected += rows.filter { members.contains($0.id) }.map { row in
             var row = row
-            row.rejectedAt = time
+            (row.rejectedAt, row.isInStreak) = (time, true)
             return row
         }
         rows.removeAll { members.contains($0.id) }
-        crossings.reject()
+        crossings.reject(at: time)
         dissolve()
+        return false
     }
 
     mutating func delete(before cutoff: Int64?) {
@@ -115,20 +142,29 @@ struct Ledger {
 
     /// Whether a step is taken for locations; one for events follows.
     func movesDeadLetters(isPurge: Bool, cap: Int) -> Bool {
-        !rejected.isEmpty && (isPurge || rows.count < cap)
+        !rejected.isEmpty && (isPurge || rows.count < cap || rows.contains(where: \.isUploaded))
     }
 
     /// All go, or come back, the one rejected first in front, as long as there is room.
     mutating func moveDeadLetters(isPurge: Bool, cap: Int) {
-        guard !isPurge else { return rejected = [] }
-        let ordered = rejected.sorted { ($0.rejectedAt, $0.seq) < ($1.rejectedAt, $1.seq) }
-        let room = max(cap - rows.count, 0)
-        for row in ordered.prefix(room) {
+        if isPurge { rejected = [] } else { putBack(cap: cap) { _ in true } }
+    }
+
+    private mutating func putBack(cap: Int, _ isMeant: (Row) -> Bool) {
+        let ordered = rejected.filter(isMeant).sorted { ($0.rejectedAt, $0.seq) < ($1.rejectedAt, $1.seq) }
+        var wanted = ordered.count - max(cap - rows.count, 0)
+        rows.removeAll { row in
+            guard wanted > 0, row.isUploaded else { return false }
+            wanted -= 1
+            return true
+        }
+        let back = Array(ordered.prefix(max(cap - rows.count, 0)))
+        for row in back {
             lowestSeq -= 1
             rows.append(row.renumbered(lowestSeq))
         }
         rows.sort { $0.key < $1.key }
-        rejected = Array(ordered.dropFirst(room))
+        rejected.removeAll { row in back.contains { $0.id == row.id } }
     }
 
     /// Kept rows are pending again, the oldest first in line for the numbers.

@@ -253,10 +253,13 @@ struct EventTests {
     func expiry() throws {
         try insert(1...3)
         try reject()
+        try insert(9...9)
+        _ = try store.acknowledge(try workshop.freeze())
         try insert(4...4)
         let late = time(100).advanced(bySeconds: 7 * 86_400 + 1)
         _ = try store.reject(try workshop.freeze(), status: 422, at: late, isTimeTrusted: true)
         #expect(store.counts().rejected == 1)
+        #expect(store.counts().losses == Losses(expired: 3))
     }
 
     @Test("a deletion takes events and dead letters up to the cutoff, and dissolves their batch")
@@ -312,7 +315,7 @@ struct EventTests {
         }
         try workshop.insert(3 * Double(week) + 1, prunesByAge: true)
         #expect(try stored().isEmpty)
-        #expect(store.counts().droppedUnsent == 0)
+        #expect(store.counts().losses.dropped == 0)
     }
 
     @Test("above 10,000 events the oldest go, members of a batch excepted, and unsent ones are counted")
@@ -325,7 +328,7 @@ struct EventTests {
         let left = try stored()
         #expect(left.count == Writer.eventLimit)
         #expect(left.prefix(5).map(\.crossing.time) == [0, 1, 2, 3, 7].map(time))
-        #expect(store.counts().droppedUnsent == 3)
+        #expect(store.counts().losses.dropped == 3)
         #expect(try store.acknowledge(batch) == 4)
         let counts = store.counts()
         try workshop.reopen()

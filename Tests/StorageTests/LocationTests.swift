@@ -192,18 +192,18 @@ func failedWrite() throws {
     #expect(workshop.store.counts().locations == 2)
 }
 
-@Test("the cap prunes the oldest rows, and counts those that were never sent", arguments: [true, false])
+@Test("the cap prunes the oldest rows, and counts those that nobody has received", arguments: [true, false])
 func rowCap(isSyncing: Bool) throws {
     let workshop = try Workshop(StoreOptions(maxRows: 10, isSyncing: isSyncing))
     _ = try workshop.insert(1...25)
     #expect(try workshop.stored().map(\.fix.time) == (16...25).map { time(Double($0)) })
     #expect(workshop.store.counts().locations == 10)
-    #expect(workshop.store.counts().droppedUnsent == (isSyncing ? 15 : 0))
+    #expect(workshop.store.counts().losses.dropped == 15)
     #expect(workshop.store.counts().oldestPending == time(16))
     workshop.store.close()
     try workshop.insert(26)
     #expect(workshop.store.counts().locations == 10)
-    #expect(workshop.store.counts().droppedUnsent == (isSyncing ? 16 : 0), "since the daemon's start")
+    #expect(workshop.store.counts().losses.dropped == 16, "over all restarts")
 }
 
 @Test("the row just written stays, though it is the oldest of all")
@@ -254,7 +254,7 @@ func agePruning() throws {
         #expect(workshop.store.counts().locations == 4, "the time is not trusted")
         try workshop.insert(7 * day + 2.5, prunesByAge: true)
         #expect(workshop.store.counts().locations == (isSyncing ? 5 : 3))
-        #expect(workshop.store.counts().droppedUnsent == 0)
+        #expect(workshop.store.counts().losses.dropped == 0)
     }
 }
 

@@ -23,15 +23,15 @@ struct Model {
     enum Fate: Equatable {
         case pending, uploaded, rejected
         // From here no way leads back.
-        case acknowledged, deleted, prunedByAge, prunedByCap
+        case acknowledged, deleted, prunedByAge, prunedByCap, expired
 
         var next: [Fate] {
             switch self {
             case .pending: [.uploaded, .acknowledged, .rejected, .deleted, .prunedByAge, .prunedByCap]
             // Sent again on demand.
             case .uploaded: [.pending, .deleted, .prunedByAge, .prunedByCap]
-            case .rejected: [.pending, .deleted]
-            case .acknowledged, .deleted, .prunedByAge, .prunedByCap: []
+            case .rejected: [.pending, .deleted, .expired]
+            case .acknowledged, .deleted, .prunedByAge, .prunedByCap, .expired: []
             }
         }
     }
@@ -57,7 +57,9 @@ struct Model {
     var batches: [Batch] = []
     var draft: Set<UUIDv7> = []
     var rejectionsInARow = 0
-    var droppedUnsent = 0
+    /// Dead letters since the latest acknowledgement, and rows that have been some.
+    private(set) var streak: Set<UUIDv7> = []
+    private(set) var losses = Losses()
     var endpoint: Int64 = 0
     /// In the order in which they were first seen.
     private(set) var sessions: [Int] = []
@@ -72,7 +74,7 @@ struct Model {
         return StoreCounts(
             locations: rows.count(where: \.isStored), pending: pending.count,
             oldestPending: pending.first.map { Timestamp(milliseconds: $0.ts) },
-            rejected: rows.count { $0.fate == .rejected }, droppedUnsent: droppedUnsent)
+            rejected: rows.count { $0.fate == .rejected }, losses: losses)
     }
 
     /// Every row that was ever written is in one place, and in one only.
@@ -114,18 +116,36 @@ struct Model {
     private mutating func prune(at ts: Int64, byAge: Bool) {
         let held = batches.reduce(draft) { $0.union($1.rows) }
         let free = stored.filter { !held.contains($0.id) }
-        let surplus = max(0, stored.count + 1 - options.maxRows)
         let cutoff = ts - Int64(options.retention * 1000)
         // As many as one write may prune.
-        let byCap = Set(free.prefix(min(surplus, 100)).map(\.id))
-        let candidates = options.isSyncing ? stored.filter { $0.fate == .uploaded && $0.ts < cutoff } : free
+        let byCap = overCap(adding: 1, limit: 100)
+        let candidates =
+            options.isSyncing
+            ? stored.filter { $0.fate == .uploaded && $0.ts < cutoff && !byCap.contains($0.id) } : free
         let old =
             byAge ? Set(candidates.prefix(8).filter { $0.ts < cutoff }.map(\.id)).subtracting(byCap) : []
-        if options.isSyncing {
-            droppedUnsent += rows.count { byCap.contains($0.id) && $0.fate == .pending }
-        }
-        _ = move(.prunedByCap) { byCap.contains($0.id) }
+        drop(byCap)
+        losses.pruned += rows.count { old.contains($0.id) && $0.fate == .pending }
         _ = move(.prunedByAge) { old.contains($0.id) }
+    }
+
+    /// What has been uploaded goes first.
+    private func overCap(adding count: Int, limit: Int) -> Set<UUIDv7> {
+        let held = batches.reduce(draft) { $0.union($1.rows) }
+        let surplus = min(max(0, stored.count + count - options.maxRows), limit)
+        let free = stored.filter { !held.contains($0.id) }
+        let ordered = free.filter { $0.fate == .uploaded } + free.filter { $0.fate == .pending }
+        return Set(ordered.prefix(surplus).map(\.id))
+    }
+
+    private mutating func drop(_ ids: Set<UUIDv7>) {
+        losses.dropped += rows.count { ids.contains($0.id) && $0.fate == .pending }
+        _ = move(.prunedByCap) { ids.contains($0.id) }
+    }
+
+    /// The cap has been lowered.
+    mutating func shrink() {
+        drop(overCap(adding: 0, limit: 1000))
     }
 
     /// The rows that the next batch must carry.
@@ -140,24 +160,52 @@ struct Model {
 
     mutating func acknowledge(_ ids: Set<UUIDv7>) -> Int {
         rejectionsInARow = 0
+        streak = []
         return move(options.keepsUploaded ? .uploaded : .acknowledged) {
             ids.contains($0.id) && $0.fate == .pending
         }
     }
 
-    /// Returns nil when the endpoint is suspected instead.
-    mutating func reject(_ batch: Batch, at time: Int64) -> Int? {
+    /// Whether the endpoint is suspected; then the streak is back.
+    mutating func countRejection(of batch: Batch) -> Bool {
+        let wasSuspected = rejectionsInARow >= 3
         if !batch.isPiece { rejectionsInARow += 1 }
-        if !batch.isPiece, rejectionsInARow >= 3 { return nil }
+        guard wasSuspected || !batch.isPiece && rejectionsInARow >= 3 else { return false }
+        rejectionsInARow = max(rejectionsInARow, 3)
+        let back = streak
+        _ = putBack { back.contains($0.id) }
+        return true
+    }
+
+    /// Returns nil when the endpoint is suspected instead.
+    ///
+    /// - Parameter expiry: dead letters from before this go, unless they may still come back.
+    mutating func reject(_ batch: Batch, at time: Int64, expiry: Int64?) -> Int? {
+        if countRejection(of: batch) { return nil }
+        if let expiry {
+            let spared = streak
+            losses.expired += move(.expired) {
+                $0.fate == .rejected && $0.rejectedAt < expiry && !spared.contains($0.id)
+            }
+        }
+        streak.formUnion(batch.rows)
         batches.removeAll { $0.id == batch.id }
         for index in rows.indices where batch.rows.contains(rows[index].id) { rows[index].rejectedAt = time }
         return move(.rejected) { batch.rows.contains($0.id) }
     }
 
     /// The dead letters are pending again, the one rejected first in front, as long as there is room.
-    mutating func requeue() -> Int {
-        let room = max(options.maxRows - stored.count, 0)
-        let letters = rejected.sorted { ($0.rejectedAt, $0.seq) < ($1.rejectedAt, $1.seq) }.prefix(room)
+    mutating func requeue() -> Int { putBack { _ in true } }
+
+    /// What has been uploaded makes room, and nothing else does.
+    private mutating func putBack(_ isMeant: (Row) -> Bool) -> Int {
+        let wanted = rejected.filter(isMeant)
+        let free = max(options.maxRows - stored.count, 0)
+        let doomed = Set(
+            stored.filter { $0.fate == .uploaded }.prefix(max(wanted.count - free, 0)).map(\.id))
+        drop(doomed)
+        let letters = wanted.sorted { ($0.rejectedAt, $0.seq) < ($1.rejectedAt, $1.seq) }
+            .prefix(free + doomed.count)
         for letter in letters {
             lowestSeq -= 1
             for index in rows.indices where rows[index].id == letter.id { rows[index].seq = lowestSeq }

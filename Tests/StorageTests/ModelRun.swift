@@ -24,7 +24,8 @@ struct ModelRun: ~Copyable {
     init(seed: UInt64) throws {
         let options = StoreOptions(maxRows: 60, durability: .normal, isSyncing: true)
         let directory = try TemporaryDirectory(inMemory: true)
-        let store = try Store(directory: directory.path, options: options, checkpointPages: 60)
+        let store = try Store(
+            directory: directory.path, options: options, checkpointPages: 60, largeTable: 30)
         random = SeededGenerator(seed: seed)
         model = Model(options: options)
         (self.directory, self.store) = (directory, store)
@@ -50,7 +51,7 @@ struct ModelRun: ~Copyable {
         case 920..<925: try did("close") { $0.close() }
         case 925..<945: try did("start") { try $0.startSession() }
         case 945..<955: try did("stop") { try $0.stopSession() }
-        case 955..<970: try did("configure") { $0.configure() }
+        case 955..<970: try did("configure") { try $0.configure() }
         case 970..<975: try did("resend") { try $0.resend() }
         case 975..<985: try did("oversize") { try $0.oversize() }
         default: try did("endpoint") { try $0.changeEndpoint() }
@@ -184,8 +185,10 @@ struct ModelRun: ~Copyable {
 
     private mutating func reject() throws {
         guard let expected = model.batches.first, let batch = try store.nextFrozen() else { return }
-        let verdict = try store.reject(batch, status: 422, at: Timestamp(milliseconds: now))
-        let count = model.reject(expected, at: now)
+        let isTimeTrusted = random.chance(0.7)
+        let verdict = try store.reject(
+            batch, status: 422, at: Timestamp(milliseconds: now), isTimeTrusted: isTimeTrusted)
+        let count = model.reject(expected, at: now, expiry: isTimeTrusted ? now - 7 * Self.day : nil)
         try #require(verdict == count.map { .deadLettered($0) } ?? .suspected)
         // Else the endpoint would be suspected until something is acknowledged.
         if verdict == .suspected, random.chance(0.5) { try acknowledge() }
@@ -202,8 +205,10 @@ struct ModelRun: ~Copyable {
     private mutating func isolate() throws {
         guard let expected = model.batches.first, expected.rows.count > 1, let batch = try store.nextFrozen()
         else { return }
-        if !batch.isPiece { model.rejectionsInARow += 1 }
-        try #require(try store.countRejection(of: batch) == (!batch.isPiece && model.rejectionsInARow >= 3))
+        let isSuspected = model.countRejection(of: expected)
+        try #require(try store.countRejection(of: batch) == isSuspected)
+        // Nothing moves then.
+        if isSuspected { return random.chance(0.5) ? try acknowledge() : () }
         let pieces = try store.halves(of: batch).map { draft in
             (draft: draft, id: nextID(2), body: draft.locations.flatMap(\.id.bytes))
         }
@@ -271,12 +276,15 @@ struct ModelRun: ~Copyable {
 
     // MARK: Life and death
 
-    private mutating func configure() {
+    private mutating func configure() throws {
         model.options.maxRows = [1, 5, 20, 60, 60, 90].randomElement(using: &random) ?? 60
         model.options.keepsUploaded = random.chance(0.4)
         model.options.isSyncing = random.chance(0.8)
         model.options.retention = Double(Int.random(in: 1...7, using: &random)) * 86_400
         store.configure(model.options)
+        guard random.chance(0.5) else { return }
+        model.shrink()
+        while try store.shrink() {}
     }
 
     /// As after a failure: what was drafted is forgotten.
@@ -292,10 +300,10 @@ struct ModelRun: ~Copyable {
 
     private mutating func open() throws {
         reader = nil
-        store = try Store(directory: directory.path, options: model.options, checkpointPages: 60)
+        store = try Store(
+            directory: directory.path, options: model.options, checkpointPages: 60, largeTable: 30)
         try #require(store.takeEvents() == [])
         model.draft = []
-        model.droppedUnsent = 0
     }
 
     /// What SIGKILL leaves: the files as they are, without what is made of them at an orderly end.

@@ -17,7 +17,7 @@ func ageLimitIsExact(isSyncing: Bool) throws {
     #expect(try workshop.stored().map(\.fix.time) == [2, 3, 7 * day + 2].map(time))
     try workshop.insert(7 * day + 2.001, prunesByAge: true)
     #expect(try workshop.stored().map(\.fix.time) == [3, 7 * day + 2, 7 * day + 2.001].map(time))
-    #expect(workshop.store.counts().droppedUnsent == 0)
+    #expect(workshop.store.counts().losses.dropped == 0)
 }
 
 @Test("age catches up several rows a write, also past a long backlog that was never sent")
@@ -55,7 +55,7 @@ func capPrunesBetween() throws {
     #expect(
         try workshop.stored().map(\.fix.time)
             == ([1] + Array(8...11) + [50] + Array(60...65)).map { time(Double($0)) })
-    #expect(workshop.store.counts().droppedUnsent == 6)
+    #expect(workshop.store.counts().losses.dropped == 6)
     // Older than the place where the search had arrived.
     try workshop.insert(0.5, session: 2)
     try workshop.insert(66, session: 2)

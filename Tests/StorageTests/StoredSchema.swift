@@ -174,7 +174,7 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
     }
 
     private static func describe(_ counts: StoreCounts) -> String {
-        "\(counts.locations) \(counts.pending) \(describe(counts.oldestPending?.milliseconds)) \(counts.rejected) \(counts.droppedUnsent)"
+        "\(counts.locations) \(counts.pending) \(describe(counts.oldestPending?.milliseconds)) \(counts.rejected) \(counts.losses.dropped)"
     }
 
     private static func describe(_ value: (some Any)?) -> String {

@@ -27,24 +27,26 @@ extension Handlers {
                 paused: reader.paused, motion: reader.motion.rawValue),
             store: Wire.StoreStatus(
                 degraded: storageError != nil, locations: counts.locations, bytes: databaseSize(),
-                waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.droppedUnsent,
-                refused: reader.refused, lastError: storageError),
+                waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.losses.dropped,
+                refused: reader.refused, pruned: counts.losses.pruned, expired: counts.losses.expired,
+                lastError: storageError),
             sync: syncStatus(now: now), auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth),
             geofences: reader.geofences,
-            degraded: degraded(reader))
+            degraded: degraded(reader, now: now))
     }
 
     /// What is wrong, in a word each.
-    private func degraded(_ reader: ReaderSnapshot) -> [String] {
+    private func degraded(_ reader: ReaderSnapshot, now: BootInstant) -> [String] {
         let uploader = hub.board.uploaderSnapshot
         let isSourceBad =
             switch reader.health {
             case .disconnected, .noDevice, .noFix, .stale: reader.state == .tracking
             case .released, .unsettled, .ok: false
             }
+        let isLosing = reader.lostAt.map { now.seconds(since: $0) < LossWatch.interval } ?? false
         let words: [(String, Bool)] = [
             ("storage", (reader.storageError ?? uploader.storageError) != nil),
-            ("config", configurator.isDegraded),
+            ("loss", isLosing), ("config", configurator.isDegraded),
             ("clock", uploader.isClockSuspected), ("source", isSourceBad),
             ("sync", uploader.lastError != nil && uploader.failure != .auth),
             ("auth", uploader.failure == .auth || [.dead, .breakerOpen].contains(uploader.auth.word)),

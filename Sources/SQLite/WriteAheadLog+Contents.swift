@@ -1,0 +1,75 @@
+extension WriteAheadLog {
+    /// What the committed transactions of a WAL would make, without the database that they belong to.
+    public struct Contents: Sendable {
+        /// The first page of the database, with its header; nil when no transaction wrote it.
+        public let firstPage: [UInt8]?
+        /// Every page of the database is there.
+        public let isWhole: Bool
+    }
+
+    /// Reads a WAL whose database is missing or empty. SQLite takes such a WAL for a leftover and deletes it unread.
+    ///
+    /// - Parameter database: the path of the database, which need not exist.
+    /// - Returns: nil when nothing in it was ever committed.
+    public static func contents(database: String) throws(SQLiteError) -> Contents? {
+        let file = try LogFile.open(database + "-wal")
+        guard let header = try file.read(LogFile.headerSize, at: 0), var sum = Checksum(header) else { return nil }
+        let pageSize = Int(LogFile.number(header, 8))
+        guard (512...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else { return nil }
+        var offset = Int64(LogFile.headerSize)
+        var (pages, uncommitted): (Set<UInt32>, Set<UInt32>) = ([], [])
+        var (firstPage, newFirstPage): ([UInt8]?, [UInt8]?)
+        var size: UInt32 = 0
+        while let frame = try file.read(LogFile.frameHeaderSize + pageSize, at: offset),
+            frame[8..<16] == header[16..<24], sum.accepts(frame)
+        {
+            offset += Int64(frame.count)
+            let page = LogFile.number(frame, 0)
+            uncommitted.insert(page)
+            if page == 1 { newFirstPage = Array(frame[LogFile.frameHeaderSize...]) }
+            // A frame that ends a transaction tells the size of the database.
+            guard LogFile.number(frame, 4) != 0 else { continue }
+            size = LogFile.number(frame, 4)
+            pages.formUnion(uncommitted)
+            uncommitted = []
+            firstPage = newFirstPage
+        }
+        guard size > 0 else { return nil }
+        let isWhole = pages.count { 1...size ~= $0 } == Int(size)
+        return Contents(firstPage: firstPage, isWhole: isWhole)
+    }
+
+    /// SQLite's running sum over the header and every frame: where it breaks, the WAL ends.
+    private struct Checksum {
+        private let isBigEndian: Bool
+        private var sum: (UInt32, UInt32) = (0, 0)
+
+        /// - Returns: nil when these are not the first bytes of a WAL.
+        init?(_ header: [UInt8]) {
+            let magic = LogFile.number(header, 0)
+            guard magic & ~1 == 0x377F_0682 else { return nil }
+            isBigEndian = magic & 1 == 1
+            add(header[..<24])
+            guard sum == (LogFile.number(header, 24), LogFile.number(header, 28)) else { return nil }
+        }
+
+        /// The first eight bytes of a frame's header count, and its page.
+        mutating func accepts(_ frame: [UInt8]) -> Bool {
+            add(frame[..<8])
+            add(frame[LogFile.frameHeaderSize...])
+            return sum == (LogFile.number(frame, 16), LogFile.number(frame, 20))
+        }
+
+        private mutating func add(_ bytes: ArraySlice<UInt8>) {
+            for index in stride(from: bytes.startIndex, to: bytes.endIndex - 7, by: 8) {
+                sum.0 &+= word(bytes, index) &+ sum.1
+                sum.1 &+= word(bytes, index + 4) &+ sum.0
+            }
+        }
+
+        private func word(_ bytes: ArraySlice<UInt8>, _ index: Int) -> UInt32 {
+            let word = (0..<4).reduce(UInt32(0)) { $0 << 8 | UInt32(bytes[index + $1]) }
+            return isBigEndian ? word : word.byteSwapped
+        }
+    }
+}

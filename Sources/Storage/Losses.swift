@@ -1,0 +1,73 @@
+internal import SQLite
+
+/// Rows that no backend has received and that are not here any more, by the rule that took them. Counted in the database, in
+/// the transaction that takes them, over all restarts.
+public struct Losses: Equatable, Sendable {
+    /// Deleted unsent, because there were more than the cap of locations or events.
+    public var dropped = 0
+    /// Deleted for their age while no upload was configured: as retention says.
+    public var pruned = 0
+    /// Dead letters whose days were over.
+    public var expired = 0
+    /// Never stored: storage failed, and memory was full.
+    public var refused = 0
+
+    /// None, unless said otherwise.
+    public init(dropped: Int = 0, pruned: Int = 0, expired: Int = 0, refused: Int = 0) {
+        self.dropped = dropped
+        self.pruned = pruned
+        self.expired = expired
+        self.refused = refused
+    }
+
+    /// The counters in the database.
+    static let names: [(name: String, field: any (WritableKeyPath<Losses, Int> & Sendable))] = [
+        ("dropped_unsent", \.dropped), ("pruned", \.pruned), ("expired", \.expired), ("refused", \.refused),
+    ]
+
+    /// Both together.
+    public static func + (left: Losses, right: Losses) -> Losses {
+        Losses(
+            dropped: left.dropped + right.dropped, pruned: left.pruned + right.pruned,
+            expired: left.expired + right.expired, refused: left.refused + right.refused)
+    }
+
+    /// What has come since `right`.
+    static func - (left: Losses, right: Losses) -> Losses {
+        Losses(
+            dropped: left.dropped - right.dropped, pruned: left.pruned - right.pruned,
+            expired: left.expired - right.expired, refused: left.refused - right.refused)
+    }
+}
+
+extension Writer {
+    /// Part of the transaction that loses them; `losses` follows once it is committed.
+    func note(_ lost: Losses) throws(SQLiteError) {
+        for (name, field) in Losses.names where lost[keyPath: field] > 0 {
+            try statements.raiseCounter.run(.text(name), .integer(Int64(lost[keyPath: field])))
+        }
+    }
+
+    /// Fixes that never came here have been lost.
+    mutating func count(refused: Int) throws(SQLiteError) {
+        try note(Losses(refused: refused))
+        losses.refused += refused
+    }
+
+    mutating func loadLosses() throws(SQLiteError) {
+        for (name, field) in Losses.names {
+            // Bounded, because a damaged file may hold any number.
+            losses[keyPath: field] = Int(clamping: min(max(try counter(name), 0), 1 << 52))
+        }
+    }
+}
+
+extension Store {
+    /// Counts fixes that were refused while the database could not be written.
+    @available(*, noasync, message: "blocks on the disk")
+    public func count(refused: Int) throws(StorageError) {
+        try perform("count refused fixes") { (writer) throws(SQLiteError) in
+            try writer.count(refused: refused)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import Glibc
+internal import Linux
+internal import SQLite
+
+/// A WAL without its database: the file was deleted, or cut to nothing by what repairs file systems. SQLite deletes the WAL
+/// then, with every transaction in it that had not been folded in.
+///
+/// A power cut does not leave this: the first page of a new database is written and synced, with its name, before there is a
+/// WAL.
+extension Quarantine {
+    /// Puts a database in front of a WAL that holds all of one.
+    ///
+    /// - Throws: an error of kind `corrupt` when it holds only some.
+    static func adoptOrphan(_ path: String) throws(StorageError) {
+        guard let contents = try orphan(of: path) else { return }
+        guard contents.isWhole, let page = contents.firstPage else {
+            throw StorageError(
+                operation: "check", kind: .corrupt,
+                message: "the database is missing or empty, and its WAL, which is not, holds only part of it")
+        }
+        try write(page, to: path)
+    }
+
+    /// The same for one that was put aside, so that what reads of it can be read. Without a first page nothing does.
+    ///
+    /// - Returns: false when the file must not be opened, because SQLite would delete the WAL.
+    static func makeReadable(_ path: String) -> Bool {
+        guard let contents = try? orphan(of: path) else { return fileSize(path) ?? 0 > 0 }
+        guard let page = contents.firstPage else { return false }
+        do {
+            try write(page, to: path)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private static func orphan(of path: String) throws(StorageError) -> WriteAheadLog.Contents? {
+        guard fileSize(path) ?? 0 == 0, fileSize(path + "-wal") ?? 0 > 0 else { return nil }
+        do {
+            return try WriteAheadLog.contents(database: path)
+        } catch {
+            throw StorageError(error)
+        }
+    }
+
+    /// The rest of the pages is in the WAL.
+    private static func write(_ page: [UInt8], to path: String) throws(StorageError) {
+        let temporary = path + ".tmp"
+        do {
+            let file = try FileDescriptor.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+            try file.writeAll(page)
+            guard fsync(file.raw) == 0 else { throw SystemError("fsync " + temporary) }
+            guard Glibc.rename(temporary, path) == 0 else { throw SystemError("rename " + temporary) }
+            try StateDirectory.synchronise(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
+        } catch let error as SystemError {
+            throw StorageError(error)
+        } catch {
+            throw StorageError(operation: "write " + path, kind: .io, message: "\(error)")
+        }
+    }
+}

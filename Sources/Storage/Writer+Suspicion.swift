@@ -1,0 +1,131 @@
+internal import SQLite
+internal import Tracking
+
+/// Rejections in a row: until when the data is suspected, and from when on the endpoint.
+///
+/// A *streak* is all that became a dead letter since the latest acknowledgement. It is written down batch by batch, in the
+/// transaction of the rejection: whoever rejects everything may be found out days and restarts later.
+extension Writer {
+    /// How many batches in a row may be rejected before the endpoint is suspected instead of the data.
+    private static let suspicionLimit: Int64 = 3
+    private static let consecutiveRejections = "consecutive_rejections"
+
+    /// The streak as the rows of `rejected` and `rejected_events` name it.
+    private static let isInStreak = "batch IN (SELECT batch FROM streak)"
+
+    /// Counts a rejection, unless it is one of a piece, and tells whether the endpoint is suspected now.
+    mutating func countRejection(of batch: FrozenBatch) throws(SQLiteError) -> Bool {
+        let before = try counter(Self.consecutiveRejections)
+        let consecutive = before + (batch.isPiece ? 0 : 1)
+        if isSuspected(batch, before: before, consecutive) {
+            try suspect(after: consecutive)
+            return true
+        }
+        try setCounter(Self.consecutiveRejections, consecutive)
+        return false
+    }
+
+    /// A 400 or 422: the rows become dead letters, unless the endpoint is suspected instead. A full table of dead letters
+    /// acts the same way and evicts nothing.
+    ///
+    /// - Parameter expiry: dead letters rejected before this have had their time; nil when no clock can be believed.
+    mutating func reject(
+        _ batch: FrozenBatch, status: Int, at time: Timestamp, expiry: Timestamp?
+    ) throws(SQLiteError) -> Rejection {
+        let before = try counter(Self.consecutiveRejections)
+        let consecutive = before + (batch.isPiece ? 0 : 1)
+        // While the server is at fault, no dead letter has had its chance.
+        let isSuspected = isSuspected(batch, before: before, consecutive)
+        let expired = try isSuspected ? (0, 0) : expired(before: expiry)
+        if isSuspected || rejectedCount - expired.0 - expired.1 + batch.rows > Self.rejectedLimit {
+            try suspect(after: consecutive)
+            return .suspected
+        }
+        let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
+            try forget(expired, before: expiry)
+            let members = Statements.memberValues(batch.members)
+            let circumstances: [Value] = [
+                .blob(batch.id.bytes), .integer(Int64(status)), .integer(time.milliseconds),
+            ]
+            try statements.rejectMembers.run(members + circumstances)
+            try statements.deleteMembers.run(members)
+            let count = db.changes
+            let eventCount = try rejectEvents(of: batch, circumstances)
+            try statements.deleteBatch.run(.integer(batch.key), .blob(batch.id.bytes))
+            try setCounter(Self.consecutiveRejections, consecutive)
+            try db.prepare("INSERT OR IGNORE INTO streak (batch) VALUES (?)").run(.blob(batch.id.bytes))
+            try writeTail()
+            return (count, eventCount)
+        }
+        hasStreak = true
+        tally.rejected -= expired.0
+        events.rejected -= expired.1
+        losses.expired += expired.0 + expired.1
+        frozen.removeAll { $0.key == batch.key }
+        tally.rows -= count
+        tally.rejected += count
+        remove(pending: count, ofSession: batch.members.session)
+        try findOldestPending(from: tally.oldestPending ?? batch.members.first)
+        try bookEvents(eventCount, of: batch, areKept: false)
+        events.rejected += eventCount
+        return .deadLettered(count + eventCount)
+    }
+
+    /// Pieces of an isolation raise no suspicion, but while there is one nothing moves, and so neither do they.
+    private func isSuspected(_ batch: FrozenBatch, before: Int64, _ consecutive: Int64) -> Bool {
+        before >= Self.suspicionLimit || !batch.isPiece && consecutive >= Self.suspicionLimit
+    }
+
+    /// The batch stays frozen as the probe, and the dead letters of the streak are pending again, as many as there is room
+    /// for: the others, with the next probe, when there is.
+    private mutating func suspect(after consecutive: Int64) throws(SQLiteError) {
+        let room = try room(for: streak("rejected"))
+        let eventRoom = try eventRoom(for: streak("rejected_events"))
+        let letters = try deadLetters(where: Self.isInStreak, limit: room.count)
+        try db.transaction { () throws(SQLiteError) in
+            try setCounter(Self.consecutiveRejections, max(consecutive, Self.suspicionLimit))
+            try delete(room.doomed)
+            try moveBack(letters)
+            try delete(eventRoom.doomed)
+            try moveEventsBack(Self.isInStreak, limit: eventRoom.count)
+        }
+        try book(room.doomed)
+        bookBack(letters)
+        if eventRoom.count > 0 { try loadEvents() }
+    }
+
+    /// How many dead letters of the streak are in the table.
+    private func streak(_ table: String) throws(SQLiteError) -> Int {
+        guard hasStreak, rejectedCount > 0 else { return 0 }
+        return Int(try db.value("SELECT COUNT(*) FROM \(table) WHERE \(Self.isInStreak)") ?? "") ?? 0
+    }
+
+    /// Part of the transaction of an acknowledgement: the server takes what it is sent.
+    func endStreak() throws(SQLiteError) {
+        try setCounter(Self.consecutiveRejections, 0)
+        if hasStreak { try db.execute("DELETE FROM streak") }
+    }
+
+    /// Dead letters, and those that are events, that have had their time. Those of the streak stay: it is not known yet whose
+    /// fault it was.
+    private static let isExpired = "rejected_at < ? AND NOT \(isInStreak)"
+
+    private func expired(before expiry: Timestamp?) throws(SQLiteError) -> (Int, Int) {
+        guard let expiry, rejectedCount > 0 else { return (0, 0) }
+        func count(_ table: String) throws(SQLiteError) -> Int {
+            let row = try db.prepare("SELECT COUNT(*) FROM \(table) WHERE \(Self.isExpired)")
+            try row.bind([.integer(expiry.milliseconds)])
+            return try row.step() ? Int(row.integer(0)) : 0
+        }
+        return (try count("rejected"), try count("rejected_events"))
+    }
+
+    /// Part of a transaction.
+    private func forget(_ counts: (Int, Int), before expiry: Timestamp?) throws(SQLiteError) {
+        guard let expiry, counts.0 + counts.1 > 0 else { return }
+        for table in ["rejected", "rejected_events"] {
+            try db.prepare("DELETE FROM \(table) WHERE \(Self.isExpired)").run(.integer(expiry.milliseconds))
+        }
+        try note(Losses(expired: counts.0 + counts.1))
+    }
+}

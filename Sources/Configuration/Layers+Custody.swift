@@ -27,7 +27,7 @@ extension Layers {
     ) -> Set<String> {
         var approved = old.filter { runtime[$0] != nil }
         for name in changed where Key.named(name)?.key.leadsSecrets == true {
-            let stays = approved.contains(name) && Self.isSamePlace(before[name], runtime[name])
+            let stays = approved.contains(name) && Self.isSamePlace(name, before[name], runtime[name])
             if asRoot { approved.insert(name) } else if !stays { approved.remove(name) }
         }
         return approved
@@ -40,16 +40,16 @@ extension Layers {
         case .string(""), .bool(false): return false
         case .string(let text) where key.isAddress:
             // What is no URL is refused for that.
-            guard let place = Place(text) else { return false }
+            guard let place = Place(text, key.name) else { return false }
             guard case .string(let url)? = own else { return true }
-            return place != Place(url)
+            return place != Place(url, key.name)
         case .string, .bool, .integer, .number: return value != own
         }
     }
 
-    private static func isSamePlace(_ old: Value?, _ new: Value?) -> Bool {
+    private static func isSamePlace(_ name: String, _ old: Value?, _ new: Value?) -> Bool {
         guard case .string(let old)? = old, case .string(let new)? = new else { return old == new }
-        return Place(old).map { $0 == Place(new) } ?? (old == new)
+        return Place(old, name).map { $0 == Place(new, name) } ?? (old == new)
     }
 }
 
@@ -59,10 +59,14 @@ struct Place: Equatable {
     let host: String
     let port: Int
 
-    /// nil when `url` is none.
-    init?(_ url: String) {
-        guard let address = WebAddress(url), let target = Settings.target(of: url) else { return nil }
-        (scheme, port) = (target.scheme, target.port)
+    /// - Parameter name: the setting: a proxy has a port of its own.
+    /// - Returns: nil when `url` is none.
+    init?(_ url: String, _ name: String) {
+        guard let address = WebAddress(url) else { return nil }
+        scheme = address.scheme
+        // 1080 is what libcurl takes for every kind of proxy but https.
+        let usual = ["https": 443, "http": name == "sync.proxy" ? 1080 : 80]
+        port = address.port ?? usual[scheme] ?? 1080
         host = Self.canonical(address.host)
     }
 

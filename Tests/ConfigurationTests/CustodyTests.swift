@@ -97,6 +97,7 @@ import Testing
             ([refresh: .string("https://token.example.com/other")], true), ([refresh: .string("")], true),
             (["sync.proxy": .string("http://evil.example:3128")], false),
             (["sync.proxy": .string("http://PROXY.example.com:1080")], true),
+            (["sync.proxy": .string("http://proxy.example.com:80")], false),
             (["sync.proxy": .string("socks5://proxy.example.com")], false),
             (["sync.proxy": .string("")], true),
             (["sync.allow_insecure_http": .bool(true)], false),

@@ -3,7 +3,7 @@ struct Assembly {
     static let maxEntries = 64
 
     var problems: [ConfigurationError.Problem] = []
-    private var winners: [String: Found] = [:]
+    private(set) var winners: [String: Found] = [:]
     private var opened: Set<String> = []
     private var warnings: [String] = []
     private var draft = Draft()

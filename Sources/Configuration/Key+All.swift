@@ -6,7 +6,8 @@ extension Key {
         gpsd + tracking + store + sync + auth + [
             .open(
                 "extras", \.extras, isSecret: false, Rules.extra,
-                "Texts sent with every batch: at most 64, names up to 100 bytes, values up to 1024.")
+                "Texts sent with every batch: at most 64, names up to 100 bytes, values up to 1024."
+            ).tunable
         ]
 
     private static let gpsd: [Key] = [
@@ -18,36 +19,46 @@ extension Key {
     ]
 
     private static let tracking: [Key] = [
-        .flag("tracking.autostart", \.tracking.autostart, "Start tracking on the very first run."),
+        .flag("tracking.autostart", \.tracking.autostart, "Start tracking on the very first run.").tunable,
         .number(
             "tracking.interval_seconds", \.tracking.intervalSeconds, 0...year, "seconds",
-            "Time between admitted fixes; 0 switches this side of the gate off."),
+            "Time between admitted fixes; 0 switches this side of the gate off."
+        ).tunable,
         .number(
             "tracking.distance_meters", \.tracking.distanceMeters, 0...1_000_000, "metres",
-            "Distance between admitted fixes; 0 switches this side of the gate off."),
+            "Distance between admitted fixes; 0 switches this side of the gate off."
+        ).tunable,
         .number(
             "tracking.angle_degrees", \.tracking.angleDegrees, 0...180, "degrees",
-            "Change of bearing that admits a fix as well; 0 is off."),
+            "Change of bearing that admits a fix as well; 0 is off."
+        ).tunable,
         .choice(
             "tracking.stationary_mode", \.tracking.stationaryMode,
-            "What is admitted while the vehicle stands."),
+            "What is admitted while the vehicle stands."
+        ).tunable,
         .number(
             "tracking.stationary_radius_meters", \.tracking.stationaryRadiusMeters, 5...1000, clamped: true,
-            "metres", "How far around the parking spot still counts as standing."),
+            "metres", "How far around the parking spot still counts as standing."
+        ).tunable,
         .number(
             "tracking.stationary_after_seconds", \.tracking.stationaryAfterSeconds, 1...year, "seconds",
-            "How long it must stand to be stationary."),
+            "How long it must stand to be stationary."
+        ).tunable,
         .number(
             "tracking.check_in_interval_seconds", \.tracking.checkInIntervalSeconds, 1...year, "seconds",
-            "Time between check-ins in the mode pause_with_check_ins."),
+            "Time between check-ins in the mode pause_with_check_ins."
+        ).tunable,
         .flag(
-            "tracking.detect_activity", \.tracking.detectActivity, "Tell walking from cycling from driving."),
+            "tracking.detect_activity", \.tracking.detectActivity, "Tell walking from cycling from driving."
+        ).tunable,
         .number(
             "tracking.low_accuracy_meters", \.tracking.lowAccuracyMeters, 0...1_000_000, "metres",
-            "Accuracy beyond which a fix is marked low_accuracy."),
+            "Accuracy beyond which a fix is marked low_accuracy."
+        ).tunable,
         .number(
             "tracking.implausible_speed_mps", \.tracking.implausibleSpeedMps, 1...1_000_000,
-            "metres per second", "Speed between fixes beyond which one is marked implausible_speed."),
+            "metres per second", "Speed between fixes beyond which one is marked implausible_speed."
+        ).tunable,
     ]
 
     private static let store: [Key] = [
@@ -63,15 +74,19 @@ extension Key {
     private static let sync: [Key] = [
         .text(
             "sync.url", \.sync.url, Rules.uploadURL, "Where batches are posted; \"\": nothing is ever sent.",
-            isAddress: true),
+            isAddress: true
+        ).leading,
         .number(
             "sync.interval_seconds", \.sync.intervalSeconds, 60...year, clamped: true, "seconds",
-            "Time between scheduled uploads."),
+            "Time between scheduled uploads."
+        ).tunable,
         .integer(
-            "sync.batch_size", \.sync.batchSize, 1...1000, clamped: true, "locations", "Most in one request."),
+            "sync.batch_size", \.sync.batchSize, 1...1000, clamped: true, "locations", "Most in one request."
+        ).tunable,
         .integer(
             "sync.sync_threshold", \.sync.syncThreshold, 0...100_000_000, "locations",
-            "Pending count that starts an upload at once; 0 is off."),
+            "Pending count that starts an upload at once; 0 is off."
+        ).tunable,
         .number(
             "sync.timeout_seconds", \.sync.timeoutSeconds, 1...3600, "seconds", "Time one request may take."),
         .choice("sync.on_reject", \.sync.onReject, "What happens to a batch the backend calls invalid."),
@@ -80,13 +95,15 @@ extension Key {
             "Believe a 2xx only when its body is a JSON object with the batch_id."),
         .flag(
             "sync.allow_insecure_http", \.sync.allowInsecureHTTP,
-            "Allow http, readable and changeable on its way, to other hosts."),
-        .file("sync.ca_file", \.sync.caFile, "PEM file of the authorities to trust."),
+            "Allow http, readable and changeable on its way, to other hosts."
+        ).leading,
+        .file("sync.ca_file", \.sync.caFile, "PEM file of the authorities to trust.").leading,
         .file("sync.client_certificate", \.sync.clientCertificate, "PEM file of the client certificate."),
         .file("sync.client_key", \.sync.clientKey, "PEM file of the certificate's key."),
         .optionalText(
             "sync.proxy", \.sync.proxy, Rules.proxyURL, "Proxy; the environment is not asked.",
-            isAddress: true),
+            isAddress: true
+        ).leading,
         .text("sync.platform", \.sync.platform, Rules.platform, "What the upload calls this platform."),
         .open(
             "sync.headers", \.sync.headers, isSecret: true, Rules.header, "Headers sent with every upload."),
@@ -103,7 +120,8 @@ extension Key {
         .choice("sync.auth.strategy", \.auth.strategy, "bearer: \"Bearer <token>\"; raw: the token alone."),
         .optionalText(
             "sync.auth.refresh_url", \.auth.refreshURL, Rules.uploadURL, "Where tokens are refreshed.",
-            isAddress: true),
+            isAddress: true
+        ).leading,
         .open(
             "sync.auth.refresh_payload", \.auth.refreshPayload, isSecret: true, Rules.payload,
             "Fields of the refresh request; {accessToken} and {refreshToken} stand for the tokens."),

@@ -14,6 +14,11 @@ public struct Key: Sendable {
     let isPath: Bool
     let kind: Kind
     let access: Access
+    /// Decides what is kept, where data comes from or goes, or with which credentials: not for everybody who may tune.
+    /// True unless the row in the table says otherwise, so that a setting that is added is guarded.
+    public private(set) var needsAdmin = true
+    /// Decides whom the secrets of the files are sent to, or who can read them on their way: see ``Custody``.
+    private(set) var leadsSecrets = false
 
     /// What values are allowed.
     enum Kind: Sendable {
@@ -62,13 +67,11 @@ public struct Key: Sendable {
         }
     }
 
-    /// Decides where data goes, or with which credentials: not for everybody who may tune.
-    public var needsAdmin: Bool { Self.needsAdmin(name) }
-
-    /// The same by name, also of a setting that only another version has.
+    /// The same by name. A name that this version does not know may be a setting of another: only in the tables of which
+    /// everything may be tuned it needs no rights.
     public static func needsAdmin(_ name: String) -> Bool {
-        let tunable = ["sync.interval_seconds", "sync.batch_size", "sync.sync_threshold"]
-        return name == "gpsd.host" || name.hasPrefix("sync.") && !tunable.contains(name)
+        if let key = named(name)?.key { return key.needsAdmin }
+        return !["tracking.", "extras."].contains { name.hasPrefix($0) }
     }
 
     /// The setting a dotted name means; for open tables the name of the entry as well.
@@ -78,6 +81,22 @@ public struct Key: Sendable {
             return (key, String(name.dropFirst(key.name.count + 1)))
         }
         return nil
+    }
+}
+
+extension Key {
+    /// The same, for everybody who may open the control socket: intervals, sizes and thresholds.
+    var tunable: Key {
+        var key = self
+        key.needsAdmin = false
+        return key
+    }
+
+    /// The same, a matter of ``Custody``.
+    var leading: Key {
+        var key = self
+        key.leadsSecrets = true
+        return key
     }
 }
 

@@ -5,12 +5,16 @@ extension Layers {
         public let key: String
         /// What is wrong, what is allowed, and what to do.
         public let reason: String
+        /// Somebody with more rights could have it so.
+        public var isDenied = false
     }
 
     /// What a change comes to.
     public struct Decision: Sendable, Equatable {
         /// All runtime settings from now on, those that are left out included: another version may know them.
         public let runtime: [String: Value]
+        /// Those of them that root stands for, wherever they lead the secrets of the files.
+        public let approved: Set<String>
         /// What is in force with them.
         public let result: Result
         /// What was changed about values to make them fit, a sentence each.
@@ -22,8 +26,11 @@ extension Layers {
     /// - Parameters:
     ///   - offers: by dotted name.
     ///   - runtime: those there are.
+    ///   - approved: those of them that root stands for.
+    ///   - asRoot: it is root who wants it so.
     public func decide(
-        setting offers: [String: Offer], over runtime: [String: Value]
+        setting offers: [String: Offer], over runtime: [String: Value], approved: Set<String> = [],
+        asRoot: Bool = false
     ) throws(Refusal) -> Decision {
         var new = runtime
         var notes: [String] = []
@@ -40,7 +47,14 @@ extension Layers {
                 if let note { notes.append("\(name.escaped): \(note)") }
             } catch { throw Refusal(key: name.escaped, reason: error.message) }
         }
-        return try decide(from: runtime, to: new, changed: Set(offers.keys), notes)
+        let changed = Set(offers.keys)
+        let allowed = approvals(approved, after: changed, from: runtime, to: new, asRoot: asRoot)
+        for (name, value) in new.sorted(by: { $0.key < $1.key })
+        where changed.contains(name) && !allowed.contains(name) {
+            guard let complaint = custodyComplaint(about: name, value) else { continue }
+            throw Refusal(key: name.escaped, reason: complaint, isDenied: true)
+        }
+        return try decide(from: (runtime, approved), to: (new, allowed), changed: changed, notes)
     }
 
     /// Decides about taking runtime settings back: all of them, or none. What is not set while running stays as it is.
@@ -48,8 +62,9 @@ extension Layers {
     /// - Parameters:
     ///   - names: dotted; also of settings that this version does not know.
     ///   - runtime: those there are.
+    ///   - approved: those of them that root stands for.
     public func decide(
-        resetting names: [String], over runtime: [String: Value]
+        resetting names: [String], over runtime: [String: Value], approved: Set<String> = []
     ) throws(Refusal) -> Decision {
         var new = runtime
         for name in names.sorted() {
@@ -58,19 +73,21 @@ extension Layers {
             }
             new[name] = nil
         }
-        return try decide(from: runtime, to: new, changed: [], [])
+        // It leads where the files do, so nobody need be asked.
+        return try decide(from: (runtime, approved), to: (new, approved.subtracting(names)), changed: [], [])
     }
 
     /// A change must not put out of force what it brings, or what was in force before.
     private func decide(
-        from old: [String: Value], to new: [String: Value], changed: Set<String>, _ notes: [String]
+        from old: (runtime: [String: Value], approved: Set<String>),
+        to new: (runtime: [String: Value], approved: Set<String>), changed: Set<String>, _ notes: [String]
     ) throws(Refusal) -> Decision {
-        let before = loaded(with: old).leftOut
-        let result = loaded(with: new, suspects: changed)
+        let before = loaded(with: old.runtime, approved: old.approved).leftOut
+        let result = loaded(with: new.runtime, approved: new.approved, suspects: changed)
         let victims = result.leftOut.filter { changed.contains($0.key) || before[$0.key] == nil }
         if let (name, reason) = victims.min(by: { $0.key < $1.key }) {
             throw Refusal(key: name.escaped, reason: reason)
         }
-        return Decision(runtime: new, result: result, notes: notes)
+        return Decision(runtime: new.runtime, approved: new.approved, result: result, notes: notes)
     }
 }

@@ -3,7 +3,7 @@ public struct Layers: Sendable {
     /// Runtime settings at most, those that are left out included: more than there are keys and extras.
     public static let limit = 256
 
-    private let files: Assembly
+    let files: Assembly
     private let base: Loaded
     private var forgetsSeeds = false
 
@@ -33,10 +33,18 @@ public struct Layers: Sendable {
     ///
     /// - Parameters:
     ///   - runtime: by dotted name.
+    ///   - approved: those that root stands for, wherever they lead the secrets of the files.
     ///   - suspects: those that give way first where some do not go together.
-    public func loaded(with runtime: [String: Value], suspects: Set<String> = []) -> Result {
+    public func loaded(
+        with runtime: [String: Value], approved: Set<String> = [], suspects: Set<String> = []
+    ) -> Result {
         var kept = runtime
         var leftOut: [String: String] = [:]
+        for (name, value) in runtime where !approved.contains(name) {
+            guard let complaint = custodyComplaint(about: name, value) else { continue }
+            leftOut[name] = complaint
+            kept[name] = nil
+        }
         while true {
             var whole = files
             for (name, message) in whole.add(runtime: kept) {
@@ -44,12 +52,14 @@ public struct Layers: Sendable {
                 kept[name] = nil
             }
             do throws(ConfigurationError) {
-                return Result(loaded: seeded(try whole.finish()), leftOut: leftOut)
+                return Result(loaded: finished(try whole.finish(), leftOut), leftOut: leftOut)
             } catch {
                 let named = whole.conflicts.filter { kept[$0] != nil }
                 let culprits = named.isEmpty ? culprit(kept, suspects).map { [$0] } ?? [] : named
                 // The files alone are good: there is somebody to blame as long as anything is kept.
-                guard !culprits.isEmpty else { return Result(loaded: seeded(base), leftOut: leftOut) }
+                guard !culprits.isEmpty else {
+                    return Result(loaded: finished(base, leftOut), leftOut: leftOut)
+                }
                 for name in culprits {
                     let problem = error.problems.first { $0.key == name.escaped } ?? error.problems.first
                     leftOut[name] = problem.map { $0.key == name.escaped ? $0.message : Self.clash($0) } ?? ""
@@ -59,8 +69,9 @@ public struct Layers: Sendable {
         }
     }
 
-    private func seeded(_ loaded: Loaded) -> Loaded {
-        forgetsSeeds ? loaded.withoutSeeds : loaded
+    private func finished(_ loaded: Loaded, _ leftOut: [String: String]) -> Loaded {
+        let loaded = forgetsSeeds ? loaded.withoutSeeds : loaded
+        return leftOut["sync.url"] != nil && loaded.settings.sync == nil ? loaded.awaitingSync : loaded
     }
 
     private static func clash(_ problem: ConfigurationError.Problem) -> String {

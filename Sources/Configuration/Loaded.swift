@@ -7,6 +7,13 @@ public struct Loaded: Sendable, Equatable {
     /// Every key with its value and origin, in the order of ``Key/all``; secrets are `(set)`.
     public let listing: [Entry]
 
+    /// The same while there is a URL that must not be used.
+    var awaitingSync: Loaded {
+        var settings = settings
+        settings.awaitsSync = true
+        return Loaded(settings: settings, warnings: warnings, listing: listing)
+    }
+
     /// One line of the listing.
     public struct Entry: Sendable, Equatable {
         /// Dotted name, such as `tracking.interval_seconds`.

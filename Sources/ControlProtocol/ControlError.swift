@@ -27,6 +27,8 @@ public enum ControlError: Error, Equatable, Sendable {
     case invalidParameter(String)
     /// The caller lacks the rights.
     case permissionDenied
+    /// The same, where the group of administrators is not enough: why, and who could.
+    case denied(reason: String)
     /// The method answers only calls with `more`.
     case expectedMore
 
@@ -50,7 +52,7 @@ extension ControlError {
         case .methodNotFound: Self.service + "MethodNotFound"
         case .methodNotImplemented: Self.service + "MethodNotImplemented"
         case .invalidParameter: Self.service + "InvalidParameter"
-        case .permissionDenied: Self.service + "PermissionDenied"
+        case .permissionDenied, .denied: Self.service + "PermissionDenied"
         case .expectedMore: Self.service + "ExpectedMore"
         case .other(let name, _): name
         }
@@ -59,7 +61,7 @@ extension ControlError {
     /// The values on the wire.
     public var parameters: [String: JSONValue] {
         switch self {
-        case .storageFailure(let reason), .locationUnavailable(let reason), .rebatchRefused(let reason):
+        case .storageFailure(let reason), .locationUnavailable(let reason), .rebatchRefused(let reason), .denied(let reason):
             ["reason": .string(reason)]
         case .invalidConfiguration(let key, let reason): ["key": .string(key), "reason": .string(reason)]
         case .invalidGeofence(let id, let reason): ["id": .string(id), "reason": .string(reason)]
@@ -94,7 +96,8 @@ extension ControlError {
             case Self.service + "MethodNotFound": .methodNotFound(text("method"))
             case Self.service + "MethodNotImplemented": .methodNotImplemented(text("method"))
             case Self.service + "InvalidParameter": .invalidParameter(text("parameter"))
-            case Self.service + "PermissionDenied": .permissionDenied
+            case Self.service + "PermissionDenied":
+                text("reason").isEmpty ? .permissionDenied : .denied(reason: text("reason"))
             case Self.service + "ExpectedMore": .expectedMore
             default: .other(name: name, parameters: parameters)
             }

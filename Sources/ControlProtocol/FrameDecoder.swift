@@ -12,6 +12,8 @@ public enum Limits {
     public static let depth = 64
     /// Locations in one reply of GetLocations, in rows.
     public static let page = 1000
+    /// Fences in one of several replies of ListGeofences: ids may have 400 bytes.
+    public static let fencePage = 500
 }
 
 /// What no well-behaved peer sends. The connection it came from is closed: after it, nobody knows where the
@@ -37,6 +39,9 @@ public struct FrameDecoder: Sendable {
         let marker: [UInt8]
         let limit: Int
     }
+
+    /// Bytes of room that are kept between messages.
+    private static let keptCapacity = 128 * 1024
 
     private let limit: Int
     private let exception: Exception?
@@ -133,7 +138,12 @@ public struct FrameDecoder: Sendable {
     /// Drops what was taken. Only when no complete message is left, so each byte moves at most once.
     private mutating func compact() {
         guard start > 0 else { return }
-        buffer.removeSubrange(0..<start)
+        if start == buffer.count, buffer.capacity > Self.keptCapacity {
+            // A fleet's worth of fences has come once; that is no reason to keep the room for ever.
+            buffer = []
+        } else {
+            buffer.removeSubrange(0..<start)
+        }
         scanned -= start
         start = 0
     }

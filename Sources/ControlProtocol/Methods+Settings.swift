@@ -70,7 +70,8 @@ extension Wire {
         }
     }
 
-    /// All fences.
+    /// All fences. With `more` in pages of up to `Limits.fencePage`, the last one without `continues`; without,
+    /// `ControlError.tooMany` above `Limits.page`.
     public enum ListGeofences: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".ListGeofences"

@@ -11,6 +11,10 @@ extension Wire {
         public var geofenceEvent: GeofenceEvent?
         /// Tracking started or stopped.
         public var state: State?
+        /// Why, with a state that is not idle: user, resumed or autostart; system is reserved.
+        public var reason: String?
+        /// The session of a state: under way, or the one that has ended last.
+        public var sessionId: String?
         /// The source changed its health.
         public var source: SourceStatus?
         /// The uploader changed its state.
@@ -21,14 +25,17 @@ extension Wire {
         /// Makes the value; what is left out is absent.
         public init(
             kind: String, missed: Int? = nil, location: Location? = nil,
-            geofenceEvent: GeofenceEvent? = nil, state: State? = nil, source: SourceStatus? = nil,
-            sync: SyncStatus? = nil, auth: AuthStatus? = nil
+            geofenceEvent: GeofenceEvent? = nil, state: State? = nil, reason: String? = nil,
+            sessionId: String? = nil, source: SourceStatus? = nil, sync: SyncStatus? = nil,
+            auth: AuthStatus? = nil
         ) {
             self.kind = kind
             self.missed = missed
             self.location = location
             self.geofenceEvent = geofenceEvent
             self.state = state
+            self.reason = reason
+            self.sessionId = sessionId
             self.source = source
             self.sync = sync
             self.auth = auth
@@ -40,6 +47,8 @@ extension Wire {
             case location
             case geofenceEvent = "geofence_event"
             case state
+            case reason
+            case sessionId = "session_id"
             case source
             case sync
             case auth

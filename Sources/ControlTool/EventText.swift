@@ -22,13 +22,21 @@ public enum EventText {
         if let crossing = event.geofenceEvent {
             return Text.cut("\(Text.safe(crossing.type)) \(Text.safe(crossing.geofenceId))", to: width)
         }
-        if let state = event.state {
-            return state == .tracking ? palette.good(state.rawValue) : state.rawValue
-        }
+        if let state = event.state { return self.state(state, event, width: width, palette: palette) }
         if let source = event.source { return StatusText.source(source, width: width, palette: palette) }
         if let sync = event.sync { return self.sync(sync, width: width, palette: palette) }
         if let auth = event.auth { return StatusText.auth(auth, width: width, palette: palette) }
         return ""
+    }
+
+    /// `tracking (resumed) 0190c1a4-…`: what, why, and the session.
+    private static func state(
+        _ state: Wire.State, _ event: Wire.Event, width: Int, palette: Palette
+    ) -> String {
+        let why = event.reason.map { " (\(Text.safe($0)))" } ?? ""
+        let session = event.sessionId.map { " " + Text.safe($0) } ?? ""
+        let rest = Text.cut(why + session, to: width - state.rawValue.count)
+        return (state == .tracking ? palette.good(state.rawValue) : state.rawValue) + palette.faint(rest)
     }
 
     /// The usual trigger goes without saying, and that of a change of motion is one word with it; another one takes the room

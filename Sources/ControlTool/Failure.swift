@@ -54,6 +54,8 @@ public struct Failure: Error, Equatable, Sendable {
             Failure(
                 "permission denied: this needs root or group beekon-admin "
                     + "(sudo usermod -aG beekon-admin \"$USER\", then log in again)", exitCode: 77)
+        case .denied(let reason):
+            Failure("permission denied: \(reason); nothing was changed", exitCode: 77)
         case .interfaceNotFound(let name), .methodNotFound(let name), .methodNotImplemented(let name):
             Failure("the running beekond does not have \(name): upgrade and restart it", exitCode: 76)
         case .invalidParameter(let name):

@@ -22,7 +22,8 @@ public enum LocationText {
 
     /// When and where, in one line.
     public static func line(_ location: Wire.Location, clock: Clock) -> String {
-        clock.local(location.timestamp) + "  " + phrase(location)
+        let marks = [location.activity, location.quality].compactMap { $0.map { ", " + Text.safe($0) } }
+        return clock.local(location.timestamp) + "  " + phrase(location) + marks.joined()
     }
 
     private static func row(
@@ -45,8 +46,8 @@ public enum LocationText {
         }
         if let speed = location.speed { text += ", \(Quantity.fitting(speed, 1, 6)) m/s" }
         if let bearing = location.bearing { text += ", \(direction(bearing))°" }
-        // A single position knows nothing of motion.
-        if location.trigger == "manual" { return text }
+        // A single position may know nothing of motion.
+        if location.trigger == "manual", location.motion == "unknown" { return text }
         return text + ", \(Text.cut(Text.safe(location.motion), to: 14))"
     }
 

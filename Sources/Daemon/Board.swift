@@ -9,6 +9,7 @@ struct ReaderSnapshot: Equatable, Sendable {
     enum State: String, Sendable { case idle, tracking, stopped }
 
     var state = State.idle
+    var change = StateChange()
     var session: UUIDv7?
     var sessionStartedAt: Timestamp?
     var lastLocation: Location?
@@ -30,6 +31,25 @@ struct ReaderSnapshot: Equatable, Sendable {
     var lostAt: BootInstant?
     /// What the last failed write said; nil while storage works.
     var storageError: String?
+}
+
+/// What is being done, and why: what subscribers are told.
+struct StateChange: Equatable, Sendable {
+    /// Who or what made it so. The names are the control interface's.
+    enum Reason: String, Sendable {
+        /// Somebody asked for it.
+        case user
+        /// It was so when the daemon last ended.
+        case resumed
+        /// `tracking.autostart`, on the very first run.
+        case autostart
+    }
+
+    var state = ReaderSnapshot.State.idle
+    /// nil while idle.
+    var reason: Reason?
+    /// Under way, or ended last; nil when there has been none.
+    var session: UUIDv7?
 }
 
 /// What the uploader last said of itself.

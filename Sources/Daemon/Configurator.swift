@@ -6,16 +6,26 @@ internal import Linux
 final class Configurator {
     /// What somebody wants.
     enum Request {
-        case set([String: Offer])
+        case set([String: Offer], by: Caller = Caller())
         case reset([String])
         /// Read all files again.
         case reload
+    }
+
+    /// Who wants it: without a word of the kernel's, nobody in particular.
+    struct Caller {
+        /// May lead the secrets of the files elsewhere: root, and the user that the daemon runs as, who can read them.
+        var isRoot = false
+        var name = "somebody"
+        var fields: [(Log.Field, String)] = []
     }
 
     /// What is in force once the reader has taken it up.
     private struct Change {
         var layers: Layers
         var runtime: [String: Value]
+        /// Those that root stands for.
+        var approved: Set<String>
         var result: Layers.Result
         /// What is wrong with the file of the settings made while running.
         var complaint: String?
@@ -113,7 +123,13 @@ final class Configurator {
                     throw MainMessage.Failure(reason: "too many commands wait for the reader")
                 }
                 underWay = (change, token)
-            } catch { answer(token, .failure(error), hub) }
+            } catch {
+                if case (.set(_, let caller), .denied) = (request, error.kind) {
+                    Log.warning(
+                        .control, "Configure denied to \(caller.name): \(error.reason)", caller.fields)
+                }
+                answer(token, .failure(error), hub)
+            }
         }
     }
 
@@ -124,15 +140,16 @@ final class Configurator {
     // MARK: Decisions
 
     private func plan(_ request: Request) throws(MainMessage.Failure) -> Change {
-        let (layers, runtime) = (present.layers, present.runtime)
+        let (layers, runtime, approved) = (present.layers, present.runtime, present.approved)
         switch request {
-        case .set(let offers):
+        case .set(let offers, let caller):
             return try plan("set while running", Array(offers.keys)) { () throws(Layers.Refusal) in
-                try layers.decide(setting: offers, over: runtime)
+                try layers.decide(
+                    setting: offers, over: runtime, approved: approved, asRoot: caller.isRoot)
             }
         case .reset(let names):
             return try plan("no longer set while running", names) { () throws(Layers.Refusal) in
-                try layers.decide(resetting: names, over: runtime)
+                try layers.decide(resetting: names, over: runtime, approved: approved)
             }
         case .reload: return try reload()
         }
@@ -144,11 +161,18 @@ final class Configurator {
         if present.isUnreadable { throw MainMessage.Failure(reason: present.complaint ?? "") }
         let decision: Layers.Decision
         do { decision = try decide() } catch {
+            if error.isDenied {
+                throw MainMessage.Failure(kind: .denied, reason: "\(error.key) \(error.reason)")
+            }
             throw MainMessage.Failure(kind: .setting(key: error.key), reason: error.reason)
         }
-        var change = Change(layers: present.layers, runtime: decision.runtime, result: decision.result)
-        if decision.runtime != present.runtime {
-            do { change.bytes = try RuntimeSettings.encode(decision.runtime) } catch {
+        var change = Change(
+            layers: present.layers, runtime: decision.runtime, approved: decision.approved,
+            result: decision.result)
+        if decision.runtime != present.runtime || decision.approved != present.approved {
+            do {
+                change.bytes = try RuntimeSettings.encode(decision.runtime, approved: decision.approved)
+            } catch {
                 throw MainMessage.Failure(reason: "\(error)")
             }
         }
@@ -182,13 +206,14 @@ final class Configurator {
     }
 
     private static func change(to layers: Layers, _ found: RuntimeSettings.Found) -> Change {
-        let result = layers.loaded(with: found.values)
+        let result = layers.loaded(with: found.values, approved: found.approved)
         let leftOut = result.leftOut.sorted { $0.key < $1.key }.map { name, reason in
             "\(list([name])), set while running, is left out: \(reason); "
                 + "beekonctl config unset takes it back"
         }
         return Change(
-            layers: layers, runtime: found.values, result: result, complaint: found.complaint,
+            layers: layers, runtime: found.values, approved: found.approved, result: result,
+            complaint: found.complaint,
             isUnreadable: found.isUnreadable, isFromFiles: true,
             warnings: result.loaded.warnings.map { (.configuration, $0) }
                 + leftOut.map { (.settingsLeftOut, $0) })

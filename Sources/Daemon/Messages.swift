@@ -17,7 +17,8 @@ enum ReaderCommand: Sendable {
     case setExtras([String: String], Token)
     case addGeofences([Geofence], Token)
     case removeGeofences([String], Token)
-    case listGeofences(Token)
+    /// A page of them, after the one of this id.
+    case listGeofences(after: String?, limit: Int, Token)
     case locate(OneShots.Request)
     /// Nobody waits for this answer any more.
     case forget(Token)
@@ -67,11 +68,11 @@ enum MainMessage: Sendable {
     case configured(Token, Result<Void, Failure>)
     case geofencesAdded(Token, Result<Void, Failure>)
     case geofencesRemoved(Token, Result<Int, Failure>)
-    case geofences(Token, [Geofences.Item])
+    case geofences(Token, [Geofences.Item], isLast: Bool)
     case located(Token, Result<Location?, Failure>)
     case location(Location)
     case crossed(GeofenceEvent)
-    case stateChanged
+    case stateChanged(StateChange)
     case sourceChanged
     case syncChanged
     case authChanged
@@ -88,6 +89,8 @@ enum MainMessage: Sendable {
             case setting(key: String)
             /// No batch may be dissolved.
             case noRebatch
+            /// Somebody with more rights could have it so.
+            case denied
         }
 
         var kind = Kind.storage

@@ -33,20 +33,23 @@ extension Reader {
             enter(session: id, startedAt: Timestamp(milliseconds: intent.startedAt), now: now)
             Log.notice(
                 .sessionResumed, "tracking goes on in session \(id)", [(.session, id.description)])
-        case .stopped: state = .stopped
+        case .stopped:
+            state = .stopped
+            latestSession = intent?.session
         case nil:
-            if settings.tracking.autostart, case .failure(let failure) = start(now: now) {
+            if settings.tracking.autostart, case .failure(let failure) = start(.autostart, now: now) {
                 Log.error(.storageFailed, "autostart failed: \(failure.reason)")
             }
         }
         if state != .tracking { eventSession = (try? hub.store.openEventSession()) ?? nil }
         adjustSource(now: now)
+        if state != .idle { stateReason = stateReason ?? (state == .tracking ? .resumed : .user) }
         publishState(now: now)
     }
 
     func perform(_ command: ReaderCommand, now: BootInstant) {
         switch command {
-        case .start(let token): hub.tell(.started(token, start(now: now)))
+        case .start(let token): hub.tell(.started(token, start(.user, now: now)))
         case .stop(let token): hub.tell(.stopped(token, stop(now: now)))
         case .delete(let cutoff, let token): delete(before: cutoff, token)
         case .rejected(let act, let token): begin(act, token)
@@ -54,7 +57,9 @@ extension Reader {
         case .setExtras(let wanted, let token): set(extras: wanted, token)
         case .addGeofences(let list, let token): add(geofences: list, token, now: now)
         case .removeGeofences(let ids, let token): remove(geofences: ids, token, now: now)
-        case .listGeofences(let token): hub.tell(.geofences(token, fences.items))
+        case .listGeofences(let id, let limit, let token):
+            let page = fences.page(after: id, limit: limit)
+            hub.tell(.geofences(token, page.items, isLast: page.isLast))
         case .locate(let request): locate(request, now: now)
         case .forget(let token): oneShots.forget(token)
         case .configure(let settings, let kept):
@@ -63,7 +68,9 @@ extension Reader {
         }
     }
 
-    private func start(now: BootInstant) -> Result<UUIDv7, MainMessage.Failure> {
+    private func start(
+        _ reason: StateChange.Reason, now: BootInstant
+    ) -> Result<UUIDv7, MainMessage.Failure> {
         if state == .tracking, let session { return .success(session.id) }
         let time = hub.clock.time(now: now)
         let id = ids.next(at: time)
@@ -73,6 +80,7 @@ extension Reader {
             return .failure(MainMessage.Failure(reason: "the wish to track could not be written: \(error)"))
         }
         enter(session: id, startedAt: time, now: now)
+        stateReason = reason
         adjustSource(now: now)
         Log.notice(.sessionStarted, "tracking in session \(id)", [(.session, id.description)])
         publishState(now: now)
@@ -83,6 +91,7 @@ extension Reader {
     private func enter(session id: UUIDv7, startedAt: Timestamp, now: BootInstant) {
         state = .tracking
         session = (id, startedAt)
+        latestSession = id
         eventSession = nil
         var tail: SessionTail?
         do {
@@ -106,6 +115,7 @@ extension Reader {
             return .failure(MainMessage.Failure(reason: "the wish to stop could not be written: \(error)"))
         }
         state = .stopped
+        stateReason = .user
         self.session = nil
         adjustSource(now: now)
         flush(now: now)
@@ -153,7 +163,11 @@ extension Reader {
     /// The snapshot first: whoever is told looks at it.
     private func publishState(now: BootInstant) {
         publish(now: now)
-        hub.tell(.stateChanged)
+        hub.tell(.stateChanged(stateChange))
+    }
+
+    var stateChange: StateChange {
+        StateChange(state: state, reason: stateReason, session: latestSession)
     }
 
     // MARK: Deletion

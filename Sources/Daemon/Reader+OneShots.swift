@@ -41,18 +41,20 @@ extension Reader {
     }
 
     func locate(_ request: OneShots.Request, now: BootInstant) {
-        if let fix = oneShots.known(for: request, now: now) { return answer([request.id], with: fix) }
+        if let known = oneShots.known(for: request, now: now) { return answer([request.id], with: known) }
         if case .failed(let reason) = link { return refuse([request.id], unreachable(reason)) }
         if lastHealth == .noDevice { return refuse([request.id], "gpsd has no receiver") }
         oneShots.add(request, now: now)
         adjustSource(now: now)
     }
 
-    /// Such a location is in no session and in no store.
-    func answer(_ tokens: [Token], with fix: Fix) {
+    /// Such a location is in no session and in no store. All else it has in common with the one that is stored of the
+    /// same fix, if one is.
+    func answer(_ tokens: [Token], with observed: Admission.Observation) {
         for token in tokens {
             let location = Location(
-                id: ids.next(at: fix.time), session: nil, fix: fix, trigger: .manual, motion: .unknown)
+                id: ids.next(at: observed.fix.time), session: nil, fix: observed.fix, trigger: .manual,
+                motion: observed.motion, activity: observed.activity, quality: observed.quality)
             answer([token], with: .success(location))
         }
     }

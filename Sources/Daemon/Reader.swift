@@ -20,6 +20,10 @@ final class Reader {
     var random = SystemRandomNumberGenerator()
     var state = ReaderSnapshot.State.idle
     var session: (id: UUIDv7, startedAt: Timestamp)?
+    /// Why the state is what it is, for those who are told of it.
+    var stateReason: StateChange.Reason?
+    /// Under way, or ended last.
+    var latestSession: UUIDv7?
     var lastLocation: Location?
     var counts = (admitted: 0, tooSoon: 0, tooNear: 0, paused: 0)
     /// A deletion that is being carried out in steps, between fixes.
@@ -159,8 +163,8 @@ final class Reader {
             // A token may have expired by the clock that there is now.
             hub.uploader.wakeup.signal()
         }
-        answer(oneShots.offer(fix, now: now), with: fix)
         let observed = admission.observe(fix)
+        answer(oneShots.offer(observed, now: now), with: observed)
         let crossings = judgeGeofences(observed, now: now)
         guard state == .tracking else { return record(crossings, now: now) }
         switch admission.decide(observed, crosses: crossings?.events.isEmpty == false) {
@@ -270,6 +274,7 @@ final class Reader {
     private func snapshot(_ health: SourceHealth) -> ReaderSnapshot {
         var snapshot = ReaderSnapshot()
         snapshot.state = state
+        snapshot.change = stateChange
         snapshot.session = session?.id
         snapshot.sessionStartedAt = session?.startedAt
         snapshot.lastLocation = lastLocation

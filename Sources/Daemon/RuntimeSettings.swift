@@ -9,6 +9,8 @@ struct RuntimeSettings {
     /// What was found.
     struct Found: Equatable {
         var values: [String: Value] = [:]
+        /// Those that root stands for.
+        var approved: Set<String> = []
         /// What is wrong with the file, and what was done about it.
         var complaint: String?
         /// The file is there and may be whole, only it cannot be read now: nothing may be written over it.
@@ -18,6 +20,8 @@ struct RuntimeSettings {
     private struct Content: Codable {
         var version: Int
         var settings: [String: JSONValue]
+        /// Absent in files of earlier versions, of which nobody knows who has set what.
+        var approved: [String]?
     }
 
     /// What of a file only its version tells, whatever the rest has become.
@@ -63,7 +67,7 @@ struct RuntimeSettings {
         let values = content.settings.compactMapValues { Offer($0).value }
         let others = content.settings.keys.filter { values[$0] == nil }
         return Found(
-            values: values,
+            values: values, approved: Set(content.approved ?? []).intersection(values.keys),
             complaint: others.isEmpty
                 ? nil
                 : "no value that a setting can have, in the settings made while running: "
@@ -81,10 +85,11 @@ struct RuntimeSettings {
     }
 
     /// The bytes of the file.
-    static func encode(_ values: [String: Value]) throws -> [UInt8] {
+    static func encode(_ values: [String: Value], approved: Set<String> = []) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        let content = Content(version: version, settings: values.mapValues { JSONValue($0) })
+        let content = Content(version: version, settings: values.mapValues { JSONValue($0) },
+            approved: approved.isEmpty ? nil : approved.sorted())
         return [UInt8](try encoder.encode(content)) + [UInt8(ascii: "\n")]
     }
 

@@ -188,12 +188,14 @@ final class Supervisor {
             case .configured(let token, let result):
                 try complete(token, Wire.Configure.self, result.map { .init() }, now: now)
             case .geofencesAdded(let token, let result):
+                handlers.noteTaken(token)
+                // To read a fleet's worth of them takes tens of megabytes.
+                releaseAt = now.advanced(bySeconds: Self.settlingTime)
                 try complete(token, Wire.AddGeofences.self, result.map { .init() }, now: now)
             case .geofencesRemoved(let token, let result):
                 try complete(token, Wire.RemoveGeofences.self, result.map { .init(removed: $0) }, now: now)
-            case .geofences(let token, let items):
-                let list = Wire.ListGeofences.Result(geofences: items.map { Wire.Geofence($0) })
-                try complete(token, Wire.ListGeofences.self, .success(list), now: now)
+            case .geofences(let token, let items, let isLast):
+                try server.complete(token, page: items, isLast: isLast, now: now)
             case .located(let token, let result):
                 let reply = result.map { Wire.GetCurrentLocation.Result(location: $0.map { .init($0) }) }
                 try complete(token, Wire.GetCurrentLocation.self, reply, now: now)
@@ -202,9 +204,9 @@ final class Supervisor {
                     Wire.Event(kind: "geofence_event", geofenceEvent: Wire.GeofenceEvent(event)), now: now)
             case .location(let location):
                 server.publish(Wire.Event(kind: "location", location: Wire.Location(location)), now: now)
-            case .stateChanged:
+            case .stateChanged(let change):
                 hasResumed = true
-                changed(handlers.stateEvent(), now: now)
+                changed(handlers.stateEvent(change), now: now)
             case .sourceChanged: changed(handlers.sourceEvent(), now: now)
             case .syncChanged: changed(handlers.syncEvent(now: now), now: now)
             case .authChanged: changed(handlers.authEvent(), now: now)
@@ -293,6 +295,6 @@ extension StoreOptions {
         self.init(
             retention: settings.store.retentionDays * 86_400, maxRows: settings.store.maxRows,
             durability: settings.store.durability == .full ? .full : .normal,
-            keepsUploaded: settings.store.keepUploaded, isSyncing: settings.sync != nil)
+            keepsUploaded: settings.store.keepUploaded, isSyncing: settings.sync != nil || settings.awaitsSync)
     }
 }

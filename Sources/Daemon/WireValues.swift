@@ -48,6 +48,7 @@ extension ControlError {
             case .location: .locationUnavailable(reason: failure.reason)
             case .busy(let seconds): .rateLimited(retryAfterSeconds: seconds)
             case .geofence(let id): .invalidGeofence(id: id, reason: failure.reason)
+            case .denied: .denied(reason: failure.reason)
             case .setting(let key): .invalidConfiguration(key: key, reason: failure.reason)
             case .noRebatch: .rebatchRefused(reason: failure.reason)
             }

@@ -66,6 +66,8 @@ public struct Geofences: Sendable {
     private var fences: [Geofence] = []
     private var indices: [String: Int] = [:]
     private var trail = GeofenceTrail()
+    /// Indices ascending by id: made for the first page of a list, and kept until fences come or go.
+    private var order: [Int]?
 
     /// - Parameters:
     ///   - items: as `items` gave them; of those with the same id the last counts.
@@ -82,8 +84,24 @@ public struct Geofences: Sendable {
 
     /// All of them with their state, ascending by id.
     public var items: [Item] {
-        fences.indices.map { Item(key: keys[$0], fence: fences[$0], isInside: watches[$0].isInside) }
+        fences.indices.map { item(at: $0) }
             .sorted { $0.fence.id < $1.fence.id }
+    }
+
+    /// The next so many of them with their state, ascending by id. Fences that come or go between two pages are no matter.
+    ///
+    /// - Parameter id: the last of the page before; nil for the first page.
+    /// - Returns: them, and whether there are no more.
+    public mutating func page(after id: String?, limit: Int) -> (items: [Item], isLast: Bool) {
+        let sorted = order ?? fences.indices.sorted { fences[$0].id < fences[$1].id }
+        order = sorted
+        var (first, end) = (0, sorted.count)
+        while let id, first < end {
+            let middle = (first + end) / 2
+            if fences[sorted[middle]].id <= id { first = middle + 1 } else { end = middle }
+        }
+        let page = sorted[first...].prefix(max(limit, 1))
+        return (page.map { item(at: $0) }, first + page.count == sorted.count)
     }
 
     /// The keys of those that the vehicle is in.
@@ -121,11 +139,17 @@ public struct Geofences: Sendable {
         keys = kept.map { keys[$0] }
         fences = kept.map { fences[$0] }
         indices = [:]
+        order = nil
         for (index, fence) in fences.enumerated() { indices[fence.id] = index }
         return doomed.count
     }
 
+    private func item(at index: Int) -> Item {
+        Item(key: keys[index], fence: fences[index], isInside: watches[index].isInside)
+    }
+
     private mutating func set(_ item: Item) {
+        order = nil
         let watch = GeofenceWatch(isInside: item.isInside)
         let circle = Circle(
             centre: EarthPoint(item.fence.centre), radius: item.fence.radius, isAtRest: watch.isAtRest)

@@ -30,8 +30,8 @@ public struct OneShots: Sendable {
     public static let maxAgeRange = 0.0...31_536_000.0
 
     private var waiting: [(request: Request, deadline: BootInstant)] = []
-    /// The latest settled fix.
-    private var latest: (fix: Fix, heard: BootInstant)?
+    /// The latest settled fix, and what it meant.
+    private var latest: (observed: Admission.Observation, heard: BootInstant)?
 
     /// Nobody waits.
     public init() {}
@@ -42,11 +42,11 @@ public struct OneShots: Sendable {
     public var deadline: BootInstant? { waiting.map(\.deadline).min() }
 
     /// The latest fix, when it is young and accurate enough for the request.
-    public func known(for request: Request, now: BootInstant) -> Fix? {
+    public func known(for request: Request, now: BootInstant) -> Admission.Observation? {
         guard let latest, request.maxAge > 0, now.seconds(since: latest.heard) <= request.maxAge,
-            request.takes(latest.fix)
+            request.takes(latest.observed.fix)
         else { return nil }
-        return latest.fix
+        return latest.observed
     }
 
     /// Waits for the next fix.
@@ -57,9 +57,9 @@ public struct OneShots: Sendable {
     /// Takes the next settled fix.
     ///
     /// - Returns: those whom it satisfies; they wait no longer.
-    public mutating func offer(_ fix: Fix, now: BootInstant) -> [Int] {
-        latest = (fix, now)
-        return end { $0.request.takes(fix) }
+    public mutating func offer(_ observed: Admission.Observation, now: BootInstant) -> [Int] {
+        latest = (observed, now)
+        return end { $0.request.takes(observed.fix) }
     }
 
     /// - Returns: those who have waited long enough.

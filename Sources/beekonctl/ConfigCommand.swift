@@ -53,8 +53,8 @@ struct ConfigCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "set", abstract: "Set values, all or none, and show what holds then.",
             discussion: """
-                gpsd.host, and all of sync but interval_seconds, batch_size and sync_threshold, need root or group \
-                beekon-admin. Secrets and names of files cannot be set here: they belong into the configuration, \
+                All of gpsd and store, and all of sync but interval_seconds, batch_size and sync_threshold, need root \
+                or group beekon-admin. Where secrets of the configuration files are sent, only root may change. Secrets and names of files cannot be set here: they belong into the configuration, \
                 new tokens into beekonctl auth seed.
 
                 EXAMPLES:

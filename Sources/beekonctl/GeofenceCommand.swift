@@ -95,6 +95,8 @@ struct GeofenceCommand: ParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
+        private static let atOnce = 100
+
         @Flag(help: "Remove every geofence.")
         var all = false
 
@@ -110,10 +112,17 @@ struct GeofenceCommand: ParsableCommand {
             try common.run {
                 var client = try common.connect()
                 let doomed =
-                    try all ? client.call(Wire.ListGeofences.self, .init()).geofences.map(\.id) : ids
-                let result = try client.call(
-                    Wire.RemoveGeofences.self, .init(ids: doomed), timeoutSeconds: 60)
-                try common.print(result, text: ["\(Quantity.count(result.removed)) removed"])
+                    try all ? client.allGeofences().map(\.id) : ids
+                var removed = 0
+                // Ids of 400 bytes, each with its escapes: so many fit into a request.
+                for first in stride(from: 0, to: max(doomed.count, 1), by: Self.atOnce) {
+                    let some = Array(doomed[first...].prefix(Self.atOnce))
+                    removed += try client.call(
+                        Wire.RemoveGeofences.self, .init(ids: some), timeoutSeconds: 60
+                    ).removed
+                }
+                let result = Wire.RemoveGeofences.Result(removed: removed)
+                try common.print(result, text: ["\(Quantity.count(removed)) removed"])
             }
         }
     }
@@ -132,7 +141,7 @@ struct GeofenceCommand: ParsableCommand {
         func run() throws {
             try common.run {
                 var client = try common.connect()
-                let result = try client.call(Wire.ListGeofences.self, .init(), timeoutSeconds: 60)
+                let result = Wire.ListGeofences.Result(geofences: try client.allGeofences())
                 if result.geofences.isEmpty && !common.json {
                     CommonOptions.complain("no geofences: beekonctl geofence add makes one")
                     return
@@ -197,5 +206,17 @@ struct GeofenceCommand: ParsableCommand {
                 if count == 0 { CommonOptions.complain("no geofence events in this range") }
             }
         }
+    }
+}
+
+extension ControlClient {
+    /// All geofences, however many pages they are.
+    mutating func allGeofences() throws -> [Wire.Geofence] {
+        var found: [Wire.Geofence] = []
+        try stream(Wire.ListGeofences.self, .init(), timeoutSeconds: 60) { page in
+            found += page.geofences
+            return true
+        }
+        return found
     }
 }

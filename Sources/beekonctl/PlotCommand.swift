@@ -76,7 +76,7 @@ struct PlotCommand: ParsableCommand {
     private func fences() throws -> [Wire.Geofence] {
         var client = try common.connect()
         do {
-            return try client.call(Wire.ListGeofences.self, .init()).geofences
+            return try client.allGeofences()
         } catch ControlError.methodNotImplemented {
             return []
         }

@@ -28,6 +28,7 @@ struct ReplyTests {
         (.methodNotImplemented("a.B"), "org.varlink.service.MethodNotImplemented", "\"method\":\"a.B\""),
         (.invalidParameter("ids"), "org.varlink.service.InvalidParameter", "\"parameter\":\"ids\""),
         (.permissionDenied, "org.varlink.service.PermissionDenied", ""),
+        (.denied(reason: "root"), "org.varlink.service.PermissionDenied", "\"reason\":\"root\""),
         (.expectedMore, "org.varlink.service.ExpectedMore", ""),
         (.other(name: "a.B", parameters: ["x": .bool(true)]), "a.B", "\"x\":true"),
     ]

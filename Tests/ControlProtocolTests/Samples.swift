@@ -39,5 +39,5 @@ enum Samples {
     static let setting = Wire.Setting(key: "sync.url", value: .string("(set)"), origin: "default")
     static let event = Wire.Event(
         kind: "location", missed: 3, location: location, geofenceEvent: geofenceEvent, state: .stopped,
-        source: source, sync: sync, auth: auth)
+        reason: "user", sessionId: "0191", source: source, sync: sync, auth: auth)
 }

@@ -9,7 +9,7 @@ struct FailureTests {
         "each refusal has its exit code and says what to do",
         arguments: [
             (ControlError.storageFailure(reason: "full"), 74, "disk"),
-            (.permissionDenied, 77, "beekon-admin"),
+            (.permissionDenied, 77, "beekon-admin"), (.denied(reason: "only root may"), 77, "only root may"),
             (.rateLimited(retryAfterSeconds: 7), 75, "7 s"), (.invalidTime(value: "x"), 64, "ISO-8601"),
             (.invalidConfiguration(key: "a.b", reason: "x"), 78, "a.b"),
             (.locationUnavailable(reason: "x"), 69, "status"), (.tooMany(limit: 9), 65, "narrow"),

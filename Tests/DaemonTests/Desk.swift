@@ -133,6 +133,12 @@ final class Visitor {
         return (try? decoder.next()).flatMap { try? Reply(decoding: $0) }
     }
 
+    /// The other end is open, as far as can be told without reading anything.
+    var isConnected: Bool {
+        var poll = pollfd(fd: raw, events: 0, revents: 0)
+        return Glibc.poll(&poll, 1, 0) == 0
+    }
+
     /// Notices what has come, and the end.
     func look() {
         var bytes = [UInt8](repeating: 0, count: 1 << 18)

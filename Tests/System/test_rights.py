@@ -30,6 +30,10 @@ class RightsTests(TownTest):
     def test_the_table_has_every_method(self):
         self.assertEqual({row.method for row in CALLS}, set(methods()))
         self.assertEqual(set(MAY), set(PEOPLE))
+        # What only tells something is known by its name; all else is logged.
+        harmless = {name for name in methods() if name.startswith(("Get", "List", "Subscribe"))}
+        self.assertEqual({row.method for row in CALLS if not row.is_logged}, harmless)
+        self.assertEqual({row.method for row in CALLS if row.is_logged}, set(methods()) - harmless)
 
     def test_the_socket_lets_in_its_group_alone(self):
         daemon = self.served()

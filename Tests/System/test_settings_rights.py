@@ -34,9 +34,9 @@ class SettingsRightsTests(TownTest):
     def test_who_may_set_what(self):
         daemon = self.town(1, sync={"url": "https://a.example/"}).start()
         tunable = [
-            configure(tracking__interval_seconds=5, store__max_rows=5000, gpsd__port=2000, gpsd__device="/dev/x"),
+            configure(tracking__interval_seconds=5, tracking__distance_meters=1_000_000),
             configure(sync__interval_seconds=600, sync__batch_size=5, sync__sync_threshold=7),
-            configure(extras__driver="7"), configure(store__durability="normal"), reset(INTERVAL, "sync.batch_size"), reset(),
+            configure(extras__driver="7"), reset(INTERVAL, "sync.batch_size"), reset(),
             ("Reload", {}), ("GetConfig", {}), configure(),
         ]
         guarded = [
@@ -47,7 +47,10 @@ class SettingsRightsTests(TownTest):
             configure(sync__auth__skew_margin_seconds=5), configure(sync__auth__refresh_url="https://b.example/"),
             configure(sync__headers__X="x"), configure(sync__ca_file="/etc/passwd"), reset("gpsd.host"), reset("sync.url"),
             reset("sync.of_the_future"), configure(tracking__interval_seconds=6, gpsd__host="192.0.2.1"),
-            reset(INTERVAL, "sync.url"), ("SeedAuth", {"access_token": "a"}), ("DeleteLocations", {}), ("PurgeRejected", {}),
+            reset(INTERVAL, "sync.url"), configure(store__max_rows=1), configure(store__durability="normal"),
+            configure(store__retention_days=0.01), configure(store__keep_uploaded=False), configure(gpsd__port=2000),
+            configure(gpsd__replay=True), configure(gpsd__device="/dev/x"), reset("store.max_rows"), reset("store.of_the_future"),
+            ("SeedAuth", {"access_token": "a"}), ("DeleteLocations", {}), ("PurgeRejected", {}),
         ]
         before = daemon.call("GetConfig")
         self.assertEqual(self.calls(daemon, guarded, TUNER), ["PermissionDenied"] * len(guarded))
@@ -62,11 +65,25 @@ class SettingsRightsTests(TownTest):
             self.assertNotIn("PermissionDenied", found)
             # A secret, a path, and what nobody has set.
             self.assertEqual([guarded[index] for index, word in enumerate(found) if word == "InvalidConfiguration"],
-                             [guarded[11], guarded[12], guarded[15]])
-            daemon.call("ResetConfig", keys=["gpsd.host", "sync.url", INTERVAL])
+                             [guarded[11], guarded[12], guarded[15], reset("store.of_the_future")])
+            daemon.call("ResetConfig", keys=[found["key"] for found in daemon.call("GetConfig")["settings"]
+                                             if found["origin"] == "runtime"])
         self.assertIn("Configure by uid 64721, pid ", daemon.text())
         self.assertIn("Reload by uid 64721, pid ", daemon.text())
         self.assertIn("set while running: gpsd.host, tracking.interval_seconds", daemon.text())
+
+    def test_every_setting(self):
+        """Each with the value that it has: nothing changes, but for the rights."""
+        daemon = self.town(1, sync={"url": "https://a.example/"}).start()
+        found = {row["key"]: row["value"] for row in daemon.call("GetConfig")["settings"]}
+        found = {key: value for key, value in found.items() if value != "(set)"}
+        tunable = {key for key in found if key.startswith(("tracking.", "extras."))}
+        tunable |= {"sync.interval_seconds", "sync.batch_size", "sync.sync_threshold"}
+        self.assertLess({"store.max_rows", "gpsd.replay", "sync.proxy", *tunable}, set(found))
+        for key, value in found.items():
+            calls = [("Configure", {"settings": {key: value}}), reset(key)]
+            expected = "done" if key in tunable else "PermissionDenied"
+            self.assertEqual(self.calls(daemon, calls, TUNER), [expected] * 2, key)
 
     def test_what_another_version_has_set_keeps_its_rights(self):
         daemon = self.town(1)

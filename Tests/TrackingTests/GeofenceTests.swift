@@ -261,3 +261,22 @@ func printableIDs(id: String) throws {
         try Geofence(id: String(repeating: "é", count: 100), latitude: 0, longitude: 0, radius: 1).radius == 1
     )
 }
+
+@Test("page by page every fence is told once, whatever comes and goes meanwhile")
+func pages() throws {
+    var fences = Geofences()
+    #expect(fences.page(after: nil, limit: 3).items.isEmpty && fences.page(after: "a", limit: 3).isLast)
+    _ = fences.add(try (0..<10).map { try Geofence(id: "f\($0)", latitude: 0, longitude: 0, radius: 10) })
+    func ids(after id: String?) -> [String] {
+        let page = fences.page(after: id, limit: 4)
+        return page.items.map(\.fence.id) + (page.isLast ? ["end"] : [])
+    }
+    #expect(ids(after: nil) == ["f0", "f1", "f2", "f3"])
+    // One before and one after the place are gone, the place itself too, and one comes.
+    _ = fences.remove(["f1", "f3", "f5"])
+    _ = fences.add([try Geofence(id: "f35", latitude: 0, longitude: 0, radius: 10)])
+    #expect(ids(after: "f3") == ["f35", "f4", "f6", "f7"])
+    #expect(
+        ids(after: "f7") == ["f8", "f9", "end"] && ids(after: "f9") == ["end"] && ids(after: "x") == ["end"])
+    #expect(fences.page(after: nil, limit: 100).items == fences.items)
+}

@@ -6,10 +6,11 @@ private func instant(_ seconds: Double) -> BootInstant {
     BootInstant(nanoseconds: 0).advanced(bySeconds: seconds)
 }
 
-private func fix(_ seconds: Double, accuracy: Double?) -> Fix {
+private func fix(_ seconds: Double, accuracy: Double?) -> Admission.Observation {
     var fix = fix(at: seconds)
     fix.accuracy = accuracy
-    return fix
+    return Admission.Observation(
+        fix: fix, motion: .moving, activity: nil, quality: nil, isParked: false, isTurningPoint: false)
 }
 
 @Suite("one-shot requests")

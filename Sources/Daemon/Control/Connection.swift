@@ -13,6 +13,8 @@ final class Connection {
         case awaiting(Token, oneway: Bool)
         /// Pages of history, each read when the one before has been sent.
         case history(Pages)
+        /// The same with geofences: the next page is asked for when the one before has been sent.
+        case geofences(after: String?)
         case subscribed(Subscription)
     }
 
@@ -48,6 +50,8 @@ final class Connection {
     let descriptor: FileDescriptor
     let peer: Peer
     var activity = Activity.idle
+    /// The answer awaited is a page of geofences, of several.
+    var isListing = false
     /// For history; made when it is asked for.
     var history: History?
     private(set) var lastActive: BootInstant
@@ -96,6 +100,9 @@ final class Connection {
     /// Bytes of answers that are not sent yet.
     var outputBytes: Int { output.count - sent }
 
+    /// Bytes that answers take until all of them are sent.
+    var heldBytes: Int { output.count }
+
     /// Reads what has come.
     func receive(now: BootInstant) throws(SystemError) {
         guard let bytes = try descriptor.read(upTo: 65_536) else { return }
@@ -115,7 +122,8 @@ final class Connection {
     }
 
     func send(_ bytes: [UInt8]) {
-        output += bytes
+        // Appending would ask for twice the room.
+        if output.isEmpty { output = bytes } else { output += bytes }
     }
 
     /// Sends what the kernel has room for.

@@ -24,12 +24,17 @@ final class ControlServer {
     private static let evictionsPerTurn = 16
     /// Bytes of all requests under way together: some fleets' worth of fences.
     private static let inputLimit = 16 << 20
+    /// Bytes of all answers together that are made and not sent: a page of history for each connection. What nobody reads
+    /// must not fill the memory.
+    private static let outputTotal = 16 << 20
 
     let handlers: Handlers
     private let listener: FileDescriptor
     private var connections: [Connection] = []
     private var firstIndex = 0
     private var turn = 0
+    /// When somebody was last told of a client that held too much.
+    private var toldOfBound: BootInstant?
 
     init(path: String, handlers: Handlers) throws(SystemError) {
         listener = try FileDescriptor.listen(at: path, group: groupID(named: "beekon"))
@@ -81,6 +86,8 @@ final class ControlServer {
     }
 
     private func serve(_ connection: Connection, isReadable: Bool, now: BootInstant) {
+        // It may have been closed for what it held, in this very turn.
+        guard isOpen(connection) else { return }
         connection.lastTurn = turn
         do {
             if isLate(connection, now) { throw SystemError("request not completed in time", code: 110) }
@@ -90,15 +97,33 @@ final class ControlServer {
                 } else if connection.hasOutput || !connection.hasMoreCalls {
                     throw SystemError("client has gone", code: 32)
                 }
-                guard connections.reduce(0, { $0 + $1.waitingBytes }) <= Self.inputLimit else {
-                    throw SystemError("too many bytes of requests at once", code: 12)
-                }
+                bound(Self.inputLimit, now: now, \.waitingBytes)
             }
-            try proceed(connection, now: now)
+            if isOpen(connection) { try proceed(connection, now: now) }
         } catch {
             close(connection)
         }
+        bound(Self.outputTotal, now: now, \.heldBytes)
     }
+
+    /// Closes who holds most, until all together hold no more than they may.
+    private func bound(_ limit: Int, now: BootInstant, _ held: (Connection) -> Int) {
+        while connections.reduce(0, { $0 + held($1) }) > limit,
+            let largest = connections.max(by: { held($0) < held($1) })
+        {
+            close(largest)
+            // Whoever does it on purpose comes again at once.
+            if let told = toldOfBound, now.seconds(since: told) < 60 { continue }
+            toldOfBound = now
+            Log.warning(
+                .control,
+                "\(largest.peer.description) was disconnected: it held most of \(limit >> 20) MB, "
+                    + "which all clients together may have in requests, and again in answers that they do not read"
+            )
+        }
+    }
+
+    private func isOpen(_ connection: Connection) -> Bool { connections.contains { $0 === connection } }
 
     private func isLate(_ connection: Connection, _ now: BootInstant) -> Bool {
         connection.incomplete.map { now.seconds(since: $0) >= Self.requestTimeout } ?? false
@@ -189,6 +214,7 @@ final class ControlServer {
         case .later(let token): connection.activity = .awaiting(token, oneway: call.oneway)
         case .history(let pages):
             if !call.oneway { connection.activity = .history(pages) }
+        case .geofences: if !call.oneway { connection.activity = .geofences(after: nil) }
         case .subscription(let subscription):
             if !call.oneway { connection.activity = .subscribed(subscription) }
         }
@@ -204,6 +230,16 @@ final class ControlServer {
             connection.send(bytes)
             connection.activity = isLast ? .idle : .history(pages)
             if isLast { connection.history = nil }
+        case .geofences(let id):
+            guard !connection.hasOutput else { return }
+            do {
+                let token = try handlers.askForGeofences(after: id)
+                connection.activity = .awaiting(token, oneway: false)
+                connection.isListing = true
+            } catch let error as ControlError {
+                connection.activity = .idle
+                connection.send(Reply.encode(error))
+            }
         case .subscribed(var subscription):
             var bytes: [UInt8] = []
             while !connection.hasOutput, bytes.count < Self.outputLimit, let event = subscription.next() {
@@ -212,6 +248,24 @@ final class ControlServer {
             connection.send(bytes)
             connection.activity = .subscribed(subscription)
         }
+    }
+
+    /// A page of geofences has come, for one who wants all of them or for one who wants them in one reply.
+    func complete(
+        _ token: Token, page: [Geofences.Item], isLast: Bool, now: BootInstant
+    ) throws {
+        let result = Wire.ListGeofences.Result(geofences: page.map { Wire.Geofence($0) })
+        for connection in connections {
+            guard case .awaiting(token, _) = connection.activity, connection.isListing else { continue }
+            connection.isListing = false
+            connection.activity = isLast ? .idle : .geofences(after: page.last?.fence.id)
+            connection.send(try Reply.encode(Wire.ListGeofences.self, result, continues: !isLast))
+            return push(connection, now: now)
+        }
+        let reply =
+            try isLast
+            ? Reply.encode(Wire.ListGeofences.self, result) : Reply.encode(.tooMany(limit: Limits.page))
+        complete(token, with: reply, now: now)
     }
 
     /// The answer of another thread has come.
@@ -236,11 +290,13 @@ final class ControlServer {
     }
 
     private func push(_ connection: Connection, now: BootInstant) {
+        guard isOpen(connection) else { return }
         do {
             try proceed(connection, now: now)
         } catch {
             close(connection)
         }
+        bound(Self.outputTotal, now: now, \.heldBytes)
     }
 
     var hasSubscribers: Bool {
@@ -272,6 +328,9 @@ extension Connection {
     /// There is output, or the next page of history or the answers to calls that have come are to be made when there is
     /// room for them.
     fileprivate var wantsWrite: Bool {
-        if case .history = activity { true } else { hasOutput || wantsCall && hasMoreCalls }
+        switch activity {
+        case .history, .geofences: true
+        case .idle, .awaiting, .subscribed: hasOutput || wantsCall && hasMoreCalls
+        }
     }
 }

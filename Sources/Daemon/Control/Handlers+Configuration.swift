@@ -16,7 +16,9 @@ extension Handlers {
             try requireAdmin(peer)
         }
         log(call, peer)
-        return ask(.set(settings.mapValues { Offer($0) }))
+        let caller = Configurator.Caller(
+            isRoot: isRoot(peer), name: peer.description, fields: fields(call, peer))
+        return ask(.set(settings.mapValues { Offer($0) }, by: caller))
     }
 
     func resetConfig(_ call: Call, _ peer: Peer) throws -> Answer {

@@ -21,7 +21,14 @@ extension Handlers {
             }
         }
         log(call, peer)
-        return try ask { .addGeofences(geofences, $0) }
+        // Each waits for the disk; fleets' worth of them from whoever comes and goes would not fit into memory.
+        let waiting = fencesWaiting.values.reduce(0, +)
+        guard waiting == 0 || waiting + geofences.count <= Geofences.limit else {
+            throw ControlError.rateLimited(retryAfterSeconds: 1)
+        }
+        let answer = try ask { .addGeofences(geofences, $0) }
+        fencesWaiting[lastToken] = geofences.count
+        return answer
     }
 
     func removeGeofences(_ call: Call, _ peer: Peer) throws -> Answer {
@@ -32,7 +39,19 @@ extension Handlers {
 
     func listGeofences(_ call: Call) throws -> Answer {
         _ = try call.parameters(of: Wire.ListGeofences.self)
-        return try ask { .listGeofences($0) }
+        if call.more { return .geofences }
+        return try ask { .listGeofences(after: nil, limit: Limits.page, $0) }
+    }
+
+    /// The next page for one who lists with `more`.
+    func askForGeofences(after id: String?) throws -> Token {
+        _ = try ask { .listGeofences(after: id, limit: Limits.fencePage, $0) }
+        return lastToken
+    }
+
+    /// The reader has done with what this call brought.
+    func noteTaken(_ token: Token) {
+        fencesWaiting[token] = nil
     }
 
     func geofenceEvents(_ call: Call) throws -> Answer {

@@ -97,7 +97,7 @@ extension Handlers {
         var subscription = Connection.Subscription(kinds: kinds.map { Set($0) })
         let now = BootInstant.current()
         // The present first, so that no change falls between a question and the subscription.
-        subscription.add(stateEvent())
+        subscription.add(stateEvent(hub.board.readerSnapshot.change))
         subscription.add(sourceEvent())
         subscription.add(syncEvent(now: now))
         subscription.add(authEvent())

@@ -66,8 +66,10 @@ extension Handlers {
             nextAttempt: next.map { hub.clock.time(now: now).advanced(bySeconds: $0) })
     }
 
-    func stateEvent() -> Wire.Event {
-        Wire.Event(kind: "state", state: Wire.State(hub.board.readerSnapshot.state))
+    func stateEvent(_ change: StateChange) -> Wire.Event {
+        Wire.Event(
+            kind: "state", state: Wire.State(change.state), reason: change.reason?.rawValue,
+            sessionId: change.session?.description)
     }
 
     func sourceEvent() -> Wire.Event {

@@ -13,6 +13,8 @@ final class Handlers {
         /// Another thread answers.
         case later(Token)
         case history(Pages)
+        /// Geofences page by page, of which the reader knows.
+        case geofences
         case subscription(Connection.Subscription)
     }
 
@@ -28,7 +30,9 @@ final class Handlers {
     /// For what makes beekond ask the backend at once.
     private var attempts = Allowance(burst: 60, perSecond: 1)
     private let adminGroupID = groupID(named: adminGroup)
-    private var lastToken: Token = 0
+    private(set) var lastToken: Token = 0
+    /// Fences that the reader has not taken yet, by call.
+    var fencesWaiting: [Token: Int] = [:]
 
     init(
         hub: Hub, directory: String, installID: String, configurator: Configurator, startedAt: BootInstant
@@ -173,9 +177,12 @@ final class Handlers {
 
     /// Root, the user that the daemon runs as, who could delete the files anyway, and the group of administrators.
     func requireAdmin(_ peer: Peer) throws(ControlError) {
-        if peer.uid == 0 || peer.uid == ownUID() { return }
+        if isRoot(peer) { return }
         guard let adminGroupID, peer.groups.contains(adminGroupID) else { throw .permissionDenied }
     }
+
+    /// Also the user that the daemon runs as, who can read its files.
+    func isRoot(_ peer: Peer) -> Bool { peer.uid == 0 || peer.uid == ownUID() }
 
     func log(_ call: Call, _ peer: Peer) {
         Log.info(.control, "\(call.member) by \(peer.description)", fields(call, peer))
@@ -185,7 +192,7 @@ final class Handlers {
         Log.warning(.control, "\(call.member) denied to \(peer.description)", fields(call, peer))
     }
 
-    private func fields(_ call: Call, _ peer: Peer) -> [(Log.Field, String)] {
+    func fields(_ call: Call, _ peer: Peer) -> [(Log.Field, String)] {
         [(.method, call.method), (.uid, "\(peer.uid)"), (.pid, "\(peer.pid)")]
     }
 }

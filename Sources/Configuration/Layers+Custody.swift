@@ -1,0 +1,96 @@
+internal import Glibc
+
+// Secrets of the configuration files belong to the hosts of the files' own `url` and `refresh_url`. Whoever may say where
+// data goes while beekond runs does not thereby get them: to lead them elsewhere takes root, who can read them anyway.
+//
+// Each setting is judged by itself against what the files say. So no change of several at once, and no order of changes,
+// leads where none of them may lead; and what is taken back leads where the files do.
+
+extension Layers {
+    /// Why a runtime setting must not be in force unless root approves of it; nil when it need not be asked.
+    ///
+    /// - Parameter value: one that passes the rules of its key; of another nothing is said here.
+    func custodyComplaint(about name: String, _ value: Value) -> String? {
+        guard let key = Key.named(name)?.key, key.leadsSecrets, leadsElsewhere(key, value) else { return nil }
+        let secrets = files.secrets
+        guard let first = secrets.first else { return nil }
+        let more = secrets.count > 1 ? " and \(secrets.count - 1) more" : ""
+        return
+            "leads secrets of the configuration files (\(first.escaped)\(more)) elsewhere than the files do; "
+            + "only root may set it (sudo beekonctl config set), or write it into a file"
+    }
+
+    /// Which settings root stands for after a change. It holds for the place, not for the rest of a URL.
+    func approvals(
+        _ old: Set<String>, after changed: Set<String>, from before: [String: Value],
+        to runtime: [String: Value], asRoot: Bool
+    ) -> Set<String> {
+        var approved = old.filter { runtime[$0] != nil }
+        for name in changed where Key.named(name)?.key.leadsSecrets == true {
+            let stays = approved.contains(name) && Self.isSamePlace(name, before[name], runtime[name])
+            if asRoot { approved.insert(name) } else if !stays { approved.remove(name) }
+        }
+        return approved
+    }
+
+    private func leadsElsewhere(_ key: Key, _ value: Value) -> Bool {
+        let own = files.value(of: key)
+        switch value {
+        // No upload, no refresh, or the direct way: nobody else gets anything.
+        case .string(""), .bool(false): return false
+        case .string(let text) where key.isAddress:
+            // What is no URL is refused for that.
+            guard let place = Place(text, key.name) else { return false }
+            guard case .string(let url)? = own else { return true }
+            return place != Place(url, key.name)
+        case .string, .bool, .integer, .number: return value != own
+        }
+    }
+
+    private static func isSamePlace(_ name: String, _ old: Value?, _ new: Value?) -> Bool {
+        guard case .string(let old)? = old, case .string(let new)? = new else { return old == new }
+        return Place(old, name).map { $0 == Place(new, name) } ?? (old == new)
+    }
+}
+
+/// Whom a URL leads to, however it is written.
+struct Place: Equatable {
+    let scheme: String
+    let host: String
+    let port: Int
+
+    /// - Parameter name: the setting: a proxy has a port of its own.
+    /// - Returns: nil when `url` is none.
+    init?(_ url: String, _ name: String) {
+        guard let address = WebAddress(url) else { return nil }
+        scheme = address.scheme
+        // 1080 is what libcurl takes for every kind of proxy but https.
+        let usual = ["https": 443, "http": name == "sync.proxy" ? 1080 : 80]
+        port = address.port ?? usual[scheme] ?? 1080
+        host = Self.canonical(address.host)
+    }
+
+    /// One spelling of each name and address. A form that is not known here is another host: then root is asked once too
+    /// often.
+    private static func canonical(_ host: String) -> String {
+        guard host.contains(":") else {
+            // The dot of the root says that the name is complete.
+            return host.hasSuffix(".") && host.count > 1 ? String(host.dropLast()) : host
+        }
+        var bytes = in6_addr()
+        guard inet_pton(AF_INET6, host, &bytes) == 1 else { return host }
+        return withUnsafeBytes(of: &bytes) { $0.map(String.init).joined(separator: ":") }
+    }
+}
+
+extension Assembly {
+    /// What the files alone say; nil when they do not.
+    func value(of key: Key) -> Value? { winners[key.name]?.value }
+
+    /// The settings that are nobody else's business than that of the files' own hosts, sorted.
+    var secrets: [String] {
+        winners.values.filter { found in
+            found.key.isSecret || found.key.name == "sync.client_key" && found.value != .string("")
+        }.map(\.slot).sorted()
+    }
+}

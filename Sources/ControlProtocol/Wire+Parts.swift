@@ -101,13 +101,15 @@ extension Wire {
         public var droppedUnsent: Int
         /// Locations lost because storage failed and memory was full.
         public var refused: Int
-        /// What the last failed write said.
+        /// What the last failed write said, and what to do.
         public var lastError: String?
+        /// The state directory, without symbolic links.
+        public var directory: String?
 
         /// Makes the value; what is left out is absent.
         public init(
             degraded: Bool, locations: Int, bytes: Int, waitingInMemory: Int, droppedUnsent: Int,
-            refused: Int, lastError: String? = nil
+            refused: Int, lastError: String? = nil, directory: String? = nil
         ) {
             self.degraded = degraded
             self.locations = locations
@@ -116,6 +118,7 @@ extension Wire {
             self.droppedUnsent = droppedUnsent
             self.refused = refused
             self.lastError = lastError
+            self.directory = directory
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -126,6 +129,7 @@ extension Wire {
             case droppedUnsent = "dropped_unsent"
             case refused
             case lastError = "last_error"
+            case directory
         }
     }
 

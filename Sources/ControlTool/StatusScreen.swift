@@ -75,6 +75,7 @@ public struct StatusScreen {
         let store = status.store
         var text = "\(Quantity.count(store.locations)) locations, \(Quantity.bytes(store.bytes))"
         if store.waitingInMemory > 0 { text += ", \(Quantity.count(store.waitingInMemory)) wait in memory" }
+        if let directory = store.directory { text += ", in \(Text.cut(Text.safe(directory), to: 200))" }
         return wrapped(store.degraded ? "failing" : "", text) { palette.bad($0) }
     }
 

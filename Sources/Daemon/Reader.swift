@@ -274,7 +274,7 @@ final class Reader {
         snapshot.geofences = fences.count
         snapshot.waitingInMemory = recorder.waiting
         snapshot.refused = recorder.refused
-        snapshot.storageError = recorder.error?.message
+        snapshot.storageError = recorder.error?.report
         return snapshot
     }
 
@@ -329,7 +329,7 @@ extension Store.Event {
                 "the database was damaged (\(reason)): it is kept as \(name), and \(salvaged) locations that could "
                     + "still be read are in a new one. Check the health of the disk")
         case .notOpened(let error):
-            Log.warning(.storageFailed, "the database could not be opened (\(error.message)); trying again")
+            Log.warning(.storageFailed, "the database could not be opened (\(error.report)); trying again")
         case .replaced:
             Log.warning(
                 .storageFailed,

@@ -28,7 +28,7 @@ extension Handlers {
             store: Wire.StoreStatus(
                 degraded: storageError != nil, locations: counts.locations, bytes: databaseSize(),
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.droppedUnsent,
-                refused: reader.refused, lastError: storageError),
+                refused: reader.refused, lastError: storageError, directory: directory),
             sync: syncStatus(now: now), auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth),
             geofences: reader.geofences,
             degraded: degraded(reader))
@@ -44,6 +44,7 @@ extension Handlers {
             }
         let words: [(String, Bool)] = [
             ("storage", (reader.storageError ?? uploader.storageError) != nil),
+            ("files", !hub.board.damagedFiles.isEmpty),
             ("config", configurator.isDegraded),
             ("clock", uploader.isClockSuspected), ("source", isSourceBad),
             ("sync", uploader.lastError != nil && uploader.failure != .auth),

@@ -47,7 +47,7 @@ private func copyTakesItsPlace(content: String, reason: String) throws {
     let found = desk.files.readIntent()
     #expect(found.content == desk.intent)
     let trouble = try #require(found.trouble)
-    #expect(trouble.reason.contains(reason) == (reason != "too large") && trouble.isRestored)
+    #expect(trouble.reason.contains(reason) && trouble.isRestored)
     let aside = try #require(trouble.aside)
     #expect(aside == desk.directory.file("intent.json.aside-1"))
     #expect(try desk.temporary.read("intent.json.aside-1") == Array(content.utf8))

@@ -105,13 +105,16 @@ extension Wire {
         public var pruned: Int?
         /// Dead letters deleted when their days were over.
         public var expired: Int?
-        /// What the last failed write said.
+        /// What the last failed write said, and what to do.
         public var lastError: String?
+        /// The state directory, without symbolic links.
+        public var directory: String?
 
         /// Makes the value; what is left out is absent.
         public init(
             degraded: Bool, locations: Int, bytes: Int, waitingInMemory: Int, droppedUnsent: Int,
-            refused: Int, pruned: Int? = nil, expired: Int? = nil, lastError: String? = nil
+            refused: Int, pruned: Int? = nil, expired: Int? = nil, lastError: String? = nil,
+            directory: String? = nil
         ) {
             self.degraded = degraded
             self.locations = locations
@@ -122,6 +125,7 @@ extension Wire {
             self.pruned = pruned
             self.expired = expired
             self.lastError = lastError
+            self.directory = directory
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -134,6 +138,7 @@ extension Wire {
             case pruned
             case expired
             case lastError = "last_error"
+            case directory
         }
     }
 

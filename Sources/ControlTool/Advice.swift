@@ -12,6 +12,9 @@ enum Advice {
             switch word {
             // Covered above, with more to say.
             case "storage", "source", "sync", "auth", "loss": covered(word, advice)
+            case "files":
+                "A small file in the state directory was damaged and has been put aside: journalctl -u beekond names it, "
+                    + "and what to do."
             case "config":
                 "Not everything that was configured is in force: beekond --check names the line of a bad file, "
                     + "journalctl -u beekond a setting that was left out."
@@ -32,9 +35,9 @@ enum Advice {
     private static func store(_ status: Wire.Status) -> String? {
         let store = status.store
         guard store.degraded else { return nil }
-        let error = store.lastError.map { " (\(Text.cut(Text.safe($0), to: 120)))" } ?? ""
-        return "The database cannot be written\(error): make room or mend the disk that holds the state "
-            + "directory. Locations wait in memory meanwhile."
+        // It ends with what to do.
+        let error = store.lastError.map { ": " + Text.cut(Text.safe($0), to: 400) } ?? ""
+        return "The database cannot be written\(error). Locations wait in memory meanwhile."
     }
 
     private static func lost(_ store: Wire.StoreStatus) -> [String] {

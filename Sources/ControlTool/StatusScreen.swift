@@ -77,6 +77,7 @@ public struct StatusScreen {
         if store.waitingInMemory > 0 { text += ", \(Quantity.count(store.waitingInMemory)) wait in memory" }
         let lost = [store.droppedUnsent, store.refused, store.expired ?? 0].reduce(0) { $0.addingReportingOverflow($1).partialValue }
         if lost > 0 { text += ", \(Quantity.count(lost)) lost so far" }
+        if let directory = store.directory { text += ", in \(Text.cut(Text.safe(directory), to: 200))" }
         return wrapped(store.degraded ? "failing" : "", text) { palette.bad($0) }
     }
 

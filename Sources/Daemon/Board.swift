@@ -80,6 +80,7 @@ final class Board: Sendable {
     private let reader = Mutex(ReaderSnapshot())
     private let uploader = Mutex(UploaderSnapshot())
     private let extrasInForce = Mutex<[String: String]>([:])
+    private let damaged = Mutex<Set<String>>([])
     /// The daemon stops: every loop ends when it sees this.
     let isStopping = Atomic(false)
     /// Somebody listens to locations; without listeners none is handed over.
@@ -91,6 +92,17 @@ final class Board: Sendable {
     var uploaderSnapshot: UploaderSnapshot { uploader.withLock { $0 } }
     /// What the next stored row carries.
     var extras: [String: String] { extrasInForce.withLock { $0 } }
+
+    /// Names of small files that were damaged when they were read, and have not been written anew by anybody's wish.
+    var damagedFiles: Set<String> { damaged.withLock { $0 } }
+
+    func note(damaged name: String) {
+        damaged.withLock { _ = $0.insert(name) }
+    }
+
+    func note(renewed name: String) {
+        damaged.withLock { _ = $0.remove(name) }
+    }
 
     func publish(_ snapshot: ReaderSnapshot) {
         reader.withLock { $0 = snapshot }

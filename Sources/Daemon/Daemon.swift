@@ -16,6 +16,8 @@ public enum Daemon {
         public var stateDirectory: String
         /// The path of the control socket.
         public var socket: String
+        /// What stands for / when the identity of the machine is looked up; empty: / itself.
+        public var machineRoot: String
 
         /// Read when no other is given.
         public static let defaultConfiguration = "/etc/beekond/beekond.toml"
@@ -27,6 +29,7 @@ public enum Daemon {
         public init(environment: (String) -> String?) {
             stateDirectory = environment("STATE_DIRECTORY") ?? "/var/lib/beekond"
             socket = (environment("RUNTIME_DIRECTORY") ?? "/run/beekond") + "/beekond.sock"
+            machineRoot = environment("BEEKOND_MACHINE_ROOT") ?? ""
         }
     }
 
@@ -78,7 +81,8 @@ public enum Daemon {
             return error.code
         } catch let error as SystemError {
             complain(error.description)
-            return EX_OSERR
+            // Somebody answers on the socket.
+            return error.code == EADDRINUSE ? EX_TEMPFAIL : EX_OSERR
         } catch {
             complain("\(error)")
             return EX_SOFTWARE

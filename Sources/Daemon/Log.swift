@@ -29,6 +29,7 @@ enum Log {
         case control = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a10"
         case configuration = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a11"
         case identity = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a12"
+        case fileDamaged = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a17"
         case threadStuck = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a13"
         case settingsChanged = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a14"
         case settingsLeftOut = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a15"

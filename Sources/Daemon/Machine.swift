@@ -1,6 +1,5 @@
+internal import Glibc
 internal import Linux
-internal import Storage
-internal import Tracking
 
 /// What this machine is.
 enum Machine {
@@ -16,24 +15,34 @@ enum Machine {
         return nil
     }
 
-    /// The id of this installation: minted once, and anew when the machine is no longer the one it was minted on.
-    static func installID(_ files: SmallFiles, at time: Timestamp) throws(SystemError) -> String {
-        let machine = (try? readFile("/etc/machine-id", limit: 4096)).map {
-            String(decoding: $0.prefix { $0 > 0x20 }, as: UTF8.self)
-        }
-        let known = try files.readIdentity()
-        if let known, UUIDv7(known.installID) != nil, machine == nil || known.machineID == machine {
-            return known.installID
-        }
-        var random = SystemRandomNumberGenerator()
-        var generator = UUIDv7Generator(using: &random)
-        let id = generator.next(at: time).description
-        try files.write(SmallFiles.Identity(installID: id, machineID: machine ?? ""))
-        if let known {
-            Log.notice(
-                .identity,
-                "this is another machine than install_id \(known.installID) was minted on: it is \(id) now")
-        }
-        return id
+    /// What it is known by, as far as that can be read today: digests, because nobody else needs to know.
+    ///
+    /// - Parameter root: what stands for / ; tests have machines of their own.
+    static func signs(root: String) -> Installation.Signs {
+        var signs = Installation.Signs()
+        let path = root + "/etc/machine-id"
+        if !isMountPoint(path) { signs[Installation.machineID] = text(path).flatMap(Installation.machineID(in:)) }
+        for (name, file) in serials { signs[name] = text(root + file).flatMap { Installation.serial(in: $0) } }
+        return signs
+    }
+
+    /// On most PCs only root may read the first three.
+    private static let serials = [
+        ("product_uuid", "/sys/class/dmi/id/product_uuid"),
+        ("product_serial", "/sys/class/dmi/id/product_serial"),
+        ("board_serial", "/sys/class/dmi/id/board_serial"),
+        ("serial-number", "/sys/firmware/devicetree/base/serial-number"),
+    ]
+
+    private static func text(_ path: String) -> String? {
+        (try? readFile(path, limit: 4096)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// systemd mounts a file over /etc/machine-id where it cannot write there: that id lasts until the next boot.
+    private static func isMountPoint(_ path: String) -> Bool {
+        guard let resolved = realpath(path, nil) else { return false }
+        defer { free(resolved) }
+        let table = (try? readFile("/proc/self/mountinfo", limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
+        return Installation.isMountPoint(String(cString: resolved), table: table ?? "")
     }
 }

@@ -20,13 +20,7 @@ extension Reader {
             }
         }
         if let newest = lastLocation?.fix.time { hub.clock.raise(to: newest, now: now) }
-        let intent: SmallFiles.Intent?
-        do {
-            intent = try hub.files.readIntent()
-        } catch {
-            Log.error(.storageFailed, "cannot read whether tracking was on: \(error)")
-            intent = nil
-        }
+        let intent = recallIntent(now: now)
         switch intent?.state {
         case .tracking:
             guard let intent, let id = intent.session else { break }
@@ -36,6 +30,7 @@ extension Reader {
         case .stopped:
             state = .stopped
             latestSession = intent?.session
+            closeLeftOpen()
         case nil:
             if settings.tracking.autostart, case .failure(let failure) = start(.autostart, now: now) {
                 Log.error(.storageFailed, "autostart failed: \(failure.reason)")
@@ -136,8 +131,9 @@ extension Reader {
     }
 
     /// A disk that is full is no reason to go on tracking somebody who has asked for the end of it.
-    private func write(_ intent: SmallFiles.Intent) throws(SystemError) {
+    func write(_ intent: SmallFiles.Intent) throws(SystemError) {
         try makingRoom { () throws(SystemError) in try hub.files.write(intent) }
+        hub.board.note(renewed: SmallFiles.Name.intent)
     }
 
     private func makingRoom(_ write: () throws(SystemError) -> Void) throws(SystemError) {

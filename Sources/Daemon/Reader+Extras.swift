@@ -5,12 +5,8 @@ internal import Upload
 extension Reader {
     /// What was set before the daemon ended. Extras that cannot be read are no reason not to track.
     func resumeExtras() {
-        do {
-            changedExtras = try hub.files.readExtras() ?? SmallFiles.Extras()
-        } catch {
-            Log.error(
-                .storageFailed, "cannot read the extras that were set: \(error); those of the files apply")
-        }
+        let found = content(of: hub.files.readExtras(), otherwise: "those of the configuration apply, until beekonctl extras set")
+        changedExtras = found ?? SmallFiles.Extras()
         adoptExtras()
     }
 
@@ -31,6 +27,7 @@ extension Reader {
             return hub.tell(.extrasSet(token, .failure(MainMessage.Failure(reason: reason))))
         }
         changedExtras = changes
+        hub.board.note(renewed: SmallFiles.Name.extras)
         adoptExtras()
         hub.tell(.extrasSet(token, .success(())))
     }

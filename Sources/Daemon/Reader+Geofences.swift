@@ -8,14 +8,10 @@ internal import Tracking
 extension Reader {
     /// Takes up the fences, each in the state in which it was last decided.
     func resumeGeofences(now: BootInstant) {
-        do {
-            fences = try hub.files.readGeofences() ?? Geofences()
-            keptInside = try hub.files.readInside()
-        } catch {
-            Log.error(
-                .storageFailed,
-                "cannot read the geofences: \(error); there are none until they are added again")
-        }
+        let found = content(
+            of: hub.files.readGeofences(), otherwise: "there are no geofences until they are added again")
+        fences = found ?? Geofences()
+        keptInside = content(of: hub.files.readInside(), otherwise: "the database knows the same")
         let known: [Int64: Bool]?
         do {
             known = try hub.store.geofenceStates()
@@ -58,6 +54,7 @@ extension Reader {
     private func adopt(_ changed: Geofences, now: BootInstant) -> Result<Void, MainMessage.Failure> {
         do {
             try hub.files.write(changed)
+            hub.board.note(renewed: SmallFiles.Name.geofences)
         } catch {
             return .failure(MainMessage.Failure(reason: "the geofences could not be written: \(error)"))
         }
@@ -133,6 +130,7 @@ extension Reader {
         guard inside != keptInside ?? [] else { return }
         do {
             try hub.files.write(inside: inside)
+            hub.board.note(renewed: SmallFiles.Name.inside)
             keptInside = inside
         } catch {
             mustKeepStates = true

@@ -292,7 +292,7 @@ final class Reader {
         snapshot.waitingInMemory = recorder.waiting
         snapshot.refused = hub.store.counts().losses.refused + recorder.uncounted
         snapshot.lostAt = losses.latest
-        snapshot.storageError = recorder.error?.message
+        snapshot.storageError = recorder.error?.report
         return snapshot
     }
 
@@ -347,7 +347,7 @@ extension Store.Event {
                 "the database was damaged (\(reason)): it is kept as \(name), and \(salvaged) locations that could "
                     + "still be read are in a new one. Check the health of the disk")
         case .notOpened(let error):
-            Log.warning(.storageFailed, "the database could not be opened (\(error.message)); trying again")
+            Log.warning(.storageFailed, "the database could not be opened (\(error.report)); trying again")
         case .replaced:
             Log.warning(
                 .storageFailed,

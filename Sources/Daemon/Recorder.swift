@@ -134,8 +134,7 @@ struct Recorder {
         if error == nil {
             Log.error(
                 .storageFailed,
-                "cannot store: \(fault.message). Up to \(Self.limit) fixes wait in memory until storage works again; "
-                    + "check free space and the health of the disk")
+                "cannot store: \(fault.report). Up to \(Self.limit) fixes wait in memory until storage works again")
         }
         error = fault
     }

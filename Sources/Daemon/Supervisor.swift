@@ -16,7 +16,6 @@ final class Supervisor {
     /// go.
     private static let settlingTime = 2.0
 
-    private let options: Daemon.Options
     private let hub: Hub
     private let handlers: Handlers
     private let server: ControlServer
@@ -36,15 +35,17 @@ final class Supervisor {
         _ options: Daemon.Options, _ directory: StateDirectory, _ configurator: Configurator,
         startedAt: BootInstant
     ) throws {
-        self.options = options
         self.configurator = configurator
         let settings = configurator.loaded.settings
         let long = LongStart()
         defer { long?.end() }
+        let identification = Identification(
+            directory, root: options.machineRoot, at: WallClock(now: startedAt).time(now: startedAt))
+        let (installID, trouble) = try identification.installID()
         let store = try Store(directory: directory.path, options: StoreOptions(settings))
         for event in store.takeEvents() { event.report() }
         hub = try Hub(store: store, files: SmallFiles(directory))
-        let installID = try Machine.installID(SmallFiles(directory), at: hub.clock.time(now: startedAt))
+        if let trouble { hub.board.note(damaged: trouble.name) }
         handlers = Handlers(
             hub: hub, directory: directory.path, installID: installID, configurator: configurator,
             startedAt: startedAt)
@@ -132,7 +133,7 @@ final class Supervisor {
     }
 
     private func end() -> Int32 {
-        unlinkSocket(options.socket)
+        server.removeSocket()
         guard running.isEmpty else {
             // Its work is safe: what was stored is stored, and what was being sent is sent again.
             Log.warning(.stopped, "stopped without waiting for: " + running.sorted().joined(separator: ", "))

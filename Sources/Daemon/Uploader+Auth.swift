@@ -215,6 +215,7 @@ extension Uploader {
             case .record(let stored): record = stored
             case .locked(let reason): refusal = reason
             case .damaged(let aside):
+                hub.board.note(damaged: "tokens")
                 Log.error(
                     .tokenFailed,
                     "the stored tokens are damaged and were put aside as \(aside); those of the configuration are used"
@@ -243,6 +244,7 @@ extension Uploader {
         } catch {
             return .failure(MainMessage.Failure(reason: error.description))
         }
+        hub.board.note(renewed: "tokens")
         seeded.saved()
         auth = seeded
         schedule.trigger(.command, now: now, using: &random)

@@ -22,7 +22,7 @@ extension Uploader {
             snapshot.storageError = nil
             return .drained
         } catch {
-            snapshot.storageError = error.message
+            snapshot.storageError = error.report
             snapshot.lastError = "storage: " + error.message
             return .transient(isNetwork: false, retryAfter: nil)
         }

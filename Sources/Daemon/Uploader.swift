@@ -136,7 +136,7 @@ final class Uploader {
         do {
             try adoptEndpoint()
         } catch {
-            snapshot.storageError = error.message
+            snapshot.storageError = error.report
             report("the change of the endpoint could not be written: \(error.message)", nil, now: .current())
         }
     }

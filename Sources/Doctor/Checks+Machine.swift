@@ -46,8 +46,8 @@ extension Checks {
         if let store = facts.status?.store {
             if store.degraded {
                 return .failed(
-                    "storage", "beekond cannot write: \(store.lastError ?? "no reason known")",
-                    "make room on, or mend, the disk that holds \(facts.stateDirectory)")
+                    "storage", "beekond cannot write in \(facts.stateDirectory)",
+                    store.lastError ?? "make room on, or mend, its disk")
             }
             let lost = store.droppedUnsent + store.refused
             if lost > 0, facts.status?.degraded.contains("loss") ?? false {
@@ -56,7 +56,9 @@ extension Checks {
                     "bring the upload back, raise store.max_rows, or give beekond a larger disk")
             }
             return .ok(
-                "storage", "\(Quantity.count(store.locations)) locations, \(Quantity.bytes(store.bytes))")
+                "storage",
+                "\(Quantity.count(store.locations)) locations, \(Quantity.bytes(store.bytes)), in "
+                    + facts.stateDirectory)
         }
         guard let disk = facts.disk else {
             return .skipped("storage", "there is no \(facts.stateDirectory) yet")

@@ -7,16 +7,16 @@ internal import Linux
 public struct Examination {
     private let socket: String
     private let configuration: String?
-    private let stateDirectory: String
+    private let stateDirectory: String?
 
     /// - Parameters:
     ///   - socket: where beekond listens.
     ///   - configuration: its file; nil: the one it says that it runs with, else the default.
-    ///   - stateDirectory: where its database lies; nil: the default.
+    ///   - stateDirectory: where its database lies; nil: where it says, else the default.
     public init(socket: String, configuration: String?, stateDirectory: String?) {
         self.socket = socket
         self.configuration = configuration
-        self.stateDirectory = stateDirectory ?? "/var/lib/beekond"
+        self.stateDirectory = stateDirectory
     }
 
     /// Takes some seconds.
@@ -24,16 +24,18 @@ public struct Examination {
     public func facts(progress: (String) -> Void) -> Facts {
         var facts = Facts()
         facts.socket = socket
-        facts.stateDirectory = stateDirectory
         facts.now = Clock.realtimeMilliseconds() / 1000
         facts.user = Machine.user()
         progress("asking beekond")
         let settings = askDaemon(&facts)
+        let said = facts.status?.store.directory ?? "/var/lib/beekond"
+        // As the daemon sees it: a link to it may lead elsewhere by now.
+        facts.stateDirectory = stateDirectory.flatMap(Machine.resolved) ?? stateDirectory ?? said
         let loaded = readConfiguration(&facts, settings)
         askGPSD(&facts, loaded, progress)
         facts.hasModemManager = Machine.runs("ModemManager")
         facts.clock = Machine.clock()
-        facts.disk = Machine.disk(stateDirectory)
+        facts.disk = Machine.disk(facts.stateDirectory)
         askBackend(&facts, loaded, progress)
         return facts
     }

@@ -38,6 +38,13 @@ enum Machine {
         return clock
     }
 
+    /// The path without symbolic links; nil when there is nothing.
+    static func resolved(_ path: String) -> String? {
+        guard let found = realpath(path, nil) else { return nil }
+        defer { free(found) }
+        return String(cString: found)
+    }
+
     static func disk(_ path: String) -> Facts.Disk? {
         var numbers = statvfs()
         guard statvfs(path, &numbers) == 0 else { return nil }

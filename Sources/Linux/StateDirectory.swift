@@ -7,21 +7,54 @@ internal import Glibc
 /// The sequence write to a temporary file, fsync, rename, fsync of the directory is the one that survives a cut at any
 /// point; without the first fsync a cut leaves an empty file, without the last one the old file may come back.
 public struct StateDirectory: Sendable {
-    /// Without a slash at its end.
+    /// Absolute, without symbolic links and without a slash at its end.
     public let path: String
+    private let owner: uid_t
 
     /// Makes the directory (0700) when it is missing.
     ///
+    /// It may be reached through symbolic links, as on systems with a read-only root. They are followed once, here: who
+    /// points a link elsewhere later moves nothing under a daemon that runs.
+    ///
     /// - Throws: also when it is writable by its group or by others (EPERM): they could swap the files.
     public init(_ path: String) throws(SystemError) {
-        self.path = path
-        if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemError("make directory " + path) }
-        let directory = try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
-        var status = stat()
-        try retrying("stat " + path) { fstat(directory.raw, &status) }
-        guard status.st_mode & 0o022 == 0 else {
-            throw SystemError("refusing " + path + ", which others may write to (chmod go-w)", code: EPERM)
+        if mkdir(path, 0o700) != 0, errno != EEXIST {
+            throw Self.dangling(path) ?? SystemError("make directory " + path)
         }
+        guard let resolved = realpath(path, nil) else {
+            throw Self.dangling(path) ?? SystemError("open " + path)
+        }
+        self.path = String(cString: resolved)
+        free(resolved)
+        let directory = try FileDescriptor.open(self.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        var status = stat()
+        try retrying("stat " + self.path) { fstat(directory.raw, &status) }
+        guard status.st_mode & 0o022 == 0 else {
+            throw SystemError(
+                "refusing " + self.path + ", which others may write to (chmod go-w)", code: EPERM)
+        }
+        owner = status.st_uid
+    }
+
+    /// What to say when the path leads through a link to what is not there; nil when it does not. Keeps errno.
+    private static func dangling(_ path: String) -> SystemError? {
+        let code = errno
+        defer { errno = code }
+        guard code == ENOENT || code == EEXIST else { return nil }
+        var prefix = path.hasPrefix("/") ? "" : "."
+        for part in path.split(separator: "/") {
+            prefix += "/" + part
+            var status = stat()
+            guard lstat(prefix, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, stat(prefix, &status) != 0
+            else { continue }
+            var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink(prefix, &target, target.count - 1)
+            let name = String(decoding: target.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return SystemError(
+                "open \(path): \(prefix) is a link to \(name), which is not there (mount it, or make it)",
+                code: ENOENT)
+        }
+        return nil
     }
 
     /// The path of a file in it.
@@ -30,9 +63,15 @@ public struct StateDirectory: Sendable {
     }
 
     /// - Returns: nil when there is no such file.
+    /// - Throws: also when it belongs neither to us, nor to root, nor to the owner of the directory (EACCES).
     public func read(_ name: String, limit: Int = 1 << 20) throws(SystemError) -> [UInt8]? {
-        do {
-            return try readFile(file(name), limit: limit, followingLinks: false)
+        do throws(SystemError) {
+            let bytes = try readFile(file(name), limit: limit, followingLinks: false)
+            var status = stat()
+            if lstat(file(name), &status) == 0, ![0, owner, geteuid()].contains(status.st_uid) {
+                throw SystemError("read \(file(name)), which belongs to user \(status.st_uid)", code: EACCES)
+            }
+            return bytes
         } catch {
             if error.code == ENOENT { return nil }
             throw error
@@ -47,6 +86,20 @@ public struct StateDirectory: Sendable {
         try retrying("fsync " + temporary) { fsync(descriptor.raw) }
         try retrying("rename " + temporary) { rename(temporary, file(name)) }
         try synchronise()
+    }
+
+    /// The names of all files in it.
+    public func names() throws(SystemError) -> [String] {
+        guard let stream = opendir(path) else { throw SystemError("read " + path) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
     }
 
     /// Renames what has this name, whatever it is, to `NAME.aside-N`, durably.
@@ -68,6 +121,15 @@ public struct StateDirectory: Sendable {
             return target
         }
         throw SystemError("rename " + file(name), code: EEXIST)
+    }
+
+    /// Removes a file; a missing one is as good. Durable after the next `synchronise`.
+    public func remove(_ name: String) throws(SystemError) {
+        do throws(SystemError) {
+            try retrying("remove " + file(name)) { unlink(file(name)) }
+        } catch {
+            if error.code != ENOENT { throw error }
+        }
     }
 
     /// fsync of the directory itself: makes renames, new files and removals durable.

@@ -41,44 +41,6 @@ public func ownUID() -> UInt32 {
 }
 
 extension FileDescriptor {
-    /// Connections that wait to be accepted; who comes then waits as well, or is told to. Few, because all of them are
-    /// served before the one that has come last.
-    private static let backlog: Int32 = 64
-
-    /// Listens on a Unix stream socket at `path`, which only its owner and `group` may open (0660).
-    ///
-    /// A socket that is left over from an earlier run is replaced. That nobody else listens on it is certain: whoever
-    /// does holds the lock of the state directory.
-    public static func listen(at path: String, group: UInt32?) throws(SystemError) -> FileDescriptor {
-        var address = sockaddr_un()
-        let bytes = Array(path.utf8)
-        let room = MemoryLayout.size(ofValue: address.sun_path)
-        guard bytes.count < room, !bytes.isEmpty else {
-            throw SystemError("socket path \(path) (at most \(room - 1) bytes)", code: ENAMETOOLONG)
-        }
-        address.sun_family = UInt16(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = FileDescriptor(owning: try retrying("socket") { socket(AF_UNIX, type, 0) })
-        var status = stat()
-        if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK { _ = unlink(path) }
-        // Nobody may connect before the rights are set.
-        let before = umask(0o177)
-        let result = withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor.raw, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        let failure = errno
-        umask(before)
-        guard result == 0 else { throw SystemError("bind " + path, code: failure) }
-        // Without the right to give it away, the socket stays with our own group.
-        if let group { _ = chown(path, uid_t.max, group) }
-        guard chmod(path, 0o660) == 0 else { throw SystemError("chmod " + path) }
-        try retrying("listen on " + path) { Glibc.listen(descriptor.raw, Self.backlog) }
-        return descriptor
-    }
-
     /// The next connection; nil when none waits.
     public func accept() -> FileDescriptor? {
         let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -99,9 +61,4 @@ extension FileDescriptor {
             throw error
         }
     }
-}
-
-/// Removes a socket that nobody listens on any more; a missing one is as good.
-public func unlinkSocket(_ path: String) {
-    _ = unlink(path)
 }

@@ -29,6 +29,8 @@ public struct ResultCode: RawRepresentable, Equatable, Sendable {
     public static let full = ResultCode(rawValue: SQLITE_FULL)
     /// The file could not be opened.
     public static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
+    /// SQLITE_CANTOPEN_SYMLINK: a symbolic link stands at some place of the path.
+    public static let linkInPath = ResultCode(rawValue: SQLITE_CANTOPEN | 6 << 8)
     /// A row contradicts the schema.
     public static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
     /// The file is no database.

@@ -3,8 +3,6 @@ public import Linux
 public import Tracking
 
 extension SmallFiles {
-    private static let definitions = "geofences.json"
-    private static let inside = "geofences-inside.json"
     /// Bytes; 10,000 fences with the longest ids take less.
     private static let limit = 16 << 20
 
@@ -24,23 +22,23 @@ extension SmallFiles {
     }
 
     /// The fences, without what is known of them; nil when there never were any.
-    ///
-    /// - Throws: also when the file does not hold what it should.
-    public func readGeofences() throws(SystemError) -> Geofences? {
-        guard let bytes = try directory.read(Self.definitions, limit: Self.limit) else { return nil }
-        guard let found = try? JSONDecoder().decode(Definitions.self, from: Data(bytes)) else {
-            throw SystemError("read " + Self.definitions, code: 22)
-        }
+    public func readGeofences() -> Reading<Geofences> {
+        let found = read(Name.geofences, limit: Self.limit) { Self.geofences($0) != nil }
+        return Reading(content: found.content.flatMap(Self.geofences), trouble: found.trouble)
+    }
+
+    private static func geofences(_ found: Definitions) -> Geofences? {
+        // Keys are counted on from here.
+        guard found.geofences.count <= Geofences.limit, (found.geofences.map(\.key) + [found.nextKey])
+            .allSatisfy({ (0...1 << 60).contains($0) })
+        else { return nil }
         let items = found.geofences.compactMap { entry in
             let fence = try? Geofence(
                 id: entry.id, latitude: entry.latitude, longitude: entry.longitude, radius: entry.radius,
                 notifiesOnEntry: entry.notifiesOnEntry, notifiesOnExit: entry.notifiesOnExit)
             return fence.map { Geofences.Item(key: entry.key, fence: $0) }
         }
-        guard items.count == found.geofences.count else {
-            throw SystemError("read " + Self.definitions, code: 22)
-        }
-        return Geofences(items, nextKey: found.nextKey)
+        return items.count == found.geofences.count ? Geofences(items, nextKey: found.nextKey) : nil
     }
 
     /// Durable when it returns.
@@ -52,17 +50,16 @@ extension SmallFiles {
                 notifiesOnEntry: item.fence.notifiesOnEntry, notifiesOnExit: item.fence.notifiesOnExit)
         }
         try write(
-            Self.definitions, Definitions(nextKey: geofences.nextKey, geofences: entries), isLarge: true)
+            Name.geofences, Definitions(nextKey: geofences.nextKey, geofences: entries), isLarge: true)
     }
 
     /// The keys of the fences that the vehicle was in: what is believed when the database has been lost.
-    public func readInside() throws(SystemError) -> Set<Int64>? {
-        guard let bytes = try directory.read(Self.inside, limit: Self.limit) else { return nil }
-        return try? JSONDecoder().decode(Set<Int64>.self, from: Data(bytes))
+    public func readInside() -> Reading<Set<Int64>> {
+        read(Name.inside, limit: Self.limit)
     }
 
     /// Durable when it returns.
     public func write(inside keys: Set<Int64>) throws(SystemError) {
-        try write(Self.inside, keys.sorted(), isLarge: true)
+        try write(Name.inside, keys.sorted(), isLarge: true)
     }
 }

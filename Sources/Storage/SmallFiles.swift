@@ -4,19 +4,49 @@ public import Tracking
 
 /// The small files beside the database: what must survive its loss.
 ///
-/// A file that cannot be read as what it should be counts as absent and is reported, never as a reason not to start.
+/// A file that cannot be read as what it should be is put aside and reported, and never a reason not to start.
 public struct SmallFiles: Sendable {
     /// Who this installation is.
     public struct Identity: Codable, Equatable, Sendable {
         /// A UUIDv7, as it stands in every upload.
         public var installID: String
-        /// The machine it was minted on, from /etc/machine-id.
-        public var machineID: String
+        /// What the machine was known by, by the name of the sign: digests. nil in a file of the first layout.
+        public var signs: [String: String]?
+        /// What stood in /etc/machine-id, in a file of the first layout.
+        public var machineID: String?
+        /// A separation from another machine that has begun and not ended.
+        public var separation: Separation?
 
         /// Minted or read.
-        public init(installID: String, machineID: String) {
+        public init(installID: String, signs: [String: String]) {
             self.installID = installID
-            self.machineID = machineID
+            self.signs = signs
+        }
+    }
+
+    /// What becomes of an installation that was copied from another machine. Written before anything is done, so that it
+    /// is done to its end, and in one way only, however often it is cut.
+    public struct Separation: Codable, Equatable, Sendable {
+        /// Who it is afterwards.
+        public var installID: String
+        /// What this machine is known by.
+        public var signs: [String: String]
+        /// The name that the other machine's database gets.
+        public var database: String
+        /// The session that goes on instead of that of the other machine.
+        public var session: String
+        /// Unix milliseconds.
+        public var startedAt: Int64
+
+        /// All of it is decided once.
+        public init(
+            installID: String, signs: [String: String], database: String, session: UUIDv7, startedAt: Timestamp
+        ) {
+            self.installID = installID
+            self.signs = signs
+            self.database = database
+            self.session = session.description
+            self.startedAt = startedAt.milliseconds
         }
     }
 
@@ -72,45 +102,46 @@ public struct SmallFiles: Sendable {
         self.directory = directory
     }
 
-    /// nil when there is none, or none that can be read.
-    public func readIdentity() throws(SystemError) -> Identity? {
-        try read("identity.json")
+    /// Who this installation is, as far as it is known.
+    public func readIdentity() -> Reading<Identity> {
+        read(Name.identity) { (found: Identity) in
+            UUIDv7(found.installID) != nil && found.separation.map(Self.isGood) ?? true
+        }
     }
 
     /// Durable when it returns.
     public func write(_ identity: Identity) throws(SystemError) {
-        try write("identity.json", identity)
+        try write(Name.identity, identity)
     }
 
-    /// nil when nothing has ever been asked for, or what it holds cannot be read.
-    public func readIntent() throws(SystemError) -> Intent? {
-        try read("intent.json")
+    /// What was last asked for.
+    public func readIntent() -> Reading<Intent> {
+        read(Name.intent) { (found: Intent) in
+            found.session != nil && Self.years.contains(found.startedAt)
+        }
     }
 
     /// Durable when it returns, which is before the user gets an answer.
     public func write(_ intent: Intent) throws(SystemError) {
-        try write("intent.json", intent)
+        try write(Name.intent, intent)
     }
 
-    /// nil when none have ever been set, or what it holds cannot be read.
-    public func readExtras() throws(SystemError) -> Extras? {
-        try read("extras.json")
+    /// What SetExtras has changed.
+    public func readExtras() -> Reading<Extras> {
+        read(Name.extras)
     }
 
     /// Durable when it returns.
     public func write(_ extras: Extras) throws(SystemError) {
-        try write("extras.json", extras)
+        try write(Name.extras, extras)
     }
 
-    private func read<Content: Decodable>(_ name: String) throws(SystemError) -> Content? {
-        guard let bytes = try directory.read(name) else { return nil }
-        return try? JSONDecoder().decode(Content.self, from: Data(bytes))
-    }
+    /// Of a moment that can be written as a date, in Unix milliseconds.
+    private static let years: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
-    func write(_ name: String, _ content: some Encodable, isLarge: Bool = false) throws(SystemError) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = isLarge ? .sortedKeys : [.sortedKeys, .prettyPrinted]
-        guard let bytes = try? encoder.encode(content) else { throw SystemError("encode " + name, code: 22) }
-        try directory.replace(name, with: [UInt8](bytes) + [UInt8(ascii: "\n")])
+    private static func isGood(_ separation: Separation) -> Bool {
+        UUIDv7(separation.installID) != nil && UUIDv7(separation.session) != nil
+            && separation.database.hasPrefix(Store.foreignPrefix) && !separation.database.contains("/")
+            && years.contains(separation.startedAt)
     }
 }

@@ -23,17 +23,26 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
     public let kind: Kind
     /// For the log: with the name of the operation and the words of the library.
     public let message: String
+    /// What the operator can do about its cause.
+    public let advice: String
 
     /// Any storage fault, as it is to be reported.
     public init(operation: String, kind: Kind, message: String) {
+        self.init(operation: operation, kind: kind, message: message, advice: Self.advice(kind, errno: 0))
+    }
+
+    private init(operation: String, kind: Kind, message: String, advice: String) {
         self.operation = operation
+        self.advice = advice
         self.kind = kind
         self.message = message
     }
 
     /// A fault of the file system beside the database.
     public init(_ error: SystemError) {
-        self.init(operation: error.operation, kind: .io, message: error.description)
+        self.init(
+            operation: error.operation, kind: .io, message: error.description,
+            advice: Self.advice(.io, errno: error.code))
     }
 
     init(_ error: SQLiteError) {
@@ -46,7 +55,34 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
             case .ioError, .readOnly, .cannotOpen: .io
             default: .other
             }
-        self.init(operation: error.operation, kind: kind, message: error.description)
+        // SQLITE_CANTOPEN_SYMLINK comes without a system call that failed.
+        let systemCode = error.code == .linkInPath ? ELOOP : error.systemCode
+        self.init(
+            operation: error.operation, kind: kind, message: error.description,
+            advice: Self.advice(kind, errno: systemCode))
+    }
+
+    /// What happened and what to do, in one line.
+    public var report: String { message + ": " + advice }
+
+    private static func advice(_ kind: Kind, errno code: Int32) -> String {
+        switch code {
+        case ENOSPC, EDQUOT: "make room on the disk that holds the state directory"
+        case EROFS:
+            "the file system of the state directory is mounted read-only; journalctl -k says why, "
+                + "then mount -o remount,rw"
+        case EACCES, EPERM:
+            "the state directory and all files in it must belong to the user that beekond runs as (chown -R)"
+        case ELOOP:
+            "a symbolic link has come into the way; restart beekond, which looks once, at its start, where its state "
+                + "directory is"
+        case ENOENT, ENOTDIR: "the state directory is not there any more; mount it or bring it back, then restart beekond"
+        case EMFILE, ENFILE: "too many files are open"
+        default:
+            kind == .full
+                ? "make room on the disk that holds the state directory"
+                : "check the health of the disk (journalctl -k)"
+        }
     }
 
     static func newerSchema(found: Int64, known: Int64) -> StorageError {

@@ -41,9 +41,18 @@ extension Writer {
 
     /// The session of the events between two sessions of tracking, while it lasts.
     func openEventSession() throws(SQLiteError) -> (id: UUIDv7, startedAt: Timestamp)? {
+        try Self.openSession(db, isTracking: false)
+    }
+
+    /// The newest session that has no end.
+    static func openSession(
+        _ db: borrowing Connection, isTracking: Bool
+    ) throws(SQLiteError) -> (id: UUIDv7, startedAt: Timestamp)? {
         let row = try db.prepare(
-            "SELECT id, started_at FROM sessions WHERE is_tracking = 0 AND stopped_at IS NULL ORDER BY key DESC LIMIT 1"
-        )
+            """
+            SELECT id, started_at FROM sessions WHERE is_tracking = \(isTracking ? 1 : 0) AND stopped_at IS NULL \
+            ORDER BY key DESC LIMIT 1
+            """)
         guard try row.step(), let id = UUIDv7(bytes: row.blob(0)) else { return nil }
         return (id, Timestamp(milliseconds: row.integer(1)))
     }

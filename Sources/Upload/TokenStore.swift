@@ -23,6 +23,12 @@ public struct TokenStore: Sendable {
         public let description: String
     }
 
+    /// Whether the file in the state directory is one by which somebody could upload in this installation's name: the
+    /// tokens, also those that were put aside, and their key.
+    public static func holdsSecrets(_ file: String) -> Bool {
+        [name, keyName].contains { file == $0 || file.hasPrefix($0 + ".") }
+    }
+
     /// The name of the credential, and of the key file.
     public static let keyName = "beekond.key"
     static let name = "tokens"
@@ -40,7 +46,15 @@ public struct TokenStore: Sendable {
     ///
     /// - Throws: when the file is there and cannot be read.
     public func load() throws(SystemError) -> Content {
-        guard let bytes = try directory.read(Self.name, limit: TokenEnvelope.limit) else { return .nothing }
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            guard let found = try directory.read(Self.name, limit: TokenEnvelope.limit) else { return .nothing }
+            bytes = found
+        } catch {
+            // There may be nothing wrong with the file: too many others are open, or there is no memory.
+            if [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
+            return .damaged(aside: try directory.putAside(Self.name))
+        }
         do throws(TokenEnvelope.Refusal) {
             let text = try TokenEnvelope.open(bytes, with: keys())
             if let record = try? JSONDecoder().decode(AuthRecord.self, from: Data(text)) {

@@ -23,7 +23,7 @@ enum Samples {
     static let gate = Wire.GateStatus(admitted: 1, tooSoon: 2, tooNear: 3, paused: 4, motion: "moving")
     static let store = Wire.StoreStatus(
         degraded: true, locations: 1, bytes: 2, waitingInMemory: 3, droppedUnsent: 4, refused: 5,
-        pruned: 6, expired: 7, lastError: "disk full")
+        pruned: 6, expired: 7, lastError: "disk full", directory: "/data/beekond")
     static let sync = Wire.SyncStatus(
         state: .failed, failure: "auth", pending: 1, oldestPending: time, inFlightBatch: "b",
         lastAttempt: time, lastSuccess: time, lastHttpStatus: 401, lastError: "refused", nextAttempt: time,

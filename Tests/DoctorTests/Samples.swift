@@ -139,7 +139,7 @@ enum Cases {
         },
         Case("storage", .failed, "make room") {
             $0.status?.store.degraded = true
-            $0.status?.store.lastError = "disk full"
+            $0.status?.store.lastError = "disk full: make room on it"
         },
         Case("storage", .failed, "store.max_rows") {
             $0.status?.store.droppedUnsent = 5

@@ -84,6 +84,42 @@ func directoryIsMade() throws {
     #expect(throws: SystemError.self) { try StateDirectory(temporary.file("no/parent")) }
 }
 
+@Test("links that lead to the directory are followed once; what they lead to is judged")
+func linkedDirectory() throws {
+    let temporary = try TemporaryDirectory()
+    #expect(mkdir(temporary.file("data"), 0o700) == 0)
+    #expect(symlink("data", temporary.file("link")) == 0)
+    for path in ["link", "link/", "link/state"] {
+        let found = try StateDirectory(temporary.file(path))
+        #expect(found.path == temporary.file(path.hasSuffix("state") ? "data/state" : "data"))
+        try found.replace("intent.json", with: [1])
+        #expect(try found.read("intent.json") == [1])
+    }
+    let found = try StateDirectory(temporary.file("link"))
+    #expect(unlink(temporary.file("link")) == 0 && symlink("nowhere", temporary.file("link")) == 0)
+    #expect(try found.read("intent.json") == [1], "it keeps to the directory that it found")
+    for path in ["link", "link/state"] {
+        let error = #expect(throws: SystemError.self) { try StateDirectory(temporary.file(path)) }
+        #expect(error?.description.contains("link to nowhere") == true)
+    }
+    #expect(unlink(temporary.file("link")) == 0 && symlink("data", temporary.file("link")) == 0)
+    #expect(chmod(temporary.file("data"), 0o770) == 0)
+    #expect(throws: SystemError.self) { try StateDirectory(temporary.file("link")) }
+}
+
+@Test("a file of another user is refused", .enabled(if: geteuid() == 0, "only root can give files away"))
+func foreignFile() throws {
+    let temporary = try TemporaryDirectory()
+    let directory = try StateDirectory(temporary.path)
+    try directory.replace("intent.json", with: [1])
+    #expect(chown(directory.file("intent.json"), 12_345, 12_345) == 0)
+    let error = #expect(throws: SystemError.self) { try directory.read("intent.json") }
+    #expect(error?.code == EACCES)
+    // Whose directory it is may write into it.
+    #expect(chown(directory.path, 12_345, 12_345) == 0)
+    #expect(try StateDirectory(temporary.path).read("intent.json") == [1])
+}
+
 @Test("symbolic links in the state directory are not followed")
 func linksAreNotFollowed() throws {
     let temporary = try TemporaryDirectory()

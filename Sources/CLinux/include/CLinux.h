@@ -64,6 +64,9 @@ static inline int clinux_accept(int socket, int flags) {
     return accept4(socket, NULL, NULL, flags);
 }
 
+// These need _GNU_SOURCE, too. The numbers are those of every architecture that Swift runs on.
+static const int CLINUX_O_PATH = 010000000, CLINUX_AT_EMPTY_PATH = 0x1000;
+
 // sigset_t is filled by macros and functions that differ between libraries.
 static inline int clinux_block_signals(const int *signals, int count, int flags) {
     sigset_t set;

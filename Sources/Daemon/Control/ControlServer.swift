@@ -29,7 +29,7 @@ final class ControlServer {
     private static let outputTotal = 16 << 20
 
     let handlers: Handlers
-    private let listener: FileDescriptor
+    private let listener: ListeningSocket
     private var connections: [Connection] = []
     private var firstIndex = 0
     private var turn = 0
@@ -37,14 +37,19 @@ final class ControlServer {
     private var toldOfBound: BootInstant?
 
     init(path: String, handlers: Handlers) throws(SystemError) {
-        listener = try FileDescriptor.listen(at: path, group: groupID(named: "beekon"))
+        listener = try ListeningSocket(at: path, group: groupID(named: "beekon"))
         self.handlers = handlers
+    }
+
+    /// Removes the socket, if it is still ours.
+    func removeSocket() {
+        listener.remove()
     }
 
     /// Adds the listener and every client to what the loop waits for; `serve` expects them at `index` and after.
     func addTo(_ poll: inout PollSet, at index: Int) {
         firstIndex = index
-        poll.add(listener.raw)
+        poll.add(listener.descriptor.raw)
         for connection in connections {
             // Who has sent calls without replies may be gone before they are carried out.
             let raw = connection.isAwaitingSilently ? -1 : connection.descriptor.raw
@@ -131,7 +136,7 @@ final class ControlServer {
 
     private func acceptSome(now: BootInstant) {
         var evictions = 0
-        while evictions < Self.evictionsPerTurn, let descriptor = listener.accept() {
+        while evictions < Self.evictionsPerTurn, let descriptor = listener.descriptor.accept() {
             guard let peer = try? Peer(of: descriptor) else { continue }
             let limit = peer.uid == 0 ? Self.limitForRoot : Self.limit
             if connections.count >= limit {

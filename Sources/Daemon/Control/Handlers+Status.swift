@@ -29,7 +29,7 @@ extension Handlers {
                 degraded: storageError != nil, locations: counts.locations, bytes: databaseSize(),
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.losses.dropped,
                 refused: reader.refused, pruned: counts.losses.pruned, expired: counts.losses.expired,
-                lastError: storageError),
+                lastError: storageError, directory: directory),
             sync: syncStatus(now: now), auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth),
             geofences: reader.geofences,
             degraded: degraded(reader, now: now))
@@ -46,7 +46,8 @@ extension Handlers {
         let isLosing = reader.lostAt.map { now.seconds(since: $0) < LossWatch.interval } ?? false
         let words: [(String, Bool)] = [
             ("storage", (reader.storageError ?? uploader.storageError) != nil),
-            ("loss", isLosing), ("config", configurator.isDegraded),
+            ("loss", isLosing), ("files", !hub.board.damagedFiles.isEmpty),
+            ("config", configurator.isDegraded),
             ("clock", uploader.isClockSuspected), ("source", isSourceBad),
             ("sync", uploader.lastError != nil && uploader.failure != .auth),
             ("auth", uploader.failure == .auth || [.dead, .breakerOpen].contains(uploader.auth.word)),

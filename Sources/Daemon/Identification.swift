@@ -1,0 +1,129 @@
+internal import Glibc
+internal import Linux
+internal import Storage
+internal import Tracking
+internal import Upload
+
+/// Finds out whose state directory this is, before anything else in it is touched, and makes it this machine's.
+struct Identification {
+    private let directory: StateDirectory
+    private let files: SmallFiles
+    private let found: Installation.Signs
+    private let time: Timestamp
+
+    /// - Parameters:
+    ///   - root: what stands for / where the machine is looked at.
+    ///   - time: now, in the best clock known.
+    init(_ directory: StateDirectory, root: String, at time: Timestamp) {
+        self.directory = directory
+        files = SmallFiles(directory)
+        found = Machine.signs(root: root)
+        self.time = time
+    }
+
+    /// The id of this installation: minted once, and anew when the machine is another one.
+    ///
+    /// - Returns: also what was wrong with its file.
+    func installID() throws -> (id: String, trouble: SmallFiles.Trouble?) {
+        let reading = files.readIdentity()
+        let trouble = reading.trouble
+        guard var known = reading.content else {
+            // It may be whole: it must not be written over.
+            if let trouble, trouble.isPassing { throw SystemError(trouble.text, code: EIO) }
+            if let trouble {
+                Log.error(.fileDamaged, "\(trouble.text): the backend will take this for another vehicle")
+            }
+            let id = mint().description
+            try makingRoom { try files.write(SmallFiles.Identity(installID: id, signs: found)) }
+            Log.notice(.identity, "this installation has the install_id \(id), which is new")
+            return (id, trouble)
+        }
+        if let trouble { Log.error(.fileDamaged, trouble.text) }
+        if known.separation == nil {
+            switch Installation.judge(Installation.signs(of: known), found) {
+            case .same(let signs):
+                keep(known, signs)
+                return (known.installID, trouble)
+            case .other(let reason):
+                Log.warning(
+                    .identity,
+                    "this is another machine than install_id \(known.installID) was made on, by \(reason)")
+                let ids = (mint().description, mint())
+                known.separation = SmallFiles.Separation(
+                    installID: ids.0, signs: found, database: Store.foreignName(in: directory.path, at: time),
+                    session: ids.1, startedAt: time)
+            }
+        } else if case .other? = known.separation.map({ Installation.judge($0.signs, found) }) {
+            // Copied again before it came to its end.
+            known.separation?.installID = mint().description
+            known.separation?.session = mint().description
+            known.separation?.signs = found
+        }
+        return (try makingRoom { try separate(known) }, trouble)
+    }
+
+    private func mint() -> UUIDv7 {
+        var random = SystemRandomNumberGenerator()
+        var generator = UUIDv7Generator(using: &random)
+        return generator.next(at: time)
+    }
+
+    /// What the machine is known by may have become more. A disk that fails is no reason not to start.
+    private func keep(_ known: SmallFiles.Identity, _ signs: Installation.Signs) {
+        let identity = SmallFiles.Identity(installID: known.installID, signs: signs)
+        guard identity != known else { return }
+        do {
+            try files.write(identity)
+        } catch {
+            Log.debug(.identity, "what this machine is known by could not be written: \(error)")
+        }
+    }
+
+    /// The identity says first that it is being done, and last that it is done; whatever comes between may come again.
+    private func separate(_ marked: SmallFiles.Identity) throws -> String {
+        guard let plan = marked.separation, let session = UUIDv7(plan.session) else { return marked.installID }
+        try files.write(marked)
+        let tracks = try takeIntentAlong(plan, session)
+        let hasRows = try Store.putAsideForeign(in: directory.path, as: plan.database)
+        for name in try directory.names() where TokenStore.holdsSecrets(name) { try directory.remove(name) }
+        // Where the other machine was.
+        try directory.remove(SmallFiles.Name.inside)
+        try directory.synchronise()
+        let rows =
+            hasRows
+            ? "The locations of the other one are kept as \(directory.file(plan.database)) and are never uploaded from here; "
+                + "remove the file once that machine has uploaded them. " : ""
+        let goesOn = tracks ? ", and tracking goes on in session \(plan.session)" : ""
+        Log.warning(
+            .identity,
+            "this machine has the install_id \(plan.installID) now. \(rows)Its tokens were dropped\(goesOn)")
+        try files.write(SmallFiles.Identity(installID: plan.installID, signs: plan.signs))
+        return plan.installID
+    }
+
+    /// What was asked for is asked of the copy as well, in a session of its own.
+    private func takeIntentAlong(_ plan: SmallFiles.Separation, _ session: UUIDv7) throws(SystemError) -> Bool {
+        let reading = files.readIntent()
+        let before = reading.content
+        if let trouble = reading.trouble { Log.error(.fileDamaged, trouble.text) }
+        if before?.session == session { return before?.state == .tracking }
+        let wasTracking = ["beekon.db", plan.database].contains {
+            Store.wasTracking(database: directory.file($0))
+        }
+        guard let state = before?.state ?? (wasTracking ? .tracking : nil) else { return false }
+        try files.write(
+            SmallFiles.Intent(
+                state: state, session: session, startedAt: Timestamp(milliseconds: plan.startedAt)))
+        return state == .tracking
+    }
+
+    /// What is held back for a full disk is held back for this, too.
+    private func makingRoom<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as SystemError where error.code == ENOSPC {
+            try directory.remove("ballast")
+            return try body()
+        }
+    }
+}

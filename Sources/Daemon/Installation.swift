@@ -1,0 +1,92 @@
+internal import Storage
+internal import Upload
+
+/// Judges whether this is the machine that an installation was made on, or one that got a copy of its disk. Pure.
+///
+/// A sign that is missing, today or then, says nothing: serial numbers are readable for root alone on most PCs, and a
+/// machine-id may not be known yet.
+enum Installation {
+    /// What a machine is known by: digests, by the name of the sign.
+    typealias Signs = [String: String]
+
+    enum Verdict: Equatable {
+        /// It is the same, as far as can be told. With all that it is known by from now on.
+        case same(Signs)
+        /// It is another one; the words say by what.
+        case other(String)
+    }
+
+    /// The name of the sign.
+    static let machineID = "machine-id"
+
+    /// Whether `found` is the machine that was `known`.
+    ///
+    /// Hardware is another one when none of its serial numbers is what it was: a repair may change one of them, and makers
+    /// give whole series the same.
+    static func judge(_ known: Signs, _ found: Signs) -> Verdict {
+        let common = known.keys.filter { found[$0] != nil }
+        let serials = common.filter { $0 != machineID }
+        if common.contains(machineID), known[machineID] != found[machineID] { return .other("/etc/machine-id") }
+        if !serials.isEmpty, !serials.contains(where: { known[$0] == found[$0] }) {
+            return .other("the serial number of the hardware")
+        }
+        return .same(known.merging(found) { $1 })
+    }
+
+    /// What an identity says of its machine, in either layout of the file.
+    static func signs(of identity: SmallFiles.Identity) -> Signs {
+        if let signs = identity.signs { return signs }
+        var signs = Signs()
+        signs[machineID] = identity.machineID.flatMap(machineID(in:))
+        return signs
+    }
+
+    /// nil for an empty file, or one that says "uninitialized".
+    static func machineID(in text: String) -> String? {
+        let id = text.prefix { $0 > " " }.lowercased()
+        guard id.utf8.count == 32, id.allSatisfy(\.isHexDigit), Set(id).count > 1 else { return nil }
+        return digest(id)
+    }
+
+    /// What makers leave standing where a number should be.
+    private static let placeholders: Set<String> = [
+        "to be filled by o.e.m.", "to be filled by oem", "default string", "default", "none", "null", "n/a", "na", "not specified",
+        "not applicable", "not available", "not set", "not present", "unknown", "invalid", "empty", "oem", "o.e.m.", "serial",
+        "serial number", "system serial number", "base board serial number", "board serial number", "123456789", "0123456789",
+        "1234567890", "12345678", "01234567890123456789", "03000200-0400-0500-0006-000700080009",
+        "00020003-0004-0005-0006-000700080009", "12345678-1234-5678-90ab-cddeefaabbcc",
+    ]
+
+    /// nil for what is no number of a single machine.
+    static func serial(in text: String) -> String? {
+        let printable = text.unicodeScalars.filter { $0.value >= 0x20 && $0.value < 0x7F }
+        let words = String(String.UnicodeScalarView(printable)).lowercased().split(separator: " ")
+        let serial = words.joined(separator: " ")
+        // 0, 00000000, ffffffff-ffff-…, xxxxxxx, dots.
+        let isOneCharacter = Set(serial.filter { $0 != "-" && $0 != " " }).count < 2
+        guard !isOneCharacter, !placeholders.contains(serial) else { return nil }
+        return digest(serial)
+    }
+
+    private static func digest(_ text: String) -> String {
+        SHA256.hex(SHA256.digest(Array(("org.beekond.installation " + text).utf8)))
+    }
+
+    /// - Parameter table: /proc/self/mountinfo, whose fifth column is the mount point, with some bytes in octal.
+    static func isMountPoint(_ path: String, table: String) -> Bool {
+        var escaped = ""
+        for character in path {
+            switch character {
+            case " ": escaped += "\\040"
+            case "\t": escaped += "\\011"
+            case "\n": escaped += "\\012"
+            case "\\": escaped += "\\134"
+            default: escaped.append(character)
+            }
+        }
+        return table.split(separator: "\n").contains { line in
+            let columns = line.split(separator: " ", maxSplits: 5)
+            return columns.count > 4 && columns[4] == escaped
+        }
+    }
+}

@@ -1,0 +1,174 @@
+internal import CLinux
+internal import Glibc
+
+/// A Unix stream socket that listens at a path, and knows which file it made there.
+///
+/// Two daemons may be told the same path. Whoever comes second is refused while the first one answers, and takes nothing
+/// away at its end but what is its own.
+public struct ListeningSocket: ~Copyable {
+    /// Listens; non-blocking.
+    public let descriptor: FileDescriptor
+    /// Everything but bind(2) names the socket within this directory, so that nobody can put another in its place.
+    private let folder: FileDescriptor
+    private let name: String
+    private let made: Inode
+    /// Held as long as this lives: two that start at once must not both find a socket that nobody answers on.
+    private let lock: FileDescriptor
+
+    private struct Inode: Equatable {
+        let device: dev_t
+        let number: ino_t
+
+        init(_ status: stat) {
+            device = status.st_dev
+            number = status.st_ino
+        }
+    }
+
+    /// Connections that wait to be accepted; who comes then waits as well, or is told to. Few, because all of them are
+    /// served before the one that has come last.
+    private static let backlog: Int32 = 64
+
+    /// Listens at `path`; only the owner and `group` may open it (0660). A socket that nobody answers on is replaced. The
+    /// file `path`.lock stays behind for the next one.
+    ///
+    /// - Parameter afterBind: what tests do to the socket before it is looked at.
+    /// - Throws: EADDRINUSE when somebody answers there or is about to, EPERM for a directory in which others could swap
+    ///   root's socket, ESTALE when it has been swapped.
+    public init(at path: String, group: UInt32?, afterBind: () -> Void = {}) throws(SystemError) {
+        let address = try Self.address(path)
+        let slash = path.lastIndex(of: "/")
+        let place = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        let folder = try FileDescriptor.open(place, CLINUX_O_PATH | O_DIRECTORY)
+        try Self.checkFolder(folder, place, path)
+        let lock = try Self.lock(folder, name, path)
+        try Self.makeWay(folder, name, path, address)
+        let descriptor = try Self.socket()
+        // With the right mode from its first moment: nothing is left to be changed by a name that somebody may have taken.
+        let before = umask(0o117)
+        let result = Self.call(bind, descriptor, address)
+        let failure = errno
+        umask(before)
+        guard result == 0 else { throw SystemError("bind " + path, code: failure) }
+        afterBind()
+        let made = try Self.giveAway(folder, name, path, to: group)
+        // Nobody can connect before this.
+        try retrying("listen on " + path) { Glibc.listen(descriptor.raw, Self.backlog) }
+        self.descriptor = descriptor
+        self.folder = folder
+        self.name = name
+        self.made = made
+        self.lock = lock
+    }
+
+    /// Removes the socket from its directory, unless another one has its name by now.
+    public borrowing func remove() {
+        var status = stat()
+        guard fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0, Inode(status) == made else { return }
+        _ = unlinkat(folder.raw, name, 0)
+    }
+
+    private static func address(_ path: String) throws(SystemError) -> sockaddr_un {
+        var address = sockaddr_un()
+        let bytes = Array(path.utf8)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard bytes.count < room, !bytes.isEmpty else {
+            throw SystemError("socket path \(path) (at most \(room - 1) bytes)", code: ENAMETOOLONG)
+        }
+        address.sun_family = UInt16(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        return address
+    }
+
+    private static func socket() throws(SystemError) -> FileDescriptor {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        return FileDescriptor(owning: try retrying("socket") { Glibc.socket(AF_UNIX, type, 0) })
+    }
+
+    private static func call(
+        _ function: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32,
+        _ descriptor: borrowing FileDescriptor, _ address: sockaddr_un
+    ) -> Int32 {
+        withUnsafePointer(to: address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                function(descriptor.raw, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
+    /// Clients of root's daemon trust what they are told on its socket: only root may be able to put another there.
+    private static func checkFolder(
+        _ folder: borrowing FileDescriptor, _ place: String, _ path: String
+    ) throws(SystemError) {
+        guard geteuid() == 0 else { return }
+        var status = stat()
+        try retrying("stat " + place) { fstat(folder.raw, &status) }
+        let isShared = status.st_mode & 0o022 != 0 && status.st_mode & S_ISVTX == 0
+        guard status.st_uid == 0, !isShared else {
+            throw SystemError(
+                "refusing the socket \(path): it would be root's, and others could replace it in \(place) "
+                    + "(chown root, chmod go-w, or another --socket)", code: EPERM)
+        }
+    }
+
+    private static func lock(
+        _ folder: borrowing FileDescriptor, _ name: String, _ path: String
+    ) throws(SystemError) -> FileDescriptor {
+        let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        let lock = FileDescriptor(
+            owning: try retrying("open \(path).lock") { openat(folder.raw, name + ".lock", flags, 0o600) })
+        do {
+            try retrying("lock \(path).lock") { flock(lock.raw, LOCK_EX | LOCK_NB) }
+        } catch {
+            guard error.code == EWOULDBLOCK else { throw error }
+            throw Self.taken(path)
+        }
+        return lock
+    }
+
+    private static func taken(_ path: String) -> SystemError {
+        SystemError(
+            "another beekond has the socket \(path): stop it, or choose another --socket", code: EADDRINUSE)
+    }
+
+    /// Removes a socket that is left over from an earlier run. Whoever answers, or cannot be asked, keeps it.
+    private static func makeWay(
+        _ folder: borrowing FileDescriptor, _ name: String, _ path: String, _ address: sockaddr_un
+    ) throws(SystemError) {
+        var status = stat()
+        guard fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw SystemError(
+                "\(path) is no socket: remove it, or choose another --socket", code: EEXIST)
+        }
+        let probe = try socket()
+        guard call(connect, probe, address) != 0, errno == ECONNREFUSED || errno == ENOENT else {
+            throw taken(path)
+        }
+        try retrying("remove the socket \(path), which nobody answers on") { unlinkat(folder.raw, name, 0) }
+    }
+
+    /// Gives the socket to the group, through a descriptor of the file itself: a link or another file that has been put in
+    /// its place is refused, and stays as it is.
+    private static func giveAway(
+        _ folder: borrowing FileDescriptor, _ name: String, _ path: String, to group: UInt32?
+    ) throws(SystemError) -> Inode {
+        let file = FileDescriptor(
+            owning: try retrying("open " + path) {
+                openat(folder.raw, name, CLINUX_O_PATH | O_NOFOLLOW | O_CLOEXEC)
+            })
+        var status = stat()
+        try retrying("stat " + path) { fstat(file.raw, &status) }
+        guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid(), status.st_nlink == 1 else {
+            throw SystemError("somebody has replaced the socket \(path) that was just made", code: ESTALE)
+        }
+        // Without the right to give it away, the socket stays with our own group.
+        if let group { _ = fchownat(file.raw, "", uid_t.max, group, CLINUX_AT_EMPTY_PATH) }
+        // Where the directory has default ACLs, they count instead of the umask.
+        if status.st_mode & 0o777 != 0o660 {
+            try retrying("chmod " + path) { chmod("/proc/self/fd/\(file.raw)", 0o660) }
+        }
+        return Inode(status)
+    }
+}

@@ -1,0 +1,117 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import Linux
+
+/// Each small file is there twice: flash loses single blocks. The copy is written after the file, and read when the file is
+/// of no use.
+extension SmallFiles {
+    /// Their names in the state directory.
+    public enum Name {
+        /// Who this installation is.
+        public static let identity = "identity.json"
+        /// What was last asked for.
+        public static let intent = "intent.json"
+        /// What SetExtras has changed.
+        public static let extras = "extras.json"
+        /// What the geofences are.
+        public static let geofences = "geofences.json"
+        /// In which of them the vehicle is.
+        public static let inside = "geofences-inside.json"
+    }
+
+    /// What a file held, and what was wrong with it.
+    public struct Reading<Content: Sendable>: Sendable {
+        /// nil when there is nothing, or nothing that can be read.
+        public var content: Content?
+        /// What was wrong, with what was done about it.
+        public var trouble: Trouble?
+    }
+
+    /// A small file that was of no use.
+    public struct Trouble: Equatable, Sendable {
+        /// Of the file, without its folder.
+        public var name: String
+        /// What is wrong with it.
+        public var reason: String
+        /// The path under which it is kept; nil when it is not there, or could not be put aside.
+        public var aside: String?
+        /// Its copy was good, and has taken its place.
+        public var isRestored = false
+        /// It may be whole, only it cannot be read now: nothing is written over it.
+        public var isPassing = false
+
+        /// For the log: what happened to the file.
+        public var text: String {
+            let kept = aside.map { "; it is kept as \($0)" } ?? ""
+            return "\(name) is of no use (\(reason))\(kept)" + (isRestored ? ", and its copy has taken its place" : "")
+        }
+    }
+
+    private static func copy(of name: String) -> String { name + ".copy" }
+
+    func read<Content: Decodable & Sendable>(
+        _ name: String, limit: Int = 1 << 20, where isGood: (Content) -> Bool = { _ in true }
+    ) -> Reading<Content> {
+        let (bytes, found, trouble) = readOne(name, limit, isGood)
+        if let found {
+            // What a cut between the two has left undone, or an earlier version did not do.
+            if hasCopy(name), (try? directory.read(Self.copy(of: name), limit: limit)) != bytes {
+                writeCopy(name, bytes)
+            }
+            return Reading(content: found, trouble: nil)
+        }
+        guard hasCopy(name) else { return Reading(content: nil, trouble: trouble) }
+        let (copied, content, other) = readOne(Self.copy(of: name), limit, isGood)
+        guard let content else { return Reading(content: nil, trouble: trouble ?? other) }
+        var told = trouble ?? Trouble(name: name, reason: "it is gone")
+        told.isRestored = !told.isPassing
+        // Written again at the next start, if it cannot be now.
+        if !told.isPassing { try? directory.replace(name, with: copied) }
+        return Reading(content: content, trouble: told)
+    }
+
+    private func readOne<Content: Decodable>(
+        _ name: String, _ limit: Int, _ isGood: (Content) -> Bool
+    ) -> (bytes: [UInt8], content: Content?, trouble: Trouble?) {
+        do throws(SystemError) {
+            guard let bytes = try directory.read(name, limit: limit) else { return ([], nil, nil) }
+            if let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)), isGood(content) {
+                return (bytes, content, nil)
+            }
+            let reason = bytes.isEmpty ? "empty" : bytes.allSatisfy { $0 == 0 } ? "zeros" : "damaged"
+            return ([], nil, putAside(name, reason))
+        } catch {
+            switch error.code {
+            // Too many files are open, or there is no memory: it may be whole.
+            case EMFILE, ENFILE, ENOMEM: return ([], nil, Trouble(name: name, reason: error.description, isPassing: true))
+            default: return ([], nil, putAside(name, error.description))
+            }
+        }
+    }
+
+    private func putAside(_ name: String, _ reason: String) -> Trouble {
+        Trouble(name: name, reason: reason, aside: try? directory.putAside(name))
+    }
+
+    /// Durable when it returns.
+    func write(_ name: String, _ content: some Encodable, isLarge: Bool = false) throws(SystemError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = isLarge ? .sortedKeys : [.sortedKeys, .prettyPrinted]
+        guard let encoded = try? encoder.encode(content) else { throw SystemError("encode " + name, code: EINVAL) }
+        let bytes = [UInt8](encoded) + [UInt8(ascii: "\n")]
+        try directory.replace(name, with: bytes)
+        if hasCopy(name) { writeCopy(name, bytes) }
+    }
+
+    /// That one is itself a copy of what the database knows.
+    private func hasCopy(_ name: String) -> Bool { name != Name.inside }
+
+    /// An old copy is worse than none: it could bring back what the user has ended.
+    private func writeCopy(_ name: String, _ bytes: [UInt8]) {
+        do {
+            try directory.replace(Self.copy(of: name), with: bytes)
+        } catch {
+            _ = unlink(directory.file(Self.copy(of: name)))
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Glibc
+import Linux
+import Support
+import Testing
+import Tracking
+
+@testable import Storage
+
+/// A state directory with an intent that has been written down.
+private struct Desk {
+    let temporary: TemporaryDirectory
+    let directory: StateDirectory
+    let files: SmallFiles
+    let intent: SmallFiles.Intent
+
+    init() throws {
+        temporary = try TemporaryDirectory()
+        directory = try StateDirectory(temporary.path)
+        files = SmallFiles(directory)
+        var random = SeededGenerator(seed: 3)
+        var ids = UUIDv7Generator(using: &random)
+        let time = Timestamp(milliseconds: 1_805_097_600_000)
+        intent = SmallFiles.Intent(state: .tracking, session: ids.next(at: time), startedAt: time)
+        try files.write(intent)
+    }
+
+    func write(_ name: String, _ text: String) throws {
+        try temporary.write(name, Array(text.utf8))
+    }
+}
+
+/// What a file can come to.
+private let damages: [(String, String)] = [
+    ("", "empty"), (String(repeating: "\0", count: 150), "zeros"), ("{\"state\":\"tracking\",\"ses", "damaged"),
+    ("[]", "damaged"), ("{\"state\":1,\"sessionID\":\"x\",\"startedAt\":1}", "damaged"),
+    ("{\"state\":\"tracking\",\"sessionID\":\"x\",\"startedAt\":1}", "damaged"),
+    (
+        "{\"state\":\"stopped\",\"sessionID\":\"01a1fc88-5403-7594-8da2-72bc52769f44\",\"startedAt\":9223372036854775807}",
+        "damaged"
+    ), (String(repeating: " ", count: (1 << 20) + 1), "too large"),
+]
+
+@Test("a damaged file is put aside, and its copy takes its place", arguments: damages)
+private func copyTakesItsPlace(content: String, reason: String) throws {
+    let desk = try Desk()
+    try desk.write("intent.json", content)
+    let found = desk.files.readIntent()
+    #expect(found.content == desk.intent)
+    let trouble = try #require(found.trouble)
+    #expect(trouble.reason.contains(reason) && trouble.isRestored)
+    let aside = try #require(trouble.aside)
+    #expect(aside == desk.directory.file("intent.json.aside-1"))
+    #expect(try desk.temporary.read("intent.json.aside-1") == Array(content.utf8))
+    // Told once.
+    #expect(desk.files.readIntent().trouble == nil)
+    #expect(desk.files.readIntent().content == desk.intent)
+}
+
+@Test("without a copy there is nothing, and it is told", arguments: damages)
+private func nothingIsLeft(content: String, reason: String) throws {
+    let desk = try Desk()
+    try desk.write("intent.json", content)
+    try desk.write("intent.json.copy", content)
+    let found = desk.files.readIntent()
+    #expect(found.content == nil)
+    #expect(found.trouble?.name == "intent.json" && found.trouble?.isRestored == false)
+    #expect(try desk.temporary.names() == ["intent.json.aside-1", "intent.json.copy.aside-1"])
+    #expect(desk.files.readIntent().trouble == nil)
+}
+
+@Test("a damaged copy is written anew, one that a cut has left behind as well")
+func copyIsRenewed() throws {
+    let desk = try Desk()
+    let whole = try desk.temporary.read("intent.json")
+    for other in ["", "old"] {
+        try desk.write("intent.json.copy", other)
+        #expect(desk.files.readIntent().content == desk.intent)
+        #expect(try desk.temporary.read("intent.json.copy") == whole)
+    }
+    #expect(unlink(desk.directory.file("intent.json.copy")) == 0)
+    #expect(desk.files.readIntent().trouble == nil)
+    #expect(try desk.temporary.read("intent.json.copy") == whole)
+}
+
+@Test("a copy that cannot be written does not stay behind as it was")
+func noOldCopy() throws {
+    let desk = try Desk()
+    #expect(mkdir(desk.directory.file("intent.json.copy.tmp"), 0o700) == 0)
+    var stopped = desk.intent
+    stopped.state = .stopped
+    try desk.files.write(stopped)
+    #expect(try desk.temporary.names() == ["intent.json", "intent.json.copy.tmp"])
+    #expect(desk.files.readIntent().content == stopped)
+}
+
+@Test("what never was is no trouble; a link in its place is")
+func missing() throws {
+    let desk = try Desk()
+    #expect(desk.files.readExtras().content == nil && desk.files.readExtras().trouble == nil)
+    #expect(symlink("/etc/passwd", desk.directory.file("extras.json")) == 0)
+    #expect(desk.files.readExtras().trouble?.name == "extras.json")
+}
+
+@Test(
+    "fences whose keys could not be counted on are damaged",
+    arguments: ["9223372036854775807", "-1", "1"])
+func keys(key: String) throws {
+    let desk = try Desk()
+    try desk.write(
+        "geofences.json",
+        """
+        {"nextKey":\(key),"geofences":[{"key":\(key),"id":"a","latitude":1,"longitude":1,"radius":100,\
+        "notifiesOnEntry":true,"notifiesOnExit":true}]}
+        """)
+    let found = desk.files.readGeofences()
+    #expect((found.content != nil) == (key == "1"))
+    #expect((found.trouble == nil) == (key == "1"))
+}
+
+@Test("another machine's database is put aside with its companions, also in two steps, and nothing is written over")
+func foreignDatabase() throws {
+    let temporary = try TemporaryDirectory()
+    let time = Timestamp(milliseconds: 1_805_097_600_000)
+    func name() -> String { Store.foreignName(in: temporary.path, at: time) }
+    #expect(name() == "beekon.db.foreign-1805097600")
+    #expect(try !Store.putAsideForeign(in: temporary.path, as: name()))
+    try temporary.write("beekon.db", [1])
+    try temporary.write("beekon.db-wal", [2])
+    // A cut between the two.
+    let first = name()
+    #expect(rename(temporary.file("beekon.db-wal"), temporary.file(first + "-wal")) == 0)
+    #expect(try Store.putAsideForeign(in: temporary.path, as: first))
+    #expect(try Store.putAsideForeign(in: temporary.path, as: first), "once more, after a cut")
+    #expect(try temporary.read(first) == [1] && temporary.read(first + "-wal") == [2])
+    #expect(name() == first + "-2")
+}

@@ -109,9 +109,7 @@ final class Configurator {
                 let kept =
                     change.isFromFiles
                     ? KeptSettings.files(lastGood, options) : change.bytes.map { .runtime(file, $0) }
-                guard hub.reader.post(.configure(change.result.loaded.settings, kept)) else {
-                    throw MainMessage.Failure(reason: "too many commands wait for the reader")
-                }
+                hub.reader.deliver(.configure(change.result.loaded.settings, kept))
                 underWay = (change, token)
             } catch { answer(token, .failure(error), hub) }
         }

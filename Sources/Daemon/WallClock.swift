@@ -46,6 +46,10 @@ final class WallClock: Sendable {
     /// The system clock, and whether it can be believed.
     func system(now: BootInstant) -> ReceiverTime.SystemClock {
         let time = Timestamp(milliseconds: Clock.realtimeMilliseconds())
+        // Whatever the kernel says: chrony that follows the receiver goes through its week rollover, too.
+        guard time >= ReceiverTime.releaseDate else {
+            return ReceiverTime.SystemClock(time: time, isKnownGood: false)
+        }
         let agrees = receiver(now: now).map { abs(time.seconds(since: $0)) < Self.agreement } ?? false
         return ReceiverTime.SystemClock(time: time, isKnownGood: agrees || isSynchronised(now: now))
     }

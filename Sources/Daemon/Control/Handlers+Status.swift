@@ -45,7 +45,7 @@ extension Handlers {
         let words: [(String, Bool)] = [
             ("storage", (reader.storageError ?? uploader.storageError) != nil),
             ("config", configurator.isDegraded),
-            ("clock", uploader.isClockSuspected), ("source", isSourceBad),
+            ("clock", uploader.isClockSuspected), ("source", isSourceBad || reader.refusal != nil),
             ("sync", uploader.lastError != nil && uploader.failure != .auth),
             ("auth", uploader.failure == .auth || [.dead, .breakerOpen].contains(uploader.auth.word)),
         ]

@@ -105,7 +105,7 @@ extension Wire {
         public struct Result: Codable, Sendable, Equatable {
             /// Rows deleted.
             public var removed: Int
-            /// With `before`: files put aside, which nothing can be cut out of. Absent: there are none.
+            /// With `before`: what nothing can be cut out of, such as files that were put aside. Absent: nothing.
             public var kept: [String]?
 
             /// Makes the value; what is left out is absent.

@@ -16,7 +16,8 @@ extension Reader {
     /// it has been lived through: one run with a receiver in the wrong future, and a clock that follows it, must not make
     /// every true fix look ancient.
     func ages(at fix: Fix, now: BootInstant) -> Ages {
-        guard isBelieved(fix, now: now) else { return Ages() }
+        // A recording's time says nothing about the present.
+        if settings.gpsd.replay { return Ages() }
         let (verdict, jump): (AgeTrust.Verdict, Double?) = hub.ages.withLock { ages in
             // What was known before could not be read yet.
             guard ages != nil else { return (.doubted(onlyBefore: nil), nil) }
@@ -24,6 +25,8 @@ extension Reader {
             return (verdict ?? .doubted(onlyBefore: nil), ages?.newJump)
         }
         if let jump { report(jump: jump, to: fix.time, now: now) }
+        // Every line of times is followed, lest rows that were stored on a doubtful one pass for old on the next.
+        guard isBelieved(fix, now: now) else { return Ages() }
         switch verdict {
         case .believed: return Ages(prunes: true)
         case .doubted(let limit): return Ages(prunes: limit != nil, onlyBefore: limit)
@@ -31,7 +34,6 @@ extension Reader {
     }
 
     private func isBelieved(_ fix: Fix, now: BootInstant) -> Bool {
-        if settings.gpsd.replay { return false }
         if let since = receiverTime.settledSince, now.seconds(since: since) >= 3600 { return true }
         let system = hub.clock.system(now: now)
         return system.isKnownGood && abs(system.time.seconds(since: fix.time)) < 86_400

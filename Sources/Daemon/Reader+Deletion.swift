@@ -53,8 +53,8 @@ extension Reader {
         if !work.kept.isEmpty {
             Log.warning(
                 .erased,
-                "deleted up to the time that was given, but what was put aside is kept as it is, and may hold positions from "
-                    + "before: \(Configurator.list(work.kept)). Delete these files, or delete everything")
+                "deleted up to the time that was given, but nothing can be cut out of these, which may hold positions from "
+                    + "before: \(Configurator.list(work.kept)). Delete such files by hand, or delete everything")
         }
         if let token { hub.tell(.deleted(token, .success(.init(removed: work.removed, kept: work.kept)))) }
     }

@@ -75,7 +75,12 @@ final class WallClock: Sendable {
         if system.isKnownGood { return system.time }
         if let receiver = receiver(now: now) { return receiver }
         guard system.time < ReceiverTime.earliest else { return system.time }
-        return floor.withLock { $0.time.advanced(bySeconds: now.seconds(since: $0.now)) }
+        return earliest(now: now)
+    }
+
+    /// It is no earlier than this.
+    func earliest(now: BootInstant) -> Timestamp {
+        floor.withLock { $0.time.advanced(bySeconds: now.seconds(since: $0.now)) }
     }
 
     /// It has been this late before, so it is not earlier now.

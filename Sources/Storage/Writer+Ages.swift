@@ -1,7 +1,7 @@
 internal import SQLite
 public import Tracking
 
-/// What is remembered of the times that were believed. In the table of the counters, in which 0 stands for nothing: nobody
+/// What is remembered of the times that were observed. In the table of the counters, in which 0 stands for nothing: nobody
 /// has ever believed 1970.
 extension Writer {
     private static let latest = "age_latest"
@@ -56,7 +56,7 @@ extension Writer {
 }
 
 extension Store {
-    /// What was written down with the rows of the times that were believed.
+    /// What was written down with the rows of the times that were observed.
     @available(*, noasync, message: "blocks on the disk")
     public func ageMemory() throws(StorageError) -> AgeTrust.Memory {
         try perform("read ages") { (writer) throws(SQLiteError) in try writer.ageMemory() }

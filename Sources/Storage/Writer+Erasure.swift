@@ -17,6 +17,10 @@ extension Writer {
     private static let everything: Int64 = 1
     private static let upToTime: Int64 = 2
 
+    /// Bytes of rows that stay, at most, for a deletion with a cutoff to write the database anew: the copy is made in memory,
+    /// and fixes wait for it. 100,000 locations take less.
+    private static let largestCopy: Int64 = 16 << 20
+
     /// Milliseconds for which each attempt to empty the log waits for those who read, and the attempts.
     private static let readerPatience = 50
     private static let attempts = 400
@@ -56,9 +60,13 @@ extension Writer {
             deletion.stage = .files
         case .files: deletion.stage = .freeSpace
         case .freeSpace:
-            // What was deleted before lies in free space as it was. With rows that stay it would take as long as they are many,
-            // and a second database's room.
-            if deletion.cutoff == nil { try db.execute("VACUUM") }
+            // What was deleted before, or moved when pages were split, lies in free space as it was.
+            let used = try usedBytes()
+            if deletion.cutoff == nil || used <= Self.largestCopy {
+                try db.execute("VACUUM")
+            } else {
+                deletion.kept.append("the free space of beekon.db")
+            }
             deletion.stage = .log
         case .log:
             deletion.waits += 1
@@ -74,6 +82,13 @@ extension Writer {
             deletion.stage = .done
         case .done: break
         }
+    }
+
+    private func usedBytes() throws(SQLiteError) -> Int64 {
+        func number(_ pragma: String) throws(SQLiteError) -> Int64 {
+            Int64(try db.value("PRAGMA " + pragma) ?? "") ?? 0
+        }
+        return try (number("page_count") - number("freelist_count")) * number("page_size")
     }
 
     /// The last positions and the parking spots of sessions whose last fix goes. Their lengths and counts stay.

@@ -17,7 +17,7 @@ public struct NewLocation: Sendable {
     public var prunesByAge: Bool
     /// Of these only rows before this one: time has jumped since. nil: all that are old.
     public var agesOnlyBefore: Timestamp?
-    /// What is to be remembered of the times that were believed; nil leaves what is stored.
+    /// What is to be remembered of the times that were observed; nil leaves what is stored.
     public var ages: AgeTrust.Memory?
     /// What must survive of motion; nil leaves what is stored. Written only when it differs.
     public var memory: Admission.Memory?

@@ -13,7 +13,7 @@ public struct AgeTrust: Sendable {
     public struct Memory: Equatable, Sendable {
         /// A jump that is in doubt.
         public struct Jump: Equatable, Sendable {
-            /// The latest time that was believed before it.
+            /// Where the times would be without it.
             public var from: Timestamp
             /// `Memory.lived` at that moment.
             public var lived: Double
@@ -25,7 +25,7 @@ public struct AgeTrust: Sendable {
             }
         }
 
-        /// The latest time that was believed; nil when there never was one.
+        /// The latest time that was observed; nil when there never was one.
         public var latest: Timestamp?
         /// Seconds that have been lived through altogether.
         public var lived: Double
@@ -80,7 +80,7 @@ public struct AgeTrust: Sendable {
     /// There is a jump that has not been lived through.
     public var isInDoubt: Bool { memory.first != nil }
 
-    /// Takes the next time that is believed otherwise, and tells what it may do.
+    /// Takes the next settled time, and tells what it may do.
     ///
     /// - Parameter retention: seconds that rows are kept.
     public mutating func observe(_ time: Timestamp, now: BootInstant, retention: Double) -> Verdict {

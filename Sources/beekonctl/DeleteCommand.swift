@@ -44,7 +44,7 @@ struct DeleteCommand: ParsableCommand {
         let removed = ["\(Quantity.count(result.removed)) removed"]
         guard let kept = result.kept, !kept.isEmpty else { return removed }
         let names = kept.prefix(20).map { Text.cut(Text.safe($0), to: 80) }.joined(separator: ", ")
-        return removed + ["Kept, because nothing can be cut out of a file that was put aside: \(names)"]
+        return removed + ["May still hold such positions, because nothing can be cut out of them: \(names)"]
     }
 
     private func delete(

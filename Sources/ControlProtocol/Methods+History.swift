@@ -105,16 +105,20 @@ extension Wire {
         public struct Result: Codable, Sendable, Equatable {
             /// Rows deleted.
             public var removed: Int
+            /// With `before`: what nothing can be cut out of, such as files that were put aside. Absent: nothing.
+            public var kept: [String]?
 
-            /// Makes the value.
+            /// Makes the value; what is left out is absent.
             public init(
-                removed: Int
+                removed: Int, kept: [String]? = nil
             ) {
                 self.removed = removed
+                self.kept = kept
             }
 
             private enum CodingKeys: String, CodingKey {
                 case removed
+                case kept
             }
         }
     }

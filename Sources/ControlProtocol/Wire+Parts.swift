@@ -21,12 +21,16 @@ extension Wire {
         public var rollovers: Int
         /// Fixes refused for their time.
         public var refusedTimes: Int
+        /// What the receiver says while its fixes are refused for their time.
+        public var refusedTime: String?
+        /// What the clock of this machine said then.
+        public var refusedClock: String?
 
         /// Makes the value; what is left out is absent.
         public init(
             health: SourceHealth, device: String? = nil, mode: Int, satellitesUsed: Int? = nil,
             satellitesVisible: Int? = nil, timeSettled: Bool, fixes: Int, reconnects: Int, rollovers: Int,
-            refusedTimes: Int
+            refusedTimes: Int, refusedTime: String? = nil, refusedClock: String? = nil
         ) {
             self.health = health
             self.device = device
@@ -38,6 +42,8 @@ extension Wire {
             self.reconnects = reconnects
             self.rollovers = rollovers
             self.refusedTimes = refusedTimes
+            self.refusedTime = refusedTime
+            self.refusedClock = refusedClock
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -51,6 +57,8 @@ extension Wire {
             case reconnects
             case rollovers
             case refusedTimes = "refused_times"
+            case refusedTime = "refused_time"
+            case refusedClock = "refused_clock"
         }
     }
 

@@ -18,6 +18,8 @@ struct ReaderSnapshot: Equatable, Sendable {
     var isTimeSettled = false
     var rollovers = 0
     var refusedTimes = 0
+    /// The latest fix was refused for its time.
+    var refusal: ReceiverTime.Refusal?
     var admitted = 0
     var tooSoon = 0
     var tooNear = 0

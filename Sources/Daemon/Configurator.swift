@@ -119,9 +119,7 @@ final class Configurator {
                 let kept =
                     change.isFromFiles
                     ? KeptSettings.files(lastGood, options) : change.bytes.map { .runtime(file, $0) }
-                guard hub.reader.post(.configure(change.result.loaded.settings, kept)) else {
-                    throw MainMessage.Failure(reason: "too many commands wait for the reader")
-                }
+                hub.reader.deliver(.configure(change.result.loaded.settings, kept))
                 underWay = (change, token)
             } catch {
                 if case (.set(_, let caller), .denied) = (request, error.kind) {

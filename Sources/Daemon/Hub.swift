@@ -1,5 +1,8 @@
 internal import Linux
 internal import Storage
+internal import Synchronization
+internal import Tracking
+internal import Upload
 
 /// What the threads share: the store, the boards and the mailboxes. Data goes from the reader to the store and from there to
 /// everybody else; whoever wants something of another thread leaves a note in its mailbox.
@@ -8,24 +11,42 @@ final class Hub: Sendable {
     let files: SmallFiles
     let board = Board()
     let clock = WallClock()
+    /// Which time may call rows old; nil until what was known before has been read.
+    let ages = Mutex<AgeTrust?>(nil)
     let reader: Mailbox<ReaderCommand>
     let uploader: Mailbox<UploaderCommand>
     let main: Mailbox<MainMessage>
+    private let mainLimit = 4096
+    private let unheard = Atomic(0)
 
     init(store: Store, files: SmallFiles) throws(SystemError) {
         self.store = store
         self.files = files
         reader = try Mailbox(limit: 256)
         uploader = try Mailbox(limit: 1024)
-        main = try Mailbox(limit: 4096)
+        main = try Mailbox(limit: mainLimit)
     }
 
-    /// A full mailbox means that the thread behind it hangs; the watchdog deals with that.
+    /// A full mailbox means that the thread behind it hangs, or has to do with a reader of much history. What streams past
+    /// is lost then, and counted to those who listen; nothing else is.
     func tell(_ message: MainMessage) {
-        _ = main.post(message)
+        switch message.whenFull {
+        case .drop: if !main.post(message) { unheard.add(1, ordering: .relaxed) }
+        case .keep: main.deliver(message)
+        case .merge(let word):
+            main.deliver(message) { [mainLimit] waiting in
+                waiting.count >= mainLimit && waiting.contains { $0.whenFull == .merge(word) }
+            }
+        }
     }
 
+    /// For what the threads tell each other. Commands of clients are posted, and refused to them when there are too many.
     func tellUploader(_ command: UploaderCommand) {
-        _ = uploader.post(command)
+        uploader.deliver(command) { command.merge(into: &$0) }
+    }
+
+    /// Locations and events that found no room on their way to those who listen, since the last call.
+    func takeUnheard() -> Int {
+        unheard.exchange(0, ordering: .relaxed)
     }
 }

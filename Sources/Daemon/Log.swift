@@ -14,6 +14,8 @@ enum Log {
         case sessionStopped = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a05"
         case sourceChanged = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a06"
         case receiverTime = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a07"
+        case agesDoubted = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8ae1"
+        case erased = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8ae2"
         case storageFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a08"
         case storageRecovered = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a09"
         case databaseQuarantined = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0a"

@@ -11,15 +11,8 @@ extension Reader {
     func resume(now: BootInstant) {
         resumeExtras()
         resumeGeofences(now: now)
-        do {
-            // What subscribers and status show until the next fix comes.
-            lastLocation = try hub.store.latestLocation()
-        } catch {
-            recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in
-                _ = try store.latestLocation()
-            }
-        }
-        if let newest = lastLocation?.fix.time { hub.clock.raise(to: newest, now: now) }
+        // The newest location is what subscribers and status show until the next fix comes.
+        recall([.deletion, .latest, .ages], now: now)
         let intent = recallIntent(now: now)
         switch intent?.state {
         case .tracking:
@@ -36,7 +29,7 @@ extension Reader {
                 Log.error(.storageFailed, "autostart failed: \(failure.reason)")
             }
         }
-        if state != .tracking { eventSession = (try? hub.store.openEventSession()) ?? nil }
+        if state != .tracking { recall(.eventSession, now: now) }
         adjustSource(now: now)
         if state != .idle { stateReason = stateReason ?? (state == .tracking ? .resumed : .user) }
         publishState(now: now)
@@ -46,7 +39,7 @@ extension Reader {
         switch command {
         case .start(let token): hub.tell(.started(token, start(.user, now: now)))
         case .stop(let token): hub.tell(.stopped(token, stop(now: now)))
-        case .delete(let cutoff, let token): delete(before: cutoff, token)
+        case .delete(let cutoff, let token): delete(before: cutoff, token, now: now)
         case .rejected(let act, let token): begin(act, token)
         case .resend(let work, let token): begin(work, token)
         case .setExtras(let wanted, let token): set(extras: wanted, token)
@@ -88,15 +81,9 @@ extension Reader {
         session = (id, startedAt)
         latestSession = id
         eventSession = nil
-        var tail: SessionTail?
-        do {
-            tail = try hub.store.enter(session: id, startedAt: startedAt)
-        } catch {
-            recorder.note(error, now: now)
-        }
-        admission = Admission(
-            thresholds: Admission.Thresholds(settings.tracking), last: tail?.reference,
-            memory: tail?.memory ?? Admission.Memory(), odometer: tail?.odometer ?? 0)
+        admission = Admission(thresholds: Admission.Thresholds(settings.tracking))
+        admittedInSession = 0
+        recall(.tail, now: now)
     }
 
     private func stop(now: BootInstant) -> Result<Void, MainMessage.Failure> {
@@ -164,40 +151,6 @@ extension Reader {
 
     var stateChange: StateChange {
         StateChange(state: state, reason: stateReason, session: latestSession)
-    }
-
-    // MARK: Deletion
-
-    private func delete(before cutoff: Timestamp?, _ token: Token) {
-        guard deletion == nil else {
-            let busy = MainMessage.Failure(kind: .busy(seconds: 1), reason: "another deletion is under way")
-            hub.tell(.deleted(token, .failure(busy)))
-            return
-        }
-        do {
-            deletion = (try hub.store.beginDeletion(before: cutoff), token)
-        } catch {
-            hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: error.message))))
-        }
-    }
-
-    /// One step between two fixes, so that a large deletion keeps none waiting.
-    func proceedWithDeletion() {
-        guard let (started, token) = deletion else { return }
-        var work = started
-        let dissolved = work.dissolved.count
-        do {
-            try hub.store.proceed(with: &work)
-        } catch {
-            deletion = nil
-            hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: error.message))))
-            return
-        }
-        if work.dissolved.count > dissolved { hub.tellUploader(.abort(Array(work.dissolved[dissolved...]))) }
-        deletion = work.isFinished ? nil : (work, token)
-        guard work.isFinished else { return }
-        if let last = lastLocation, work.cutoff.map({ last.fix.time <= $0 }) ?? true { lastLocation = nil }
-        hub.tell(.deleted(token, .success(work.removed)))
     }
 
     // MARK: Configuration

@@ -89,9 +89,11 @@ extension Reader {
         let events = verdict.crossings.map { crossing in
             GeofenceEvent(id: ids.next(at: crossing.time), session: home.id, crossing: crossing)
         }
+        let ages = ages(at: fix, now: now)
         return NewCrossings(
             events: events, changes: verdict.changes, session: home.id, sessionStartedAt: home.startedAt,
-            isTracking: session != nil, extras: extras, time: time, prunesByAge: prunesByAge(fix, now: now))
+            isTracking: session != nil, extras: extras, time: time, prunesByAge: ages.prunes,
+            agesOnlyBefore: ages.onlyBefore)
     }
 
     /// Writes what was decided by a fix that is not stored itself.

@@ -25,9 +25,11 @@ final class Reader {
     /// Under way, or ended last.
     var latestSession: UUIDv7?
     var lastLocation: Location?
+    /// `admitted`: since the start, and stored: their COMMIT has returned.
     var counts = (admitted: 0, tooSoon: 0, tooNear: 0, paused: 0)
     /// A deletion that is being carried out in steps, between fixes.
-    var deletion: (work: Deletion, token: Token)?
+    /// Nobody waits for the end of one that was cut off by the end of the daemon.
+    var deletion: (work: Deletion, token: Token?)?
     /// The same for dead letters.
     var resend: (work: Resend, token: Token)?
     var rejectedWork: (work: RejectedWork, act: RejectedWork.Act, token: Token)?
@@ -54,6 +56,13 @@ final class Reader {
     var toldRefused = 0
     /// There may be more rows than the cap allows that no batch holds.
     var mayShrink = true
+    var loggedJump: BootInstant?
+    /// What the store could not tell yet.
+    var missing: Missing = []
+    /// The recorder knows that it is to be asked again.
+    var isRecallNoted = false
+    /// Fixes admitted since the session was entered in this run.
+    var admittedInSession = 0
 
     /// - Returns: nil when there is no memory for libgps.
     init?(hub: Hub, settings: Settings) {
@@ -163,6 +172,7 @@ final class Reader {
             // A token may have expired by the clock that there is now.
             hub.uploader.wakeup.signal()
         }
+        if missing.contains(.tail), recorder.isRetryDue(now) { recall(now: now) }
         let observed = admission.observe(fix)
         answer(oneShots.offer(observed, now: now), with: observed)
         let crossings = judgeGeofences(observed, now: now)
@@ -182,15 +192,16 @@ final class Reader {
     ) {
         guard let session else { return }
         let fix = observed.fix
-        counts.admitted += 1
+        admittedInSession += 1
+        let ages = ages(at: fix, now: now)
         let location = Location(
             id: ids.next(at: fix.time), session: session.id, fix: fix, trigger: trigger,
             motion: observed.motion, activity: observed.activity, quality: observed.quality)
         recorder.add(
             NewLocation(
                 location: location, session: session.id, sessionStartedAt: session.startedAt,
-                odometer: admission.odometer, extras: extras, prunesByAge: prunesByAge(fix, now: now),
-                memory: admission.memory),
+                odometer: admission.odometer, extras: extras, prunesByAge: ages.prunes,
+                agesOnlyBefore: ages.onlyBefore, ages: takeDueAges(), memory: admission.memory),
             with: crossings)
         flushUnlessFailing(now: now)
     }
@@ -200,22 +211,15 @@ final class Reader {
         if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
     }
 
-    /// Only a time that has proved itself against another clock, or for an hour, may call other rows old: one run with a
-    /// receiver in the wrong future must not make every true fix look ancient.
-    func prunesByAge(_ fix: Fix, now: BootInstant) -> Bool {
-        if settings.gpsd.replay { return false }
-        if let since = receiverTime.settledSince, now.seconds(since: since) >= 3600 { return true }
-        let system = hub.clock.system(now: now)
-        return system.isKnownGood && abs(system.time.seconds(since: fix.time)) < 86_400
-    }
-
     /// Writes what waits, in order, and tells whom it concerns. Told is only what COMMIT has returned for.
     func flush(now: BootInstant) {
+        recall(now: now)
         let hadFailed = recorder.error != nil
         let result = recorder.flush(now: now, clock: BootInstant.current)
         if hadFailed, recorder.error == nil { hub.tellUploader(.storageRecovered) }
         // However long the disk took, it has answered: this thread gets on.
         hub.board.readerWork.begin(.current())
+        counts.admitted += result.stored.count
         for location in result.stored {
             lastLocation = location
             if hub.board.hasListeners.load(ordering: .relaxed) { hub.tell(.location(location)) }
@@ -234,6 +238,7 @@ final class Reader {
                 writeGeofencesAgain()
             }
             mustAdoptStates = true
+            writeAgesAgain()
         }
         mustKeepStates = mustKeepStates || result.hasCrossings
         if mustAdoptStates || mustKeepStates { keepStates(now: now) }
@@ -255,7 +260,7 @@ final class Reader {
     private func refusal(of fix: Fix, now: BootInstant) -> String {
         "the receiver says \(fix.time.iso8601), and the clock of this machine, which is known to be right, "
             + "\(hub.clock.time(now: now).iso8601): such fixes are refused (\(receiverTime.refusals) so far). "
-            + "For a recording, set gpsd.replay"
+            + "One of them is wrong: mend the receiver, or what sets the clock. For a recording, set gpsd.replay"
     }
 
     // MARK: Status
@@ -283,6 +288,7 @@ final class Reader {
         snapshot.isTimeSettled = receiverTime.isSettled
         snapshot.rollovers = receiverTime.rollovers
         snapshot.refusedTimes = receiverTime.refusals
+        snapshot.refusal = receiverTime.refusal
         snapshot.admitted = counts.admitted
         snapshot.tooSoon = counts.tooSoon
         snapshot.tooNear = counts.tooNear

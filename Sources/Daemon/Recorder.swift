@@ -67,6 +67,15 @@ struct Recorder {
         }
     }
 
+    /// The session of all that waits is longer than was known: metres.
+    mutating func add(odometer: Double) {
+        for index in queue.indices {
+            guard case .location(var location, let crossings) = queue[index] else { continue }
+            location.odometer += odometer
+            queue[index] = .location(location, crossings)
+        }
+    }
+
     /// What a fix that was not admitted has decided.
     mutating func add(_ crossings: NewCrossings) {
         if queue.count < Self.limitWithCrossings {

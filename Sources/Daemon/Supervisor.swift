@@ -80,6 +80,7 @@ final class Supervisor {
             poll.wait(seconds: nextDeadline.map { max($0.seconds(since: .current()), 0) })
             let now = BootInstant.current()
             if poll.isReadable(0) { for signal in signals.take() { take(signal, now: now) } }
+            server.miss(hub.takeUnheard())
             for message in hub.main.takeAll() { take(message, now: now) }
             if poll.isReadable(2) { followRoutes(now: now) }
             if serves { server.serve(poll, now: now) }
@@ -128,8 +129,8 @@ final class Supervisor {
         Notifier.stopping()
         stopBy = now.advanced(bySeconds: Self.patience)
         hub.board.isStopping.store(true, ordering: .relaxed)
-        _ = hub.reader.post(.end)
-        _ = hub.uploader.post(.end)
+        hub.reader.deliver(.end)
+        hub.uploader.deliver(.end)
     }
 
     private func end() -> Int32 {
@@ -163,7 +164,9 @@ final class Supervisor {
                 let state = Wire.State(hub.board.readerSnapshot.state)
                 try complete(token, Wire.Stop.self, result.map { .init(state: state) }, now: now)
             case .deleted(let token, let result):
-                try complete(token, Wire.DeleteLocations.self, result.map { .init(removed: $0) }, now: now)
+                try complete(
+                    token, Wire.DeleteLocations.self, result.map { .init(removed: $0.removed, kept: $0.kept.isEmpty ? nil : $0.kept) },
+                    now: now)
             case .requeued(let token, let result):
                 try complete(token, Wire.RetryRejected.self, result.map { .init(requeued: $0) }, now: now)
             case .purged(let token, let result):

@@ -2,6 +2,7 @@ internal import Configuration
 internal import ControlProtocol
 internal import Linux
 internal import Storage
+internal import Synchronization
 internal import Tracking
 internal import Upload
 
@@ -168,9 +169,11 @@ extension Uploader {
             return nil
         }
         let now = BootInstant.current()
-        let isTimeTrusted = hub.clock.system(now: now).isKnownGood
-        let rejection = try hub.store.reject(
-            batch, status: status, at: hub.clock.time(now: now), isTimeTrusted: isTimeTrusted)
+        let time = hub.clock.time(now: now)
+        let isTimeTrusted =
+            hub.clock.system(now: now).isKnownGood
+            && hub.ages.withLock { $0?.allows(time, now: now) ?? false }
+        let rejection = try hub.store.reject(batch, status: status, at: time, isTimeTrusted: isTimeTrusted)
         reportExpiry(since: before)
         switch rejection {
         case .deadLettered(let count):

@@ -46,6 +46,10 @@ final class WallClock: Sendable {
     /// The system clock, and whether it can be believed.
     func system(now: BootInstant) -> ReceiverTime.SystemClock {
         let time = Timestamp(milliseconds: Clock.realtimeMilliseconds())
+        // Whatever the kernel says: chrony that follows the receiver goes through its week rollover, too.
+        guard time >= ReceiverTime.releaseDate else {
+            return ReceiverTime.SystemClock(time: time, isKnownGood: false)
+        }
         let agrees = receiver(now: now).map { abs(time.seconds(since: $0)) < Self.agreement } ?? false
         return ReceiverTime.SystemClock(time: time, isKnownGood: agrees || isSynchronised(now: now))
     }
@@ -71,7 +75,12 @@ final class WallClock: Sendable {
         if system.isKnownGood { return system.time }
         if let receiver = receiver(now: now) { return receiver }
         guard system.time < ReceiverTime.earliest else { return system.time }
-        return floor.withLock { $0.time.advanced(bySeconds: now.seconds(since: $0.now)) }
+        return earliest(now: now)
+    }
+
+    /// It is no earlier than this.
+    func earliest(now: BootInstant) -> Timestamp {
+        floor.withLock { $0.time.advanced(bySeconds: now.seconds(since: $0.now)) }
     }
 
     /// It has been this late before, so it is not earlier now.

@@ -84,7 +84,8 @@ extension Wire.SourceStatus {
             satellitesVisible: snapshot.facts.satellitesVisible,
             timeSettled: snapshot.isTimeSettled, fixes: snapshot.facts.fixes,
             reconnects: snapshot.facts.reconnects, rollovers: snapshot.rollovers,
-            refusedTimes: snapshot.refusedTimes)
+            refusedTimes: snapshot.refusedTimes, refusedTime: snapshot.refusal?.receiver.iso8601,
+            refusedClock: snapshot.refusal?.clock.iso8601)
     }
 }
 

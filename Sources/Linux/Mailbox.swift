@@ -15,6 +15,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
         wakeup = try Wakeup()
     }
 
+    /// For what whoever posts can do without, or can refuse to somebody.
+    ///
     /// - Returns: false when the mailbox is full; the message is dropped then.
     public func post(_ message: Message) -> Bool {
         let isTaken = messages.withLock { messages in
@@ -25,6 +27,17 @@ public final class Mailbox<Message: Sendable>: Sendable {
         }
         wakeup.signal()
         return isTaken
+    }
+
+    /// For what must not be lost: taken also by a mailbox that is full. Its sender bounds how many there can be.
+    ///
+    /// - Parameter merge: adds it to messages that wait already, and tells that nothing more is to be done.
+    public func deliver(_ message: Message, merge: (inout [Message]) -> Bool = { _ in false }) {
+        messages.withLock { messages in
+            if !merge(&messages) { messages.append(message) }
+            count.store(messages.count, ordering: .relaxed)
+        }
+        wakeup.signal()
     }
 
     /// Nothing waits.

@@ -105,6 +105,18 @@ public struct Connection: ~Copyable {
         logCount.pointee = 0
     }
 
+    /// Folds the WAL into the database and makes it an empty file, so that nothing of what it held stays behind.
+    ///
+    /// - Parameter milliseconds: how long to wait for readers.
+    /// - Returns: false when one of them still holds on to it.
+    public func emptyLog(waitingForReaders milliseconds: Int) throws(SQLiteError) -> Bool {
+        try execute("PRAGMA busy_timeout = \(milliseconds)")
+        defer { try? execute("PRAGMA busy_timeout = 0") }
+        guard try value("PRAGMA wal_checkpoint(TRUNCATE)") == "0" else { return false }
+        logCount.pointee = 0
+        return true
+    }
+
     /// Runs statements that return nothing.
     public func execute(_ sql: String) throws(SQLiteError) {
         try check(sqlite3_exec(handle, sql, nil, nil, nil), sql)

@@ -4,7 +4,7 @@ internal import SQLite
 
 /// What is done about a damaged database: it is renamed, never deleted and never written to again.
 enum Quarantine {
-    private static let suffixes = ["", "-wal", "-shm", "-journal"]
+    static let suffixes = ["", "-wal", "-shm", "-journal"]
 
     /// Looks whether the file is a sound database of ours, before anything in it is changed.
     ///
@@ -104,7 +104,7 @@ enum Quarantine {
     }
 
     /// In ascending order, which for these names is that of their age.
-    private static func names(in directory: String) -> [String] {
+    static func names(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []

@@ -39,19 +39,34 @@ extension Store {
     /// Starts a deletion of everything at or before `cutoff`, or of everything that is there now.
     @available(*, noasync, message: "blocks on the disk")
     public func beginDeletion(before cutoff: Timestamp?) throws(StorageError) -> Deletion {
-        try perform("delete") { (writer) throws(SQLiteError) in
-            Deletion(
-                cutoff: cutoff, maxSeq: writer.tally.nextSeq - 1, maxEventSeq: writer.events.nextSeq - 1)
+        try performAtAnyCost("delete") { (writer) throws(SQLiteError) in
+            try writer.beginDeletion(before: cutoff)
         }
     }
 
-    /// One step of at most 1,000 rows.
+    /// A deletion that was cut off; to be proceeded with like any other.
+    @available(*, noasync, message: "blocks on the disk")
+    public func unfinishedDeletion() throws(StorageError) -> Deletion? {
+        try perform("read deletion") { (writer) throws(SQLiteError) in try writer.unfinishedDeletion() }
+    }
+
+    /// One step: at most 1,000 rows, or one of what comes after them.
     @available(*, noasync, message: "blocks on the disk")
     public func proceed(with deletion: inout Deletion) throws(StorageError) {
+        if deletion.stage == .files { try removeAside(&deletion) }
         deletion = try performAtAnyCost("delete") { [deletion] (writer) throws(SQLiteError) in
             var deletion = deletion
-            try writer.proceed(with: &deletion)
+            if deletion.stage == .rows {
+                try writer.proceed(with: &deletion)
+            } else {
+                try writer.erase(&deletion)
+            }
             return deletion
         }
+    }
+
+    private func removeAside(_ deletion: inout Deletion) throws(StorageError) {
+        if deletion.cutoff == nil { try Quarantine.removeAside(of: path) }
+        deletion.kept = Quarantine.asideNames(of: path)
     }
 }

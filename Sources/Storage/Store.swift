@@ -51,7 +51,7 @@ public final class Store: Sendable {
         let reason: String
     }
 
-    private let path: String
+    let path: String
     private let state: Mutex<State>
     /// Beside the state, because whoever wants to know must not wait for a write that the disk holds up.
     private let published = Mutex(StoreCounts())

@@ -4,7 +4,7 @@ public import Tracking
 /// A deletion that the user asked for, carried out in steps of at most 1,000 rows so that fixes go on being written.
 public struct Deletion: Sendable {
     /// Rows at or before this go; nil means all.
-    public let cutoff: Timestamp?
+    public internal(set) var cutoff: Timestamp?
     /// Rows that came after the request stay.
     let maxSeq: Int64
     /// The same for geofence events.
@@ -12,7 +12,18 @@ public struct Deletion: Sendable {
     /// Locations, geofence events and dead letters removed so far.
     public internal(set) var removed = 0
     /// Nothing is left to remove.
-    public internal(set) var isFinished = false
+    public var isFinished: Bool { stage == .done }
+    /// Names of files that were put aside, which nothing can be cut out of: they stay when there is a cutoff.
+    public internal(set) var kept: [String] = []
+    var stage = Stage.rows
+    /// Attempts to empty the log.
+    var waits = 0
+
+    /// What is to be done next.
+    enum Stage: Sendable {
+        case rows, sessions, files, freeSpace, log, done
+    }
+
     /// Frozen batches that held such rows; what is left of them goes into new ones.
     public internal(set) var dissolved: [UUIDv7] = []
 }
@@ -56,7 +67,7 @@ extension Writer {
         tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
         try loadEvents()
         deletion.removed += counts.all + Int(room - left)
-        deletion.isFinished = left > 0
+        if left > 0 { deletion.stage = .sessions }
     }
 
     /// Batches that hold one of the rows that go; others may reach as far back, with rows of their own behind.
@@ -78,10 +89,7 @@ extension Writer {
     private func delete(
         upTo last: RowKey?, doomed: [Frozen], _ deletion: Deletion, room: Int64
     ) throws(SQLiteError) -> (dissolved: [UUIDv7], left: Int64) {
-        // What the user deletes is overwritten with zeros, not only unlinked.
-        try db.execute("PRAGMA secure_delete = ON")
-        defer { try? db.execute("PRAGMA secure_delete = OFF") }
-        return try db.transaction { () throws(SQLiteError) in
+        try securely { () throws(SQLiteError) in
             var dissolved: [UUIDv7] = []
             for batch in doomed {
                 try releaseEvents(ofBatch: batch.key)

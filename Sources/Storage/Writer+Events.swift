@@ -19,11 +19,13 @@ public struct NewCrossings: Sendable {
     public var time: Timestamp
     /// The fix time is trusted well enough to call other rows old by it.
     public var prunesByAge: Bool
+    /// Of these only rows before this one: time has jumped since. nil: all that are old.
+    public var agesOnlyBefore: Timestamp?
 
     /// Everything that one write needs.
     public init(
         events: [GeofenceEvent], changes: [Geofences.Change], session: UUIDv7, sessionStartedAt: Timestamp,
-        isTracking: Bool, extras: String?, time: Timestamp, prunesByAge: Bool
+        isTracking: Bool, extras: String?, time: Timestamp, prunesByAge: Bool, agesOnlyBefore: Timestamp? = nil
     ) {
         self.events = events
         self.changes = changes
@@ -33,6 +35,7 @@ public struct NewCrossings: Sendable {
         self.extras = extras
         self.time = time
         self.prunesByAge = prunesByAge
+        self.agesOnlyBefore = agesOnlyBefore
     }
 }
 
@@ -100,7 +103,8 @@ extension Writer {
     mutating func insert(_ new: NewCrossings, mayExist: Bool) throws(SQLiteError) {
         if mayExist, try exists(new) { return }
         let rows = try rows(for: new)
-        let pruned = try prunableEvents(at: new.time, byAge: new.prunesByAge, besides: rows.count)
+        let cutoff = new.prunesByAge ? cutoff(at: new.time, onlyBefore: new.agesOnlyBefore) : nil
+        let pruned = try prunableEvents(before: cutoff, besides: rows.count)
         let lost = losses(of: pruned)
         try db.transaction { () throws(SQLiteError) in
             try write(rows, new.changes, pruning: pruned)
@@ -188,13 +192,12 @@ extension Writer {
 
     /// What must go once so many more have been written. The rules are those of the locations, with a cap of their own;
     /// never a member of a batch.
-    func prunableEvents(
-        at time: Timestamp, byAge: Bool, besides count: Int
-    ) throws(SQLiteError) -> [PrunedEvent] {
+    ///
+    /// - Parameter cutoff: what is older goes for its age; nil: nothing does.
+    func prunableEvents(before cutoff: Int64?, besides count: Int) throws(SQLiteError) -> [PrunedEvent] {
         let surplus = events.rows + count - Self.eventLimit
         var doomed = surplus > 0 ? try oldestEvents(limit: min(surplus, Self.pruneLimit)) : []
-        if byAge, events.rows > 0, !options.isSyncing || events.uploaded > 0 {
-            let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
+        if let cutoff, events.rows > 0, !options.isSyncing || events.uploaded > 0 {
             let rule = "ts < \(cutoff)" + (options.isSyncing ? " AND uploaded = 1" : "")
             for var row in try oldestEvents(rule, limit: Self.pruneLimit)
             where !doomed.contains(where: { $0.key == row.key }) {

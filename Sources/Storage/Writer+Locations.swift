@@ -15,13 +15,18 @@ public struct NewLocation: Sendable {
     public var extras: String?
     /// The fix time is trusted well enough to call other rows old by it.
     public var prunesByAge: Bool
+    /// Of these only rows before this one: time has jumped since. nil: all that are old.
+    public var agesOnlyBefore: Timestamp?
+    /// What is to be remembered of the times that were observed; nil leaves what is stored.
+    public var ages: AgeTrust.Memory?
     /// What must survive of motion; nil leaves what is stored. Written only when it differs.
     public var memory: Admission.Memory?
 
     /// Everything that one write needs.
     public init(
         location: Location, session: UUIDv7, sessionStartedAt: Timestamp, odometer: Double, extras: String?,
-        prunesByAge: Bool, memory: Admission.Memory? = nil
+        prunesByAge: Bool, agesOnlyBefore: Timestamp? = nil, ages: AgeTrust.Memory? = nil,
+        memory: Admission.Memory? = nil
     ) {
         self.location = location
         self.session = session
@@ -29,6 +34,8 @@ public struct NewLocation: Sendable {
         self.odometer = odometer
         self.extras = extras
         self.prunesByAge = prunesByAge
+        self.agesOnlyBefore = agesOnlyBefore
+        self.ages = ages
         self.memory = memory
     }
 }
@@ -73,14 +80,16 @@ extension Writer {
         let row = LocationRow(
             key: key, session: session.key, extras: extras, odometer: new.odometer, location: new.location)
         let eventRows = try crossings.map { (new) throws(SQLiteError) in try rows(for: new) } ?? []
-        let pruned = try prunable(at: time, byAge: new.prunesByAge)
-        let prunedEvents = try prunableEvents(at: time, byAge: new.prunesByAge, besides: eventRows.count)
+        let cutoff = new.prunesByAge ? cutoff(at: time, onlyBefore: new.agesOnlyBefore) : nil
+        let pruned = try prunable(before: cutoff)
+        let prunedEvents = try prunableEvents(before: cutoff, besides: eventRows.count)
         let memory = new.memory ?? session.tail.memory
         let lost = losses(of: pruned) + losses(of: prunedEvents)
         try db.transaction { () throws(SQLiteError) in
             try row.run(statements.insert)
             if memory != session.tail.memory { try write(memory, ofSession: session.key) }
             try delete(pruned)
+            if let ages = new.ages { try write(ages) }
             try write(eventRows, crossings?.changes ?? [], pruning: prunedEvents)
             try note(lost)
         }
@@ -135,12 +144,18 @@ extension Writer {
         return try statements.exists.step()
     }
 
+    /// What is older goes for its age.
+    func cutoff(at time: Timestamp, onlyBefore limit: Timestamp?) -> Int64 {
+        min(time.advanced(bySeconds: -options.retention), limit ?? time).milliseconds
+    }
+
     /// What the rules of retention say must go, oldest first, once another row has been written. Never a member of a
     /// batch that is frozen or about to be.
-    private mutating func prunable(at time: Timestamp, byAge: Bool) throws(SQLiteError) -> [Prunable] {
+    ///
+    /// - Parameter cutoff: what is older goes for its age; nil: nothing does.
+    private mutating func prunable(before cutoff: Int64?) throws(SQLiteError) -> [Prunable] {
         var doomed = try overCap(adding: 1, limit: Self.pruneLimit)
-        guard byAge else { return doomed }
-        let cutoff = time.advanced(bySeconds: -options.retention).milliseconds
+        guard let cutoff else { return doomed }
         var old =
             try options.isSyncing
             ? uploaded(before: cutoff, limit: Self.ageLimit)

@@ -115,6 +115,11 @@ public struct Admission: Sendable {
         lastAdmittedMotion = memory.motion
     }
 
+    /// The session is longer than was known: metres.
+    public mutating func add(odometer: Double) {
+        self.odometer += odometer
+    }
+
     /// Whether the vehicle moves, as far as the fixes up to now tell.
     public var motion: MotionState { movement.state }
 

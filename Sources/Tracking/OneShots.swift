@@ -62,6 +62,12 @@ public struct OneShots: Sendable {
         return end { $0.request.takes(observed.fix) }
     }
 
+    /// The latest fix is not to be told any more, when it is of this time or before; nil: in any case.
+    public mutating func forgetLatest(upTo cutoff: Timestamp?) {
+        guard let time = latest?.fix.time, cutoff.map({ time <= $0 }) ?? true else { return }
+        latest = nil
+    }
+
     /// - Returns: those who have waited long enough.
     public mutating func expire(now: BootInstant) -> [Int] {
         end { $0.deadline <= now }

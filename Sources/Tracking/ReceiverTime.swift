@@ -13,6 +13,14 @@ public struct ReceiverTime: Sendable {
         case refused
     }
 
+    /// Two clocks that contradict each other.
+    public struct Refusal: Equatable, Sendable {
+        /// What the receiver says, before any correction.
+        public var receiver: Timestamp
+        /// What the system clock showed, which is known to be good.
+        public var clock: Timestamp
+    }
+
     /// What is known about the system clock at one moment.
     public struct SystemClock: Equatable, Sendable {
         /// What it shows.
@@ -50,6 +58,8 @@ public struct ReceiverTime: Sendable {
     public private(set) var rollovers = 0
     /// Fixes refused.
     public private(set) var refusals = 0
+    /// The latest fix was refused; nil when it was not.
+    public private(set) var refusal: Refusal?
     /// The fix time has proved itself and nothing has happened since to doubt it.
     public private(set) var isSettled = false
     /// When it last became settled.
@@ -78,6 +88,7 @@ public struct ReceiverTime: Sendable {
         settledSince = nil
         last = nil
         run = Run()
+        refusal = nil
     }
 
     /// An epoch without a fix: consecutive means consecutive.
@@ -87,6 +98,7 @@ public struct ReceiverTime: Sendable {
 
     /// Judges the time of the next fix, received at `now`.
     public mutating func judge(_ fix: Fix, now: BootInstant, systemClock: SystemClock) -> Verdict {
+        let told = fix.time
         var fix = fix
         let hasRolledOver = !isReplay && fix.time < Self.earliest
         if hasRolledOver {
@@ -99,9 +111,11 @@ public struct ReceiverTime: Sendable {
             let ahead = fix.time.seconds(since: systemClock.time)
             if ahead > Self.futureLimit || hasRolledOver && ahead < -Self.futureLimit {
                 refusals += 1
+                refusal = Refusal(receiver: told, clock: systemClock.time)
                 return .refused
             }
         }
+        refusal = nil
         advance(to: fix, now: now)
         return isSettled ? .settled(fix) : .unsettled
     }

@@ -36,8 +36,15 @@ struct DeleteCommand: ParsableCommand {
                 try confirm("Delete \(what ?? "ALL stored locations"), uploaded or not?")
             }
             let result = try delete(before: cutoff?.iso, by: &client)
-            try common.print(result, text: ["\(Quantity.count(result.removed)) removed"])
+            try common.print(result, text: text(result))
         }
+    }
+
+    private func text(_ result: Wire.DeleteLocations.Result) -> [String] {
+        let removed = ["\(Quantity.count(result.removed)) removed"]
+        guard let kept = result.kept, !kept.isEmpty else { return removed }
+        let names = kept.prefix(20).map { Text.cut(Text.safe($0), to: 80) }.joined(separator: ", ")
+        return removed + ["May still hold such positions, because nothing can be cut out of them: \(names)"]
     }
 
     private func delete(

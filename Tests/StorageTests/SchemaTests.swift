@@ -168,7 +168,7 @@ func notAFile() throws {
 func damageAtRunTime() throws {
     let workshop = try Workshop()
     _ = try workshop.insert(1...500)
-    _ = try workshop.delete()
+    _ = try workshop.store.acknowledge(try workshop.freeze(limit: 500))
     workshop.store.close()
     try workshop.reopen()
     // Bytes 32 to 35 of the header: the first page of the list of free ones. Damaged in place, behind the store's back.

@@ -37,6 +37,12 @@ final class Connection {
             events.append(event)
         }
 
+        /// Locations and geofence events found no room before they came here.
+        mutating func miss(_ count: Int) {
+            guard kinds.map({ $0.contains("location") || $0.contains("geofence_event") }) ?? true else { return }
+            missed += count
+        }
+
         /// The oldest event, with the number of those lost before it.
         mutating func next() -> Wire.Event? {
             guard !events.isEmpty else { return nil }

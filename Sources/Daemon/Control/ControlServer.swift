@@ -294,6 +294,16 @@ final class ControlServer {
         noteListeners()
     }
 
+    /// So many events never came here: each subscriber that wanted such is told with its next one.
+    func miss(_ count: Int) {
+        guard count > 0 else { return }
+        for connection in connections {
+            guard case .subscribed(var subscription) = connection.activity else { continue }
+            subscription.miss(count)
+            connection.activity = .subscribed(subscription)
+        }
+    }
+
     private func push(_ connection: Connection, now: BootInstant) {
         guard isOpen(connection) else { return }
         do {

@@ -48,7 +48,7 @@ extension Handlers {
             ("storage", (reader.storageError ?? uploader.storageError) != nil),
             ("loss", isLosing), ("files", !hub.board.damagedFiles.isEmpty),
             ("config", configurator.isDegraded),
-            ("clock", uploader.isClockSuspected), ("source", isSourceBad),
+            ("clock", uploader.isClockSuspected), ("source", isSourceBad || reader.refusal != nil),
             ("sync", uploader.lastError != nil && uploader.failure != .auth),
             ("auth", uploader.failure == .auth || [.dead, .breakerOpen].contains(uploader.auth.word)),
         ]

@@ -1,0 +1,72 @@
+internal import Configuration
+internal import Linux
+internal import Storage
+internal import Synchronization
+internal import Tracking
+
+/// Which time may call rows old, and what must be remembered of it.
+extension Reader {
+    /// What is written with a row about ages.
+    struct Ages {
+        var prunes = false
+        var onlyBefore: Timestamp?
+    }
+
+    /// Only a time that has proved itself against another clock, or for an hour, may call other rows old, and only as far as
+    /// it has been lived through: one run with a receiver in the wrong future, and a clock that follows it, must not make
+    /// every true fix look ancient.
+    func ages(at fix: Fix, now: BootInstant) -> Ages {
+        // A recording's time says nothing about the present.
+        if settings.gpsd.replay { return Ages() }
+        let (verdict, jump): (AgeTrust.Verdict, Double?) = hub.ages.withLock { ages in
+            // What was known before could not be read yet.
+            guard ages != nil else { return (.doubted(onlyBefore: nil), nil) }
+            let verdict = ages?.observe(fix.time, now: now, retention: settings.store.retentionDays * 86_400)
+            return (verdict ?? .doubted(onlyBefore: nil), ages?.newJump)
+        }
+        if let jump { report(jump: jump, to: fix.time, now: now) }
+        // Every line of times is followed, lest rows that were stored on a doubtful one pass for old on the next.
+        guard isBelieved(fix, now: now) else { return Ages() }
+        switch verdict {
+        case .believed: return Ages(prunes: true)
+        case .doubted(let limit): return Ages(prunes: limit != nil, onlyBefore: limit)
+        }
+    }
+
+    private func isBelieved(_ fix: Fix, now: BootInstant) -> Bool {
+        if let since = receiverTime.settledSince, now.seconds(since: since) >= 3600 { return true }
+        let system = hub.clock.system(now: now)
+        return system.isKnownGood && abs(system.time.seconds(since: fix.time)) < 86_400
+    }
+
+    /// What is to be written with the next location.
+    func takeDueAges() -> AgeTrust.Memory? {
+        hub.ages.withLock { ages in
+            guard let due = ages?.due else { return nil }
+            ages?.keep(due)
+            return due
+        }
+    }
+
+    /// The database is another one: all that is known must be written again.
+    func writeAgesAgain() {
+        hub.ages.withLock { $0?.forgetKept() }
+    }
+
+    /// Told when a doubt begins, once an hour.
+    private func report(jump days: Double, to time: Timestamp, now: BootInstant) {
+        if let loggedJump, now.seconds(since: loggedJump) < 3600 { return }
+        loggedJump = now
+        let wait = AgeTrust.doubt(retention: settings.store.retentionDays * 86_400) / 86_400
+        let limit = settings.store.maxRows
+        Log.warning(
+            .agesDoubted,
+            "times jumped by \(Self.text(days)) days, to \(time.iso8601); nothing is deleted for its age until \(Self.text(wait)) "
+                + "days have been lived through (store.max_rows = \(limit) holds all the same). Ordinary after a long "
+                + "rest; else check the receiver's date, and what sets the clock")
+    }
+
+    private static func text(_ days: Double) -> String {
+        days >= 10 ? "\(Int(clamping: Int64(min(days, 1e9))))" : "\((days * 10).rounded() / 10)"
+    }
+}

@@ -1,0 +1,67 @@
+internal import Configuration
+internal import Linux
+internal import Storage
+internal import Tracking
+
+/// Deletions that the user asked for: one step between two fixes, so that a large one keeps none waiting. One that is cut off
+/// by the end of the daemon is completed by the next.
+extension Reader {
+    func delete(before cutoff: Timestamp?, _ token: Token, now: BootInstant) {
+        guard deletion == nil else {
+            let busy = MainMessage.Failure(kind: .busy(seconds: 1), reason: "another deletion is under way")
+            return hub.tell(.deleted(token, .failure(busy)))
+        }
+        // What waits in memory is stored first: else it would come after the deletion.
+        flush(now: now)
+        if recorder.waiting > 0, let error = recorder.error { return fail(error, token) }
+        do {
+            deletion = (try hub.store.beginDeletion(before: cutoff), token)
+        } catch {
+            return fail(error, token)
+        }
+        forgetPositions()
+    }
+
+    /// What is in memory would else be written, or told, again.
+    private func forgetPositions() {
+        oneShots.forgetLatest(upTo: deletion?.work.cutoff)
+        guard lastLocation == nil || isDoomed(lastLocation?.fix.time) else { return }
+        lastLocation = nil
+        admission = Admission(
+            thresholds: Admission.Thresholds(settings.tracking), odometer: admission.odometer)
+    }
+
+    /// Whether the deletion under way takes what is of this time.
+    func isDoomed(_ time: Timestamp?) -> Bool {
+        guard let time, let deletion else { return false }
+        return deletion.work.cutoff.map { time <= $0 } ?? true
+    }
+
+    func proceedWithDeletion() {
+        guard let (started, token) = deletion else { return }
+        var work = started
+        let dissolved = work.dissolved.count
+        do {
+            try hub.store.proceed(with: &work)
+        } catch {
+            deletion = nil
+            return fail(error, token)
+        }
+        if work.dissolved.count > dissolved { hub.tellUploader(.abort(Array(work.dissolved[dissolved...]))) }
+        deletion = work.isFinished ? nil : (work, token)
+        guard work.isFinished else { return }
+        if !work.kept.isEmpty {
+            Log.warning(
+                .erased,
+                "deleted up to the time that was given, but nothing can be cut out of these, which may hold positions from "
+                    + "before: \(Configurator.list(work.kept)). Delete such files by hand, or delete everything")
+        }
+        if let token { hub.tell(.deleted(token, .success(.init(removed: work.removed, kept: work.kept)))) }
+    }
+
+    private func fail(_ error: StorageError, _ token: Token?) {
+        let reason = error.message + "; what is left is deleted at the next start, or with the next delete"
+        Log.error(.erased, "a deletion was not completed: \(reason)")
+        if let token { hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: reason)))) }
+    }
+}

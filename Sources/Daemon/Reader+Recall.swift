@@ -1,0 +1,90 @@
+internal import Configuration
+internal import Linux
+internal import Storage
+internal import Synchronization
+internal import Tracking
+
+/// What the store remembers and the reader must know. When storage fails at the start, it is asked again as soon as it works,
+/// before anything else is written.
+extension Reader {
+    /// What has not been told yet.
+    struct Missing: OptionSet {
+        let rawValue: Int
+        /// The newest location: for whoever asks, and for the clock, which cannot be earlier.
+        static let latest = Missing(rawValue: 1)
+        /// The last admitted fix of the session, with which the gate compares.
+        static let tail = Missing(rawValue: 2)
+        /// Which times have been believed.
+        static let ages = Missing(rawValue: 4)
+        /// A deletion that was cut off.
+        static let deletion = Missing(rawValue: 8)
+        /// The session of the events between two sessions.
+        static let eventSession = Missing(rawValue: 16)
+    }
+
+    func recall(_ wanted: Missing, now: BootInstant) {
+        missing.formUnion(wanted)
+        recall(now: now)
+    }
+
+    func recall(now: BootInstant) {
+        guard !missing.isEmpty else { return }
+        do throws(StorageError) {
+            try askStore(now: now)
+        } catch {
+            // Reading it tells that storage works again; it is then asked before the fixes that wait are written.
+            let repair: Recorder.Repair? =
+                isRecallNoted ? nil : { [store = hub.store] () throws(StorageError) in _ = try store.latestLocation() }
+            isRecallNoted = true
+            recorder.note(error, now: now, repair: repair)
+        }
+    }
+
+    private func askStore(now: BootInstant) throws(StorageError) {
+        if missing.contains(.deletion) {
+            if deletion == nil, let work = try hub.store.unfinishedDeletion() {
+                Log.notice(.erased, "a deletion that was cut off goes on")
+                deletion = (work, nil)
+            }
+            missing.remove(.deletion)
+        }
+        if missing.contains(.latest) {
+            let newest = try hub.store.latestLocation()
+            if let time = newest?.fix.time { hub.clock.raise(to: time, now: now) }
+            // Nobody is shown again what is being deleted.
+            if lastLocation == nil, !isDoomed(newest?.fix.time) { lastLocation = newest }
+            missing.remove(.latest)
+        }
+        if missing.contains(.ages) {
+            let memory = try hub.store.ageMemory()
+            hub.ages.withLock { $0 = $0 ?? AgeTrust(memory) }
+            missing.remove(.ages)
+        }
+        if missing.contains(.tail) {
+            if let session {
+                adopt(try hub.store.enter(session: session.id, startedAt: session.startedAt))
+            }
+            missing.remove(.tail)
+        }
+        if missing.contains(.eventSession) {
+            let open = try hub.store.openEventSession()
+            if session == nil, eventSession == nil { eventSession = open }
+            missing.remove(.eventSession)
+        }
+        isRecallNoted = false
+    }
+
+    /// - Parameter tail: what the store knows of the session under way.
+    private func adopt(_ tail: SessionTail?) {
+        guard let tail else { return }
+        if admittedInSession == 0 {
+            admission = Admission(
+                thresholds: Admission.Thresholds(settings.tracking), last: tail.reference, memory: tail.memory,
+                odometer: tail.odometer)
+        } else if recorder.waiting > 0, recorder.waiting >= admittedInSession {
+            // Fixes were admitted without it, and none of them is stored yet: the way before them counts, too.
+            admission.add(odometer: tail.odometer)
+            recorder.add(odometer: tail.odometer)
+        }
+    }
+}

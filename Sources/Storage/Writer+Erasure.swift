@@ -1,0 +1,138 @@
+internal import Glibc
+internal import Linux
+internal import SQLite
+public import Tracking
+
+/// What a deletion does besides deleting rows, so that no position stays behind: in the memory of the sessions, in databases
+/// that were put aside, in free space of this one, in its log.
+///
+/// That it is under way is written down before its first step and crossed out after its last, so that one that is cut off is
+/// completed at the next start.
+extension Writer {
+    private static let mark = "erasing"
+    private static let markedCutoff = "erasing_before"
+    private static let markedSeq = "erasing_seq"
+    private static let markedEventSeq = "erasing_event_seq"
+    /// Values of `mark`; 0: nothing is being deleted.
+    private static let everything: Int64 = 1
+    private static let upToTime: Int64 = 2
+
+    /// Bytes of rows that stay, at most, for a deletion with a cutoff to write the database anew: the copy is made in memory,
+    /// and fixes wait for it. 100,000 locations take less.
+    private static let largestCopy: Int64 = 16 << 20
+
+    /// Milliseconds for which each attempt to empty the log waits for those who read, and the attempts.
+    private static let readerPatience = 50
+    private static let attempts = 400
+
+    /// Writes down that everything at or before `cutoff`, or everything that is there now, is to be deleted, and what an
+    /// earlier deletion has left.
+    func beginDeletion(before cutoff: Timestamp?) throws(SQLiteError) -> Deletion {
+        var deletion = Deletion(cutoff: cutoff, maxSeq: tally.nextSeq - 1, maxEventSeq: events.nextSeq - 1)
+        if let left = try unfinishedDeletion() {
+            deletion.cutoff = cutoff.flatMap { cutoff in left.cutoff.map { max($0, cutoff) } }
+        }
+        let written = deletion
+        try db.transaction { () throws(SQLiteError) in
+            try setCounter(Self.mark, written.cutoff == nil ? Self.everything : Self.upToTime)
+            try setCounter(Self.markedCutoff, written.cutoff?.milliseconds ?? 0)
+            try setCounter(Self.markedSeq, written.maxSeq)
+            try setCounter(Self.markedEventSeq, written.maxEventSeq)
+        }
+        return deletion
+    }
+
+    /// One that was cut off.
+    func unfinishedDeletion() throws(SQLiteError) -> Deletion? {
+        let mark = try counter(Self.mark)
+        guard mark == Self.everything || mark == Self.upToTime else { return nil }
+        return Deletion(
+            cutoff: mark == Self.everything ? nil : Timestamp(milliseconds: try counter(Self.markedCutoff)),
+            maxSeq: try counter(Self.markedSeq), maxEventSeq: try counter(Self.markedEventSeq))
+    }
+
+    /// One step, once the rows have gone.
+    mutating func erase(_ deletion: inout Deletion) throws(SQLiteError) {
+        switch deletion.stage {
+        case .rows: deletion.stage = .sessions
+        case .sessions:
+            try forgetPositions(upTo: deletion.cutoff)
+            deletion.stage = .files
+        case .files: deletion.stage = .freeSpace
+        case .freeSpace:
+            // What was deleted before, or moved when pages were split, lies in free space as it was.
+            let used = try usedBytes()
+            if deletion.cutoff == nil || used <= Self.largestCopy {
+                try db.execute("VACUUM")
+            } else {
+                deletion.kept.append("the free space of beekon.db")
+            }
+            deletion.stage = .log
+        case .log:
+            deletion.waits += 1
+            guard try db.emptyLog(waitingForReaders: Self.readerPatience) else {
+                guard deletion.waits < Self.attempts else {
+                    throw SQLiteError(
+                        operation: "empty the log", code: .busy,
+                        message: "somebody keeps reading the database, which holds on to what was deleted")
+                }
+                return
+            }
+            try setCounter(Self.mark, 0)
+            deletion.stage = .done
+        case .done: break
+        }
+    }
+
+    private func usedBytes() throws(SQLiteError) -> Int64 {
+        func number(_ pragma: String) throws(SQLiteError) -> Int64 {
+            Int64(try db.value("PRAGMA " + pragma) ?? "") ?? 0
+        }
+        return try (number("page_count") - number("freelist_count")) * number("page_size")
+    }
+
+    /// The last positions and the parking spots of sessions whose last fix goes. Their lengths and counts stay.
+    private mutating func forgetPositions(upTo cutoff: Timestamp?) throws(SQLiteError) {
+        if let time = current?.tail.reference?.time, cutoff.map({ time <= $0 }) ?? true {
+            current?.tail.reference = nil
+            current?.tail.memory = Admission.Memory()
+        }
+        try securely { () throws(SQLiteError) in
+            try writeTail()
+            try db.prepare(
+                """
+                UPDATE sessions SET last_ts = NULL, last_lat = NULL, last_lng = NULL, last_bearing = NULL, motion = 0, \
+                parked_lat = NULL, parked_lng = NULL, check_in_from = NULL WHERE coalesce(last_ts, ?1) <= ?1
+                """
+            ).run(.integer(cutoff?.milliseconds ?? .max))
+        }
+    }
+
+    /// A transaction in which what is deleted is overwritten with zeros, not only unlinked.
+    func securely<Result>(_ body: () throws(SQLiteError) -> Result) throws(SQLiteError) -> Result {
+        try db.execute("PRAGMA secure_delete = ON")
+        defer { try? db.execute("PRAGMA secure_delete = OFF") }
+        return try db.transaction(body)
+    }
+}
+
+extension Quarantine {
+    /// Databases that were put aside, with their companions: names in the directory.
+    static func asideNames(of path: String) -> [String] {
+        let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let own = Set(suffixes.map { name + $0 })
+        return names(in: directory).filter { $0.hasPrefix(name + ".") && !own.contains($0) }
+    }
+
+    /// Removes them.
+    static func removeAside(of path: String) throws(StorageError) {
+        let directory = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+        for name in asideNames(of: path) where unlink(directory + "/" + name) != 0 {
+            // Somebody's folder under that name is no database of ours.
+            if errno != ENOENT, errno != EISDIR, errno != EPERM {
+                throw StorageError(SystemError("remove \(directory)/\(name)"))
+            }
+        }
+    }
+}

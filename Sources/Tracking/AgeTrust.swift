@@ -1,0 +1,173 @@
+/// Decides whether a time may call rows old. Pure: no clock, no I/O.
+///
+/// That the receiver and the system clock agree proves nothing when the clock follows the receiver. So rows are old only by
+/// time that has been lived through: after a jump of more than a day nothing that was stored before it goes for its age,
+/// until as much time as rows are kept for has passed since, by the fix times and by CLOCK_BOOTTIME, whichever is slower. A
+/// jump back ends the doubt.
+///
+/// A pause of up to a day is no jump, and counts as lived through: else a vehicle that is switched off each night would never
+/// let anything go. For one that rests each weekend two jumps are remembered, the oldest in doubt and the latest: what was
+/// stored before the oldest goes when that one has been lived through.
+public struct AgeTrust: Sendable {
+    /// What must survive a restart.
+    public struct Memory: Equatable, Sendable {
+        /// A jump that is in doubt.
+        public struct Jump: Equatable, Sendable {
+            /// Where the times would be without it.
+            public var from: Timestamp
+            /// `Memory.lived` at that moment.
+            public var lived: Double
+
+            /// Both of one moment.
+            public init(from: Timestamp, lived: Double) {
+                self.from = from
+                self.lived = lived
+            }
+        }
+
+        /// The latest time that was observed; nil when there never was one.
+        public var latest: Timestamp?
+        /// Seconds that have been lived through altogether.
+        public var lived: Double
+        /// The oldest jump in doubt.
+        public var first: Jump?
+        /// The latest, when there are several.
+        public var last: Jump?
+        /// While there is doubt: what is older than this was stored before a jump that has been lived through.
+        public var provedUpTo: Timestamp?
+
+        /// Nothing is in doubt.
+        public init(
+            latest: Timestamp?, lived: Double = 0, first: Jump? = nil, last: Jump? = nil,
+            provedUpTo: Timestamp? = nil
+        ) {
+            self.latest = latest
+            self.lived = lived
+            self.first = first
+            self.last = last
+            self.provedUpTo = provedUpTo
+        }
+    }
+
+    /// What a time may do.
+    public enum Verdict: Equatable, Sendable {
+        /// Rows are as old as it says.
+        case believed
+        /// Only rows before this one are; nil: none.
+        case doubted(onlyBefore: Timestamp?)
+    }
+
+    /// A longer step, beyond what CLOCK_BOOTTIME shows, is a jump. Seconds.
+    public static let allowance = 86_400.0
+    /// However short the retention, a jump is in doubt for so long. Seconds.
+    static let leastDoubt = 86_400.0
+    /// What was lived through is worth writing down when it has grown by this much. Seconds.
+    static let worthKeeping = 3600.0
+
+    /// To be written with the next row, when it differs enough from `kept`.
+    public private(set) var memory: Memory
+    /// Days of the jump that began a doubt with the latest observation; nil when it began none.
+    public private(set) var newJump: Double?
+    private var heard: BootInstant?
+    private var kept: Memory?
+
+    /// - Parameter memory: what was kept, or, when nothing was, the time of the newest row.
+    public init(_ memory: Memory) {
+        self.memory = memory
+        kept = memory
+    }
+
+    /// There is a jump that has not been lived through.
+    public var isInDoubt: Bool { memory.first != nil }
+
+    /// Takes the next settled time, and tells what it may do.
+    ///
+    /// - Parameter retention: seconds that rows are kept.
+    public mutating func observe(_ time: Timestamp, now: BootInstant, retention: Double) -> Verdict {
+        newJump = nil
+        let passed = heard.map { max(now.seconds(since: $0), 0) }
+        heard = now
+        guard let latest = memory.latest else {
+            memory.latest = time
+            return .believed
+        }
+        let step = time.seconds(since: latest)
+        let beyond = step - (passed ?? 0)
+        memory.latest = time
+        if beyond > Self.allowance {
+            leap(from: latest.advanced(bySeconds: passed ?? 0), seconds: beyond)
+        } else if step < -Self.allowance {
+            fallBack(to: time)
+        } else {
+            memory.lived += max(min(step, passed ?? step), 0)
+        }
+        settle(Self.doubt(retention: retention))
+        return verdict
+    }
+
+    /// Whether rows may be called old by a time that is no fix's: it lies on the line that was observed.
+    public func allows(_ time: Timestamp, now: BootInstant) -> Bool {
+        guard !isInDoubt, let latest = memory.latest else { return false }
+        let passed = heard.map { max(now.seconds(since: $0), 0) } ?? 0
+        return time.seconds(since: latest) - passed <= Self.allowance
+    }
+
+    /// What is to be written down with the row that comes now; nil when that is not worth it.
+    public var due: Memory? {
+        guard let kept else { return memory }
+        let isSame = kept.first == memory.first && kept.last == memory.last && kept.provedUpTo == memory.provedUpTo
+        let grown = memory.latest.map { latest in
+            kept.latest.map { abs(latest.seconds(since: $0)) >= Self.worthKeeping } ?? true
+        }
+        return isSame && grown != true ? nil : memory
+    }
+
+    /// It has been written.
+    public mutating func keep(_ memory: Memory) {
+        kept = memory
+    }
+
+    /// What was written is lost.
+    public mutating func forgetKept() {
+        kept = nil
+    }
+
+    /// Seconds that must be lived through after a jump.
+    public static func doubt(retention: Double) -> Double {
+        max(retention, leastDoubt)
+    }
+
+    private var verdict: Verdict {
+        isInDoubt ? .doubted(onlyBefore: memory.provedUpTo) : .believed
+    }
+
+    private mutating func leap(from: Timestamp, seconds: Double) {
+        let jump = Memory.Jump(from: from, lived: memory.lived)
+        if memory.first == nil { memory.first = jump } else { memory.last = jump }
+        newJump = seconds / 86_400
+    }
+
+    /// Back on a line that was lived on before a jump, the doubt is over; anywhere else it begins anew.
+    private mutating func fallBack(to time: Timestamp) {
+        func isBefore(_ jump: Memory.Jump?) -> Bool {
+            guard let jump else { return false }
+            return time.seconds(since: jump.from) <= memory.lived - jump.lived + Self.allowance
+        }
+        if isBefore(memory.first) {
+            (memory.first, memory.last, memory.provedUpTo) = (nil, nil, nil)
+        } else if isBefore(memory.last) {
+            memory.last = nil
+        } else if memory.first != nil {
+            memory.first?.lived = memory.lived
+            memory.last = nil
+        }
+    }
+
+    private mutating func settle(_ doubt: Double) {
+        while let first = memory.first, memory.lived - first.lived >= doubt {
+            memory.first = memory.last
+            memory.last = nil
+            memory.provedUpTo = memory.first == nil ? nil : first.from
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Configuration
+import GPSD
+import Linux
+import Storage
+import Synchronization
+import Testing
+import Tracking
+
+@testable import Daemon
+
+/// What the reader must know of the time before the start, when storage fails at the start.
+@Suite("what the reader recalls")
+struct ReaderRecallTests {
+    private let workshop: Workshop
+    private let session: UUIDv7
+
+    init() throws {
+        workshop = try Workshop()
+        let stored = try workshop.location(0)
+        session = stored.session
+        var known = stored
+        known.odometer = 5000
+        known.ages = AgeTrust.Memory(latest: start)
+        _ = try workshop.hub.store.enter(session: session, startedAt: start)
+        _ = try workshop.hub.store.insert(known)
+    }
+
+    private func reader() throws -> Reader {
+        var settings = Settings()
+        settings.tracking.distanceMeters = 0
+        let reader = try #require(Reader(hub: workshop.hub, settings: settings))
+        // What is written of the intent is beside the database, which fails.
+        reader.state = .tracking
+        reader.session = (session, start)
+        return reader
+    }
+
+    private func fix(_ second: Double) throws -> Fix {
+        let coordinate = try #require(Coordinate(latitude: 52.6, longitude: 13.25))
+        return Fix(time: start.advanced(bySeconds: second), mode: 3, coordinate: coordinate)
+    }
+
+    @Test("once storage works again, the gate knows the last admitted fix, and the clock how late it is")
+    func recovery() throws {
+        let reader = try reader()
+        try workshop.breakStorage()
+        reader.recall([.latest, .tail, .ages], now: instant(0))
+        #expect(reader.lastLocation == nil)
+        #expect(reader.recorder.error != nil)
+        try workshop.mendStorage()
+        for second in 1...20 { reader.handle(.fix(try fix(Double(second))), now: instant(Double(second))) }
+        #expect(reader.lastLocation?.fix.time == start, "nothing else was admitted within the interval")
+        #expect(reader.counts.admitted == 0)
+        #expect(reader.counts.tooSoon > 0)
+        #expect(workshop.hub.clock.earliest(now: instant(20)) > start)
+        #expect(workshop.hub.ages.withLock { $0?.memory.latest } != nil)
+        reader.flush(now: instant(20))
+        #expect(reader.recorder.error == nil)
+        for second in 21...31 { reader.handle(.fix(try fix(Double(second))), now: instant(Double(second))) }
+        #expect(reader.counts.admitted == 1)
+        #expect(reader.admission.odometer > 15_000)
+    }
+
+    @Test("fixes that were admitted without it are stored with the way before them")
+    func meanwhile() throws {
+        let reader = try reader()
+        try workshop.breakStorage()
+        reader.recall([.latest, .tail, .ages], now: instant(0))
+        for second in 40...45 { reader.handle(.fix(try fix(Double(second))), now: instant(Double(second))) }
+        #expect(reader.recorder.waiting == 1)
+        #expect(reader.counts.admitted == 0, "counted is what is stored")
+        try workshop.mendStorage()
+        reader.flush(now: instant(46))
+        #expect(reader.recorder.waiting == 0)
+        #expect(reader.counts.admitted == 1)
+        #expect(reader.admission.odometer == 5000)
+        #expect(try workshop.stored().count == 2)
+    }
+}

@@ -64,7 +64,7 @@ public struct OneShots: Sendable {
 
     /// The latest fix is not to be told any more, when it is of this time or before; nil: in any case.
     public mutating func forgetLatest(upTo cutoff: Timestamp?) {
-        guard let time = latest?.fix.time, cutoff.map({ time <= $0 }) ?? true else { return }
+        guard let time = latest?.observed.fix.time, cutoff.map({ time <= $0 }) ?? true else { return }
         latest = nil
     }
 

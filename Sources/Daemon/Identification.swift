@@ -81,7 +81,9 @@ struct Identification {
 
     /// The identity says first that it is being done, and last that it is done; whatever comes between may come again.
     private func separate(_ marked: SmallFiles.Identity) throws -> String {
-        guard let plan = marked.separation, let session = UUIDv7(plan.session) else { return marked.installID }
+        guard let plan = marked.separation, let session = UUIDv7(plan.session) else {
+            return marked.installID
+        }
         try files.write(marked)
         let tracks = try takeIntentAlong(plan, session)
         let hasRows = try Store.putAsideForeign(in: directory.path, as: plan.database)
@@ -102,7 +104,8 @@ struct Identification {
     }
 
     /// What was asked for is asked of the copy as well, in a session of its own.
-    private func takeIntentAlong(_ plan: SmallFiles.Separation, _ session: UUIDv7) throws(SystemError) -> Bool {
+    private func takeIntentAlong(_ plan: SmallFiles.Separation, _ session: UUIDv7) throws(SystemError) -> Bool
+    {
         let reading = files.readIntent()
         let before = reading.content
         if let trouble = reading.trouble { Log.error(.fileDamaged, trouble.text) }

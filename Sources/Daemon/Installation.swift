@@ -26,7 +26,9 @@ enum Installation {
     static func judge(_ known: Signs, _ found: Signs) -> Verdict {
         let common = known.keys.filter { found[$0] != nil }
         let serials = common.filter { $0 != machineID }
-        if common.contains(machineID), known[machineID] != found[machineID] { return .other("/etc/machine-id") }
+        if common.contains(machineID), known[machineID] != found[machineID] {
+            return .other("/etc/machine-id")
+        }
         if !serials.isEmpty, !serials.contains(where: { known[$0] == found[$0] }) {
             return .other("the serial number of the hardware")
         }
@@ -50,9 +52,12 @@ enum Installation {
 
     /// What makers leave standing where a number should be.
     private static let placeholders: Set<String> = [
-        "to be filled by o.e.m.", "to be filled by oem", "default string", "default", "none", "null", "n/a", "na", "not specified",
-        "not applicable", "not available", "not set", "not present", "unknown", "invalid", "empty", "oem", "o.e.m.", "serial",
-        "serial number", "system serial number", "base board serial number", "board serial number", "123456789", "0123456789",
+        "to be filled by o.e.m.", "to be filled by oem", "default string", "default", "none", "null", "n/a",
+        "na", "not specified",
+        "not applicable", "not available", "not set", "not present", "unknown", "invalid", "empty", "oem",
+        "o.e.m.", "serial",
+        "serial number", "system serial number", "base board serial number", "board serial number",
+        "123456789", "0123456789",
         "1234567890", "12345678", "01234567890123456789", "03000200-0400-0500-0006-000700080009",
         "00020003-0004-0005-0006-000700080009", "12345678-1234-5678-90ab-cddeefaabbcc",
     ]

@@ -21,8 +21,12 @@ enum Machine {
     static func signs(root: String) -> Installation.Signs {
         var signs = Installation.Signs()
         let path = root + "/etc/machine-id"
-        if !isMountPoint(path) { signs[Installation.machineID] = text(path).flatMap(Installation.machineID(in:)) }
-        for (name, file) in serials { signs[name] = text(root + file).flatMap { Installation.serial(in: $0) } }
+        if !isMountPoint(path) {
+            signs[Installation.machineID] = text(path).flatMap(Installation.machineID(in:))
+        }
+        for (name, file) in serials {
+            signs[name] = text(root + file).flatMap { Installation.serial(in: $0) }
+        }
         return signs
     }
 
@@ -42,7 +46,9 @@ enum Machine {
     private static func isMountPoint(_ path: String) -> Bool {
         guard let resolved = realpath(path, nil) else { return false }
         defer { free(resolved) }
-        let table = (try? readFile("/proc/self/mountinfo", limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
+        let table = (try? readFile("/proc/self/mountinfo", limit: 1 << 20)).map {
+            String(decoding: $0, as: UTF8.self)
+        }
         return Installation.isMountPoint(String(cString: resolved), table: table ?? "")
     }
 }

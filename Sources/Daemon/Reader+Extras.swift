@@ -5,7 +5,9 @@ internal import Upload
 extension Reader {
     /// What was set before the daemon ended. Extras that cannot be read are no reason not to track.
     func resumeExtras() {
-        let found = content(of: hub.files.readExtras(), otherwise: "those of the configuration apply, until beekonctl extras set")
+        let found = content(
+            of: hub.files.readExtras(),
+            otherwise: "those of the configuration apply, until beekonctl extras set")
         changedExtras = found ?? SmallFiles.Extras()
         adoptExtras()
     }

@@ -40,7 +40,10 @@ extension Reader {
             let failure = MainMessage.Failure(kind: .geofence(id: id), reason: reason)
             return hub.tell(.geofencesAdded(token, .failure(failure)))
         }
-        hub.tell(.geofencesAdded(token, adopt(changed, now: now)))
+        let result = adopt(changed, now: now)
+        // The snapshot first: whoever is told looks at it.
+        publish(now: now)
+        hub.tell(.geofencesAdded(token, result))
     }
 
     /// Unknown ids are no matter.
@@ -48,6 +51,7 @@ extension Reader {
         var changed = fences
         let removed = changed.remove(ids)
         let result = removed == 0 ? .success(()) : adopt(changed, now: now)
+        publish(now: now)
         hub.tell(.geofencesRemoved(token, result.map { removed }))
     }
 

@@ -27,7 +27,8 @@ extension Reader {
             guard trouble != nil else { return nil }
             let after = settings.tracking.autostart ? "tracking starts anew" : "to track, beekonctl start"
             Log.error(
-                .fileDamaged, "\(text): whether tracking was on is not known, and no session is open; \(after)")
+                .fileDamaged,
+                "\(text): whether tracking was on is not known, and no session is open; \(after)")
             return nil
         }
         let intent = SmallFiles.Intent(state: .tracking, session: open.id, startedAt: open.startedAt)

@@ -143,7 +143,8 @@ struct Recorder {
         if error == nil {
             Log.error(
                 .storageFailed,
-                "cannot store: \(fault.report). Up to \(Self.limit) fixes wait in memory until storage works again")
+                "cannot store: \(fault.report). Up to \(Self.limit) fixes wait in memory until storage works again"
+            )
         }
         error = fault
     }

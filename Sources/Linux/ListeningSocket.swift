@@ -65,7 +65,9 @@ public struct ListeningSocket: ~Copyable {
     /// Removes the socket from its directory, unless another one has its name by now.
     public borrowing func remove() {
         var status = stat()
-        guard fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0, Inode(status) == made else { return }
+        guard fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0, Inode(status) == made else {
+            return
+        }
         _ = unlinkat(folder.raw, name, 0)
     }
 

@@ -49,7 +49,8 @@ public struct StateDirectory: Sendable {
             else { continue }
             var target = [CChar](repeating: 0, count: Int(PATH_MAX))
             let count = readlink(prefix, &target, target.count - 1)
-            let name = String(decoding: target.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let name = String(
+                decoding: target.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
             return SystemError(
                 "open \(path): \(prefix) is a link to \(name), which is not there (mount it, or make it)",
                 code: ENOENT)

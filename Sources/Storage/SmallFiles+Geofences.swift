@@ -29,8 +29,9 @@ extension SmallFiles {
 
     private static func geofences(_ found: Definitions) -> Geofences? {
         // Keys are counted on from here.
-        guard found.geofences.count <= Geofences.limit, (found.geofences.map(\.key) + [found.nextKey])
-            .allSatisfy({ (0...1 << 60).contains($0) })
+        guard found.geofences.count <= Geofences.limit,
+            (found.geofences.map(\.key) + [found.nextKey])
+                .allSatisfy({ (0...1 << 60).contains($0) })
         else { return nil }
         let items = found.geofences.compactMap { entry in
             let fence = try? Geofence(

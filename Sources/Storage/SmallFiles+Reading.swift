@@ -43,7 +43,8 @@ extension SmallFiles {
         /// For the log: what happened to the file.
         public var text: String {
             let kept = aside.map { "; it is kept as \($0)" } ?? ""
-            return "\(name) is of no use (\(reason))\(kept)" + (isRestored ? ", and its copy has taken its place" : "")
+            return "\(name) is of no use (\(reason))\(kept)"
+                + (isRestored ? ", and its copy has taken its place" : "")
         }
     }
 
@@ -83,7 +84,8 @@ extension SmallFiles {
         } catch {
             switch error.code {
             // Too many files are open, or there is no memory: it may be whole.
-            case EMFILE, ENFILE, ENOMEM: return ([], nil, Trouble(name: name, reason: error.description, isPassing: true))
+            case EMFILE, ENFILE, ENOMEM:
+                return ([], nil, Trouble(name: name, reason: error.description, isPassing: true))
             default: return ([], nil, putAside(name, error.description))
             }
         }
@@ -97,7 +99,9 @@ extension SmallFiles {
     func write(_ name: String, _ content: some Encodable, isLarge: Bool = false) throws(SystemError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = isLarge ? .sortedKeys : [.sortedKeys, .prettyPrinted]
-        guard let encoded = try? encoder.encode(content) else { throw SystemError("encode " + name, code: EINVAL) }
+        guard let encoded = try? encoder.encode(content) else {
+            throw SystemError("encode " + name, code: EINVAL)
+        }
         let bytes = [UInt8](encoded) + [UInt8(ascii: "\n")]
         try directory.replace(name, with: bytes)
         if hasCopy(name) { writeCopy(name, bytes) }

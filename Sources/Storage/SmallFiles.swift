@@ -40,7 +40,8 @@ public struct SmallFiles: Sendable {
 
         /// All of it is decided once.
         public init(
-            installID: String, signs: [String: String], database: String, session: UUIDv7, startedAt: Timestamp
+            installID: String, signs: [String: String], database: String, session: UUIDv7,
+            startedAt: Timestamp
         ) {
             self.installID = installID
             self.signs = signs

@@ -76,7 +76,8 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
         case ELOOP:
             "a symbolic link has come into the way; restart beekond, which looks once, at its start, where its state "
                 + "directory is"
-        case ENOENT, ENOTDIR: "the state directory is not there any more; mount it or bring it back, then restart beekond"
+        case ENOENT, ENOTDIR:
+            "the state directory is not there any more; mount it or bring it back, then restart beekond"
         case EMFILE, ENFILE: "too many files are open"
         default:
             kind == .full

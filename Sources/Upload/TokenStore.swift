@@ -48,7 +48,9 @@ public struct TokenStore: Sendable {
     public func load() throws(SystemError) -> Content {
         let bytes: [UInt8]
         do throws(SystemError) {
-            guard let found = try directory.read(Self.name, limit: TokenEnvelope.limit) else { return .nothing }
+            guard let found = try directory.read(Self.name, limit: TokenEnvelope.limit) else {
+                return .nothing
+            }
             bytes = found
         } catch {
             // There may be nothing wrong with the file: too many others are open, or there is no memory.

@@ -26,7 +26,9 @@ struct DoctorCommand: ParsableCommand {
         completion: .file(extensions: ["toml"]))
     var config: String?
 
-    @Option(help: "Its state directory (default: the one it says, else /var/lib/beekond).", completion: .directory)
+    @Option(
+        help: "Its state directory (default: the one it says, else /var/lib/beekond).", completion: .directory
+    )
     var stateDir: String?
 
     func run() throws {

@@ -40,7 +40,8 @@ enum ScreenSamples {
         status.sync.lastAttempt = "2026-06-15T12:33:40.000Z"
         status.sync.lastError = "HTTP 401 \u{1B}]0;x\u{7} " + String(repeating: "word ", count: 500)
         status.store.degraded = true
-        status.store.lastError = "database or disk is full: make room on the disk that holds the state directory"
+        status.store.lastError =
+            "database or disk is full: make room on the disk that holds the state directory"
         status.store.droppedUnsent = 5
         status.auth = .init(
             state: "dead", reason: "rotation_interrupted", expiresAt: "2026-06-15T12:00:00.000Z", failures: 3)

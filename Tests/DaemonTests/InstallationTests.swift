@@ -31,7 +31,9 @@ func machines(known: Installation.Signs, found: Installation.Signs, isSame: Bool
     switch Installation.judge(known, found) {
     case .same(let all):
         #expect(isSame)
-        for (name, sign) in known where found[name] == nil { #expect(all[name] == sign, "known once, known for ever") }
+        for (name, sign) in known where found[name] == nil {
+            #expect(all[name] == sign, "known once, known for ever")
+        }
         for (name, sign) in found { #expect(all[name] == sign) }
     case .other: #expect(!isSame)
     }
@@ -40,7 +42,8 @@ func machines(known: Installation.Signs, found: Installation.Signs, isSame: Bool
 @Test(
     "what a maker leaves standing is no serial number",
     arguments: [
-        "", "0", " \n", "00000000", "To be filled by O.E.M.", "TO  BE FILLED BY O.E.M.\n", "Default string", "None", "n/a",
+        "", "0", " \n", "00000000", "To be filled by O.E.M.", "TO  BE FILLED BY O.E.M.\n", "Default string",
+        "None", "n/a",
         "Not Specified", "System Serial Number", "ffffffff-ffff-ffff-ffff-ffffffffffff", "....", "xxxxxxxx",
         "00000000-0000-0000-0000-000000000000", "03000200-0400-0500-0006-000700080009", "123456789",
     ])

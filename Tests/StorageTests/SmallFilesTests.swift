@@ -31,7 +31,8 @@ private struct Desk {
 
 /// What a file can come to.
 private let damages: [(String, String)] = [
-    ("", "empty"), (String(repeating: "\0", count: 150), "zeros"), ("{\"state\":\"tracking\",\"ses", "damaged"),
+    ("", "empty"), (String(repeating: "\0", count: 150), "zeros"),
+    ("{\"state\":\"tracking\",\"ses", "damaged"),
     ("[]", "damaged"), ("{\"state\":1,\"sessionID\":\"x\",\"startedAt\":1}", "damaged"),
     ("{\"state\":\"tracking\",\"sessionID\":\"x\",\"startedAt\":1}", "damaged"),
     (
@@ -117,7 +118,9 @@ func keys(key: String) throws {
     #expect((found.trouble == nil) == (key == "1"))
 }
 
-@Test("another machine's database is put aside with its companions, also in two steps, and nothing is written over")
+@Test(
+    "another machine's database is put aside with its companions, also in two steps, and nothing is written over"
+)
 func foreignDatabase() throws {
     let temporary = try TemporaryDirectory()
     let time = Timestamp(milliseconds: 1_805_097_600_000)

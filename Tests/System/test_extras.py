@@ -75,8 +75,9 @@ class ExtrasTests(SystemTest):
         daemon.call("SetExtras", extras={"a": "2"})
         daemon.kill()
         for content in (b"", b"{", b"\xff", b'{"set": 5, "unset": []}', b"[]"):
-            with open(os.path.join(daemon.state, "extras.json"), "wb") as file:
-                file.write(content)
+            for name in ("extras.json", "extras.json.copy"):
+                with open(os.path.join(daemon.state, name), "wb") as file:
+                    file.write(content)
             daemon.start()
             self.assertEqual(self.extras(daemon), {"a": "1"})
             daemon.kill()

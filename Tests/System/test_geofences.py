@@ -404,11 +404,12 @@ class LossTests(GeofenceTest):
     def test_unreadable_definitions_are_reported(self):
         vehicle, daemon = self.fenced()
         daemon.terminate()
-        with open(os.path.join(daemon.state, "geofences.json"), "w", encoding="utf-8") as file:
-            file.write("{")
+        for name in ("geofences.json", "geofences.json.copy"):
+            with open(os.path.join(daemon.state, name), "w", encoding="utf-8") as file:
+                file.write("{")
         daemon.start()
         self.assertEqual(daemon.call("ListGeofences")["geofences"], [])
-        self.assertIn("cannot read the geofences", daemon.text())
+        self.assertIn("no geofences until they are added again", daemon.text())
 
 
 if __name__ == "__main__":

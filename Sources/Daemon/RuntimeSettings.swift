@@ -88,7 +88,8 @@ struct RuntimeSettings {
     static func encode(_ values: [String: Value], approved: Set<String> = []) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        let content = Content(version: version, settings: values.mapValues { JSONValue($0) },
+        let content = Content(
+            version: version, settings: values.mapValues { JSONValue($0) },
             approved: approved.isEmpty ? nil : approved.sorted())
         return [UInt8](try encoder.encode(content)) + [UInt8(ascii: "\n")]
     }

@@ -160,7 +160,8 @@ import Testing
         #expect(loaded.warnings == ["sync.batch_size is set, but nothing is uploaded without sync.url"])
     }
 
-    @Test("who may change what, key by key", arguments: Key.all.map(\.name)) func rights(name: String) throws {
+    @Test("who may change what, key by key", arguments: Key.all.map(\.name)) func rights(name: String) throws
+    {
         // Without uploads nobody tells that they have stopped: a timeout of a second ends them all.
         let tunable = ["sync.interval_seconds", "sync.batch_size", "sync.sync_threshold", "extras"]
         let isTunable = name.hasPrefix("tracking.") || tunable.contains(name)

@@ -160,7 +160,9 @@ private func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
     bytes.indices.contains { bytes[$0...].starts(with: part) }
 }
 
-@Test("a deletion that is cut off after any step is known at the next start, and completed", arguments: [nil, 3.0])
+@Test(
+    "a deletion that is cut off after any step is known at the next start, and completed",
+    arguments: [nil, 3.0])
 func deletionIsCompleted(cutoff: Double?) throws {
     var steps = 0
     var isOver = false

@@ -63,7 +63,8 @@ enum Advice {
 
     private static func source(_ status: Wire.Status, clock: Clock) -> String? {
         if let told = status.source.refusedTime, let shown = status.source.refusedClock {
-            return "Fixes are refused for their time: the receiver says \(Text.cut(Text.safe(told), to: 24)), the clock of "
+            return
+                "Fixes are refused for their time: the receiver says \(Text.cut(Text.safe(told), to: 24)), the clock of "
                 + "this machine \(Text.cut(Text.safe(shown), to: 24)). Mend the one that is wrong; a recording wants gpsd.replay."
         }
         switch status.source.health {

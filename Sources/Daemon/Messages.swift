@@ -65,7 +65,9 @@ enum UploaderCommand: Sendable {
     func merge(into waiting: inout [UploaderCommand]) -> Bool {
         switch (self, waiting.last) {
         case (.trigger(let trigger), _):
-            return waiting.contains { if case .trigger(let other) = $0 { other.isLike(trigger) } else { false } }
+            return waiting.contains {
+                if case .trigger(let other) = $0 { other.isLike(trigger) } else { false }
+            }
         case (.abort(let more), _):
             guard let index = waiting.firstIndex(where: { if case .abort = $0 { true } else { false } }),
                 case .abort(let batches) = waiting[index]

@@ -54,7 +54,8 @@ extension Reader {
             Log.warning(
                 .erased,
                 "deleted up to the time that was given, but nothing can be cut out of these, which may hold positions from "
-                    + "before: \(Configurator.list(work.kept)). Delete such files by hand, or delete everything")
+                    + "before: \(Configurator.list(work.kept)). Delete such files by hand, or delete everything"
+            )
         }
         if let token { hub.tell(.deleted(token, .success(.init(removed: work.removed, kept: work.kept)))) }
     }

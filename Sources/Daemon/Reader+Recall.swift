@@ -34,7 +34,8 @@ extension Reader {
         } catch {
             // Reading it tells that storage works again; it is then asked before the fixes that wait are written.
             let repair: Recorder.Repair? =
-                isRecallNoted ? nil : { [store = hub.store] () throws(StorageError) in _ = try store.latestLocation() }
+                isRecallNoted
+                ? nil : { [store = hub.store] () throws(StorageError) in _ = try store.latestLocation() }
             isRecallNoted = true
             recorder.note(error, now: now, repair: repair)
         }
@@ -79,7 +80,8 @@ extension Reader {
         guard let tail else { return }
         if admittedInSession == 0 {
             admission = Admission(
-                thresholds: Admission.Thresholds(settings.tracking), last: tail.reference, memory: tail.memory,
+                thresholds: Admission.Thresholds(settings.tracking), last: tail.reference,
+                memory: tail.memory,
                 odometer: tail.odometer)
         } else if recorder.waiting > 0, recorder.waiting >= admittedInSession {
             // Fixes were admitted without it, and none of them is stored yet: the way before them counts, too.

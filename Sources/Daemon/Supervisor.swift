@@ -165,7 +165,8 @@ final class Supervisor {
                 try complete(token, Wire.Stop.self, result.map { .init(state: state) }, now: now)
             case .deleted(let token, let result):
                 try complete(
-                    token, Wire.DeleteLocations.self, result.map { .init(removed: $0.removed, kept: $0.kept.isEmpty ? nil : $0.kept) },
+                    token, Wire.DeleteLocations.self,
+                    result.map { .init(removed: $0.removed, kept: $0.kept.isEmpty ? nil : $0.kept) },
                     now: now)
             case .requeued(let token, let result):
                 try complete(token, Wire.RetryRejected.self, result.map { .init(requeued: $0) }, now: now)

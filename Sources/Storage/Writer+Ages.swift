@@ -21,7 +21,8 @@ extension Writer {
             return AgeTrust.Memory(latest: newest.flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) })
         }
         return AgeTrust.Memory(
-            latest: latest, lived: try seconds(Self.lived), first: try jump(Self.first), last: try jump(Self.last),
+            latest: latest, lived: try seconds(Self.lived), first: try jump(Self.first),
+            last: try jump(Self.last),
             provedUpTo: try time(Self.proved))
     }
 

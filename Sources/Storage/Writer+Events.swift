@@ -25,7 +25,8 @@ public struct NewCrossings: Sendable {
     /// Everything that one write needs.
     public init(
         events: [GeofenceEvent], changes: [Geofences.Change], session: UUIDv7, sessionStartedAt: Timestamp,
-        isTracking: Bool, extras: String?, time: Timestamp, prunesByAge: Bool, agesOnlyBefore: Timestamp? = nil
+        isTracking: Bool, extras: String?, time: Timestamp, prunesByAge: Bool,
+        agesOnlyBefore: Timestamp? = nil
     ) {
         self.events = events
         self.changes = changes

@@ -115,7 +115,8 @@ public struct AgeTrust: Sendable {
     /// What is to be written down with the row that comes now; nil when that is not worth it.
     public var due: Memory? {
         guard let kept else { return memory }
-        let isSame = kept.first == memory.first && kept.last == memory.last && kept.provedUpTo == memory.provedUpTo
+        let isSame =
+            kept.first == memory.first && kept.last == memory.last && kept.provedUpTo == memory.provedUpTo
         let grown = memory.latest.map { latest in
             kept.latest.map { abs(latest.seconds(since: $0)) >= Self.worthKeeping } ?? true
         }

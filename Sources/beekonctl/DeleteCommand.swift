@@ -7,7 +7,8 @@ struct DeleteCommand: ParsableCommand {
         commandName: "delete",
         abstract: "Delete stored locations for good, uploaded or not.",
         discussion: """
-            Without --before, everything goes. Needs root or group beekon-admin.
+            Without --before, everything goes, and no file of beekond tells any more where it was. With it, what \
+            nothing can be cut out of is named. Needs root or group beekon-admin.
 
             EXAMPLES:
               beekonctl delete --before -7d

@@ -19,7 +19,8 @@ enum Samples {
         id: "0191", startedAt: time, stoppedAt: time, locations: 12, distanceMeters: 345.5)
     static let source = Wire.SourceStatus(
         health: .noFix, device: "/dev/ttyS1", mode: 3, satellitesUsed: 9, satellitesVisible: 14,
-        timeSettled: true, fixes: 1, reconnects: 2, rollovers: 3, refusedTimes: 4)
+        timeSettled: true, fixes: 1, reconnects: 2, rollovers: 3, refusedTimes: 4,
+        refusedTime: time, refusedClock: time)
     static let gate = Wire.GateStatus(admitted: 1, tooSoon: 2, tooNear: 3, paused: 4, motion: "moving")
     static let store = Wire.StoreStatus(
         degraded: true, locations: 1, bytes: 2, waitingInMemory: 3, droppedUnsent: 4, refused: 5,

@@ -159,3 +159,33 @@ func sessionLimit() throws {
 private func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
     bytes.indices.contains { bytes[$0...].starts(with: part) }
 }
+
+@Test(
+    "a deletion that is cut off after any step is known at the next start, and completed",
+    arguments: [nil, 3.0])
+func deletionIsCompleted(cutoff: Double?) throws {
+    var steps = 0
+    var isOver = false
+    while !isOver {
+        let workshop = try Workshop()
+        _ = try workshop.insert(1...5)
+        let before = cutoff.map { time($0) }
+        var deletion = try workshop.store.beginDeletion(before: before)
+        for _ in 0..<steps where !deletion.isFinished { try workshop.store.proceed(with: &deletion) }
+        isOver = deletion.isFinished
+        steps += 1
+        try workshop.reopen()
+        let left = try workshop.store.unfinishedDeletion()
+        #expect((left != nil) == !isOver)
+        if var left {
+            #expect(left.cutoff == before)
+            try workshop.insert(6)
+            while !left.isFinished { try workshop.store.proceed(with: &left) }
+        }
+        #expect(try workshop.store.unfinishedDeletion() == nil, "it is over")
+        let expected = (cutoff == nil ? [] : [4.0, 5.0]) + (isOver ? [] : [6.0])
+        #expect(try workshop.stored().map(\.fix.time) == expected.map { time($0) })
+        #expect(try workshop.directory.read("beekon.db-wal").count < 20_000)
+    }
+    #expect(steps > 5)
+}

@@ -39,7 +39,9 @@ final class Connection {
 
         /// Locations and geofence events found no room before they came here.
         mutating func miss(_ count: Int) {
-            guard kinds.map({ $0.contains("location") || $0.contains("geofence_event") }) ?? true else { return }
+            guard kinds.map({ $0.contains("location") || $0.contains("geofence_event") }) ?? true else {
+                return
+            }
             missed += count
         }
 

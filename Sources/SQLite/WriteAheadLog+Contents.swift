@@ -9,7 +9,7 @@ extension WriteAheadLog {
 
     /// Reads a WAL whose database is missing or empty. SQLite takes such a WAL for a leftover and deletes it unread.
     ///
-    /// - Parameter database: the path of the database, which need not exist.
+    /// - Parameter database: the path of the database; it must exist, empty as it is.
     /// - Returns: nil when nothing in it was ever committed.
     public static func contents(database: String) throws(SQLiteError) -> Contents? {
         let file = try LogFile.open(database + "-wal")

@@ -18,7 +18,7 @@ public enum WriteAheadLog {
     ///
     /// Through the VFS of SQLite, so that tests which watch that see it.
     ///
-    /// - Parameter database: the database's path.
+    /// - Parameter database: the database's path; it must exist.
     public static func secure(database: String, doubt: Doubt) throws(SQLiteError) {
         let file = try LogFile.open(database + "-wal")
         guard let frames = try file.frames() else { return }

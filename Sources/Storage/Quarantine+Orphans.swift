@@ -21,22 +21,24 @@ extension Quarantine {
         try write(page, to: path)
     }
 
-    /// The same for one that was put aside, so that what reads of it can be read. Without a first page nothing does.
-    ///
-    /// - Returns: false when the file must not be opened, because SQLite would delete the WAL.
-    static func makeReadable(_ path: String) -> Bool {
-        guard let contents = try? orphan(of: path) else { return fileSize(path) ?? 0 > 0 }
-        guard let page = contents.firstPage else { return false }
+    /// One that was put aside must not be opened, because SQLite would delete the WAL. It is kept as it is: without the
+    /// pages that tell the tables, nothing in it can be found.
+    static func isOrphan(_ path: String) -> Bool {
+        fileSize(path) ?? 0 == 0 && fileSize(path + "-wal") ?? 0 > 0
+    }
+
+    /// SQLite opens no WAL beside a name that is not there.
+    static func nameOrphan(_ path: String) throws(StorageError) {
+        guard isOrphan(path), fileSize(path) == nil else { return }
         do {
-            try write(page, to: path)
-            return true
+            _ = try FileDescriptor.open(path, O_WRONLY | O_CREAT | O_NOFOLLOW)
         } catch {
-            return false
+            throw StorageError(error)
         }
     }
 
     private static func orphan(of path: String) throws(StorageError) -> WriteAheadLog.Contents? {
-        guard fileSize(path) ?? 0 == 0, fileSize(path + "-wal") ?? 0 > 0 else { return nil }
+        guard isOrphan(path) else { return nil }
         do {
             return try WriteAheadLog.contents(database: path)
         } catch {

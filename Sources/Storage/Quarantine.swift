@@ -15,7 +15,10 @@ enum Quarantine {
     static func check(_ path: String) throws(StorageError) {
         try checkKind(path)
         var status = stat()
-        if lstat(path, &status) != 0 || status.st_size == 0 { try adoptOrphan(path) }
+        if lstat(path, &status) != 0 || status.st_size == 0 {
+            try nameOrphan(path)
+            try adoptOrphan(path)
+        }
         guard lstat(path, &status) == 0, status.st_size > 0 else { return }
         do {
             let connection = try Connection(path: path, access: .readWrite)

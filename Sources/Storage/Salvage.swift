@@ -35,7 +35,7 @@ struct Salvage {
 
     /// - Parameter deadline: CLOCK_BOOTTIME in nanoseconds.
     init(path: String, deadline: Int64) {
-        guard Quarantine.makeReadable(path) else { return }
+        guard !Quarantine.isOrphan(path) else { return }
         do {
             let db = try Connection(path: path, access: .damaged)
             readSessions(db)

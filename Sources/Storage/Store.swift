@@ -316,7 +316,8 @@ public final class Store: Sendable {
     /// Makes sure that a WAL is on the disk as it reads before anything is built upon it.
     private static func secureLog(_ path: String, hasBeenLax: Bool) throws(StorageError) {
         try Quarantine.checkKind(path)
-        guard fileSize(path + "-wal") ?? 0 > 0 else { return }
+        try Quarantine.nameOrphan(path)
+        guard fileSize(path) != nil, fileSize(path + "-wal") ?? 0 > 0 else { return }
         do {
             try WriteAheadLog.secure(
                 database: path, doubt: hasBeenLax ? .everything : .latestTransaction)

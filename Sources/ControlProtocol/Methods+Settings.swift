@@ -71,7 +71,7 @@ extension Wire {
     }
 
     /// All fences. With `more` in pages of up to `Limits.fencePage`, the last one without `continues`; without,
-    /// `ControlError.tooMany` above `Limits.page`.
+    /// all in one.
     public enum ListGeofences: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".ListGeofences"

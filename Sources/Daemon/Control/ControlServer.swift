@@ -111,18 +111,24 @@ final class ControlServer {
         bound(Self.outputTotal, now: now, \.heldBytes)
     }
 
-    /// Closes who holds most, until all together hold no more than they may.
+    /// Closes who holds much, and most of all who does not read, until all together hold no more than they may.
     private func bound(_ limit: Int, now: BootInstant, _ held: (Connection) -> Int) {
         while connections.reduce(0, { $0 + held($1) }) > limit,
-            let largest = connections.max(by: { held($0) < held($1) })
+            let most = connections.map(held).max(), most > 0
         {
-            close(largest)
+            // Of those who hold much, whoever reads goes last.
+            let victim = connections.filter { held($0) >= most / 2 }.min {
+                let (left, right) = ($0.stalledSince ?? now, $1.stalledSince ?? now)
+                return left == right ? held($0) > held($1) : left < right
+            }
+            guard let victim else { return }
+            close(victim)
             // Whoever does it on purpose comes again at once.
             if let told = toldOfBound, now.seconds(since: told) < 60 { continue }
             toldOfBound = now
             Log.warning(
                 .control,
-                "\(largest.peer.description) was disconnected: it held most of \(limit >> 20) MB, "
+                "\(victim.peer.description) was disconnected: it held most of \(limit >> 20) MB, "
                     + "which all clients together may have in requests, and again in answers that they do not read"
             )
         }
@@ -267,10 +273,7 @@ final class ControlServer {
             connection.send(try Reply.encode(Wire.ListGeofences.self, result, continues: !isLast))
             return push(connection, now: now)
         }
-        let reply =
-            try isLast
-            ? Reply.encode(Wire.ListGeofences.self, result) : Reply.encode(.tooMany(limit: Limits.page))
-        complete(token, with: reply, now: now)
+        complete(token, with: try Reply.encode(Wire.ListGeofences.self, result), now: now)
     }
 
     /// The answer of another thread has come.

@@ -40,7 +40,7 @@ extension Handlers {
     func listGeofences(_ call: Call) throws -> Answer {
         _ = try call.parameters(of: Wire.ListGeofences.self)
         if call.more { return .geofences }
-        return try ask { .listGeofences(after: nil, limit: Limits.page, $0) }
+        return try ask { .listGeofences(after: nil, limit: Geofences.limit, $0) }
     }
 
     /// The next page for one who lists with `more`.

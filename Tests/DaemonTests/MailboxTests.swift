@@ -60,9 +60,9 @@ struct MailboxTests {
         var posted = 0
         while hub.main.post(.location(location)) { posted += 1 }
         for _ in 0..<5 { hub.tell(.location(location)) }
-        hub.tell(.stateChanged)
+        hub.tell(.sourceChanged)
         hub.tell(.settingsTaken(.success(())))
-        hub.tell(.stateChanged)
+        hub.tell(.sourceChanged)
         hub.tell(.stopped(7, .success(())))
         hub.tell(.readerEnded)
         let rest = hub.main.takeAll().dropFirst(posted)

@@ -13,7 +13,9 @@ extension WriteAheadLog {
     /// - Returns: nil when nothing in it was ever committed.
     public static func contents(database: String) throws(SQLiteError) -> Contents? {
         let file = try LogFile.open(database + "-wal")
-        guard let header = try file.read(LogFile.headerSize, at: 0), var sum = Checksum(header) else { return nil }
+        guard let header = try file.read(LogFile.headerSize, at: 0), var sum = Checksum(header) else {
+            return nil
+        }
         let pageSize = Int(LogFile.number(header, 8))
         guard (512...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else { return nil }
         var offset = Int64(LogFile.headerSize)

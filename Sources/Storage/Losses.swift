@@ -20,6 +20,9 @@ public struct Losses: Equatable, Sendable {
         self.refused = refused
     }
 
+    /// A damaged file may hold any number.
+    static func bounded(_ count: Int64) -> Int { Int(clamping: min(max(count, 0), 1 << 52)) }
+
     /// The counters in the database.
     static let names: [(name: String, field: any (WritableKeyPath<Losses, Int> & Sendable))] = [
         ("dropped_unsent", \.dropped), ("pruned", \.pruned), ("expired", \.expired), ("refused", \.refused),
@@ -56,8 +59,7 @@ extension Writer {
 
     mutating func loadLosses() throws(SQLiteError) {
         for (name, field) in Losses.names {
-            // Bounded, because a damaged file may hold any number.
-            losses[keyPath: field] = Int(clamping: min(max(try counter(name), 0), 1 << 52))
+            losses[keyPath: field] = Losses.bounded(try counter(name))
         }
     }
 }

@@ -30,6 +30,8 @@ struct Salvage {
     private(set) var extras: [Int64: String] = [:]
     /// By sequence number.
     var events: [Int64: Event] = [:]
+    /// What it had counted.
+    private(set) var losses = Losses()
     /// Everything has been read that can be.
     private(set) var isComplete = false
 
@@ -55,6 +57,11 @@ struct Salvage {
                 sessions[all.integer(0)] = Session(
                     id: id, startedAt: all.integer(2), stoppedAt: all.optionalInteger(3),
                     odometer: all.real(4))
+            }
+            let counters = try db.prepare("SELECT value FROM counters WHERE name = ?")
+            for (name, field) in Losses.names {
+                try counters.bind([.text(name)])
+                if try counters.step() { losses[keyPath: field] = Losses.bounded(counters.integer(0)) }
             }
             let versions = try db.prepare("SELECT version, json FROM extras")
             while try versions.step() { extras[versions.integer(0)] = versions.text(1) }
@@ -99,6 +106,7 @@ extension Writer {
     ///
     /// - Parameter done: how many have been.
     mutating func importRows(_ salvage: Salvage, done: inout Int) throws(SQLiteError) {
+        try note(salvage.losses)
         guard !salvage.rows.isEmpty || !salvage.events.isEmpty else { return }
         var keys: [Int64: Int64] = [:]
         let bySession = Dictionary(grouping: salvage.rows.values) { $0.row.session }

@@ -120,7 +120,9 @@ enum Schema {
     /// what it names, so nobody keeps such a list by hand.
     ///
     /// - Parameter name: of the column.
-    static func tables(naming name: String, in connection: borrowing Connection) throws(SQLiteError) -> [String] {
+    static func tables(naming name: String, in connection: borrowing Connection) throws(SQLiteError)
+        -> [String]
+    {
         let found = try connection.prepare(
             """
             SELECT tables.name FROM sqlite_schema tables JOIN pragma_table_info(tables.name) columns \

@@ -74,7 +74,8 @@ public final class Store: Sendable {
         path = directory + "/beekon.db"
         state = Mutex(
             State(
-                checkpointPages: checkpointPages, largeTable: largeTable, options: options, hasBeenLax: options.durability == .normal,
+                checkpointPages: checkpointPages, largeTable: largeTable, options: options,
+                hasBeenLax: options.durability == .normal,
                 ballast: Ballast(directory: directory)))
         do throws(StorageError) {
             try perform("open") { (_: inout Writer) throws(SQLiteError) in }

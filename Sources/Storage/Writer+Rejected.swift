@@ -63,7 +63,8 @@ extension Writer {
     func deadLetters(where rule: String = "1", limit: Int) throws(SQLiteError) -> [DeadLetter] {
         guard limit > 0 else { return [] }
         let rows = try db.prepare(
-            "SELECT rejected_at, seq, ts, session FROM rejected WHERE \(rule) ORDER BY rejected_at, seq LIMIT ?")
+            "SELECT rejected_at, seq, ts, session FROM rejected WHERE \(rule) ORDER BY rejected_at, seq LIMIT ?"
+        )
         try rows.bind([.integer(Int64(limit))])
         var letters: [DeadLetter] = []
         while try rows.step() {

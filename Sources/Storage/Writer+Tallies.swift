@@ -7,7 +7,9 @@ extension Writer {
     static let largeTable = 50_000
     private static let rows = "tally_rows"
     /// The numbers beside those of the sessions; that of the rows tells that there are any.
-    private static let names = [rows, "tally_uploaded", "tally_next_seq", "tally_oldest_ts", "tally_oldest_seq"]
+    private static let names = [
+        rows, "tally_uploaded", "tally_next_seq", "tally_oldest_ts", "tally_oldest_seq",
+    ]
 
     static func hasTallies(_ db: borrowing Connection) throws(SQLiteError) -> Bool {
         // A file in which there is nothing yet has no such table.
@@ -23,7 +25,9 @@ extension Writer {
             try writeTail()
             for (name, value) in zip(Self.names, values) { try setCounter(name, value) }
             let insert = try db.prepare("INSERT OR REPLACE INTO tallies (key, pending) VALUES (?, ?)")
-            for (session, count) in tally.pending { try insert.run(.integer(session), .integer(Int64(count))) }
+            for (session, count) in tally.pending {
+                try insert.run(.integer(session), .integer(Int64(count)))
+            }
         }
     }
 

@@ -86,7 +86,8 @@ struct BoardTests {
         let events: [Log.Event] = [
             .started, .stopped, .sessionStarted, .sessionResumed, .sessionStopped, .sourceChanged,
             .receiverTime,
-            .storageFailed, .storageRecovered, .databaseQuarantined, .rowsDropped, .rowsPruned, .deadLettersExpired, .uploadFailed,
+            .storageFailed, .storageRecovered, .databaseQuarantined, .rowsDropped, .rowsPruned,
+            .deadLettersExpired, .uploadFailed,
             .uploadRecovered,
             .batchRejected, .uploaded, .control, .configuration, .identity, .threadStuck,
         ]

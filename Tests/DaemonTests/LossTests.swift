@@ -17,7 +17,9 @@ struct LossTests {
         #expect(watch.latest == nil && watch.deadline == nil)
         #expect(watch.look(Losses(dropped: 1), now: instant(10)) == [.lost(dropped: 1, refused: 0)])
         #expect(watch.deadline == nil && watch.rest == nil)
-        for second in 11..<3000 { #expect(watch.look(Losses(dropped: 2), now: instant(Double(second))) == []) }
+        for second in 11..<3000 {
+            #expect(watch.look(Losses(dropped: 2), now: instant(Double(second))) == [])
+        }
         #expect(watch.deadline == instant(3610))
         #expect(watch.rest == .lost(dropped: 5978, refused: 0))
         #expect(watch.look(Losses(refused: 4), now: instant(3609)) == [])

@@ -65,7 +65,9 @@ struct Ledger {
     }
 
     private var counters: [String] {
-        [("dropped_unsent", dropped), ("expired", expired)].filter { $0.1 > 0 }.map { Contents.counter($0, $1) }
+        [("dropped_unsent", dropped), ("expired", expired)].filter { $0.1 > 0 }.map {
+            Contents.counter($0, $1)
+        }
     }
 
     /// The row is the newest, and the oldest outside a batch go until there are no more than `cap`; first those that have

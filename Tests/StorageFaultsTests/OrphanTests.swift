@@ -32,7 +32,8 @@ import Tracking
     /// What SIGKILL leaves, without the database itself.
     private func orphan(_ source: Folder, _ loss: Loss) throws -> Folder {
         let left = try Folder()
-        for (name, bytes) in try source.contents() where name.hasPrefix("beekon.db") && !name.hasSuffix("-shm") {
+        for (name, bytes) in try source.contents()
+        where name.hasPrefix("beekon.db") && !name.hasSuffix("-shm") {
             try left.write(name, name == "beekon.db" ? [] : bytes)
         }
         if loss == .missing { unlink(left.database) }
@@ -82,7 +83,9 @@ import Tracking
         let log = try source.read("beekon.db-wal")
         first.close()
         // The header alone; a frame that was cut off; a transaction whose last frame is missing; anything.
-        for content in [Array(log.prefix(32)), Array(log.prefix(700)), Array(log.prefix(32 + 1048)), [1, 2, 3]] {
+        for content in [
+            Array(log.prefix(32)), Array(log.prefix(700)), Array(log.prefix(32 + 1048)), [1, 2, 3],
+        ] {
             let folder = try Folder()
             try folder.write("beekon.db", [])
             try folder.write("beekon.db-wal", content)

@@ -81,7 +81,8 @@ private let day = 86_400.0
         #expect(try workshop.lines("SELECT ts FROM rejected").first == "\(start + 1000)")
     }
 
-    @Test("what the user has put back or deleted meanwhile is none of its business", arguments: [false, true])
+    @Test(
+        "what the user has put back or deleted meanwhile is none of its business", arguments: [false, true])
     func retriedMeanwhile(isPurged: Bool) throws {
         _ = try workshop.insert(1...40)
         try reject()
@@ -164,7 +165,7 @@ private let day = 86_400.0
         var work = try store.begin(.requeue)
         while !work.isFinished { try store.proceed(with: &work) }
         #expect(work.done == 10)
-        #expect(store.counts() == StoreCounts(locations: 40, pending: 40, oldestPending: time(1)) || store.counts().pending == 40)
+        #expect(store.counts().locations == 40 && store.counts().pending == 40)
     }
 }
 
@@ -183,7 +184,8 @@ func capLowered() throws {
     try workshop.reopen()
     workshop.options.maxRows = 1000
     let session = try #require(try workshop.store.draftBatch(limit: 1))
-    let batch = try #require(try workshop.store.freeze(session, id: uuid(9), body: [UInt8](repeating: 7, count: 1 << 20)))
+    let body = [UInt8](repeating: 7, count: 1 << 20)
+    let batch = try #require(try workshop.store.freeze(session, id: uuid(9), body: body))
     #expect(try workshop.store.acknowledge(batch) == 1)
     var steps = 1
     while try workshop.store.shrink() { steps += 1 }

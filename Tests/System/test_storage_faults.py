@@ -13,8 +13,8 @@ from faults import Disk, Fault, no_loops, no_mounts, no_strace
 from harness import Refusal, SystemTest, never, wait_for
 
 RING = 256
-# Fixes for which the last block of the WAL has room on a full disk.
-SPARE = 1
+# Fixes for which the last block of the WAL has room on a full disk, at most: each takes a frame of 1,048 bytes or more.
+SPARE = 3
 DATABASE = ["beekon.db", "beekon.db-wal"]
 # The system call that fails, how, the files, and a word that the error must have.
 CALLS = [
@@ -315,8 +315,8 @@ class DiskTests(StorageFaultTest):
         disk = self.disk(16)
         self.begin(disk.place)
         disk.fill()
-        self.drive(3)
-        self.degraded(3, SPARE)
+        self.drive(6)
+        self.degraded(6, SPARE)
         self.assertEqual(self.victim.call("Stop")["state"], "stopped")
         self.assertFalse(os.path.exists(os.path.join(disk.place, "ballast")))
         # And there is room for the fixes, too.

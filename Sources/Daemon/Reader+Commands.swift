@@ -17,7 +17,8 @@ extension Reader {
         switch intent?.state {
         case .tracking:
             guard let intent, let id = intent.session else { break }
-            enter(session: id, startedAt: Timestamp(milliseconds: intent.startedAt), now: now)
+            enter(session: id, startedAt: Timestamp(milliseconds: intent.startedAt))
+            recall(.tail, now: now)
             Log.notice(
                 .sessionResumed, "tracking goes on in session \(id)", [(.session, id.description)])
         case .stopped:
@@ -67,8 +68,13 @@ extension Reader {
         } catch {
             return .failure(MainMessage.Failure(reason: "the wish to track could not be written: \(error)"))
         }
-        enter(session: id, startedAt: time, now: now)
+        enter(session: id, startedAt: time)
         stateReason = reason
+        do {
+            _ = try hub.store.enter(session: id, startedAt: time)
+        } catch {
+            recorder.note(error, now: now)
+        }
         adjustSource(now: now)
         Log.notice(.sessionStarted, "tracking in session \(id)", [(.session, id.description)])
         publishState(now: now)
@@ -76,14 +82,15 @@ extension Reader {
     }
 
     /// A store that fails now is no reason not to track: the session is written with its first location.
-    private func enter(session id: UUIDv7, startedAt: Timestamp, now: BootInstant) {
+    private func enter(session id: UUIDv7, startedAt: Timestamp) {
         state = .tracking
         session = (id, startedAt)
         latestSession = id
         eventSession = nil
         admission = Admission(thresholds: Admission.Thresholds(settings.tracking))
         admittedInSession = 0
-        recall(.tail, now: now)
+        // Rows of the session before may still wait: this one must not be written ahead of them.
+        missing.remove(.tail)
     }
 
     private func stop(now: BootInstant) -> Result<Void, MainMessage.Failure> {

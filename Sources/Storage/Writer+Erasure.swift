@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Linux
 internal import SQLite
-public import Tracking
+internal import Tracking
 
 /// What a deletion does besides deleting rows, so that no position stays behind: in the memory of the sessions, in databases
 /// that were put aside, in free space of this one, in its log.

@@ -219,8 +219,7 @@ final class Workload {
         let cutoff = random.chance(0.2) ? nil : row.map { Timestamp(milliseconds: $0.ts) }
         try persist {
             var deletion = try store.beginDeletion(before: cutoff)
-            try store.proceed(with: &deletion)
-            try #require(deletion.isFinished)
+            while !deletion.isFinished { try store.proceed(with: &deletion) }
         }
         ledger.delete(before: cutoff?.milliseconds)
         try note()

@@ -137,7 +137,9 @@ import Tracking
     private func makeDatabase(endsCleanly: Bool, seed: UInt64 = 7) throws -> [String: [UInt8]] {
         let folder = try Folder()
         let recording = try #require(Recording(directory: folder.path))
-        let workload = try Workload(in: folder, recording: recording, durability: .full, seed: seed)
+        // So few rows are looked through at every start.
+        let workload = try Workload(
+            in: folder, recording: recording, durability: .full, seed: seed, largeTable: Writer.largeTable)
         try workload.run(operations: 150)
         let files = try folder.contents().filter { !$0.key.hasSuffix("-shm") }
         workload.close()

@@ -29,18 +29,22 @@ final class Workload {
     private var time = Timestamp(milliseconds: 1_700_000_000_000)
     private var metres: Int64 = 0
     private let syncsFail: Bool
+    private let largeTable: Int
     private(set) var states: [State] = []
 
     static let cap = 60
     /// Far fewer than in earnest, so that checkpoints are as frequent as anything else.
     private static let checkpointPages = 40
 
-    /// - Parameter syncsFail: now and then one sync does.
+    /// - Parameters:
+    ///   - syncsFail: now and then one sync does.
+    ///   - largeTable: rows from which an orderly end leaves their tallies, and the next start believes the file.
     init(
         in folder: Folder, recording: Recording, durability: StoreOptions.Durability, seed: UInt64,
-        syncsFail: Bool = false
+        syncsFail: Bool = false, largeTable: Int = 20
     ) throws {
         self.syncsFail = syncsFail
+        self.largeTable = largeTable
         self.folder = folder
         self.recording = recording
         random = SeededGenerator(seed: seed)
@@ -48,7 +52,7 @@ final class Workload {
         session = ids.next(at: time)
         options = StoreOptions(maxRows: Self.cap, durability: durability, isSyncing: true)
         store = try Store(
-            directory: folder.path, options: options, checkpointPages: Self.checkpointPages, largeTable: 20)
+            directory: folder.path, options: options, checkpointPages: Self.checkpointPages, largeTable: largeTable)
         try note()
     }
 
@@ -293,7 +297,7 @@ final class Workload {
         recording.failSync(of: "", number: 0)
         store.close()
         store = try Store(
-            directory: folder.path, options: options, checkpointPages: Self.checkpointPages, largeTable: 20)
+            directory: folder.path, options: options, checkpointPages: Self.checkpointPages, largeTable: largeTable)
         try persist { frozen = try store.nextFrozen() }
         try note(isReopened: true)
         guard random.chance(0.3) else { return }

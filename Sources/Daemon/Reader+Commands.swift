@@ -55,7 +55,7 @@ extension Reader {
         case .removeGeofences(let ids, let token): remove(geofences: ids, token, now: now)
         case .listGeofences(let token): hub.tell(.geofences(token, fences.items))
         case .locate(let request): locate(request, now: now)
-        case .forget(let token): oneShots.forget(token)
+        case .forget(let token): oneShots.cancel(token)
         case .configure(let settings, let kept):
             hub.tell(.settingsTaken(configure(settings, keeping: kept, now: now)))
         case .end: break

@@ -49,8 +49,8 @@ func parse(_ line: String) throws -> Report {
     return parser.parse(line)
 }
 
-func makeParser() throws -> Parser {
-    guard let parser = Parser() else { throw NoMemory() }
+func makeParser() throws -> ReportParser {
+    guard let parser = ReportParser() else { throw NoMemory() }
     return parser
 }
 
@@ -69,7 +69,7 @@ func devicesLine(_ paths: String...) -> String {
 
 struct NoMemory: Error {}
 
-extension Parser {
+extension ReportParser {
     mutating func parse(_ line: String) -> Report {
         let copy = UnsafeMutableBufferPointer<CChar>.allocate(capacity: line.utf8.count + 1)
         defer { copy.deallocate() }

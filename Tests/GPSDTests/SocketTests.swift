@@ -9,7 +9,7 @@ import Testing
 private struct Line: ~Copyable {
     let gpsd: FakeGPSD
     var socket: Socket
-    var parser: Parser
+    var parser: ReportParser
 
     static func connected() throws -> Line {
         let gpsd = try FakeGPSD()

@@ -280,7 +280,7 @@ func excused() throws {
     var listener = try Listener.watching()
     _ = try listener.tpv(1, at: 1)
     _ = try listener.tpv(2, at: 2)
-    listener.source.excuse(seconds: 60)
+    listener.source.discountPause(seconds: 60)
     #expect(try listener.tpv(62, at: 62, device: "/dev/gps1") == [])
     #expect(listener.health() == .ok)
     #expect(try listener.tpv(63, at: 71.9, device: "/dev/gps1") == [])

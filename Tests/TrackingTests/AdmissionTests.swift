@@ -231,7 +231,7 @@ func windowIsBounded() {
         for part in 0..<3 {
             window.append(fix(at: Double(hour) * 3600 + Double(part), speed: 0), duration: year)
         }
-        if window.standing(thresholds) != nil { standing.append(hour) }
+        if window.standingPosition(thresholds) != nil { standing.append(hour) }
     }
     #expect(window.count <= MotionWindow.places + 1)
     #expect(standing.first == 8760)

@@ -187,7 +187,7 @@ func silentFences() throws {
         try geofence("in", notifiesOnExit: false), try geofence("out", notifiesOnEntry: false),
         try geofence("never", notifiesOnEntry: false, notifiesOnExit: false),
     ])
-    var verdict = Geofences.Verdict()
+    var verdict = Geofences.Outcome()
     for step in stay(0...1, 0) + stay(10...22, 300) + stay(30...31, 0) {
         let next = fences.judge(step.fix)
         verdict.crossings += next.crossings

@@ -43,9 +43,9 @@ struct OneShotTests {
     @Test("who has gone is forgotten, and when no fix can come all are told")
     mutating func ends() {
         for id in 1...3 { shots.add(OneShots.Request(id: id, timeout: 15), now: instant(0)) }
-        shots.forget(2)
-        shots.forget(99)
-        #expect(shots.giveUp() == [1, 3])
+        shots.cancel(2)
+        shots.cancel(99)
+        #expect(shots.cancelAll() == [1, 3])
         #expect(shots.isEmpty)
     }
 
@@ -59,8 +59,8 @@ struct OneShotTests {
             (OneShots.Request(id: 1, timeout: 15, maxAge: 60, accuracy: 7), false),
         ])
     mutating func young(request: OneShots.Request, isKnown: Bool) {
-        #expect(shots.known(for: request, now: instant(0)) == nil)
+        #expect(shots.cachedFix(for: request, now: instant(0)) == nil)
         _ = shots.offer(fix(0, accuracy: 8), now: instant(100))
-        #expect((shots.known(for: request, now: instant(110)) != nil) == isKnown)
+        #expect((shots.cachedFix(for: request, now: instant(110)) != nil) == isKnown)
     }
 }

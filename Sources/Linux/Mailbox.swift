@@ -1,21 +1,21 @@
 internal import Synchronization
 
-/// A bounded queue from any thread to one, which sleeps in poll(2) on its wake-up.
+/// A bounded queue from any number of threads to one, which sleeps in poll(2) on its wake-up.
 public final class Mailbox<Message: Sendable>: Sendable {
-    /// Signalled with each message; who takes them waits for it.
+    /// Signalled with each message; the receiving thread polls it.
     public let wakeup: Wakeup
     private let limit: Int
-    /// Apart from them, because the reader asks for every fix whether there are any.
+    /// Kept separately, because the reader checks for messages with every fix.
     private let count = Atomic(0)
     private let messages = Mutex<[Message]>([])
 
-    /// A mailbox that refuses messages beyond the limit.
+    /// - Parameter limit: number of messages beyond which new ones are refused.
     public init(limit: Int) throws(SystemError) {
         self.limit = limit
         wakeup = try Wakeup()
     }
 
-    /// - Returns: false when the mailbox is full; the message is dropped then.
+    /// - Returns: false when the mailbox is full; the message is then dropped.
     public func post(_ message: Message) -> Bool {
         let isTaken = messages.withLock { messages in
             guard messages.count < limit else { return false }
@@ -27,10 +27,10 @@ public final class Mailbox<Message: Sendable>: Sendable {
         return isTaken
     }
 
-    /// Nothing waits.
+    /// Whether no messages are waiting.
     public var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-    /// Takes everything, oldest first.
+    /// Removes and returns all messages, oldest first.
     public func takeAll() -> [Message] {
         wakeup.clear()
         return messages.withLock { messages in

@@ -2,12 +2,12 @@ internal import ControlProtocol
 internal import ControlTool
 
 extension Checks {
-    /// A backlog older than this many rounds of the schedule …
-    private static let patience = 3.0
-    /// … and than this many seconds is not just a hole in the network.
-    private static let leastAge = 3600.0
+    /// A backlog older than this many upload intervals …
+    private static let overdueIntervals = 3.0
+    /// … and than this many seconds is more than a gap in coverage.
+    private static let leastOverdueAge = 3600.0
 
-    /// From name to backlog; one line when there is no backend.
+    /// Findings from DNS to the backlog; a single one when no backend is configured.
     static func backend(_ facts: Facts) -> [Finding] {
         guard let backend = facts.backend else {
             return [.skipped("backend", "no sync.url: nothing is ever sent, locations stay here")]
@@ -44,22 +44,22 @@ extension Checks {
         guard isConnected(backend) else { return .skipped("TLS", "no connection") }
         switch backend.answer {
         case .status: return .ok("TLS", "the certificate is valid")
-        case .failed(let words, isClock: true):
+        case .failed(let message, isClock: true):
             return .failed(
-                "TLS", "the certificate is not valid yet by this machine's clock: \(words)",
+                "TLS", "the certificate is not valid yet by this machine's clock: \(message)",
                 "set the clock: chrony, with gpsd as its source where there is no network")
-        case .failed(let words, isClock: false) where isTLSFailure(words):
+        case .failed(let message, isClock: false) where isTLSFailure(message):
             return .failed(
-                "TLS", words, "renew the server's certificate; for an authority of your own set sync.ca_file")
+                "TLS", message, "renew the server's certificate; for an authority of your own set sync.ca_file")
         case .failed: return .skipped("TLS", "the request failed otherwise")
         case nil: return .skipped("TLS", "nothing was sent")
         }
     }
 
-    /// libcurl tells no classes of faults apart in its words but these.
-    private static func isTLSFailure(_ words: String) -> Bool {
-        let words = words.lowercased()
-        return ["ssl", "tls", "certificate"].contains { words.contains($0) }
+    /// libcurl reports no error classes beyond these message in its messages.
+    private static func isTLSFailure(_ message: String) -> Bool {
+        let message = message.lowercased()
+        return ["ssl", "tls", "certificate"].contains { message.contains($0) }
     }
 
     private static func endpoint(_ backend: BackendFacts, _ facts: Facts) -> Finding {
@@ -67,10 +67,10 @@ extension Checks {
         guard isConnected(backend) else { return .skipped(name, "no connection") }
         switch backend.answer {
         case .status(let status): return judge(status, backend, facts)
-        case .failed(let words, let isClock) where isClock || isTLSFailure(words):
+        case .failed(let message, let isClock) where isClock || isTLSFailure(message):
             return .skipped(name, "no TLS")
-        case .failed(let words, _):
-            return .failed(name, "no answer: \(words)", "look at the log of \(backend.url)")
+        case .failed(let message, _):
+            return .failed(name, "no answer: \(message)", "look at the log of \(backend.url)")
         case nil: return inferred(facts)
         }
     }
@@ -101,7 +101,7 @@ extension Checks {
         }
     }
 
-    /// A backend that takes real batches may still refuse one with nothing in it.
+    /// A backend that accepts real batches may still refuse an empty one.
     private static func refused(_ name: String, _ answered: String, _ facts: Facts) -> Finding {
         if let sync = facts.status?.sync, sync.state != .failed, sync.lastSuccess != nil {
             return .ok(name, "\(answered), and takes real ones: it only refuses empty batches")
@@ -112,7 +112,7 @@ extension Checks {
                 + "beekonctl sync shows what becomes of a real one")
     }
 
-    /// Without the credentials nothing is sent: an answer to a request without them would mean nothing.
+    /// Without the credentials nothing is sent: the answer to an unauthenticated request would mean nothing.
     private static func inferred(_ facts: Facts) -> Finding {
         let name = "endpoint"
         let hint = "sudo beekonctl doctor sends an empty batch"
@@ -160,7 +160,7 @@ extension Checks {
         case .number(let seconds): interval = seconds
         default: break
         }
-        guard Double(age) > max(patience * interval, leastAge) else { return .ok("backlog", text) }
+        guard Double(age) > max(overdueIntervals * interval, leastOverdueAge) else { return .ok("backlog", text) }
         return .failed("backlog", text, "beekonctl sync tries now and says what hinders")
     }
 

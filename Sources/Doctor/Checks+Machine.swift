@@ -2,7 +2,7 @@ internal import ControlProtocol
 internal import ControlTool
 
 extension Checks {
-    /// Below this much free space a database cannot be kept for long. Bytes.
+    /// Bytes of free space below which the database soon runs out.
     private static let leastSpace: Int64 = 64_000_000
     private static let leastFiles: Int64 = 100
 

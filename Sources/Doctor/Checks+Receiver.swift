@@ -17,14 +17,14 @@ extension Checks {
         }
     }
 
-    /// Nothing can be said of the receiver without gpsd or a daemon that listens to it.
-    private static func isDeaf(_ facts: Facts) -> Bool {
+    /// Nothing is known about the receiver without gpsd or a daemon connected to it.
+    private static func isUnreachable(_ facts: Facts) -> Bool {
         if case .answered = facts.gpsd.contact { return false }
-        return heard(facts) == nil
+        return connectedSource(facts) == nil
     }
 
-    /// What beekond hears from gpsd at the moment; nil when it does not listen.
-    private static func heard(_ facts: Facts) -> Wire.SourceStatus? {
+    /// The daemon's view of the receiver; nil when it is not connected to gpsd.
+    private static func connectedSource(_ facts: Facts) -> Wire.SourceStatus? {
         guard let source = facts.status?.source else { return nil }
         switch source.health {
         case .released, .disconnected: return nil
@@ -34,7 +34,7 @@ extension Checks {
 
     static func device(_ facts: Facts) -> Finding {
         let name = "receiver"
-        if isDeaf(facts) { return .skipped(name, "gpsd cannot be asked") }
+        if isUnreachable(facts) { return .skipped(name, "gpsd cannot be asked") }
         if case .string(let wanted)? = facts.settings["gpsd.device"], !wanted.isEmpty,
             let devices = facts.gpsd.devices, !devices.contains(wanted)
         {
@@ -55,7 +55,7 @@ extension Checks {
         if let devices = facts.gpsd.devices, !devices.isEmpty {
             return .ok(name, devices.joined(separator: ", "))
         }
-        if let device = heard(facts)?.device { return .ok(name, device) }
+        if let device = connectedSource(facts)?.device { return .ok(name, device) }
         return .failed(
             name, "gpsd has no receiver",
             "plug it in, or name it in DEVICES of /etc/default/gpsd, then systemctl restart gpsd")
@@ -74,8 +74,8 @@ extension Checks {
     }
 
     static func fix(_ facts: Facts) -> Finding {
-        if isDeaf(facts) { return .skipped("fix", "gpsd cannot be asked") }
-        let source = heard(facts)
+        if isUnreachable(facts) { return .skipped("fix", "gpsd cannot be asked") }
+        let source = connectedSource(facts)
         if source?.health == .stale {
             return .failed(
                 "fix", "the receiver repeats itself or has fallen silent", "unplug it and plug it in again")
@@ -96,7 +96,7 @@ extension Checks {
     }
 
     private static func accuracy(_ facts: Facts) -> String {
-        guard heard(facts)?.health == .ok, let accuracy = facts.status?.lastLocation?.accuracy else {
+        guard connectedSource(facts)?.health == .ok, let accuracy = facts.status?.lastLocation?.accuracy else {
             return ""
         }
         return ", ±\(Quantity.fixed(accuracy, 0)) m at the last location"
@@ -104,8 +104,8 @@ extension Checks {
 
     static func satellites(_ facts: Facts) -> Finding {
         let name = "satellites"
-        if isDeaf(facts) { return .skipped(name, "gpsd cannot be asked") }
-        let source = heard(facts)
+        if isUnreachable(facts) { return .skipped(name, "gpsd cannot be asked") }
+        let source = connectedSource(facts)
         let visible = source?.satellitesVisible ?? facts.gpsd.visible
         guard let used = source?.satellitesUsed ?? facts.gpsd.used else {
             return .skipped(name, "the receiver does not tell how many it uses")
@@ -117,7 +117,7 @@ extension Checks {
 
     static func receiverTime(_ facts: Facts) -> Finding {
         let name = "receiver time"
-        guard let source = heard(facts) else { return .skipped(name, "beekond is not listening") }
+        guard let source = connectedSource(facts) else { return .skipped(name, "beekond is not listening") }
         if source.timeSettled {
             guard source.rollovers > 0 else { return .ok(name, "settled") }
             return .ok(name, "settled; \(source.rollovers) times corrected for a week rollover")

@@ -1,6 +1,6 @@
 internal import ControlProtocol
 
-/// What is wrong with a daemon and what its operator can do: one sentence or two each.
+/// What is wrong with the daemon and what its operator can do, in one or two sentences each.
 enum Advice {
     /// Empty when all is well.
     static func all(_ status: Wire.Status, clock: Clock) -> [String] {
@@ -9,7 +9,7 @@ enum Advice {
         advice += lost(status.store) + deadLetters(status.sync)
         advice += status.degraded.compactMap { word in
             switch word {
-            // Covered above, with more to say.
+            // Covered above in more detail.
             case "storage", "source", "sync", "auth": covered(word, advice)
             case "config":
                 "Not everything that was configured is in force: beekond --check names the line of a bad file, "
@@ -23,7 +23,7 @@ enum Advice {
         return advice
     }
 
-    /// A word that the rest of the status does not explain is not kept from the user.
+    /// Still reports the word when the rest of the status does not explain it.
     private static func covered(_ word: String, _ advice: [String]) -> String? {
         advice.isEmpty ? "Degraded: \(word). journalctl -u beekond says why." : nil
     }
@@ -68,7 +68,7 @@ enum Advice {
             return "The receiver has no position: give its antenna a clear view of the sky. "
                 + "A cold start takes some minutes."
         case .unsettled:
-            // Ordinary for the first seconds of a session.
+            // Normal for the first seconds of a session.
             let age = status.sessionStartedAt.flatMap(clock.secondsSince) ?? 0
             return age < 30 ? nil : "The receiver's time does not prove itself: gpsmon shows what it sends."
         case .stale:
@@ -104,7 +104,7 @@ enum Advice {
         ]
     }
 
-    /// Nothing that an operator must do, and all the same something to look into when it lasts.
+    /// Needs no action by the operator, but is worth looking into when it persists.
     private static func retrying(_ sync: Wire.SyncStatus) -> String? {
         guard sync.lastError != nil, sync.state != .disabled, sync.pending > 0 else { return nil }
         return

@@ -1,30 +1,30 @@
 public import ControlProtocol
 
-/// What ends the tool: one sentence for the user that says what to do, and the exit code of sysexits.h.
+/// An error that ends the tool: one sentence for the user that says what to do, and an exit code from sysexits.h.
 public struct Failure: Error, Equatable, Sendable {
     /// For stderr; without a line break.
     public let message: String
-    /// As sysexits.h has it.
+    /// An exit code from sysexits.h.
     public let exitCode: Int32
 
-    /// Makes the failure; the message is made safe for a terminal.
+    /// - Parameter message: is made safe for a terminal.
     public init(_ message: String, exitCode: Int32) {
         self.message = Text.safe(message)
         self.exitCode = exitCode
     }
 
-    /// Anything that a client throws, in words. Nil for errors of others.
+    /// Converts any error that a client throws. nil for all other errors.
     public init?(_ error: any Error) {
         switch error {
         case let failure as Failure: self = failure
         case let failure as ClientFailure: self.init(failure.message, exitCode: failure.exitCode)
-        case let error as ControlError: self = Self.refusal(error)
+        case let error as ControlError: self = Self.describing(error)
         case let invalid as TimeArgument.Invalid: self.init(invalid.description, exitCode: 64)
         default: return nil
         }
     }
 
-    private static func refusal(_ error: ControlError) -> Failure {
+    private static func describing(_ error: ControlError) -> Failure {
         switch error {
         case .storageFailure(let reason):
             Failure(
@@ -33,7 +33,7 @@ public struct Failure: Error, Equatable, Sendable {
         case .locationUnavailable(let reason):
             Failure("no fix can come (\(reason)): see beekonctl status", exitCode: 69)
         case .invalidConfiguration(let key, let reason):
-            // A reason that is the rest of a sentence about the key begins with its verb.
+            // A reason that continues a sentence about the key starts with its verb.
             Failure(
                 (reason.hasPrefix("is ") ? "\(key) " : "\(key) is refused: ") + reason
                     + (reason.hasSuffix("?") ? " Nothing was changed" : "; nothing was changed"), exitCode: 78
@@ -66,9 +66,9 @@ public struct Failure: Error, Equatable, Sendable {
     }
 }
 
-/// What an upload run came to.
+/// The outcome of an upload run.
 public enum SyncOutcome {
-    /// The exit code of `sync`: 0 when nothing is left to do.
+    /// The exit code of `sync`; 0 when nothing is left to do.
     public static func exitCode(_ outcome: String) -> Int32 {
         switch outcome {
         case "drained", "nothing_pending": 0

@@ -30,7 +30,7 @@ struct TextTests {
         #expect(Text.cut("到着地点", to: nil) == "到着地点")
         #expect(Text.cutFront("/dev/serial/by-id/usb-x", to: 9) == "…id/usb-x")
         #expect(Text.left("到", 4) + "|" == "到  |")
-        #expect(Text.exactly("abcdef", 4) + Text.exactly("e\u{301}", 3) + "|" == "abc…e\u{301}  |")
+        #expect(Text.fitted("abcdef", 4) + Text.fitted("e\u{301}", 3) + "|" == "abc…e\u{301}  |")
         #expect(Text.wrap("", width: 5).isEmpty)
     }
 
@@ -80,6 +80,6 @@ struct TextTests {
 
     @Test("JSON for a terminal has no control characters and still says the same")
     func json() throws {
-        #expect(try JSONText.line(["b": "\u{9B}\u{1B}/é", "a": "x"]) == #"{"a":"x","b":"\u009b\u001b/é"}"#)
+        #expect(try JSONLine.encode(["b": "\u{9B}\u{1B}/é", "a": "x"]) == #"{"a":"x","b":"\u009b\u001b/é"}"#)
     }
 }

@@ -29,7 +29,7 @@ struct GeofenceFileTests {
             ])
     }
 
-    @Test("a list, as the tool prints it")
+    @Test("a list as printed by the tool")
     func list() throws {
         let fence = Wire.Geofence(
             id: "a", latitude: 1, longitude: 2.5, radiusMeters: 3, notifyOnEntry: true, notifyOnExit: false)

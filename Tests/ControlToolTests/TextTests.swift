@@ -15,7 +15,7 @@ struct TextTests {
         #expect(Text.safe(text) == expected)
     }
 
-    @Test("cutting, filling and wrapping")
+    @Test("truncating, padding and wrapping")
     func layout() {
         #expect(Text.cut("abcdef", to: 6) == "abcdef")
         #expect(Text.cut("abcdefg", to: 6) == "abcde…")
@@ -47,7 +47,7 @@ struct TextTests {
         #expect(Palette(enabled: true).bad("x") == "\u{1B}[1;31mx\u{1B}[0m")
     }
 
-    @Test("numbers as people read them")
+    @Test("numbers for people")
     func quantities() {
         #expect(Quantity.fixed(37.7749, 6) == "37.774900")
         #expect(Quantity.fixed(-0.05, 1) == "-0.1")
@@ -78,7 +78,7 @@ struct TextTests {
         #expect([180, 0.1, -0.0, 5e-7].map(Quantity.exact) == ["180", "0.1", "0", "5e-07"])
     }
 
-    @Test("JSON for a terminal has no control characters and still says the same")
+    @Test("JSON for a terminal has no control characters but the same meaning")
     func json() throws {
         #expect(try JSONLine.encode(["b": "\u{9B}\u{1B}/é", "a": "x"]) == #"{"a":"x","b":"\u009b\u001b/é"}"#)
     }

@@ -16,7 +16,7 @@ private func fix(_ seconds: Double, accuracy: Double?) -> Fix {
 struct OneShotTests {
     private var shots = OneShots()
 
-    @Test("the next fix answers everybody who takes it, once")
+    @Test("the next fix answers everyone who accepts it, once")
     mutating func answers() {
         shots.add(OneShots.Request(id: 1, timeout: 15), now: instant(0))
         shots.add(OneShots.Request(id: 2, timeout: 15, accuracy: 5), now: instant(0))
@@ -29,7 +29,7 @@ struct OneShotTests {
         #expect(shots.isEmpty && shots.deadline == nil)
     }
 
-    @Test("who has waited long enough gets nothing, the others go on")
+    @Test("a request that times out gets nothing; the others keep waiting")
     mutating func expiry() {
         shots.add(OneShots.Request(id: 1, timeout: 15), now: instant(0))
         shots.add(OneShots.Request(id: 2, timeout: 5), now: instant(1))
@@ -40,7 +40,7 @@ struct OneShotTests {
         #expect(shots.offer(fix(0, accuracy: 5), now: instant(7)) == [1])
     }
 
-    @Test("who has gone is forgotten, and when no fix can come all are told")
+    @Test("a request can be cancelled; when no fix can arrive, all of them are")
     mutating func ends() {
         for id in 1...3 { shots.add(OneShots.Request(id: id, timeout: 15), now: instant(0)) }
         shots.cancel(2)

@@ -29,7 +29,8 @@ extension Call {
             let body = parameterNames.isEmpty ? Array("{\"parameters\":{}}".utf8) : frame
             return try JSONDecoder().decode(Body<M.Parameters>.self, from: Data(body)).parameters
         } catch {
-            throw .invalidParameter(Self.parameterName(of: error) ?? misfittingParameter(of: method) ?? "parameters")
+            throw .invalidParameter(
+                Self.parameterName(of: error) ?? misfittingParameter(of: method) ?? "parameters")
         }
     }
 

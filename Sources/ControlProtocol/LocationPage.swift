@@ -19,7 +19,7 @@ private struct Scanner {
     let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
     /// Something was not as expected.
-    private var isUnexpected = false
+    private var isOther = false
 
     init(bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
@@ -56,7 +56,7 @@ private struct Scanner {
         let speed = number("\"speed\":")
         let timestamp = text("\"timestamp\":")
         let trigger = text("\"trigger\":")
-        guard !isUnexpected, skip("}"), let id, let isMock, let latitude, let longitude, let motion, let timestamp,
+        guard !isOther, skip("}"), let id, let isMock, let latitude, let longitude, let motion, let timestamp,
             let trigger
         else { return nil }
         return Wire.Location(
@@ -70,7 +70,7 @@ private struct Scanner {
         let start = position
         while position < bytes.count, Self.isOfNumber(bytes[position]) { position += 1 }
         let value = Double(String(decoding: bytes[start..<position], as: UTF8.self))
-        if value?.isFinite != true { isUnexpected = true }
+        if value?.isFinite != true { isOther = true }
         endValue()
         return value
     }
@@ -78,16 +78,16 @@ private struct Scanner {
     private mutating func text(_ name: StaticString) -> String? {
         guard skip(name) else { return nil }
         guard skip("\"") else {
-            isUnexpected = true
+            isOther = true
             return nil
         }
         let start = position
         while position < bytes.count, bytes[position] >= 0x20, bytes[position] != UInt8(ascii: "\"") {
-            if bytes[position] == UInt8(ascii: "\\") { isUnexpected = true }
+            if bytes[position] == UInt8(ascii: "\\") { isOther = true }
             position += 1
         }
         let value = String(validating: bytes[start..<position], as: UTF8.self)
-        if value == nil || !skip("\"") { isUnexpected = true }
+        if value == nil || !skip("\"") { isOther = true }
         endValue()
         return value
     }
@@ -95,7 +95,7 @@ private struct Scanner {
     private mutating func flag(_ name: StaticString) -> Bool? {
         guard skip(name) else { return nil }
         let value = skip("true") ? true : skip("false") ? false : nil
-        if value == nil { isUnexpected = true }
+        if value == nil { isOther = true }
         endValue()
         return value
     }
@@ -103,13 +103,13 @@ private struct Scanner {
     /// Expects a comma and another name, or the end of the object.
     private mutating func endValue() {
         guard position + 1 < bytes.count else {
-            isUnexpected = true
+            isOther = true
             return
         }
         if bytes[position] == UInt8(ascii: ","), bytes[position + 1] == UInt8(ascii: "\"") {
             position += 1
         } else if bytes[position] != UInt8(ascii: "}") {
-            isUnexpected = true
+            isOther = true
         }
     }
 

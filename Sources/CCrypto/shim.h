@@ -24,7 +24,7 @@ static inline int ccrypto_seal(const unsigned char *key, const unsigned char *no
     return ok;
 }
 
-// The inverse. Returns 0 also when the tag does not match; `output` must not be used then.
+// The inverse. Also returns 0 when the tag does not match; `output` must not be used then.
 static inline int ccrypto_open(const unsigned char *key, const unsigned char *nonce, const unsigned char *header,
                                int header_count, const unsigned char *input, int count, unsigned char *output,
                                const unsigned char *tag) {

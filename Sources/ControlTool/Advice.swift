@@ -12,7 +12,7 @@ enum Advice {
             // Covered above in more detail.
             case "storage", "source", "sync", "auth": covered(word, advice)
             case "config":
-                "Not everything that was configured is in force: beekond --check names the line of a bad file, "
+                "Not everything that was configured is in effect: beekond --check names the line of a bad file, "
                     + "journalctl -u beekond a setting that was left out."
             case "clock":
                 "The system clock is not set, so ages cannot be judged: "
@@ -70,7 +70,7 @@ enum Advice {
         case .unsettled:
             // Normal for the first seconds of a session.
             let age = status.sessionStartedAt.flatMap(clock.secondsSince) ?? 0
-            return age < 30 ? nil : "The receiver's time does not prove itself: gpsmon shows what it sends."
+            return age < 30 ? nil : "The receiver's time does not settle: gpsmon shows what it sends."
         case .stale:
             return "The receiver repeats itself or has fallen silent: unplug it and plug it in again."
         }
@@ -108,15 +108,15 @@ enum Advice {
     private static func retrying(_ sync: Wire.SyncStatus) -> String? {
         guard sync.lastError != nil, sync.state != .disabled, sync.pending > 0 else { return nil }
         return
-            "The upload does not get through just now, and is tried again by itself: beekonctl doctor shows where "
-            + "the way ends. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+            "The upload is failing at the moment and will be retried: beekonctl doctor shows where it gets "
+            + "stuck. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
     }
 
     static func auth(_ auth: Wire.AuthStatus) -> String? {
         switch auth.state {
         case "dead": dead(auth.reason)
         case "breaker_open":
-            "Refreshing the token fails again and again: see the log of the token endpoint, "
+            "Refreshing the token fails repeatedly: see the log of the token endpoint, "
                 + "sync.auth.refresh_url."
         default: nil
         }

@@ -91,7 +91,8 @@ public enum ConfigText {
     ) -> [String] {
         settings.compactMap { setting in
             guard let asked = wanted[setting.key], !isSame(asked, setting.value) else { return nil }
-            return "\(setting.key) is \(formatted(setting.value)), the nearest to \(formatted(asked)) that is allowed"
+            let value = formatted(setting.value)
+            return "\(setting.key) is \(value), the nearest to \(formatted(asked)) that is allowed"
         }
     }
 

@@ -41,12 +41,12 @@ public struct Failure: Error, Equatable, Sendable {
         case .invalidGeofence(let id, let reason):
             Failure("geofence \(id) is refused: \(reason); none was added", exitCode: 65)
         case .invalidTime(let value):
-            Failure("beekond does not take \"\(value)\" for a time: give ISO-8601", exitCode: 64)
+            Failure("beekond does not accept \"\(value)\" as a time: give ISO-8601", exitCode: 64)
         case .tooMany(let limit):
             Failure("more than \(limit) rows: narrow the range", exitCode: 65)
         case .rateLimited(let seconds):
             Failure(
-                "beekond was asked too often, or does the same for somebody else: try again in \(seconds) s",
+                "beekond was asked too often, or is doing the same for another client: try again in \(seconds) s",
                 exitCode: 75)
         case .permissionDenied:
             Failure(
@@ -88,7 +88,7 @@ public enum SyncOutcome {
         return switch result.outcome {
         case "drained": uploaded + ", nothing pending"
         case "nothing_pending": "nothing pending"
-        case "transient": "the server cannot be reached just now (\(left)): beekond keeps trying"
+        case "transient": "the server cannot be reached at the moment (\(left)): beekond keeps trying"
         case "auth": "the server refuses our credentials (\(left)): correct [sync.headers] or [sync.auth]"
         case "rejected": "the server rejects the data (\(left)): see its log"
         case "permanent": "the server's answer will not change by itself (\(left)): see beekonctl status"

@@ -23,7 +23,7 @@ public enum TimeArgument {
         if let instant = iso(text, zone: zone) { return instant }
         throw Invalid(
             description:
-                "\"\(Text.safe(text))\" is no time: give now, today, an age such as -2h (s, m, h, d), "
+                "\"\(Text.safe(text))\" is not a time: give now, today, an age such as -2h (s, m, h, d), "
                 + "or ISO-8601 such as 2026-06-15T12:34:00Z")
     }
 
@@ -33,7 +33,7 @@ public enum TimeArgument {
         guard let seconds = seconds(text.hasPrefix("-") ? text.dropFirst() : text[...]) else {
             throw Invalid(
                 description:
-                    "\"\(Text.safe(text))\" is no length of time: give a whole number and s, m, h or d, "
+                    "\"\(Text.safe(text))\" is not a duration: give a whole number and s, m, h or d, "
                     + "such as 2h")
         }
         return seconds

@@ -10,7 +10,7 @@ extension Checks {
     /// Findings from DNS to the backlog; a single one when no backend is configured.
     static func backend(_ facts: Facts) -> [Finding] {
         guard let backend = facts.backend else {
-            return [.skipped("backend", "no sync.url: nothing is ever sent, locations stay here")]
+            return [.skipped("backend", "no sync.url: nothing is ever sent, locations stay on this machine")]
         }
         return [
             name(backend), connection(backend), encryption(backend), endpoint(backend, facts), token(facts),
@@ -23,16 +23,16 @@ extension Checks {
         guard let failure = backend.nameFailure else { return .ok("DNS", "\(who) has an address") }
         return .failed(
             "DNS", "\(who): \(failure)",
-            "look at /etc/resolv.conf and the network, or correct the name in [sync]")
+            "check /etc/resolv.conf and the network, or correct the name in [sync]")
     }
 
     private static func connection(_ backend: BackendFacts) -> Finding {
         let place = "\(backend.host):\(backend.port)"
         if backend.nameFailure != nil { return .skipped("TCP", "no address to connect to") }
-        guard let failure = backend.connectFailure else { return .ok("TCP", "\(place) takes connections") }
+        guard let failure = backend.connectFailure else { return .ok("TCP", "\(place) accepts connections") }
         return .failed(
             "TCP", "\(place): \(failure)",
-            "look at the route (ip route), firewalls, and whether the server runs")
+            "check the route (ip route), firewalls, and whether the server is running")
     }
 
     private static func isConnected(_ backend: BackendFacts) -> Bool {
@@ -50,8 +50,9 @@ extension Checks {
                 "set the clock: chrony, with gpsd as its source where there is no network")
         case .failed(let message, isClock: false) where isTLSFailure(message):
             return .failed(
-                "TLS", message, "renew the server's certificate; for an authority of your own set sync.ca_file")
-        case .failed: return .skipped("TLS", "the request failed otherwise")
+                "TLS", message,
+                "renew the server's certificate; for an authority of your own set sync.ca_file")
+        case .failed: return .skipped("TLS", "the request failed for another reason")
         case nil: return .skipped("TLS", "nothing was sent")
         }
     }
@@ -70,7 +71,7 @@ extension Checks {
         case .failed(let message, let isClock) where isClock || isTLSFailure(message):
             return .skipped(name, "no TLS")
         case .failed(let message, _):
-            return .failed(name, "no answer: \(message)", "look at the log of \(backend.url)")
+            return .failed(name, "no answer: \(message)", "see the log of \(backend.url)")
         case nil: return inferred(facts)
         }
     }
@@ -89,10 +90,10 @@ extension Checks {
                 name, "\(answered): it refuses our credentials", "correct [sync.headers] or [sync.auth]")
         case 404, 405, 410:
             return .failed(
-                name, "\(answered): nothing takes batches there", "correct sync.url (\(backend.url))")
+                name, "\(answered): nothing accepts batches there", "correct sync.url (\(backend.url))")
         case 300..<400:
             return .failed(
-                name, "\(answered): redirects are never followed", "set sync.url to where it leads")
+                name, "\(answered): redirects are never followed", "set sync.url to its target")
         case 429, 500..<600, 408:
             return .failed(
                 name, "\(answered): it is in trouble or busy", "see its log; beekond tries again by itself")
@@ -104,12 +105,12 @@ extension Checks {
     /// A backend that accepts real batches may still refuse an empty one.
     private static func refused(_ name: String, _ answered: String, _ facts: Facts) -> Finding {
         if let sync = facts.status?.sync, sync.state != .failed, sync.lastSuccess != nil {
-            return .ok(name, "\(answered), and takes real ones: it only refuses empty batches")
+            return .ok(name, "\(answered), and accepts real ones: it only refuses empty batches")
         }
         return .failed(
             name, "\(answered): it may reject every batch, or only empty ones",
             "its log says why; a receiver that unpacks gzip twice rejects everything. With a location pending, "
-                + "beekonctl sync shows what becomes of a real one")
+                + "beekonctl sync shows what happens to a real one")
     }
 
     /// Without the credentials nothing is sent: the answer to an unauthenticated request would mean nothing.
@@ -117,7 +118,7 @@ extension Checks {
         let name = "endpoint"
         let hint = "sudo beekonctl doctor sends an empty batch"
         guard let sync = facts.status?.sync, let status = sync.lastHttpStatus else {
-            return .skipped(name, "not asked: the configuration may not be read", hint)
+            return .skipped(name, "not asked: no permission to read the configuration", hint)
         }
         let age = sync.lastAttempt.flatMap { seconds(since: $0, facts) }
         let when = age.map { ", " + Quantity.duration(seconds: $0) + " ago" } ?? ""
@@ -128,7 +129,7 @@ extension Checks {
     }
 
     private static func token(_ facts: Facts) -> Finding {
-        guard let auth = facts.status?.auth else { return .skipped("token", "beekond is not there to tell") }
+        guard let auth = facts.status?.auth else { return .skipped("token", "unknown without beekond") }
         switch auth.state {
         case "none": return .skipped("token", "not used: static headers alone")
         case "valid", "expiring": return .ok("token", auth.state)
@@ -139,14 +140,14 @@ extension Checks {
         default:
             let reason = auth.reason.map { " (\($0))" } ?? ""
             return .failed(
-                "token", "\(auth.state)\(reason): it cannot be refreshed any more",
+                "token", "\(auth.state)\(reason): it can no longer be refreshed",
                 "give beekond a new one: beekonctl auth seed, or [sync.auth]")
         }
     }
 
     private static func backlog(_ facts: Facts) -> Finding {
         guard let sync = facts.status?.sync else {
-            return .skipped("backlog", "beekond is not there to tell")
+            return .skipped("backlog", "unknown without beekond")
         }
         guard sync.pending > 0 else { return .ok("backlog", "nothing is pending") }
         let count = "\(Quantity.count(sync.pending)) pending"
@@ -160,8 +161,10 @@ extension Checks {
         case .number(let seconds): interval = seconds
         default: break
         }
-        guard Double(age) > max(overdueIntervals * interval, leastOverdueAge) else { return .ok("backlog", text) }
-        return .failed("backlog", text, "beekonctl sync tries now and says what hinders")
+        guard Double(age) > max(overdueIntervals * interval, leastOverdueAge) else {
+            return .ok("backlog", text)
+        }
+        return .failed("backlog", text, "beekonctl sync tries now and says what prevents it")
     }
 
     private static func seconds(since iso: String, _ facts: Facts) -> Int64? {

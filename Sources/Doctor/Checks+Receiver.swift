@@ -8,7 +8,7 @@ extension Checks {
         case .answered(let release): return .ok("gpsd", "release \(release) answers at \(place)")
         case .silent:
             return .failed(
-                "gpsd", "\(place) takes connections and does not talk like gpsd",
+                "gpsd", "\(place) accepts connections but does not talk like gpsd",
                 "see gpsd.host and gpsd.port; systemctl restart gpsd.socket gpsd")
         case .failed(let why):
             return .failed(
@@ -49,7 +49,7 @@ extension Checks {
         }
         if let file = facts.device, file.group == nil {
             return .failed(
-                name, "\(file.path) may be opened by its owner alone",
+                name, "\(file.path) may be opened only by its owner",
                 "sudo chgrp dialout \(file.path) && sudo chmod g+rw \(file.path): gpsd is in that group")
         }
         if let devices = facts.gpsd.devices, !devices.isEmpty {
@@ -67,7 +67,7 @@ extension Checks {
         guard let device = facts.device, device.looksLikeModem else {
             return .ok(name, "runs, and the receiver is no port that it would take")
         }
-        if device.isIgnored { return .ok(name, "runs, and is told to leave \(device.path) alone") }
+        if device.isIgnored { return .ok(name, "is running, but configured to leave \(device.path) alone") }
         return .failed(
             name, "may take \(device.path) for a modem and disturb it",
             "systemctl disable --now ModemManager; or a udev rule with ENV{ID_MM_DEVICE_IGNORE}=\"1\"")
@@ -82,7 +82,7 @@ extension Checks {
         }
         guard let mode = source?.mode ?? facts.gpsd.mode else {
             return .failed(
-                "fix", "the receiver said nothing within some seconds",
+                "fix", "the receiver sent nothing within some seconds",
                 "gpsmon shows what it sends; check its cable and its baud rate")
         }
         switch mode {
@@ -96,9 +96,8 @@ extension Checks {
     }
 
     private static func accuracy(_ facts: Facts) -> String {
-        guard connectedSource(facts)?.health == .ok, let accuracy = facts.status?.lastLocation?.accuracy else {
-            return ""
-        }
+        guard connectedSource(facts)?.health == .ok, let accuracy = facts.status?.lastLocation?.accuracy
+        else { return "" }
         return ", ±\(Quantity.fixed(accuracy, 0)) m at the last location"
     }
 
@@ -125,6 +124,6 @@ extension Checks {
         guard source.mode >= 2 else { return .skipped(name, "settles some seconds after the first fix") }
         return .failed(
             name, "not settled: its steps differ from the clock's",
-            "wait ten seconds and ask again; if it stays, gpsmon shows the times that it sends")
+            "wait ten seconds and try again; if it persists, gpsmon shows the times it sends")
     }
 }

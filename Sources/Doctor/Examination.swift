@@ -20,7 +20,7 @@ public struct Examination {
     }
 
     /// Takes some seconds.
-    /// - Parameter progress: told what is being looked at.
+    /// - Parameter progress: receives a description of each step.
     public func facts(progress: (String) -> Void) -> Facts {
         var facts = Facts()
         facts.socket = socket
@@ -113,7 +113,7 @@ public struct Examination {
             case .ok, .noFix, .stale, .unsettled, .noDevice: false
             case .released, .disconnected, nil: true
             }
-        facts.gpsd = GPSDConversation.query(with: facts.gpsd, watching: watches)
+        facts.gpsd = GPSDConversation.query(facts.gpsd, watching: watches)
         let path = facts.status?.source.device ?? facts.gpsd.devices?.first
         facts.device = path.flatMap(Machine.device)
     }

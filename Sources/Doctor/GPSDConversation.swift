@@ -25,7 +25,7 @@ enum GPSDConversation {
     /// - Parameters:
     ///   - known: host and port.
     ///   - watching: whether to wait for the receiver's reports as well.
-    static func query(with known: GPSDFacts, watching: Bool) -> GPSDFacts {
+    static func query(_ known: GPSDFacts, watching: Bool) -> GPSDFacts {
         var facts = known
         do throws(TCPConnection.Failure) {
             var link = try TCPConnection(host: known.host, port: known.port)
@@ -44,7 +44,8 @@ enum GPSDConversation {
     }
 
     private static func receive(
-        _ link: inout TCPConnection, _ seconds: Double, _ facts: inout GPSDFacts, until isEnough: (GPSDFacts) -> Bool
+        _ link: inout TCPConnection, _ seconds: Double, _ facts: inout GPSDFacts,
+        until isEnough: (GPSDFacts) -> Bool
     ) {
         let deadline = Clock.boot() + Int64(seconds * 1e9)
         while !isEnough(facts), let line = link.line(until: deadline) {

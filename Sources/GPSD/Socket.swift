@@ -57,7 +57,9 @@ struct Socket: ~Copyable {
     ///
     /// - Returns: the number of bytes read.
     /// - Throws: also when gpsd has closed the connection (ECONNRESET).
-    mutating func read(with parser: inout ReportParser, into reports: inout [Report]) throws(SystemError) -> Int {
+    mutating func read(
+        with parser: inout ReportParser, into reports: inout [Report]
+    ) throws(SystemError) -> Int {
         guard let base = buffer.baseAddress else { return 0 }
         var total = 0
         while total < Self.readLimit {

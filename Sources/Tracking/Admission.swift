@@ -144,7 +144,9 @@ public struct Admission: Sendable {
         let verdict = verdict(observed, crosses)
         guard case .admit(let trigger) = verdict else { return verdict }
         let isDistance = lastAdmittedMotion != .stationary || observed.motion != .stationary
-        if isDistance, let last = gate.last { odometer += last.coordinate.distance(to: observed.fix.coordinate) }
+        if isDistance, let last = gate.last {
+            odometer += last.coordinate.distance(to: observed.fix.coordinate)
+        }
         lastAdmittedMotion = observed.motion
         gate.admitted(observed.fix)
         let isParking = trigger == .motion && observed.motion == .stationary

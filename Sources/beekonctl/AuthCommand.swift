@@ -13,7 +13,7 @@ struct AuthCommand: ParsableCommand {
 struct AuthShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show whether the token is valid, when it expires, and what is wrong; never the token itself.",
+        abstract: "Show whether the token is valid, when it expires, and what is wrong; never the token.",
         discussion: """
             EXAMPLES:
               beekonctl auth show
@@ -75,7 +75,7 @@ struct AuthSeedCommand: ParsableCommand {
             var client = try common.connect()
             // A refresh in progress is completed first.
             let result = try client.call(Wire.SeedAuth.self, parameters, timeoutSeconds: 90)
-            try common.print(result, text: ["adopted: beekonctl auth show tells how it goes"])
+            try common.print(result, text: ["accepted: beekonctl auth show shows the state"])
         }
     }
 

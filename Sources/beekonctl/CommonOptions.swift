@@ -70,7 +70,7 @@ struct CommonOptions: ParsableArguments {
 /// Throws unless the answer is yes, and when there is no terminal to ask on.
 func confirm(_ question: String) throws {
     guard isatty(STDIN_FILENO) == 1 else {
-        throw Failure("nobody is there to ask: add --yes to delete without asking", exitCode: 64)
+        throw Failure("cannot ask without a terminal: add --yes to delete without confirmation", exitCode: 64)
     }
     let text = Array("\(question) [y/N] ".utf8)
     // On stderr: stdout may be a file meant only for the result.

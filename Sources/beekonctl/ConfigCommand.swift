@@ -123,7 +123,7 @@ struct ConfigCommand: ParsableCommand {
                     names = settings.filter { $0.origin == "runtime" }.map(\.key)
                 }
                 _ = try client.call(Wire.ResetConfig.self, .init(keys: names), timeoutSeconds: 60)
-                if names.isEmpty { CommonOptions.warn("nothing was set while running") }
+                if names.isEmpty { CommonOptions.warn("nothing was set at runtime") }
                 try common.printSettings(&client) { names.contains($0) }
             }
         }
@@ -131,7 +131,7 @@ struct ConfigCommand: ParsableCommand {
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "check", abstract: "Check configuration files for mistakes; beekond need not be running.",
+            commandName: "check", abstract: "Check configuration files for mistakes; works without beekond.",
             discussion: """
                 Without FILE, checks what beekond would read: its configuration file, *.toml in the folder beside \
                 it, and what was set at runtime. Exits with 78 if there are mistakes.

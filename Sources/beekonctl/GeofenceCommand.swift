@@ -163,7 +163,7 @@ struct GeofenceCommand: ParsableCommand {
         @Option(parsing: .unconditional, help: "End of the range, inclusive.")
         var to: String?
 
-        @Option(parsing: .unconditional, help: "Only the time since this long ago, such as 2h; instead of --from.")
+        @Option(parsing: .unconditional, help: "Only the most recent period, such as 2h; instead of --from.")
         var last: String?
 
         func validate() throws {

@@ -11,7 +11,7 @@ struct RangeOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "End of the range, inclusive.")
     var to: String?
 
-    @Option(parsing: .unconditional, help: "Only the time since this long ago, such as 2h; instead of --from.")
+    @Option(parsing: .unconditional, help: "Only the most recent period, such as 2h; instead of --from.")
     var last: String?
 
     @Option(help: "Only this session; beekonctl sessions lists them.")

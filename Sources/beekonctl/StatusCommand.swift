@@ -20,7 +20,7 @@ struct StatusCommand: ParsableCommand {
     var watch = false
 
     /// Seconds. Ctrl-C must not be delayed by a daemon that has stopped answering.
-    private static let callTimeout = 3.0
+    private static let timeout = 3.0
 
     func run() throws {
         var ending: Int32 = 0
@@ -46,7 +46,7 @@ struct StatusCommand: ParsableCommand {
         while true {
             do {
                 var link = try client.take() ?? common.connect()
-                let status = try link.call(Wire.GetStatus.self, .init(), timeoutSeconds: Self.callTimeout).status
+                let status = try link.call(Wire.GetStatus.self, .init(), timeoutSeconds: Self.timeout).status
                 client = consume link
                 if common.json {
                     try common.print(status, text: [])

@@ -79,7 +79,7 @@ extension FileDescriptor {
         return descriptor
     }
 
-    /// Accepts the next connection; nil when none is waiting.
+    /// The next connection; nil when none waits.
     public func accept() -> FileDescriptor? {
         let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let accepted = clinux_accept(raw, flags)

@@ -58,7 +58,7 @@ static inline int clinux_peer_groups(int socket, uint32_t *groups, int limit) {
     return (int)(size / sizeof *groups);
 }
 
-// accept4 needs _GNU_SOURCE, too.
+// accept4 needs _GNU_SOURCE as well.
 int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 static inline int clinux_accept(int socket, int flags) {
     return accept4(socket, NULL, NULL, flags);

@@ -50,7 +50,7 @@ extension Reader {
             let page = fences.page(after: id, limit: limit)
             hub.tell(.geofences(token, page.items, isLast: page.isLast))
         case .locate(let request): locate(request, now: now)
-        case .forget(let token): oneShots.forget(token)
+        case .forget(let token): oneShots.cancel(token)
         case .configure(let settings, let kept):
             hub.tell(.settingsTaken(configure(settings, keeping: kept, now: now)))
         case .end: break

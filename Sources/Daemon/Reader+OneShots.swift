@@ -41,7 +41,7 @@ extension Reader {
     }
 
     func locate(_ request: OneShots.Request, now: BootInstant) {
-        if let known = oneShots.known(for: request, now: now) { return answer([request.id], with: known) }
+        if let cached = oneShots.cachedFix(for: request, now: now) { return answer([request.id], with: cached) }
         if case .failed(let reason) = link { return refuse([request.id], unreachable(reason)) }
         if lastHealth == .noDevice { return refuse([request.id], "gpsd has no receiver") }
         oneShots.add(request, now: now)
@@ -64,7 +64,7 @@ extension Reader {
     }
 
     func refuseOneShots(_ reason: String) {
-        refuse(oneShots.giveUp(), reason)
+        refuse(oneShots.cancelAll(), reason)
     }
 
     private func refuse(_ tokens: [Token], _ reason: String) {

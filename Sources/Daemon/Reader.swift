@@ -109,7 +109,7 @@ final class Reader {
     /// - Parameter started: when this round began.
     private func waitForWork(since started: BootInstant) {
         let now = BootInstant.current()
-        source.excuse(seconds: now.seconds(since: started))
+        source.discountPause(seconds: now.seconds(since: started))
         if deletion != nil || rejectedWork != nil || resend != nil || mustShrink { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)

@@ -31,7 +31,7 @@ struct Beekonctl: ParsableCommand {
     @OptionGroup var common: CommonOptions
 
     static func main() {
-        // A reader that goes away is met as EPIPE where the output is written, and ends the tool quietly.
+        // If the reader goes away, writing fails with EPIPE, which ends the tool quietly.
         signal(SIGPIPE, SIG_IGN)
         main(nil)
     }

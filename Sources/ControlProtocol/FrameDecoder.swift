@@ -40,7 +40,7 @@ public struct FrameDecoder: Sendable {
         let limit: Int
     }
 
-    /// Bytes of room that are kept between messages.
+    /// Bytes of capacity kept between messages.
     private static let keptCapacity = 128 * 1024
 
     private let limit: Int
@@ -138,7 +138,7 @@ public struct FrameDecoder: Sendable {
     private mutating func compact() {
         guard start > 0 else { return }
         if start == buffer.count, buffer.capacity > Self.keptCapacity {
-            // A fleet's worth of fences has come once; that is no reason to keep the room for ever.
+            // A large message has been received; that is no reason to keep its capacity forever.
             buffer = []
         } else {
             buffer.removeSubrange(0..<start)

@@ -50,21 +50,21 @@ extension Wire {
         }
     }
 
-    /// Dissolves a batch that does not get through for its size; needs admin rights.
+    /// Dissolves a batch that fails because of its size; requires admin rights.
     public enum Rebatch: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".Rebatch"
-        /// Nothing.
+        /// None.
         public typealias Parameters = Wire.Empty
 
-        /// What Rebatch answers.
+        /// The result of Rebatch.
         public struct Result: Codable, Sendable, Equatable {
-            /// The batch that is no more.
+            /// The dissolved batch.
             public var batchId: String
-            /// Its locations and events, which go into new batches.
+            /// Number of its locations and events, which go into new batches.
             public var rows: Int
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 batchId: String, rows: Int
             ) {
@@ -79,19 +79,19 @@ extension Wire {
         }
     }
 
-    /// Sends kept rows again; needs admin rights.
+    /// Sends kept rows again; requires admin rights.
     public enum Resend: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".Resend"
 
-        /// What Resend takes.
+        /// The parameters of Resend.
         public struct Parameters: ControlParameters {
             /// The first time, inclusive.
             public var from: String
-            /// The last time, inclusive; absent: all since.
+            /// The last time, inclusive. Absent: no end.
             public var to: String?
 
-            /// Makes the value; what is left out is absent.
+            /// Memberwise initialiser; omitted members are absent.
             public init(
                 from: String, to: String? = nil
             ) {
@@ -108,12 +108,12 @@ extension Wire {
             public static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
-        /// What Resend answers.
+        /// The result of Resend.
         public struct Result: Codable, Sendable, Equatable {
-            /// Locations and events that are pending again.
+            /// Number of locations and events that are pending again.
             public var requeued: Int
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 requeued: Int
             ) {

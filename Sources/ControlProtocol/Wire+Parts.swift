@@ -21,9 +21,9 @@ extension Wire {
         public var rollovers: Int
         /// Number of fixes refused because of their time.
         public var refusedTimes: Int
-        /// What the receiver says while its fixes are refused for their time.
+        /// The receiver's time while its fixes are refused for it.
         public var refusedTime: String?
-        /// What the clock of this machine said then.
+        /// The time of this machine's clock at that moment.
         public var refusedClock: String?
 
         /// Optional members default to absent.
@@ -105,15 +105,15 @@ extension Wire {
         public var bytes: Int
         /// Locations not yet stored because writing fails.
         public var waitingInMemory: Int
-        /// Rows lost to the row cap before any upload, over all restarts.
+        /// Rows lost to the row cap before any upload, across all restarts.
         public var droppedUnsent: Int
         /// Locations lost because storage failed and memory was full.
         public var refused: Int
         /// Rows deleted for their age while no upload was configured.
         public var pruned: Int?
-        /// Dead letters deleted when their days were over.
+        /// Dead letters deleted after their retention time.
         public var expired: Int?
-        /// What the last failed write said, and what to do.
+        /// The message of the last failed write, and what to do.
         public var lastError: String?
         /// The state directory, without symbolic links.
         public var directory: String?
@@ -180,7 +180,7 @@ extension Wire {
         public var retries: Int
         /// Bytes of request bodies sent.
         public var bytesSent: Int
-        /// So many times in a row the batch that goes next has failed for its size or its time; absent: never.
+        /// How many times in a row the next batch has failed because of its size or its time; absent: never.
         public var oversizedFailures: Int?
 
         /// Optional members default to absent.

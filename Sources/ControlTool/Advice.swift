@@ -35,7 +35,7 @@ enum Advice {
     private static func store(_ status: Wire.Status) -> String? {
         let store = status.store
         guard store.degraded else { return nil }
-        // It ends with what to do.
+        // The message ends with what to do.
         let error = store.lastError.map { ": " + Text.cut(Text.safe($0), to: 400) } ?? ""
         return "The database cannot be written\(error). Locations wait in memory meanwhile."
     }
@@ -65,7 +65,7 @@ enum Advice {
         if let told = status.source.refusedTime, let shown = status.source.refusedClock {
             return
                 "Fixes are refused for their time: the receiver says \(Text.cut(Text.safe(told), to: 24)), the clock of "
-                + "this machine \(Text.cut(Text.safe(shown), to: 24)). Mend the one that is wrong; a recording wants gpsd.replay."
+                + "this machine \(Text.cut(Text.safe(shown), to: 24)). Correct the one that is wrong; a recording needs gpsd.replay."
         }
         switch status.source.health {
         case .ok: return nil
@@ -136,11 +136,11 @@ enum Advice {
             + "stuck. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
     }
 
-    /// As often as the daemon wants it before it lets a batch be dissolved.
+    /// As many failures as the daemon requires before it lets a batch be dissolved.
     private static func isOversized(_ sync: Wire.SyncStatus) -> Bool { sync.oversizedFailures ?? 0 >= 3 }
 
     private static func oversized(_ sync: Wire.SyncStatus) -> String {
-        "The batch that goes next has failed \(Quantity.count(sync.oversizedFailures ?? 0)) times in a row for its size or "
+        "The next batch has failed \(Quantity.count(sync.oversizedFailures ?? 0)) times in a row because of its size or "
             + "its time: raise sync.timeout_seconds, or lower sync.batch_size and then beekonctl sync --rebatch. "
             + "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
     }

@@ -75,7 +75,7 @@ public struct StatusScreen {
         let store = status.store
         var text = "\(Quantity.count(store.locations)) locations, \(Quantity.bytes(store.bytes))"
         if store.waitingInMemory > 0 { text += ", \(Quantity.count(store.waitingInMemory)) wait in memory" }
-        // Whatever the daemon says, this must not trap.
+        // Whatever the daemon sends, this must not trap.
         let lost = [store.droppedUnsent, store.refused, store.expired ?? 0].reduce(0, &+)
         if lost > 0 { text += ", \(Quantity.count(lost)) lost so far" }
         if let directory = store.directory { text += ", in \(Text.cut(Text.safe(directory), to: 200))" }

@@ -48,8 +48,8 @@ extension Reader {
         adjustSource(now: now)
     }
 
-    /// Such a location is in no session and in no store. All else it has in common with the one that is stored of the
-    /// same fix, if one is.
+    /// Such a location belongs to no session and is not stored. Otherwise it equals the one stored from the same fix,
+    /// if any.
     func answer(_ tokens: [Token], with observed: Admission.Observation) {
         for token in tokens {
             let location = Location(

@@ -67,7 +67,7 @@ struct Recorder {
         }
     }
 
-    /// The session of all that waits is longer than was known: metres.
+    /// Adds metres that were not known before to the session of all waiting rows.
     mutating func add(odometer: Double) {
         for index in queue.indices {
             guard case .location(var location, let crossings) = queue[index] else { continue }

@@ -194,7 +194,7 @@ final class Supervisor {
                 try complete(token, Wire.Configure.self, result.map { .init() }, now: now)
             case .geofencesAdded(let token, let result):
                 handlers.noteTaken(token)
-                // To read a fleet's worth of them takes tens of megabytes.
+                // Reading a fleet's worth of them takes tens of megabytes.
                 releaseAt = now.advanced(bySeconds: Self.settlingTime)
                 try complete(token, Wire.AddGeofences.self, result.map { .init() }, now: now)
             case .geofencesRemoved(let token, let result):

@@ -12,7 +12,7 @@ public struct Examination {
     /// - Parameters:
     ///   - socket: where beekond listens.
     ///   - configuration: its file; nil: the one it says that it runs with, else the default.
-    ///   - stateDirectory: where its database lies; nil: where it says, else the default.
+    /// - stateDirectory: where its database is; nil: where the daemon says, otherwise the default.
     public init(socket: String, configuration: String?, stateDirectory: String?) {
         self.socket = socket
         self.configuration = configuration

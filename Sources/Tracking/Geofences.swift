@@ -67,7 +67,8 @@ public struct Geofences: Sendable {
     private var fences: [Geofence] = []
     private var indices: [String: Int] = [:]
     private var trail = GeofenceTrail()
-    /// Indices ascending by id: made for the first page of a list, and kept until fences come or go.
+    /// Indices in ascending order of id: computed for the first page of a list, and kept until fences are added or
+    /// removed.
     private var order: [Int]?
 
     /// - Parameters:

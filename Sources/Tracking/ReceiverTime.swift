@@ -17,9 +17,9 @@ public struct ReceiverTime: Sendable {
 
     /// Two clocks that contradict each other.
     public struct Refusal: Equatable, Sendable {
-        /// What the receiver says, before any correction.
+        /// The receiver's time, before any correction.
         public var receiver: Timestamp
-        /// What the system clock showed, which is known to be good.
+        /// The time of the system clock, which is known to be good.
         public var clock: Timestamp
     }
 

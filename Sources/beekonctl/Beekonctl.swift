@@ -27,7 +27,7 @@ struct Beekonctl: ParsableCommand {
             AuthCommand.self, PlotCommand.self, DoctorCommand.self,
         ])
 
-    /// Before the verb they mean the same as after it: the verb's own group takes what was given here.
+    /// Given before the verb they have the same effect: the verb's own group adopts them.
     @OptionGroup var common: CommonOptions
 
     static func main() {

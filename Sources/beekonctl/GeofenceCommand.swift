@@ -210,7 +210,7 @@ struct GeofenceCommand: ParsableCommand {
 }
 
 extension ControlClient {
-    /// All geofences, however many pages they are.
+    /// All geofences, on however many pages.
     mutating func allGeofences() throws -> [Wire.Geofence] {
         var found: [Wire.Geofence] = []
         try stream(Wire.ListGeofences.self, .init(), timeoutSeconds: 60) { page in

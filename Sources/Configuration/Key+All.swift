@@ -64,7 +64,8 @@ extension Key {
     private static let store: [Key] = [
         .number(
             "store.retention_days", \.store.retentionDays, 0.01...36_500, "days",
-            "Age at which rows are deleted, unless they still have to be uploaded, or times have just jumped."),
+            "Age at which rows are deleted, unless they still have to be uploaded, or times have just jumped."
+        ),
         .integer(
             "store.max_rows", \.store.maxRows, 1...100_000_000, "rows", "Count above which the oldest go."),
         .choice("store.durability", \.store.durability, "full: a power cut loses nothing stored."),

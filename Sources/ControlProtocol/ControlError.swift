@@ -61,7 +61,8 @@ extension ControlError {
     /// The error's parameters on the wire.
     public var parameters: [String: JSONValue] {
         switch self {
-        case .storageFailure(let reason), .locationUnavailable(let reason), .rebatchRefused(let reason), .denied(let reason):
+        case .storageFailure(let reason), .locationUnavailable(let reason), .rebatchRefused(let reason),
+            .denied(let reason):
             ["reason": .string(reason)]
         case .invalidConfiguration(let key, let reason): ["key": .string(key), "reason": .string(reason)]
         case .invalidGeofence(let id, let reason): ["id": .string(id), "reason": .string(reason)]

@@ -145,9 +145,9 @@ enum MainMessage: Sendable {
         case .syncChanged: .merge("sync")
         case .authChanged: .merge("auth")
         // A change of state results from a command, and commands are bounded.
-        case .started, .stopped, .deleted, .requeued, .purged, .resent, .extrasSet, .synced, .rebatched, .seeded,
-            .settingsTaken, .configured, .geofencesAdded, .geofencesRemoved, .geofences, .located, .stateChanged,
-            .readerEnded, .uploaderEnded:
+        case .started, .stopped, .deleted, .requeued, .purged, .resent, .extrasSet, .synced, .rebatched,
+            .seeded, .settingsTaken, .configured, .geofencesAdded, .geofencesRemoved, .geofences, .located,
+            .stateChanged, .readerEnded, .uploaderEnded:
             .keep
         }
     }

@@ -26,7 +26,7 @@ extension Reader {
             }
             if refused > 0 {
                 reasons.append(
-                    "\(refused) fixes were refused, because storage fails and memory is full: repair the disk")
+                    "\(refused) fixes were refused, because storage fails and memory is full: fix the disk")
             }
             Log.warning(
                 .rowsDropped, "lost: " + reasons.joined(separator: "; "), [(.count, "\(dropped + refused)")])

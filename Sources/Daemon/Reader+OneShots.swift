@@ -41,7 +41,9 @@ extension Reader {
     }
 
     func locate(_ request: OneShots.Request, now: BootInstant) {
-        if let cached = oneShots.cachedFix(for: request, now: now) { return answer([request.id], with: cached) }
+        if let cached = oneShots.cachedFix(for: request, now: now) {
+            return answer([request.id], with: cached)
+        }
         if case .failed(let reason) = link { return refuse([request.id], unreachable(reason)) }
         if lastHealth == .noDevice { return refuse([request.id], "gpsd has no receiver") }
         oneShots.add(request, now: now)

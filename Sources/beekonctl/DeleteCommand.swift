@@ -7,7 +7,9 @@ struct DeleteCommand: ParsableCommand {
         commandName: "delete",
         abstract: "Permanently delete stored locations, uploaded or not.",
         discussion: """
-            Without --before, deletes everything, and no file of beekond shows any more where it was. With             --before, names the files that may still hold such positions because nothing can be cut out of them.             Requires root or group beekon-admin.
+            Without --before, deletes everything, and no file of beekond shows any more where it was. With \
+            --before, names the files that may still hold such positions because nothing can be cut out of \
+            them. Requires root or group beekon-admin.
 
             EXAMPLES:
               beekonctl delete --before -7d

@@ -26,8 +26,8 @@ extension Layers {
     /// - Parameters:
     ///   - offers: by dotted name.
     ///   - runtime: those there are.
-    ///   - approved: those of them that root stands for.
-    ///   - asRoot: it is root who wants it so.
+    ///   - approved: those of them that root has approved.
+    ///   - asRoot: whether root makes the change.
     public func decide(
         setting offers: [String: Offer], over runtime: [String: Value], approved: Set<String> = [],
         asRoot: Bool = false
@@ -62,7 +62,7 @@ extension Layers {
     /// - Parameters:
     ///   - names: dotted; also of settings that this version does not know.
     ///   - runtime: those there are.
-    ///   - approved: those of them that root stands for.
+    ///   - approved: those of them that root has approved.
     public func decide(
         resetting names: [String], over runtime: [String: Value], approved: Set<String> = []
     ) throws(Refusal) -> Decision {

@@ -12,8 +12,8 @@ struct Identification {
     private let time: Timestamp
 
     /// - Parameters:
-    ///   - root: what stands for / where the machine is looked at.
-    ///   - time: now, in the best clock known.
+    ///   - root: the directory used as / when identifying the machine.
+    ///   - time: the current time by the best clock known.
     init(_ directory: StateDirectory, root: String, at time: Timestamp) {
         self.directory = directory
         files = SmallFiles(directory)

@@ -1,4 +1,5 @@
-// libcrypto as Swift may see it: AES-256-GCM and SHA-256, each as one call. libcurl has loaded the library already.
+// The part of libcrypto that Swift sees: AES-256-GCM and SHA-256, one call each. libcurl has loaded the library
+// anyway.
 #ifndef CCRYPTO_SHIM_H
 #define CCRYPTO_SHIM_H
 
@@ -7,13 +8,13 @@
 
 enum { CCRYPTO_KEY = 32, CCRYPTO_NONCE = 12, CCRYPTO_TAG = 16, CCRYPTO_SHA256 = 32 };
 
-// `output` has room for `count` bytes, `tag` for CCRYPTO_TAG. Returns 1 when all went well.
+// `output` must hold `count` bytes, `tag` CCRYPTO_TAG. Returns 1 on success.
 static inline int ccrypto_seal(const unsigned char *key, const unsigned char *nonce, const unsigned char *header,
                                int header_count, const unsigned char *input, int count, unsigned char *output,
                                unsigned char *tag) {
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int n = 0;
-    // A nonce of 12 bytes is what GCM has without being asked.
+    // 12 bytes are GCM's default nonce length, so it needs no setting.
     int ok = context && EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), NULL, key, nonce) == 1 &&
              EVP_EncryptUpdate(context, NULL, &n, header, header_count) == 1 &&
              EVP_EncryptUpdate(context, output, &n, input, count) == 1 && n == count &&
@@ -23,7 +24,7 @@ static inline int ccrypto_seal(const unsigned char *key, const unsigned char *no
     return ok;
 }
 
-// The reverse; 0 also when the tag does not fit, and `output` must not be used then.
+// The inverse. Also returns 0 when the tag does not match; `output` must not be used then.
 static inline int ccrypto_open(const unsigned char *key, const unsigned char *nonce, const unsigned char *header,
                                int header_count, const unsigned char *input, int count, unsigned char *output,
                                const unsigned char *tag) {

@@ -1,4 +1,4 @@
-// libcurl as Swift may see it: the variadic calls, one for each type of option.
+// The part of libcurl that Swift cannot call directly: variadic functions, one wrapper per option type.
 #ifndef CCURL_SHIM_H
 #define CCURL_SHIM_H
 
@@ -45,7 +45,7 @@ static inline CURLcode ccurl_message_result(const CURLMsg *message) {
     return message->data.result;
 }
 
-// CURLVERSION_NOW is a macro of an enum.
+// CURLVERSION_NOW is a macro for an enum constant.
 static inline int ccurl_resolves_asynchronously(void) {
     return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS) != 0;
 }

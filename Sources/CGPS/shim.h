@@ -1,9 +1,9 @@
-// libgps as Swift may see it: gps_data_t is 24 KB and changes between releases, so only the few values that
-// beekond reads leave this header, flattened.
+// The part of libgps that Swift sees. gps_data_t is 24 KB and changes between releases, so this header exposes only
+// the few values that beekond reads, flattened.
 //
-// beekond owns the socket and hands libgps whole lines. gps_read(3) would own it instead, but blocks
-// in connect and on half a line, keeps messages in a buffer that poll(2) cannot see, and never recovers from an
-// over-long line.
+// beekond owns the socket and passes libgps whole lines. gps_read(3) would own it instead, but it blocks while
+// connecting and on partial lines, buffers messages where poll(2) cannot see them, and never recovers from an
+// overlong line.
 #ifndef CGPS_SHIM_H
 #define CGPS_SHIM_H
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// 11 is gpsd 3.22 (Debian 12); the fields read below have the same names and meanings up to 16.
+// 11 is gpsd 3.22 (Debian 12); the fields used below keep their names and meanings up to 16.
 #if GPSD_API_MAJOR_VERSION < 11 || GPSD_API_MAJOR_VERSION > 16
 #error "this release of libgps is not known to beekond: check gps_fix_t against Sources/CGPS/shim.h"
 #endif
@@ -26,7 +26,7 @@ enum cgps_kind {
     CGPS_SKY
 };
 
-// Doubles are NaN and `seconds` is 0 where the receiver reported nothing. `device` lives in the parser.
+// Doubles are NaN and `seconds` is 0 where the receiver reported nothing. `device` points into the parser.
 struct cgps_report {
     enum cgps_kind kind;
     const char *device;
@@ -41,9 +41,9 @@ struct cgps_report {
     int activated;
 };
 
-// libgps exports this for gps_unpack(3), which calls it again and again for messages that follow each other in one
-// text. It must not be used: a DEVICES message whose inner object is damaged sets its place back, and it never returns
-// (seen with gpsd 3.22); it also hides whether a message could be read at all.
+// Exported by libgps for gps_unpack(3), which calls it repeatedly for several messages in one text. gps_unpack itself
+// must not be used: a DEVICES message with a damaged inner object resets its position, and it never returns (seen
+// with gpsd 3.22); it also hides whether a message could be parsed at all.
 int libgps_json_unpack(const char *line, struct gps_data_t *data, const char **end);
 
 static inline struct gps_data_t *cgps_new(void) {
@@ -54,13 +54,13 @@ static inline void cgps_free(struct gps_data_t *data) {
     free(data);
 }
 
-// gpsd writes the class first, and a line must begin so: libgps looks for it anywhere.
+// gpsd writes the class first, and the line must begin with it: libgps would find it anywhere.
 static inline int cgps_begins(const char *line, const char *prefix) {
     return strncmp(line, prefix, strlen(prefix)) == 0;
 }
 
-// Copies the text that follows the next `"key":"` after `*place` and moves the place behind it; 0 when there is none, or
-// when it does not fit. gpsd does not escape the paths of devices.
+// Copies the text after the next `"key":"` from `*place` on, and moves `*place` past it. Returns 0 when there is none
+// or it does not fit. gpsd does not escape device paths.
 static inline int cgps_text(const char **place, const char *key, char *text, size_t size) {
     char name[16];
     size_t length = (size_t)snprintf(name, sizeof name, "\"%s\":\"", key);
@@ -83,15 +83,15 @@ static inline int cgps_count(const char *line, const char *text) {
     return count;
 }
 
-// Reads one line, ended by NUL. libgps leaves the values of earlier messages in place: `set` is zeroed first, so that
-// it tells what this message carried.
+// Parses one NUL-terminated line. libgps keeps the values of earlier messages, so `set` is zeroed first and then
+// shows what this message contained.
 //
-// libgps turns in circles for ever when an object within the line is damaged, or another class is named in it. So only
-// lines that are one flat object are handed to it; of the others no more is wanted than to count, and the paths in them.
+// libgps loops for ever when an object within the line is damaged or another class is named in it. Therefore it is
+// only given lines that are one flat object; from all others nothing more than counts and paths is needed.
 static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_report *report) {
     memset(report, 0, sizeof *report);
-    // A message that was cut means nothing. libgps would take the end of the text for the end of a number, and lose digits
-    // unnoticed.
+    // A truncated message is worthless: libgps would take the end of the text for the end of a number and silently
+    // lose digits.
     size_t length = strlen(line);
     if (length == 0 || line[length - 1] != '}') {
         return -1;
@@ -103,7 +103,7 @@ static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_re
     } else if (cgps_begins(line, "{\"class\":\"SKY\",")) {
         report->satellites_visible = cgps_count(line, "\"PRN\":");
         report->satellites_used = cgps_count(line, "\"used\":true");
-        // gpsd also sends a SKY that only tells how precise the constellation is.
+        // gpsd also sends SKY reports that contain only the dilution of precision.
         report->kind = report->satellites_visible > 0 ? CGPS_SKY : CGPS_OTHER;
         const char *place = line;
         if (!cgps_text(&place, "device", data->dev.path, sizeof data->dev.path)) {
@@ -130,7 +130,7 @@ static inline int cgps_parse(struct gps_data_t *data, char *line, struct cgps_re
     }
     const char *end = NULL;
     int status = libgps_json_unpack(line, data, &end);
-    // gpsd says "activated":0 of a lost device, a number where libgps wants a time, and that is an error to it.
+    // For a lost device gpsd sends "activated":0, a number where libgps expects a time and reports an error.
     int lost = report->kind == CGPS_DEVICE && strstr(line, "\"activated\":0") != NULL;
     if (status != 0 && !lost) {
         return -1;

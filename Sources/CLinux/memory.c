@@ -15,14 +15,14 @@ static int release_object(struct dl_phdr_info *object, size_t size, void *contex
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     for (int index = 0; index < object->dlpi_phnum; index++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
-        // What was ever writable may differ from its file: relocations, for one.
+        // Segments that were ever writable may differ from their file, e.g. by relocations.
         if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) {
             continue;
         }
         uintptr_t begin = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
         uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
         if (begin < end) {
-            // Refused for locked memory, and then it stays.
+            // Fails for locked memory, which then stays.
             (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
         }
     }

@@ -1,10 +1,11 @@
-// SQLite as Swift may see it.
+// The part of SQLite that Swift cannot call directly.
 #ifndef CSQLITE_SHIM_H
 #define CSQLITE_SHIM_H
 
 #include <sqlite3.h>
 
-// SQLITE_TRANSIENT is a cast macro, which Swift cannot import: SQLite copies the bytes before the call returns.
+// SQLITE_TRANSIENT is a cast macro, which Swift cannot import; it makes SQLite copy the bytes before the call
+// returns.
 static inline int csqlite_bind_blob(sqlite3_stmt *s, int i, const void *bytes, int count) {
     return sqlite3_bind_blob(s, i, bytes, count, SQLITE_TRANSIENT);
 }

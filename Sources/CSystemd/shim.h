@@ -1,4 +1,4 @@
-// libsystemd as Swift may see it.
+// The part of libsystemd that Swift sees.
 #ifndef CSYSTEMD_SHIM_H
 #define CSYSTEMD_SHIM_H
 

@@ -64,7 +64,8 @@ extension Key {
     private static let store: [Key] = [
         .number(
             "store.retention_days", \.store.retentionDays, 0.01...36_500, "days",
-            "Age at which rows go, unless they still have to be uploaded, or times have just jumped."),
+            "Age at which rows are deleted, unless they still have to be uploaded, or times have just jumped."
+        ),
         .integer(
             "store.max_rows", \.store.maxRows, 1...100_000_000, "rows", "Count above which the oldest go."),
         .choice("store.durability", \.store.durability, "full: a power cut loses nothing stored."),
@@ -92,10 +93,10 @@ extension Key {
         .choice("sync.on_reject", \.sync.onReject, "What happens to a batch the backend calls invalid."),
         .flag(
             "sync.require_ack", \.sync.requireAck,
-            "Believe a 2xx only when its body is a JSON object with the batch_id."),
+            "Believe a 2xx only if its body is a JSON object with the batch_id."),
         .flag(
             "sync.allow_insecure_http", \.sync.allowInsecureHTTP,
-            "Allow http, readable and changeable on its way, to other hosts."
+            "Allow http, which others can read and change in transit, to other hosts."
         ).leading,
         .file("sync.ca_file", \.sync.caFile, "PEM file of the authorities to trust.").leading,
         .file("sync.client_certificate", \.sync.clientCertificate, "PEM file of the client certificate."),

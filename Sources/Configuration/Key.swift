@@ -14,10 +14,10 @@ public struct Key: Sendable {
     let isPath: Bool
     let kind: Kind
     let access: Access
-    /// Decides what is kept, where data comes from or goes, or with which credentials: not for everybody who may tune.
-    /// True unless the row in the table says otherwise, so that a setting that is added is guarded.
+    /// Controls what is kept, where data comes from or goes, or which credentials are used, so not everybody who may
+    /// tune may change it. True unless the row in the table says otherwise, so that a newly added setting is guarded.
     public private(set) var needsAdmin = true
-    /// Decides whom the secrets of the files are sent to, or who can read them on their way: see ``Custody``.
+    /// Controls to whom the secrets of the files are sent, or who can read them on their way: see ``Custody``.
     private(set) var leadsSecrets = false
 
     /// What values are allowed.
@@ -67,8 +67,8 @@ public struct Key: Sendable {
         }
     }
 
-    /// The same by name. A name that this version does not know may be a setting of another: only in the tables of which
-    /// everything may be tuned it needs no rights.
+    /// The same by name. An unknown name may be a setting of another version: it needs no rights only in the tables
+    /// in which everything may be tuned.
     public static func needsAdmin(_ name: String) -> Bool {
         if let key = named(name)?.key { return key.needsAdmin }
         return !["tracking.", "extras."].contains { name.hasPrefix($0) }
@@ -92,7 +92,7 @@ extension Key {
         return key
     }
 
-    /// The same, a matter of ``Custody``.
+    /// The same, subject to ``Custody``.
     var leading: Key {
         var key = self
         key.leadsSecrets = true

@@ -5,7 +5,7 @@ extension Layers {
         public let key: String
         /// What is wrong, what is allowed, and what to do.
         public let reason: String
-        /// Somebody with more rights could have it so.
+        /// A caller with more rights could make this change.
         public var isDenied = false
     }
 
@@ -13,7 +13,7 @@ extension Layers {
     public struct Decision: Sendable, Equatable {
         /// All runtime settings from now on, those that are left out included: another version may know them.
         public let runtime: [String: Value]
-        /// Those of them that root stands for, wherever they lead the secrets of the files.
+        /// Those of them that root has approved, wherever they send the secrets of the files.
         public let approved: Set<String>
         /// What is in force with them.
         public let result: Result
@@ -26,8 +26,8 @@ extension Layers {
     /// - Parameters:
     ///   - offers: by dotted name.
     ///   - runtime: those there are.
-    ///   - approved: those of them that root stands for.
-    ///   - asRoot: it is root who wants it so.
+    ///   - approved: those of them that root has approved.
+    ///   - asRoot: whether root makes the change.
     public func decide(
         setting offers: [String: Offer], over runtime: [String: Value], approved: Set<String> = [],
         asRoot: Bool = false
@@ -62,7 +62,7 @@ extension Layers {
     /// - Parameters:
     ///   - names: dotted; also of settings that this version does not know.
     ///   - runtime: those there are.
-    ///   - approved: those of them that root stands for.
+    ///   - approved: those of them that root has approved.
     public func decide(
         resetting names: [String], over runtime: [String: Value], approved: Set<String> = []
     ) throws(Refusal) -> Decision {
@@ -73,7 +73,7 @@ extension Layers {
             }
             new[name] = nil
         }
-        // It leads where the files do, so nobody need be asked.
+        // Resetting restores what the files say, so no approval is needed.
         return try decide(from: (runtime, approved), to: (new, approved.subtracting(names)), changed: [], [])
     }
 

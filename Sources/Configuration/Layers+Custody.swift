@@ -1,15 +1,16 @@
 internal import Glibc
 
-// Secrets of the configuration files belong to the hosts of the files' own `url` and `refresh_url`. Whoever may say where
-// data goes while beekond runs does not thereby get them: to lead them elsewhere takes root, who can read them anyway.
+// Secrets of the configuration files belong to the hosts of the files' own `url` and `refresh_url`. Being allowed to
+// change where data goes at run time does not give access to them: only root, who can read them anyway, may send them
+// elsewhere.
 //
-// Each setting is judged by itself against what the files say. So no change of several at once, and no order of changes,
-// leads where none of them may lead; and what is taken back leads where the files do.
+// Each setting is judged on its own against what the files say. So no combination of changes, and no order of them,
+// sends data where none of them may send it, and resetting a setting restores what the files say.
 
 extension Layers {
-    /// Why a runtime setting must not be in force unless root approves of it; nil when it need not be asked.
+    /// Why a runtime setting must not be in force without root's approval; nil when none is needed.
     ///
-    /// - Parameter value: one that passes the rules of its key; of another nothing is said here.
+    /// - Parameter value: a value that passes the rules of its key; no other is judged here.
     func custodyComplaint(about name: String, _ value: Value) -> String? {
         guard let key = Key.named(name)?.key, key.leadsSecrets, leadsElsewhere(key, value) else { return nil }
         let secrets = files.secrets
@@ -20,7 +21,7 @@ extension Layers {
             + "only root may set it (sudo beekonctl config set), or write it into a file"
     }
 
-    /// Which settings root stands for after a change. It holds for the place, not for the rest of a URL.
+    /// The settings that root has approved after a change. Approval covers the place, not the rest of a URL.
     func approvals(
         _ old: Set<String>, after changed: Set<String>, from before: [String: Value],
         to runtime: [String: Value], asRoot: Bool
@@ -36,10 +37,10 @@ extension Layers {
     private func leadsElsewhere(_ key: Key, _ value: Value) -> Bool {
         let own = files.value(of: key)
         switch value {
-        // No upload, no refresh, or the direct way: nobody else gets anything.
+        // No upload, no refresh, or a direct connection: nothing is sent to anybody else.
         case .string(""), .bool(false): return false
         case .string(let text) where key.isAddress:
-            // What is no URL is refused for that.
+            // Anything that is not a URL is refused for that reason.
             guard let place = Place(text, key.name) else { return false }
             guard case .string(let url)? = own else { return true }
             return place != Place(url, key.name)
@@ -53,28 +54,28 @@ extension Layers {
     }
 }
 
-/// Whom a URL leads to, however it is written.
+/// The host that a URL leads to, however it is written.
 struct Place: Equatable {
     let scheme: String
     let host: String
     let port: Int
 
-    /// - Parameter name: the setting: a proxy has a port of its own.
-    /// - Returns: nil when `url` is none.
+    /// - Parameter name: the setting; a proxy has a default port of its own.
+    /// - Returns: nil when `url` is not a URL.
     init?(_ url: String, _ name: String) {
         guard let address = WebAddress(url) else { return nil }
         scheme = address.scheme
-        // 1080 is what libcurl takes for every kind of proxy but https.
+        // libcurl uses port 1080 for every kind of proxy except https.
         let usual = ["https": 443, "http": name == "sync.proxy" ? 1080 : 80]
         port = address.port ?? usual[scheme] ?? 1080
         host = Self.canonical(address.host)
     }
 
-    /// One spelling of each name and address. A form that is not known here is another host: then root is asked once too
+    /// One spelling of each name and address. An unknown form counts as another host, so root is asked once too
     /// often.
     private static func canonical(_ host: String) -> String {
         guard host.contains(":") else {
-            // The dot of the root says that the name is complete.
+            // The trailing dot says that the name is complete.
             return host.hasSuffix(".") && host.count > 1 ? String(host.dropLast()) : host
         }
         var bytes = in6_addr()
@@ -84,10 +85,10 @@ struct Place: Equatable {
 }
 
 extension Assembly {
-    /// What the files alone say; nil when they do not.
+    /// What the files alone say; nil when they set nothing.
     func value(of key: Key) -> Value? { winners[key.name]?.value }
 
-    /// The settings that are nobody else's business than that of the files' own hosts, sorted.
+    /// The settings that must lead to the files' own hosts, sorted.
     var secrets: [String] {
         winners.values.filter { found in
             found.key.isSecret || found.key.name == "sync.client_key" && found.value != .string("")

@@ -33,7 +33,7 @@ public struct Layers: Sendable {
     ///
     /// - Parameters:
     ///   - runtime: by dotted name.
-    ///   - approved: those that root stands for, wherever they lead the secrets of the files.
+    ///   - approved: those that root has approved, wherever they send the secrets of the files.
     ///   - suspects: those that give way first where some do not go together.
     public func loaded(
         with runtime: [String: Value], approved: Set<String> = [], suspects: Set<String> = []

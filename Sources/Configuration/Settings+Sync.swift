@@ -13,7 +13,7 @@ extension Settings {
         public var timeoutSeconds = 60.0
         /// What happens to a batch the backend refuses as invalid.
         public var onReject = OnReject.drop
-        /// Believe a 2xx only when its body is a JSON object with the `batch_id`.
+        /// Believe a 2xx only if its body is a JSON object with the `batch_id`.
         public var requireAck = false
         /// Allow http to a host that is not this one.
         public var allowInsecureHTTP = false

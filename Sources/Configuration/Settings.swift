@@ -10,8 +10,8 @@ public struct Settings: Sendable, Equatable {
     public var store = Store()
     /// Where locations go; nil without `sync.url`, and then no network request is ever made.
     public var sync: Sync?
-    /// A `sync.url` was set while running and is not in force: nothing is sent, and what is stored waits for it. Without
-    /// this it would go by age, like that of somebody who wants no upload.
+    /// A `sync.url` was set at run time and is not in force: nothing is sent, and stored rows wait for it. Without
+    /// this they would be deleted for their age, as if no upload were wanted.
     public internal(set) var awaitsSync = false
     /// Texts sent along with every batch: at most 64, keys ≤ 100 bytes, values ≤ 1024 bytes.
     public var extras: [String: String] = [:]

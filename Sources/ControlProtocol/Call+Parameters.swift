@@ -5,7 +5,7 @@ extension Call {
         let parameters: P
     }
 
-    /// A value that may be one that no type of ours can hold, such as 1e999.
+    /// A value that may not fit any of our types, such as 1e999.
     private struct Readable: Decodable {
         let value: JSONValue?
 
@@ -18,23 +18,24 @@ extension Call {
         let parameters: [String: Readable]
     }
 
-    /// Reads the parameters of a method, strictly: a name the method does not have, a required one that is
-    /// missing, and a value of the wrong type are all `ControlError.invalidParameter` with the name.
+    /// Decodes the parameters of a method, strictly: an unknown name, a missing required parameter and a value of the
+    /// wrong type all throw `ControlError.invalidParameter` with the parameter's name.
     public func parameters<M: ControlMethod>(of method: M.Type) throws(ControlError) -> M.Parameters {
         if let unknown = parameterNames.first(where: { !M.Parameters.names.contains($0) }) {
             throw .invalidParameter(unknown)
         }
         do {
-            // A call without parameters may leave the member out.
+            // A call without parameters may omit the member.
             let body = parameterNames.isEmpty ? Array("{\"parameters\":{}}".utf8) : frame
             return try JSONDecoder().decode(Body<M.Parameters>.self, from: Data(body)).parameters
         } catch {
-            throw .invalidParameter(Self.culprit(of: error) ?? misfit(of: method) ?? "parameters")
+            throw .invalidParameter(
+                Self.parameterName(of: error) ?? misfittingParameter(of: method) ?? "parameters")
         }
     }
 
-    /// The parameter that a decoding error is about: the first key below `parameters`.
-    private static func culprit(of error: any Error) -> String? {
+    /// The parameter that a decoding error concerns: the first key below `parameters`.
+    private static func parameterName(of error: any Error) -> String? {
         guard let error = error as? DecodingError else { return nil }
         let path: [any CodingKey]
         switch error {
@@ -46,9 +47,9 @@ extension Call {
         return path.count > 1 ? path[1].stringValue : nil
     }
 
-    /// The parameter without which the others fit. For a number that its type cannot hold (1.5 as a whole
-    /// number) the decoder does not say where it met it.
-    private func misfit<M: ControlMethod>(of method: M.Type) -> String? {
+    /// The parameter whose removal makes the others decode. For a number that its type cannot represent (1.5 as an
+    /// integer) the decoder does not report where it occurred.
+    private func misfittingParameter<M: ControlMethod>(of method: M.Type) -> String? {
         guard parameterNames.count > 1 else { return parameterNames.first }
         guard let body = try? JSONDecoder().decode(Probe.self, from: Data(frame)) else {
             return nil
@@ -62,7 +63,7 @@ extension Call {
                 _ = try JSONDecoder().decode(Body<M.Parameters>.self, from: data)
                 return true
             } catch {
-                return Self.culprit(of: error) == name
+                return Self.parameterName(of: error) == name
             }
         }
     }

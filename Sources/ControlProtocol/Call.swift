@@ -1,17 +1,17 @@
 internal import FoundationEssentials
 
-/// One call as it came in: its method is known, its parameters are read once the method is recognised.
+/// A received call. The parameters are decoded once the method has been recognised.
 public struct Call: Sendable {
     /// The full name, such as `org.beekond.Tracker.Start`.
     public let method: String
-    /// The caller wants no reply: whatever happens, nothing is sent back.
+    /// The caller wants no reply; none is sent, not even an error.
     public let oneway: Bool
-    /// The caller takes several replies.
+    /// The caller accepts multiple replies.
     public let more: Bool
-    /// The caller wants to speak another protocol after the reply.
+    /// The caller wants to switch to another protocol after the reply.
     public let upgrade: Bool
     let frame: [UInt8]
-    /// What the call's parameters are named, in order.
+    /// Names of the call's parameters, sorted.
     let parameterNames: [String]
 
     private struct Header: Decodable {
@@ -22,7 +22,7 @@ public struct Call: Sendable {
         let parameters: [String: Ignored]?
     }
 
-    /// Stands for a value that is not looked at, and costs nothing to read.
+    /// Stands for a value that is not examined, and is skipped at no cost.
     private struct Ignored: Decodable {
         init(from decoder: any Decoder) {}
     }
@@ -34,10 +34,10 @@ public struct Call: Sendable {
         let more: Bool?
     }
 
-    /// Reads a message.
-    /// - Parameter frame: the bytes of it, without the NUL.
+    /// Decodes a message.
     ///
-    /// Throws when it is no call, or longer than its method may be.
+    /// - Parameter frame: its bytes, without the NUL.
+    /// - Throws: when it is not a call, or longer than its method allows.
     public init(decoding frame: [UInt8]) throws(ProtocolViolation) {
         try MessageCheck.run(frame)
         let header = try MessageCheck.decode(Header.self, frame)
@@ -52,20 +52,20 @@ public struct Call: Sendable {
         self.frame = frame
     }
 
-    /// The interface part of the method, empty when there is none.
+    /// The interface part of the method; empty when there is none.
     public var interface: String {
         guard let dot = method.lastIndex(of: ".") else { return "" }
         return String(method[..<dot])
     }
 
-    /// The method without its interface.
+    /// The method name without its interface.
     public var member: String {
         method.lastIndex(of: ".").map { String(method[method.index(after: $0)...]) } ?? method
     }
 
-    /// The bytes of a call, with the NUL that ends it.
+    /// Encodes a call, with its terminating NUL.
     ///
-    /// Throws when a number in it is not finite.
+    /// - Throws: when it contains a number that is not finite.
     public static func encode<M: ControlMethod>(
         _ method: M.Type, _ parameters: M.Parameters, oneway: Bool = false, more: Bool = false
     ) throws -> [UInt8] {

@@ -1,29 +1,29 @@
 internal import Glibc
 
-/// Why a client could not talk to the daemon. What the daemon itself refuses is a `ControlError`.
+/// Why a client could not talk to the daemon. Errors reported by the daemon itself are `ControlError`s.
 public struct ClientFailure: Error, Equatable, Sendable {
-    /// What kind of failure; it decides the exit code.
+    /// The kind of failure, which determines the exit code.
     public enum Kind: Sendable, Equatable {
-        /// No socket, or nobody behind it, or the connection ended early.
+        /// No socket, nobody listening, or the connection ended early.
         case unreachable
-        /// The socket's permissions keep this user out.
+        /// The socket's permissions do not allow this user.
         case permissionDenied
         /// No answer in time.
         case timedOut
         /// The answer is not Varlink, or too long.
         case badReply
-        /// The path cannot be a socket path.
+        /// The path is not a valid socket path.
         case badPath
-        /// Anything else the kernel said.
+        /// Any other system error.
         case system
     }
 
-    /// What kind of failure.
+    /// The kind of failure.
     public let kind: Kind
     /// One sentence that says what is wrong and what to do.
     public let message: String
 
-    /// As sysexits.h has it: 69 unreachable, 77 permission, 75 in time, 76 protocol, 64 usage, 71 system.
+    /// Exit code from sysexits.h: 69 unreachable, 77 permission, 75 timeout, 76 protocol, 64 usage, 71 system.
     public var exitCode: Int32 {
         switch kind {
         case .unreachable: 69
@@ -35,7 +35,7 @@ public struct ClientFailure: Error, Equatable, Sendable {
         }
     }
 
-    /// What a failed connect(2) means to the user.
+    /// Explains a failed connect(2) to the user.
     static func connecting(to path: String, code: Int32) -> ClientFailure {
         switch code {
         case ENOENT, ENOTDIR:

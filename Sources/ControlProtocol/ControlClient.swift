@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// A connection to the daemon, for one thread. Calls block.
+/// A blocking connection to the daemon, for use by one thread.
 ///
-/// Throws `ClientFailure` when the daemon cannot be talked to, and `ControlError` for what it refuses. After
-/// a `ClientFailure`, and after a stream that ended before its last reply, the connection is of no more use.
+/// Throws `ClientFailure` when communication fails, and `ControlError` when the daemon refuses a call. After a
+/// `ClientFailure`, or when a stream was ended before its last reply, the connection can no longer be used.
 public struct ControlClient: ~Copyable {
-    /// Where the daemon listens unless told otherwise.
+    /// Where the daemon listens by default.
     public static let defaultPath = "/run/beekond/beekond.sock"
-    /// How long a call waits for its reply, in seconds.
+    /// Default time to wait for a reply, in seconds.
     public static let defaultTimeoutSeconds = 10.0
 
     private let socket: UnixSocket
@@ -18,9 +18,10 @@ public struct ControlClient: ~Copyable {
         socket = try UnixSocket(path: path, timeoutSeconds: Int(Self.defaultTimeoutSeconds))
     }
 
-    /// Calls a method and waits for its one reply.
+    /// Calls a method and waits for its single reply.
+    ///
     /// - Parameters:
-    ///   - timeoutSeconds: for the whole reply; nil waits for ever.
+    ///   - timeoutSeconds: for the complete reply; nil waits indefinitely.
     ///   - whileWaiting: called once a second.
     public mutating func call<M: ControlMethod>(
         _ method: M.Type, _ parameters: M.Parameters,
@@ -36,11 +37,11 @@ public struct ControlClient: ~Copyable {
         return try result(of: method, in: reply)
     }
 
-    /// Calls a method with `more`, and hands each reply to `body` until the last one, or until `body` returns
-    /// false.
+    /// Calls a method with `more`, and passes each reply to `body` until the last one, or until `body` returns false.
+    ///
     /// - Parameters:
-    ///   - timeoutSeconds: for each reply; nil waits for ever.
-    ///   - descriptor: ends the stream when its reader goes away; for a program whose output is a pipe.
+    ///   - timeoutSeconds: for each reply; nil waits indefinitely.
+    ///   - descriptor: ends the stream when its reader goes away; for programs whose output is a pipe.
     public mutating func stream<M: ControlMethod>(
         _ method: M.Type, _ parameters: M.Parameters, timeoutSeconds: Double? = nil,
         whileOpen descriptor: Int32? = nil, _ body: (M.Result) throws -> Bool
@@ -51,7 +52,7 @@ public struct ControlClient: ~Copyable {
         }
     }
 
-    /// The next reply, or nil when `other` has lost its reader.
+    /// The next reply; nil when `other` has lost its reader.
     private mutating func nextReply(
         timeoutSeconds: Double?, watching other: Int32?, whileWaiting: (() -> Void)? = nil
     ) throws -> Reply? {
@@ -84,12 +85,12 @@ public struct ControlClient: ~Copyable {
         }
     }
 
-    /// Rounded up, so that poll does not return just before the deadline; at most a day at a time.
+    /// Rounded up, so that poll does not return just before the deadline; at most one day.
     private static func milliseconds(_ seconds: Double) -> Int32 {
         Int32(min(max(seconds, 0), 86_400) * 1000) + 1
     }
 
-    /// Seconds of the boot clock, which clock steps do not move.
+    /// Seconds of CLOCK_BOOTTIME, which is unaffected by steps of the system clock.
     private static func now() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)

@@ -1,38 +1,38 @@
-/// The errors that a reply can name: those of `org.beekond.Tracker` and those of `org.varlink.service`.
+/// The errors of a reply: those of `org.beekond.Tracker` and those of `org.varlink.service`.
 public enum ControlError: Error, Equatable, Sendable {
     /// The database cannot be read or written.
     case storageFailure(reason: String)
-    /// No fix can come: gpsd is unreachable or has no device.
+    /// No fix can arrive: gpsd is unreachable or has no device.
     case locationUnavailable(reason: String)
     /// A configuration value is refused; nothing was changed.
     case invalidConfiguration(key: String, reason: String)
     /// A geofence is refused; none was added.
     case invalidGeofence(id: String, reason: String)
-    /// No batch may be dissolved now.
+    /// No batch can be dissolved now.
     case rebatchRefused(reason: String)
-    /// A text that is no ISO-8601 time.
+    /// Text that is not an ISO 8601 time.
     case invalidTime(value: String)
-    /// More rows than one reply holds: call with `more`.
+    /// More rows than fit into one reply: call with `more`.
     case tooMany(limit: Int)
-    /// Asked too often; try again after this many seconds.
+    /// Called too often; try again after this many seconds.
     case rateLimited(retryAfterSeconds: Int)
 
-    /// No such interface is served.
+    /// This interface is not served.
     case interfaceNotFound(String)
     /// The interface has no such method.
     case methodNotFound(String)
-    /// The interface has the method, this daemon does not.
+    /// The interface has the method, but this daemon does not implement it.
     case methodNotImplemented(String)
-    /// A parameter is unknown, missing or of the wrong type; its name.
+    /// The named parameter is unknown, missing or of the wrong type.
     case invalidParameter(String)
     /// The caller lacks the rights.
     case permissionDenied
-    /// The same, where the group of administrators is not enough: why, and who could.
+    /// The group of administrators is not privileged enough: why, and who is.
     case denied(reason: String)
-    /// The method answers only calls with `more`.
+    /// The method can only be called with `more`.
     case expectedMore
 
-    /// An error of a newer daemon.
+    /// An error that a newer daemon may report.
     case other(name: String, parameters: [String: JSONValue])
 }
 
@@ -58,10 +58,11 @@ extension ControlError {
         }
     }
 
-    /// The values on the wire.
+    /// The error's parameters on the wire.
     public var parameters: [String: JSONValue] {
         switch self {
-        case .storageFailure(let reason), .locationUnavailable(let reason), .rebatchRefused(let reason), .denied(let reason):
+        case .storageFailure(let reason), .locationUnavailable(let reason), .rebatchRefused(let reason),
+            .denied(let reason):
             ["reason": .string(reason)]
         case .invalidConfiguration(let key, let reason): ["key": .string(key), "reason": .string(reason)]
         case .invalidGeofence(let id, let reason): ["id": .string(id), "reason": .string(reason)]
@@ -76,8 +77,8 @@ extension ControlError {
         }
     }
 
-    /// Reads an error reply. A name that is not known is `other`; a value that is missing is empty or 0,
-    /// because the name alone already says what happened.
+    /// Decodes an error reply. An unknown name becomes `other`. A missing parameter becomes empty or 0, since the
+    /// name alone says what happened.
     public init(name: String, parameters: [String: JSONValue]) {
         func text(_ key: String) -> String { parameters[key]?.stringValue ?? "" }
         func number(_ key: String) -> Int { Int(parameters[key]?.integerValue ?? 0) }

@@ -1,60 +1,59 @@
 internal import Glibc
 
-/// Sizes that nobody may exceed, in bytes unless said otherwise.
+/// Limits on sizes, in bytes unless noted otherwise.
 public enum Limits {
     /// One call.
     public static let request = 64 * 1024
-    /// One AddGeofences call: a fleet's worth of fences comes in one piece.
+    /// One AddGeofences call, which carries the fences of a whole fleet.
     public static let largeRequest = 4 * 1024 * 1024
-    /// One reply, as read by a client: a page of 1000 locations is about 400 KiB.
+    /// One reply as read by a client: a page of 1000 locations is about 400 KiB.
     public static let reply = 16 * 1024 * 1024
-    /// Arrays and objects inside each other, in levels.
+    /// Nesting depth of arrays and objects.
     public static let depth = 64
-    /// Locations in one reply of GetLocations, in rows.
+    /// Locations in one reply of GetLocations.
     public static let page = 1000
     /// Fences in one of several replies of ListGeofences: ids may have 400 bytes.
     public static let fencePage = 500
 }
 
-/// What no well-behaved peer sends. The connection it came from is closed: after it, nobody knows where the
-/// next message begins.
+/// Something no well-behaved peer sends. The connection is closed, because it is unknown where the next message
+/// starts.
 public enum ProtocolViolation: Error, Equatable, Sendable {
-    /// A message without an end within the limit, in bytes.
+    /// A message that exceeds the limit, in bytes.
     case tooLong(limit: Int)
-    /// Bytes that are no UTF-8.
+    /// Invalid UTF-8.
     case notUTF8
     /// Arrays or objects nested deeper than `Limits.depth`.
     case tooDeep
-    /// No JSON object, or not of the shape of a call or reply.
+    /// Not a JSON object, or not in the form of a call or reply.
     case malformed(String)
 }
 
 /// Splits a byte stream into messages at NUL bytes. Pure: the caller reads the socket.
 ///
-/// Takes linear time however the stream is cut into pieces, and holds at most one limit plus one piece of
-/// bytes besides the complete messages not yet taken.
+/// Runs in linear time however the stream is split, and holds at most the limit plus one read, in addition to
+/// complete messages not yet taken.
 public struct FrameDecoder: Sendable {
-    /// Messages that may exceed the limit: those that hold these bytes within it.
+    /// Allows a higher limit for messages that contain these bytes within the normal limit.
     private struct Exception: Sendable {
         let marker: [UInt8]
         let limit: Int
     }
 
-    /// Bytes of room that are kept between messages.
+    /// Bytes of capacity kept between messages.
     private static let keptCapacity = 128 * 1024
 
     private let limit: Int
     private let exception: Exception?
     private var buffer: [UInt8] = []
-    /// Where the first message not yet taken begins.
+    /// Start of the first message not yet taken.
     private var start = 0
-    /// Up to here no NUL follows `start`.
+    /// No NUL follows `start` up to here.
     private var scanned = 0
-    /// Whether the exception holds for the first message; looked up once a message, for the sake of linear
-    /// time.
+    /// Whether the exception applies to the first message; determined once per message, to stay linear.
     private var isExempt: Bool?
 
-    /// - Parameter limit: the most bytes of one message, without its NUL.
+    /// - Parameter limit: maximum size of a message in bytes, without its NUL.
     public init(limit: Int) {
         self.limit = limit
         exception = nil
@@ -65,30 +64,29 @@ public struct FrameDecoder: Sendable {
         self.exception = exception
     }
 
-    /// A decoder for what a server reads: `Limits.request`, and `Limits.largeRequest` for a message that
-    /// names AddGeofences within its first `Limits.request` bytes. `Call` holds the name against the size
-    /// again.
+    /// A decoder for a server: the limit is `Limits.request`, or `Limits.largeRequest` for a message that names
+    /// AddGeofences within its first `Limits.request` bytes. `Call` checks the size against the method again.
     public static func requests() -> FrameDecoder {
         let marker = Array("\"\(Wire.AddGeofences.name)\"".utf8)
         return FrameDecoder(
             limit: Limits.request, exception: Exception(marker: marker, limit: Limits.largeRequest))
     }
 
-    /// Whether bytes of an incomplete message are waiting; valid once `next()` has returned nil. A connection
-    /// that ends or falls silent now was cut in the middle.
+    /// Whether an incomplete message is buffered; valid once `next()` has returned nil. A connection that ends or
+    /// falls silent now was cut off in the middle of a message.
     public var isMidFrame: Bool { start < buffer.count }
 
-    /// Bytes that have come and were not taken.
+    /// Number of bytes received but not yet taken.
     public var waitingBytes: Int { buffer.count - start }
 
-    /// Adds bytes read from the stream.
+    /// Appends bytes read from the stream.
     public mutating func append(_ bytes: some Sequence<UInt8>) {
         buffer.append(contentsOf: bytes)
     }
 
     /// The next complete message without its NUL (possibly empty), or nil when more bytes are needed.
     ///
-    /// Throws `ProtocolViolation.tooLong`, and again at every later call.
+    /// - Throws: `ProtocolViolation.tooLong`, then again on every later call.
     public mutating func next() throws(ProtocolViolation) -> [UInt8]? {
         guard let end = indexOfNUL() else {
             scanned = buffer.count
@@ -135,11 +133,12 @@ public struct FrameDecoder: Sendable {
         }
     }
 
-    /// Drops what was taken. Only when no complete message is left, so each byte moves at most once.
+    /// Discards the bytes already taken. Only called when no complete message is left, so that each byte moves at
+    /// most once.
     private mutating func compact() {
         guard start > 0 else { return }
         if start == buffer.count, buffer.capacity > Self.keptCapacity {
-            // A fleet's worth of fences has come once; that is no reason to keep the room for ever.
+            // A large message has been received; that is no reason to keep its capacity forever.
             buffer = []
         } else {
             buffer.removeSubrange(0..<start)

@@ -1,38 +1,38 @@
 package import FoundationEssentials
 
-/// Any JSON value: what the interface calls `object`.
+/// Any JSON value; the interface's type `object`.
 ///
-/// A number without a fraction that fits into 64 bits reads as `integer`, every other number as `number`; so
-/// `.number(2)` comes back from the wire as `.integer(2)`.
+/// A number without a fraction that fits into 64 bits decodes as `integer`, any other as `number`. Hence `.number(2)`
+/// comes back from the wire as `.integer(2)`.
 public enum JSONValue: Sendable, Equatable {
     /// JSON `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A whole number.
+    /// A number without a fraction.
     case integer(Int64)
-    /// A number with a fraction, or too large for 64 bits. Always finite.
+    /// A number with a fraction, or beyond 64 bits. Always finite.
     case number(Double)
-    /// A text.
+    /// A string.
     case string(String)
-    /// A list.
+    /// An array.
     case array([JSONValue])
-    /// Named values; their order is not kept.
+    /// An object; the order of its members is not preserved.
     case object([String: JSONValue])
 
-    /// The text, or nil when this is something else.
+    /// The string; nil for any other value.
     public var stringValue: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// The whole number, or nil when this is something else.
+    /// The integer; nil for any other value.
     public var integerValue: Int64? {
         guard case .integer(let number) = self else { return nil }
         return number
     }
 
-    /// The number, whole or not, or nil when this is something else.
+    /// The number, with a fraction or without; nil for any other value.
     public var doubleValue: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -41,7 +41,7 @@ public enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// Reads a JSON text; nil when it is none.
+    /// Parses JSON; nil when it is invalid.
     public init?(json bytes: [UInt8]) {
         guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else { return nil }
         self = value
@@ -49,7 +49,7 @@ public enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue: Codable {
-    /// Reads any JSON value.
+    /// Decodes any JSON value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -69,7 +69,7 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Writes the value; a number that is not finite is an error, JSON has no word for it.
+    /// Encodes the value. A number that is not finite is an error, since JSON cannot represent it.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -85,8 +85,8 @@ extension JSONValue: Codable {
 }
 
 extension JSONEncoder {
-    /// The encoder of every message. Sorted keys put `method` first, which lets a reader recognise a call by
-    /// its first bytes, and make the same value the same bytes.
+    /// The encoder for all messages. With sorted keys, `method` comes first, so that a call can be recognised by its
+    /// first bytes, and equal values yield equal bytes.
     package static var wire: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,10 +1,10 @@
-/// A page of locations as beekond writes it, read in a tenth of the time that JSONDecoder takes: keys in ascending order, no
-/// space, no escapes. Whatever looks different, also if it is good JSON, is left to JSONDecoder.
+/// Parses a page of locations exactly as beekond writes it, in a tenth of the time that JSONDecoder takes: keys in
+/// ascending order, no whitespace, no escapes. Anything else, even if it is valid JSON, is left to JSONDecoder.
 struct LocationPage {
     let locations: [Wire.Location]
     let continues: Bool
 
-    /// - Returns: nil for what is no such page.
+    /// - Returns: nil for anything else.
     init?(_ frame: [UInt8]) {
         let found = frame.withUnsafeBufferPointer { bytes -> (locations: [Wire.Location], continues: Bool)? in
             var scanner = Scanner(bytes: bytes)
@@ -18,8 +18,8 @@ struct LocationPage {
 private struct Scanner {
     let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
-    /// Something is not as expected.
-    private var isOdd = false
+    /// Something was not as expected.
+    private var isOther = false
 
     init(bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
@@ -56,7 +56,7 @@ private struct Scanner {
         let speed = number("\"speed\":")
         let timestamp = text("\"timestamp\":")
         let trigger = text("\"trigger\":")
-        guard !isOdd, skip("}"), let id, let isMock, let latitude, let longitude, let motion, let timestamp,
+        guard !isOther, skip("}"), let id, let isMock, let latitude, let longitude, let motion, let timestamp,
             let trigger
         else { return nil }
         return Wire.Location(
@@ -70,7 +70,7 @@ private struct Scanner {
         let start = position
         while position < bytes.count, Self.isOfNumber(bytes[position]) { position += 1 }
         let value = Double(String(decoding: bytes[start..<position], as: UTF8.self))
-        if value?.isFinite != true { isOdd = true }
+        if value?.isFinite != true { isOther = true }
         endValue()
         return value
     }
@@ -78,16 +78,16 @@ private struct Scanner {
     private mutating func text(_ name: StaticString) -> String? {
         guard skip(name) else { return nil }
         guard skip("\"") else {
-            isOdd = true
+            isOther = true
             return nil
         }
         let start = position
         while position < bytes.count, bytes[position] >= 0x20, bytes[position] != UInt8(ascii: "\"") {
-            if bytes[position] == UInt8(ascii: "\\") { isOdd = true }
+            if bytes[position] == UInt8(ascii: "\\") { isOther = true }
             position += 1
         }
         let value = String(validating: bytes[start..<position], as: UTF8.self)
-        if value == nil || !skip("\"") { isOdd = true }
+        if value == nil || !skip("\"") { isOther = true }
         endValue()
         return value
     }
@@ -95,21 +95,21 @@ private struct Scanner {
     private mutating func flag(_ name: StaticString) -> Bool? {
         guard skip(name) else { return nil }
         let value = skip("true") ? true : skip("false") ? false : nil
-        if value == nil { isOdd = true }
+        if value == nil { isOther = true }
         endValue()
         return value
     }
 
-    /// A comma and another name, or the end of the object.
+    /// Expects a comma and another name, or the end of the object.
     private mutating func endValue() {
         guard position + 1 < bytes.count else {
-            isOdd = true
+            isOther = true
             return
         }
         if bytes[position] == UInt8(ascii: ","), bytes[position + 1] == UInt8(ascii: "\"") {
             position += 1
         } else if bytes[position] != UInt8(ascii: "}") {
-            isOdd = true
+            isOther = true
         }
     }
 

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// What every message must be before a JSON parser sees it.
+/// Checks that every message must pass before it reaches a JSON parser.
 enum MessageCheck {
-    /// Throws unless `frame` is UTF-8, begins like an object, and nests at most `Limits.depth` levels.
+    /// Throws unless `frame` is UTF-8, starts like an object, and nests at most `Limits.depth` levels.
     static func run(_ frame: [UInt8]) throws(ProtocolViolation) {
         guard String(validating: frame, as: UTF8.self) != nil else { throw .notUTF8 }
         guard let first = frame.first(where: { !isSpace($0) }), first == UInt8(ascii: "{") else {
@@ -11,7 +11,7 @@ enum MessageCheck {
         guard depth(of: frame) <= Limits.depth else { throw .tooDeep }
     }
 
-    /// Decodes a checked message, and says in a word what is wrong when it does not fit.
+    /// Decodes a checked message; on failure, says briefly what is wrong.
     static func decode<T: Decodable>(_ type: T.Type, _ frame: [UInt8]) throws(ProtocolViolation) -> T {
         do {
             return try JSONDecoder().decode(type, from: Data(frame))
@@ -20,7 +20,7 @@ enum MessageCheck {
         }
     }
 
-    /// The deepest nesting of arrays and objects. Brackets inside strings do not count.
+    /// The maximum nesting depth of arrays and objects. Brackets inside strings do not count.
     private static func depth(of frame: [UInt8]) -> Int {
         var depth = 0
         var deepest = 0

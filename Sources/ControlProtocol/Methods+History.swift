@@ -1,20 +1,20 @@
 extension Wire {
-    /// Stored locations, ascending by time. With `more` in pages of up to `Limits.page`, the last one without
-    /// `continues`; without, `ControlError.tooMany` above that many.
+    /// Stored locations, in chronological order. With `more`, in pages of up to `Limits.page`, the last one without
+    /// `continues`; without `more`, `ControlError.tooMany` above that many.
     public enum GetLocations: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".GetLocations"
 
-        /// What GetLocations takes.
+        /// Parameters of GetLocations.
         public struct Parameters: ControlParameters {
-            /// The first time, inclusive; absent: from the beginning.
+            /// Start of the range, inclusive; absent: unbounded.
             public var from: String?
-            /// The last time, inclusive; absent: to the end.
+            /// End of the range, inclusive; absent: unbounded.
             public var to: String?
             /// Only this session.
             public var sessionId: String?
 
-            /// Makes the value; what is left out is absent.
+            /// Optional members default to absent.
             public init(
                 from: String? = nil, to: String? = nil, sessionId: String? = nil
             ) {
@@ -33,12 +33,12 @@ extension Wire {
             public static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
-        /// What GetLocations answers.
+        /// Result of GetLocations.
         public struct Result: Codable, Sendable, Equatable {
             /// One page.
             public var locations: [Location]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 locations: [Location]
             ) {
@@ -55,15 +55,15 @@ extension Wire {
     public enum GetSessions: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".GetSessions"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What GetSessions answers.
+        /// Result of GetSessions.
         public struct Result: Codable, Sendable, Equatable {
-            /// Ascending by start.
+            /// In order of their start.
             public var sessions: [Session]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 sessions: [Session]
             ) {
@@ -76,17 +76,17 @@ extension Wire {
         }
     }
 
-    /// Deletes stored locations; needs admin rights.
+    /// Deletes stored locations; requires admin rights.
     public enum DeleteLocations: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".DeleteLocations"
 
-        /// What DeleteLocations takes.
+        /// Parameters of DeleteLocations.
         public struct Parameters: ControlParameters {
             /// Everything at or before this time; absent: everything.
             public var before: String?
 
-            /// Makes the value; what is left out is absent.
+            /// Optional members default to absent.
             public init(
                 before: String? = nil
             ) {
@@ -101,14 +101,14 @@ extension Wire {
             public static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
-        /// What DeleteLocations answers.
+        /// Result of DeleteLocations.
         public struct Result: Codable, Sendable, Equatable {
             /// Rows deleted.
             public var removed: Int
             /// With `before`: what nothing can be cut out of, such as files that were put aside. Absent: nothing.
             public var kept: [String]?
 
-            /// Makes the value; what is left out is absent.
+            /// Memberwise initialiser; omitted members are absent.
             public init(
                 removed: Int, kept: [String]? = nil
             ) {
@@ -123,19 +123,19 @@ extension Wire {
         }
     }
 
-    /// Stored crossings, ascending by time.
+    /// Stored crossings, in chronological order.
     public enum GetGeofenceEvents: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".GetGeofenceEvents"
 
-        /// What GetGeofenceEvents takes.
+        /// Parameters of GetGeofenceEvents.
         public struct Parameters: ControlParameters {
-            /// The first time, inclusive; absent: from the beginning.
+            /// Start of the range, inclusive; absent: unbounded.
             public var from: String?
-            /// The last time, inclusive; absent: to the end.
+            /// End of the range, inclusive; absent: unbounded.
             public var to: String?
 
-            /// Makes the value; what is left out is absent.
+            /// Optional members default to absent.
             public init(
                 from: String? = nil, to: String? = nil
             ) {
@@ -152,12 +152,12 @@ extension Wire {
             public static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
-        /// What GetGeofenceEvents answers.
+        /// Result of GetGeofenceEvents.
         public struct Result: Codable, Sendable, Equatable {
             /// The crossings.
             public var events: [GeofenceEvent]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 events: [GeofenceEvent]
             ) {

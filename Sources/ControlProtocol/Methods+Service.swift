@@ -1,8 +1,8 @@
-/// One method: its name and the shapes of what it takes and answers.
+/// A method: its name, parameters and result.
 public protocol ControlMethod: SendableMetatype {
-    /// What a call carries.
+    /// Parameters of a call.
     associatedtype Parameters: ControlParameters
-    /// What a reply carries.
+    /// Contents of a reply.
     associatedtype Result: Codable & Sendable
     /// The full name, such as `org.beekond.Tracker.Start`.
     static var name: String { get }
@@ -10,42 +10,42 @@ public protocol ControlMethod: SendableMetatype {
 
 /// Parameters of a method.
 public protocol ControlParameters: Codable, Sendable, Equatable {
-    /// All names on the wire; any other name in a call is an error.
+    /// All names on the wire; a call with any other name is an error.
     static var names: [String] { get }
 }
 
 extension Wire {
-    /// The parameters or the result of a method that has none.
+    /// The parameters or result of a method that has none.
     public struct Empty: ControlParameters {
         /// No names.
         public static let names: [String] = []
-        /// Makes the value.
+        /// Memberwise initialiser.
         public init() {}
     }
 }
 
 extension Wire {
-    /// Who serves, and which interfaces.
+    /// Identifies the service and its interfaces.
     public enum GetInfo: ControlMethod {
         /// The full name.
         public static let name = serviceInterface + ".GetInfo"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What GetInfo answers.
+        /// Result of GetInfo.
         public struct Result: Codable, Sendable, Equatable {
-            /// Who made it.
+            /// Vendor of the service.
             public var vendor: String
             /// Its name.
             public var product: String
             /// Its version.
             public var version: String
-            /// Where to read about it.
+            /// Where to find its documentation.
             public var url: String
-            /// Full names.
+            /// Full names of the interfaces.
             public var interfaces: [String]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 vendor: String, product: String, version: String, url: String, interfaces: [String]
             ) {
@@ -71,12 +71,12 @@ extension Wire {
         /// The full name.
         public static let name = serviceInterface + ".GetInterfaceDescription"
 
-        /// What GetInterfaceDescription takes.
+        /// Parameters of GetInterfaceDescription.
         public struct Parameters: ControlParameters {
             /// Full name.
             public var interface: String
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 interface: String
             ) {
@@ -91,12 +91,12 @@ extension Wire {
             public static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
-        /// What GetInterfaceDescription answers.
+        /// Result of GetInterfaceDescription.
         public struct Result: Codable, Sendable, Equatable {
             /// In the Varlink interface language.
             public var description: String
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 description: String
             ) {

@@ -1,17 +1,17 @@
 extension Wire {
-    /// Adds fences, or replaces those of the same id. Atomic: one invalid entry and none is added.
+    /// Adds fences, replacing those with the same id. Atomic: if one entry is invalid, none is added.
     public enum AddGeofences: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".AddGeofences"
-        /// Nothing.
+        /// No result.
         public typealias Result = Wire.Empty
 
-        /// What AddGeofences takes.
+        /// Parameters of AddGeofences.
         public struct Parameters: ControlParameters {
             /// The fences.
             public var geofences: [Geofence]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 geofences: [Geofence]
             ) {
@@ -32,12 +32,12 @@ extension Wire {
         /// The full name.
         public static let name = trackerInterface + ".RemoveGeofences"
 
-        /// What RemoveGeofences takes.
+        /// Parameters of RemoveGeofences.
         public struct Parameters: ControlParameters {
-            /// Their ids.
+            /// Ids of the fences; unknown ones are ignored.
             public var ids: [String]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 ids: [String]
             ) {
@@ -52,12 +52,12 @@ extension Wire {
             public static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
-        /// What RemoveGeofences answers.
+        /// Result of RemoveGeofences.
         public struct Result: Codable, Sendable, Equatable {
-            /// Fences removed.
+            /// Number of fences removed.
             public var removed: Int
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 removed: Int
             ) {
@@ -70,20 +70,20 @@ extension Wire {
         }
     }
 
-    /// All fences. With `more` in pages of up to `Limits.fencePage`, the last one without `continues`; without,
-    /// all in one.
+    /// Lists all fences. With `more` in pages of up to `Limits.fencePage`, the last of which lacks `continues`;
+    /// without `more`, all in one reply.
     public enum ListGeofences: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".ListGeofences"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What ListGeofences answers.
+        /// Result of ListGeofences.
         public struct Result: Codable, Sendable, Equatable {
-            /// Ascending by id.
+            /// In ascending order of id.
             public var geofences: [Geofence]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 geofences: [Geofence]
             ) {
@@ -96,19 +96,19 @@ extension Wire {
         }
     }
 
-    /// The extras that go with every row stored from now on.
+    /// The extras attached to every row stored from now on.
     public enum GetExtras: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".GetExtras"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What GetExtras answers.
+        /// Result of GetExtras.
         public struct Result: Codable, Sendable, Equatable {
-            /// The values.
+            /// Values by name.
             public var extras: [String: String]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 extras: [String: String]
             ) {
@@ -121,19 +121,19 @@ extension Wire {
         }
     }
 
-    /// Replaces the extras as a whole. What differs from the configuration is kept, and wins over it.
+    /// Replaces all extras. What differs from the configuration is stored and takes precedence over it.
     public enum SetExtras: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".SetExtras"
-        /// Nothing.
+        /// No result.
         public typealias Result = Wire.Empty
 
-        /// What SetExtras takes.
+        /// Parameters of SetExtras.
         public struct Parameters: ControlParameters {
-            /// All of them; empty: none.
+            /// The complete set; empty for none.
             public var extras: [String: String]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 extras: [String: String]
             ) {
@@ -149,19 +149,19 @@ extension Wire {
         }
     }
 
-    /// The configuration in force.
+    /// The configuration in effect.
     public enum GetConfig: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".GetConfig"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What GetConfig answers.
+        /// Result of GetConfig.
         public struct Result: Codable, Sendable, Equatable {
-            /// Ascending by key.
+            /// In ascending order of key.
             public var settings: [Setting]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 settings: [Setting]
             ) {
@@ -174,19 +174,19 @@ extension Wire {
         }
     }
 
-    /// Changes values, at once and over restarts. All or nothing.
+    /// Changes settings immediately and persistently. All or nothing.
     public enum Configure: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".Configure"
-        /// Nothing.
+        /// No result.
         public typealias Result = Wire.Empty
 
-        /// What Configure takes.
+        /// Parameters of Configure.
         public struct Parameters: ControlParameters {
             /// Values by dotted key.
             public var settings: [String: JSONValue]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 settings: [String: JSONValue]
             ) {
@@ -202,19 +202,19 @@ extension Wire {
         }
     }
 
-    /// Takes back what Configure has set. All or nothing; an empty list takes nothing back.
+    /// Reverts what Configure has set. All or nothing; an empty list reverts nothing.
     public enum ResetConfig: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".ResetConfig"
-        /// Nothing.
+        /// No result.
         public typealias Result = Wire.Empty
 
-        /// What ResetConfig takes.
+        /// Parameters of ResetConfig.
         public struct Parameters: ControlParameters {
             /// Dotted keys.
             public var keys: [String]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 keys: [String]
             ) {
@@ -230,13 +230,13 @@ extension Wire {
         }
     }
 
-    /// Reads the configuration files again.
+    /// Rereads the configuration files.
     public enum Reload: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".Reload"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
-        /// Nothing.
+        /// No result.
         public typealias Result = Wire.Empty
     }
 }

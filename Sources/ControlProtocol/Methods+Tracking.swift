@@ -1,17 +1,17 @@
 extension Wire {
-    /// Everything about the daemon at one moment.
+    /// A snapshot of the daemon's state.
     public enum GetStatus: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".GetStatus"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What GetStatus answers.
+        /// Result of GetStatus.
         public struct Result: Codable, Sendable, Equatable {
-            /// The moment.
+            /// The snapshot.
             public var status: Status
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 status: Status
             ) {
@@ -24,21 +24,21 @@ extension Wire {
         }
     }
 
-    /// Starts a session, or returns the one under way.
+    /// Starts a session, or returns the one in progress.
     public enum Start: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".Start"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What Start answers.
+        /// Result of Start.
         public struct Result: Codable, Sendable, Equatable {
-            /// Now.
+            /// The new state.
             public var state: State
-            /// The session.
+            /// The session in progress.
             public var sessionId: String
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 state: State, sessionId: String
             ) {
@@ -53,19 +53,19 @@ extension Wire {
         }
     }
 
-    /// Ends the session, if one is under way.
+    /// Ends the session, if one is in progress.
     public enum Stop: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".Stop"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What Stop answers.
+        /// Result of Stop.
         public struct Result: Codable, Sendable, Equatable {
-            /// Now.
+            /// The new state.
             public var state: State
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 state: State
             ) {
@@ -78,21 +78,21 @@ extension Wire {
         }
     }
 
-    /// The next fix, independent of tracking.
+    /// Waits for the next fix, whether tracking or not.
     public enum GetCurrentLocation: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".GetCurrentLocation"
 
-        /// What GetCurrentLocation takes.
+        /// Parameters of GetCurrentLocation.
         public struct Parameters: ControlParameters {
             /// How long to wait, in seconds.
             public var timeoutSeconds: Double?
-            /// A location this young will do, in seconds.
+            /// Maximum age of an acceptable earlier fix, in seconds.
             public var maxAgeSeconds: Double?
-            /// Wait for a fix at least this accurate, in metres.
+            /// Required accuracy of the fix, in metres.
             public var accuracyMeters: Double?
 
-            /// Makes the value; what is left out is absent.
+            /// Optional members default to absent.
             public init(
                 timeoutSeconds: Double? = nil, maxAgeSeconds: Double? = nil, accuracyMeters: Double? = nil
             ) {
@@ -111,12 +111,12 @@ extension Wire {
             public static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
-        /// What GetCurrentLocation answers.
+        /// Result of GetCurrentLocation.
         public struct Result: Codable, Sendable, Equatable {
-            /// Absent when none came in time.
+            /// Absent when no fix arrived in time.
             public var location: Location?
 
-            /// Makes the value; what is left out is absent.
+            /// Optional members default to absent.
             public init(
                 location: Location? = nil
             ) {
@@ -129,17 +129,17 @@ extension Wire {
         }
     }
 
-    /// Streams events; needs `more`. The first replies are the current state and the latest location.
+    /// Streams events; requires `more`. The first replies are the current state and the latest location.
     public enum Subscribe: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".Subscribe"
 
-        /// What Subscribe takes.
+        /// Parameters of Subscribe.
         public struct Parameters: ControlParameters {
             /// Only these kinds; absent: all.
             public var kinds: [String]?
 
-            /// Makes the value; what is left out is absent.
+            /// Optional members default to absent.
             public init(
                 kinds: [String]? = nil
             ) {
@@ -154,12 +154,12 @@ extension Wire {
             public static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
-        /// What Subscribe answers.
+        /// Result of Subscribe.
         public struct Result: Codable, Sendable, Equatable {
             /// What happened.
             public var event: Event
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 event: Event
             ) {

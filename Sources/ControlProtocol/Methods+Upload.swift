@@ -4,12 +4,12 @@ extension Wire {
         /// The full name.
         public static let name = trackerInterface + ".Sync"
 
-        /// What Sync takes.
+        /// Parameters of Sync.
         public struct Parameters: ControlParameters {
-            /// Answer when it is done; absent means true.
+            /// Whether to reply only when the upload is done; absent means true.
             public var wait: Bool?
 
-            /// Makes the value; what is left out is absent.
+            /// Optional members default to absent.
             public init(
                 wait: Bool? = nil
             ) {
@@ -24,16 +24,16 @@ extension Wire {
             public static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
-        /// What Sync answers.
+        /// Result of Sync.
         public struct Result: Codable, Sendable, Equatable {
             /// drained, nothing_pending, transient, auth, permanent, rejected or disabled.
             public var outcome: String
-            /// Locations acknowledged by this drain.
+            /// Number of locations acknowledged during this drain.
             public var uploaded: Int
-            /// Locations still pending.
+            /// Number of locations still pending.
             public var pending: Int
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 outcome: String, uploaded: Int, pending: Int
             ) {
@@ -50,21 +50,21 @@ extension Wire {
         }
     }
 
-    /// Dissolves a batch that does not get through for its size; needs admin rights.
+    /// Dissolves a batch that fails because of its size; requires admin rights.
     public enum Rebatch: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".Rebatch"
-        /// Nothing.
+        /// None.
         public typealias Parameters = Wire.Empty
 
-        /// What Rebatch answers.
+        /// The result of Rebatch.
         public struct Result: Codable, Sendable, Equatable {
-            /// The batch that is no more.
+            /// The dissolved batch.
             public var batchId: String
-            /// Its locations and events, which go into new batches.
+            /// Number of its locations and events, which go into new batches.
             public var rows: Int
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 batchId: String, rows: Int
             ) {
@@ -79,19 +79,19 @@ extension Wire {
         }
     }
 
-    /// Sends kept rows again; needs admin rights.
+    /// Sends kept rows again; requires admin rights.
     public enum Resend: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".Resend"
 
-        /// What Resend takes.
+        /// The parameters of Resend.
         public struct Parameters: ControlParameters {
             /// The first time, inclusive.
             public var from: String
-            /// The last time, inclusive; absent: all since.
+            /// The last time, inclusive. Absent: no end.
             public var to: String?
 
-            /// Makes the value; what is left out is absent.
+            /// Memberwise initialiser; omitted members are absent.
             public init(
                 from: String, to: String? = nil
             ) {
@@ -108,12 +108,12 @@ extension Wire {
             public static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
-        /// What Resend answers.
+        /// The result of Resend.
         public struct Result: Codable, Sendable, Equatable {
-            /// Locations and events that are pending again.
+            /// Number of locations and events that are pending again.
             public var requeued: Int
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 requeued: Int
             ) {
@@ -126,19 +126,19 @@ extension Wire {
         }
     }
 
-    /// Locations stored and not acknowledged.
+    /// Number of locations stored but not acknowledged.
     public enum GetPendingUploadCount: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".GetPendingUploadCount"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What GetPendingUploadCount answers.
+        /// Result of GetPendingUploadCount.
         public struct Result: Codable, Sendable, Equatable {
-            /// Their number.
+            /// The number.
             public var count: Int
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 count: Int
             ) {
@@ -151,23 +151,23 @@ extension Wire {
         }
     }
 
-    /// Replaces the token; needs admin rights.
+    /// Replaces the token; requires admin rights.
     public enum SeedAuth: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".SeedAuth"
-        /// Nothing.
+        /// No result.
         public typealias Result = Wire.Empty
 
-        /// What SeedAuth takes.
+        /// Parameters of SeedAuth.
         public struct Parameters: ControlParameters {
             /// Absent: refresh first.
             public var accessToken: String?
-            /// Absent: no refreshing.
+            /// Absent: the token cannot be refreshed.
             public var refreshToken: String?
             /// Unix time in seconds; absent: unknown.
             public var expiresAt: Int?
 
-            /// Makes the value; what is left out is absent.
+            /// Optional members default to absent.
             public init(
                 accessToken: String? = nil, refreshToken: String? = nil, expiresAt: Int? = nil
             ) {
@@ -187,19 +187,19 @@ extension Wire {
         }
     }
 
-    /// The dead letters.
+    /// Lists the dead letters.
     public enum GetRejected: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".GetRejected"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What GetRejected answers.
+        /// Result of GetRejected.
         public struct Result: Codable, Sendable, Equatable {
-            /// Ascending by time of rejection; with more, a page of them.
+            /// In order of rejection; with `more`, one page of them.
             public var rejected: [Rejected]
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 rejected: [Rejected]
             ) {
@@ -212,19 +212,19 @@ extension Wire {
         }
     }
 
-    /// Puts the dead letters back into the queue.
+    /// Returns the dead letters to the queue.
     public enum RetryRejected: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".RetryRejected"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What RetryRejected answers.
+        /// Result of RetryRejected.
         public struct Result: Codable, Sendable, Equatable {
-            /// Rows put back.
+            /// Number of rows returned.
             public var requeued: Int
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 requeued: Int
             ) {
@@ -237,19 +237,19 @@ extension Wire {
         }
     }
 
-    /// Deletes the dead letters; needs admin rights.
+    /// Deletes the dead letters; requires admin rights.
     public enum PurgeRejected: ControlMethod {
         /// The full name.
         public static let name = trackerInterface + ".PurgeRejected"
-        /// Nothing.
+        /// No parameters.
         public typealias Parameters = Wire.Empty
 
-        /// What PurgeRejected answers.
+        /// Result of PurgeRejected.
         public struct Result: Codable, Sendable, Equatable {
-            /// Rows deleted.
+            /// Number of rows deleted.
             public var removed: Int
 
-            /// Makes the value.
+            /// Memberwise initialiser.
             public init(
                 removed: Int
             ) {

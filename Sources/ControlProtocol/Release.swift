@@ -1,5 +1,5 @@
-/// What this is a release of.
+/// The release that this source code belongs to.
 public enum Release {
-    /// The version of beekond, beekonctl and the upload's `sdk_version`.
+    /// The version of beekond and beekonctl, and the `sdk_version` of uploads.
     public static let version = "0.1.0"
 }

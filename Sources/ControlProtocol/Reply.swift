@@ -1,13 +1,13 @@
 internal import FoundationEssentials
 
-/// One reply as it came in.
+/// A received reply.
 public struct Reply: Sendable {
     /// More replies to the same call follow.
     public let continues: Bool
-    /// What went wrong, nil on success.
+    /// The error; nil on success.
     public let error: ControlError?
     private let frame: [UInt8]
-    /// What the frame holds, when it is a page of locations.
+    /// The contents of the frame, if it is a page of locations.
     private let page: [Wire.Location]?
 
     private struct Header: Decodable {
@@ -25,8 +25,9 @@ public struct Reply: Sendable {
         let error: String?
     }
 
-    /// Reads a message.
-    /// - Parameter frame: the bytes of it, without the NUL.
+    /// Decodes a message.
+    ///
+    /// - Parameter frame: its bytes, without the NUL.
     public init(decoding frame: [UInt8]) throws(ProtocolViolation) {
         if let found = LocationPage(frame) {
             (continues, error, page) = (found.continues, nil, found.locations)
@@ -46,32 +47,32 @@ public struct Reply: Sendable {
         self.frame = frame
     }
 
-    /// Reads the result of a method. Members that this version does not know are ignored, so that an older
-    /// client understands a newer daemon.
+    /// Decodes the result of a method. Unknown members are ignored, so that an older client understands a newer
+    /// daemon.
     ///
-    /// Throws a `ControlError` when the reply is one, a `ProtocolViolation` when the result does not fit.
+    /// - Throws: a `ControlError` if the reply is one, a `ProtocolViolation` if the result does not fit.
     public func result<M: ControlMethod>(of method: M.Type) throws -> M.Result {
         if let error { throw error }
         if let page, let result = Wire.GetLocations.Result(locations: page) as? M.Result { return result }
         if let body = try MessageCheck.decode(Body<M.Result>.self, frame).parameters { return body }
-        // A reply without values may leave the member out.
+        // A reply without values may omit the member.
         return try MessageCheck.decode(M.Result.self, Array("{}".utf8))
     }
 
-    /// The bytes of a successful reply, with the NUL that ends it.
-    /// - Parameter continues: more replies to this call follow; only after a call with `more`.
+    /// Encodes a successful reply, with its terminating NUL.
     ///
-    /// Throws when a number in it is not finite.
+    /// - Parameter continues: more replies to this call follow; only after a call with `more`.
+    /// - Throws: when it contains a number that is not finite.
     public static func encode<M: ControlMethod>(
         _ method: M.Type, _ result: M.Result, continues: Bool = false
     ) throws -> [UInt8] {
         try bytes(Outgoing(parameters: result, continues: continues ? true : nil, error: nil))
     }
 
-    /// The bytes of a reply that says what went wrong, with the NUL that ends it.
+    /// Encodes an error reply, with its terminating NUL.
     public static func encode(_ error: ControlError) -> [UInt8] {
         let reply = Outgoing(parameters: error.parameters, continues: nil, error: error.name)
-        // The parameters are texts and whole numbers, which always encode; the name alone is the rest.
+        // The parameters are strings and integers, which can always be encoded; the name alone is a fallback.
         return (try? bytes(reply)) ?? Array("{\"error\":\"\(error.name)\"}\0".utf8)
     }
 

@@ -7,7 +7,7 @@ struct UnixSocket: ~Copyable {
 
     private let descriptor: Int32
 
-    /// Connects; waits at most `timeoutSeconds` when the server's queue is full.
+    /// Connects, waiting at most `timeoutSeconds` if the server's backlog is full.
     init(path: String, timeoutSeconds: Int) throws(ClientFailure) {
         let address = try Self.address(path)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -34,9 +34,9 @@ struct UnixSocket: ~Copyable {
         return address
     }
 
-    /// False with errno set when it fails.
+    /// Returns false with errno set on failure.
     private static func connect(_ descriptor: Int32, to address: sockaddr_un, timeoutSeconds: Int) -> Bool {
-        // Bounds connect(2) and send(2): a daemon that has stopped must not stop its clients.
+        // Bounds connect(2) and send(2): a daemon that has stopped must not block its clients.
         var limit = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
         _ = setsockopt(
             descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -47,7 +47,7 @@ struct UnixSocket: ~Copyable {
         }
     }
 
-    /// Sends everything.
+    /// Sends all bytes.
     func send(_ bytes: [UInt8]) throws(ClientFailure) {
         var sent = 0
         while sent < bytes.count {
@@ -66,25 +66,26 @@ struct UnixSocket: ~Copyable {
         }
     }
 
-    /// Waits for bytes, for the end of the time, or for `other` to lose its reader.
-    /// - Parameter milliseconds: nil waits for ever.
+    /// Waits for data, the timeout, or `other` losing its reader.
+    ///
+    /// - Parameter milliseconds: nil waits indefinitely.
     func wait(milliseconds: Int32?, other: Int32?) throws(ClientFailure) -> Wake {
         var polled = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-            // Without events: POLLERR and POLLHUP are reported all the same.
+            // POLLERR and POLLHUP are reported even when no events are requested.
             pollfd(fd: other ?? -1, events: 0, revents: 0),
         ]
         let count = poll(&polled, nfds_t(polled.count), milliseconds ?? -1)
         if count < 0 {
             guard errno == EINTR else { throw .system("poll", code: errno) }
-            // The caller knows its deadline and asks again.
+            // The caller keeps track of its deadline and polls again.
             return .timedOut
         }
         if polled[1].revents != 0 { return .otherHungUp }
         return count == 0 ? .timedOut : .readable
     }
 
-    /// Bytes that have arrived; empty at the end of the stream.
+    /// Receives available bytes; empty at end of stream.
     func receive() throws(ClientFailure) -> [UInt8] {
         var failure: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: 64 * 1024) { buffer, count in
@@ -95,7 +96,7 @@ struct UnixSocket: ~Copyable {
             if result < 0 { failure = errno }
             count = max(result, 0)
         }
-        // A daemon that dies with unread bytes resets the connection; to us that is its end.
+        // A daemon that dies with unread bytes resets the connection, which here counts as its end.
         guard failure == 0 || failure == ECONNRESET else {
             throw .system("receiving from beekond", code: failure)
         }

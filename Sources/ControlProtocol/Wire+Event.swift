@@ -1,9 +1,9 @@
 extension Wire {
-    /// Something that happened. `kind` names the one payload that is set.
+    /// Something that happened. `kind` names the only payload that is set.
     public struct Event: Codable, Sendable, Equatable {
         /// location, geofence_event, state, source, sync or auth.
         public var kind: String
-        /// Events lost before this one because this subscriber was too slow.
+        /// Number of events lost before this one because the subscriber was too slow.
         public var missed: Int?
         /// A location was stored.
         public var location: Location?
@@ -11,18 +11,18 @@ extension Wire {
         public var geofenceEvent: GeofenceEvent?
         /// Tracking started or stopped.
         public var state: State?
-        /// Why, with a state that is not idle: user, resumed or autostart; system is reserved.
+        /// Why, for a state other than idle: user, resumed or autostart; system is reserved.
         public var reason: String?
-        /// The session of a state: under way, or the one that has ended last.
+        /// The session of a state: the current one, or the last one that ended.
         public var sessionId: String?
-        /// The source changed its health.
+        /// The state of the source changed.
         public var source: SourceStatus?
-        /// The uploader changed its state.
+        /// The state of the uploader changed.
         public var sync: SyncStatus?
-        /// The token changed its state.
+        /// The state of the token changed.
         public var auth: AuthStatus?
 
-        /// Makes the value; what is left out is absent.
+        /// Optional members default to absent.
         public init(
             kind: String, missed: Int? = nil, location: Location? = nil,
             geofenceEvent: GeofenceEvent? = nil, state: State? = nil, reason: String? = nil,
@@ -55,16 +55,16 @@ extension Wire {
         }
     }
 
-    /// One configuration value.
+    /// One setting.
     public struct Setting: Codable, Sendable, Equatable {
-        /// Dotted, as in the file: tracking.interval_seconds.
+        /// Dotted, as in the configuration file: tracking.interval_seconds.
         public var key: String
-        /// The value in force; `(set)` for a secret.
+        /// The value in effect; `(set)` for a secret.
         public var value: JSONValue
         /// File and line, `default` or `runtime`.
         public var origin: String
 
-        /// Makes the value.
+        /// Memberwise initialiser.
         public init(
             key: String, value: JSONValue, origin: String
         ) {

@@ -1,11 +1,11 @@
 extension Wire {
-    /// A circle that reports entry and exit.
+    /// A circle whose entries and exits are recorded.
     public struct Geofence: Codable, Sendable, Equatable {
         /// Chosen by the user.
         public var id: String
-        /// Degrees WGS-84 of the centre.
+        /// Latitude of the centre in degrees, WGS-84.
         public var latitude: Double
-        /// Degrees WGS-84 of the centre.
+        /// Longitude of the centre in degrees, WGS-84.
         public var longitude: Double
         /// Metres.
         public var radiusMeters: Double
@@ -13,10 +13,10 @@ extension Wire {
         public var notifyOnEntry: Bool?
         /// Absent means true.
         public var notifyOnExit: Bool?
-        /// Where the last settled fix was; only in replies.
+        /// Whether the vehicle is inside; only in replies, absent while undecided.
         public var inside: Bool?
 
-        /// Makes the value; what is left out is absent.
+        /// Optional members default to absent.
         public init(
             id: String, latitude: Double, longitude: Double, radiusMeters: Double,
             notifyOnEntry: Bool? = nil, notifyOnExit: Bool? = nil, inside: Bool? = nil
@@ -54,7 +54,7 @@ extension Wire {
         /// The fix time of the crossing, UTC.
         public var timestamp: String
 
-        /// Makes the value.
+        /// Memberwise initialiser.
         public init(
             id: String, sessionId: String, geofenceId: String, type: String, timestamp: String
         ) {

@@ -1,5 +1,5 @@
 extension Wire {
-    /// One position. An absent optional means: the receiver did not report it.
+    /// One position. Optional members are absent when the receiver did not report them.
     public struct Location: Codable, Sendable, Equatable {
         /// UUIDv7, stable for this row.
         public var id: String
@@ -11,7 +11,7 @@ extension Wire {
         public var trigger: String
         /// moving, stationary or unknown.
         public var motion: String
-        /// The receiver says that it simulates.
+        /// The receiver reports itself as simulated.
         public var isMock: Bool
         /// Degrees WGS-84, -90...90.
         public var latitude: Double
@@ -30,7 +30,7 @@ extension Wire {
         /// low_accuracy or implausible_speed; absent means good.
         public var quality: String?
 
-        /// Makes the value; what is left out is absent.
+        /// Optional members default to absent.
         public init(
             id: String, sessionId: String? = nil, timestamp: String, trigger: String, motion: String,
             isMock: Bool, latitude: Double, longitude: Double, accuracy: Double? = nil,
@@ -71,20 +71,20 @@ extension Wire {
         }
     }
 
-    /// One run from start to stop. Counts include what has been uploaded and deleted since.
+    /// One run from start to stop. Counts include rows that have been uploaded and deleted since.
     public struct Session: Codable, Sendable, Equatable {
         /// UUIDv7.
         public var id: String
         /// UTC.
         public var startedAt: String
-        /// UTC; absent while it runs.
+        /// UTC; absent while the session is in progress.
         public var stoppedAt: String?
-        /// Locations admitted.
+        /// Number of locations admitted.
         public var locations: Int
-        /// The way from location to location, in metres.
+        /// Distance travelled in metres, from location to location.
         public var distanceMeters: Double
 
-        /// Makes the value; what is left out is absent.
+        /// Optional members default to absent.
         public init(
             id: String, startedAt: String, stoppedAt: String? = nil, locations: Int, distanceMeters: Double
         ) {
@@ -104,20 +104,21 @@ extension Wire {
         }
     }
 
-    /// A dead letter: the server answered 400 or 422 to its batch. Holds a location or a geofence event.
+    /// A dead letter: an item of a batch that the server answered with 400 or 422. Contains a location or a geofence
+    /// event.
     public struct Rejected: Codable, Sendable, Equatable {
         /// The rejected location.
         public var location: Location?
         /// The rejected crossing.
         public var geofenceEvent: GeofenceEvent?
-        /// The batch it was in.
+        /// The batch that contained it.
         public var batchId: String
-        /// What the server answered.
+        /// The HTTP status of the server's answer.
         public var httpStatus: Int
         /// UTC.
         public var rejectedAt: String
 
-        /// Makes the value; what is left out is absent.
+        /// Optional members default to absent.
         public init(
             location: Location? = nil, geofenceEvent: GeofenceEvent? = nil, batchId: String,
             httpStatus: Int, rejectedAt: String

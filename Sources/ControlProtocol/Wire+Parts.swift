@@ -1,32 +1,32 @@
 extension Wire {
-    /// gpsd and the receiver behind it. Counts run since the daemon started.
+    /// gpsd and the receiver behind it. Counts are since the daemon started.
     public struct SourceStatus: Codable, Sendable, Equatable {
-        /// What the daemon hears right now.
+        /// The current state of the connection and the receiver.
         public var health: SourceHealth
         /// The receiver in use, as gpsd names it.
         public var device: String?
         /// gpsd mode of the last epoch: 0 or 1 no fix, 2 without altitude, 3 full.
         public var mode: Int
-        /// Satellites in the solution.
+        /// Number of satellites used in the solution.
         public var satellitesUsed: Int?
-        /// Satellites in sight.
+        /// Number of satellites in view.
         public var satellitesVisible: Int?
-        /// The receiver's time has proved itself.
+        /// Whether the receiver's time has settled.
         public var timeSettled: Bool
-        /// Fixes heard.
+        /// Number of fixes received.
         public var fixes: Int
-        /// Connections to gpsd after the first.
+        /// Number of connections to gpsd after the first.
         public var reconnects: Int
-        /// Fix times corrected for a week rollover.
+        /// Number of fix times corrected for a week rollover.
         public var rollovers: Int
-        /// Fixes refused for their time.
+        /// Number of fixes refused because of their time.
         public var refusedTimes: Int
-        /// What the receiver says while its fixes are refused for their time.
+        /// The receiver's time while its fixes are refused for it.
         public var refusedTime: String?
-        /// What the clock of this machine said then.
+        /// The time of this machine's clock at that moment.
         public var refusedClock: String?
 
-        /// Makes the value; what is left out is absent.
+        /// Optional members default to absent.
         public init(
             health: SourceHealth, device: String? = nil, mode: Int, satellitesUsed: Int? = nil,
             satellitesVisible: Int? = nil, timeSettled: Bool, fixes: Int, reconnects: Int, rollovers: Int,
@@ -62,20 +62,20 @@ extension Wire {
         }
     }
 
-    /// What the gate did since the daemon started.
+    /// Decisions of the gate since the daemon started.
     public struct GateStatus: Codable, Sendable, Equatable {
-        /// Fixes that became locations.
+        /// Number of fixes that became locations.
         public var admitted: Int
-        /// Fixes dropped for the interval.
+        /// Number of fixes dropped because of the interval.
         public var tooSoon: Int
-        /// Fixes dropped for the distance.
+        /// Number of fixes dropped because of the distance.
         public var tooNear: Int
-        /// Fixes dropped while stationary.
+        /// Number of fixes dropped while stationary.
         public var paused: Int
         /// moving, stationary or unknown.
         public var motion: String
 
-        /// Makes the value.
+        /// Memberwise initialiser.
         public init(
             admitted: Int, tooSoon: Int, tooNear: Int, paused: Int, motion: String
         ) {
@@ -105,15 +105,15 @@ extension Wire {
         public var bytes: Int
         /// Locations not yet stored because writing fails.
         public var waitingInMemory: Int
-        /// Rows lost to the row cap before any upload, over all restarts.
+        /// Rows lost to the row cap before any upload, across all restarts.
         public var droppedUnsent: Int
         /// Locations lost because storage failed and memory was full.
         public var refused: Int
         /// Rows deleted for their age while no upload was configured.
         public var pruned: Int?
-        /// Dead letters deleted when their days were over.
+        /// Dead letters deleted after their retention time.
         public var expired: Int?
-        /// What the last failed write said, and what to do.
+        /// The message of the last failed write, and what to do.
         public var lastError: String?
         /// The state directory, without symbolic links.
         public var directory: String?
@@ -150,40 +150,40 @@ extension Wire {
         }
     }
 
-    /// The uploader. Counts run since the daemon started.
+    /// The uploader. Counts are since the daemon started.
     public struct SyncStatus: Codable, Sendable, Equatable {
         /// What it is doing.
         public var state: SyncState
         /// While `state` is failed: auth, permanent or rejected.
         public var failure: String?
-        /// Locations stored and not acknowledged.
+        /// Number of locations stored but not acknowledged.
         public var pending: Int
         /// Fix time of the oldest of them, UTC.
         public var oldestPending: String?
-        /// The batch being sent.
+        /// The batch in flight.
         public var inFlightBatch: String?
         /// UTC.
         public var lastAttempt: String?
         /// UTC.
         public var lastSuccess: String?
-        /// What the server answered last.
+        /// HTTP status of the server's last answer.
         public var lastHttpStatus: Int?
-        /// What went wrong last.
+        /// The last error.
         public var lastError: String?
         /// UTC.
         public var nextAttempt: String?
-        /// Locations acknowledged.
+        /// Number of locations acknowledged.
         public var uploaded: Int
-        /// Locations refused for good.
+        /// Number of locations rejected permanently.
         public var rejected: Int
-        /// Attempts repeated.
+        /// Number of retries.
         public var retries: Int
-        /// Bytes of request bodies.
+        /// Bytes of request bodies sent.
         public var bytesSent: Int
-        /// So many times in a row the batch that goes next has failed for its size or its time; absent: never.
+        /// How many times in a row the next batch has failed because of its size or its time; absent: never.
         public var oversizedFailures: Int?
 
-        /// Makes the value; what is left out is absent.
+        /// Optional members default to absent.
         public init(
             state: SyncState, failure: String? = nil, pending: Int, oldestPending: String? = nil,
             inFlightBatch: String? = nil, lastAttempt: String? = nil, lastSuccess: String? = nil,
@@ -226,7 +226,7 @@ extension Wire {
         }
     }
 
-    /// The state of the token, never the token.
+    /// The state of the token; never the token itself.
     public struct AuthStatus: Codable, Sendable, Equatable {
         /// none, valid, expiring, dead or breaker_open.
         public var state: String
@@ -236,10 +236,10 @@ extension Wire {
         public var expiresAt: String?
         /// UTC.
         public var lastRefresh: String?
-        /// Failed refreshes in a row.
+        /// Number of consecutive failed refreshes.
         public var failures: Int
 
-        /// Makes the value; what is left out is absent.
+        /// Optional members default to absent.
         public init(
             state: String, reason: String? = nil, expiresAt: String? = nil, lastRefresh: String? = nil,
             failures: Int

@@ -1,8 +1,8 @@
-/// Everything that travels over the control socket, named as in `org.beekond.Tracker.varlink`. The namespace
-/// keeps these types apart from the daemon's own of the same names: a `Wire.Location` is text for a reader,
-/// not a decision.
+/// Everything transmitted over the control socket, with the names of `org.beekond.Tracker.varlink`. The namespace
+/// separates these types from the daemon's own types with the same names: a `Wire.Location` is text for a reader, not
+/// a basis for decisions.
 ///
-/// All times are ISO-8601 UTC texts with three fractional digits and a literal Z.
+/// All times are ISO 8601 strings in UTC with three fractional digits and a literal Z.
 public enum Wire {
     /// The interface of beekond.
     public static let trackerInterface = "org.beekond.Tracker"
@@ -21,9 +21,9 @@ extension Wire {
         case stopped
     }
 
-    /// What the daemon hears from gpsd right now.
+    /// The state of the connection to gpsd and of its receiver.
     public enum SourceHealth: String, Codable, Sendable, Equatable, CaseIterable {
-        /// Nothing needs fixes, so no connection is held.
+        /// Nothing needs fixes, so there is no connection.
         case released
         /// gpsd is not reachable.
         case disconnected
@@ -31,11 +31,11 @@ extension Wire {
         case noDevice = "no_device"
         /// The receiver has no position.
         case noFix = "no_fix"
-        /// Fixes come, their time has yet to prove itself.
+        /// There are fixes, but their time has yet to settle.
         case unsettled
         /// The receiver repeats itself or has fallen silent.
         case stale
-        /// Fixes come.
+        /// Fixes arrive and their time is settled.
         case ok
     }
 
@@ -45,31 +45,31 @@ extension Wire {
         case disabled
         /// Everything is acknowledged.
         case idle
-        /// Locations wait for the next attempt.
+        /// Locations are waiting for the next attempt.
         case pending
-        /// A request is under way.
+        /// A request is in progress.
         case uploading
-        /// Stopped by something that waiting alone does not mend.
+        /// Stopped by an error that waiting alone does not resolve.
         case failed
     }
 }
 
 extension Wire {
-    /// Everything about the daemon at one moment.
+    /// A snapshot of the daemon's state.
     public struct Status: Codable, Sendable, Equatable {
-        /// Of the daemon.
+        /// Version of the daemon.
         public var version: String
         /// UUIDv7 of this installation.
         public var installId: String
         /// What it is doing.
         public var state: State
-        /// Why it is not tracking, when the user did not stop it.
+        /// Why it is not tracking, unless the user stopped it.
         public var reason: String?
-        /// The session under way.
+        /// The session in progress.
         public var sessionId: String?
         /// UTC.
         public var sessionStartedAt: String?
-        /// Since the daemon started, in seconds.
+        /// Seconds since the daemon started.
         public var uptimeSeconds: Int
         /// The newest location.
         public var lastLocation: Location?
@@ -83,12 +83,12 @@ extension Wire {
         public var sync: SyncStatus
         /// The token.
         public var auth: AuthStatus
-        /// Fences registered.
+        /// Number of fences.
         public var geofences: Int
-        /// What is wrong: storage, config, clock, source, sync, auth. Empty on a good day.
+        /// What is wrong: storage, config, clock, source, sync, auth. Empty when all is well.
         public var degraded: [String]
 
-        /// Makes the value; what is left out is absent.
+        /// Optional members default to absent.
         public init(
             version: String, installId: String, state: State, reason: String? = nil,
             sessionId: String? = nil, sessionStartedAt: String? = nil, uptimeSeconds: Int,

@@ -1,6 +1,6 @@
 internal import ControlProtocol
 
-/// What is wrong with a daemon and what its operator can do: one sentence or two each.
+/// What is wrong with the daemon and what its operator can do, in one or two sentences each.
 enum Advice {
     /// Empty when all is well.
     static func all(_ status: Wire.Status, clock: Clock) -> [String] {
@@ -10,13 +10,13 @@ enum Advice {
         advice += deadLetters(status.sync)
         advice += status.degraded.compactMap { word in
             switch word {
-            // Covered above, with more to say.
+            // Covered above in more detail.
             case "storage", "source", "sync", "auth", "loss": covered(word, advice)
             case "files":
                 "A small file in the state directory was damaged and has been put aside: journalctl -u beekond names it, "
                     + "and what to do."
             case "config":
-                "Not everything that was configured is in force: beekond --check names the line of a bad file, "
+                "Not everything that was configured is in effect: beekond --check names the line of a bad file, "
                     + "journalctl -u beekond a setting that was left out."
             case "clock":
                 "The system clock is not set, so ages cannot be judged: "
@@ -27,7 +27,7 @@ enum Advice {
         return advice
     }
 
-    /// A word that the rest of the status does not explain is not kept from the user.
+    /// Still reports the word when the rest of the status does not explain it.
     private static func covered(_ word: String, _ advice: [String]) -> String? {
         advice.isEmpty ? "Degraded: \(word). journalctl -u beekond says why." : nil
     }
@@ -35,7 +35,7 @@ enum Advice {
     private static func store(_ status: Wire.Status) -> String? {
         let store = status.store
         guard store.degraded else { return nil }
-        // It ends with what to do.
+        // The message ends with what to do.
         let error = store.lastError.map { ": " + Text.cut(Text.safe($0), to: 400) } ?? ""
         return "The database cannot be written\(error). Locations wait in memory meanwhile."
     }
@@ -65,7 +65,7 @@ enum Advice {
         if let told = status.source.refusedTime, let shown = status.source.refusedClock {
             return
                 "Fixes are refused for their time: the receiver says \(Text.cut(Text.safe(told), to: 24)), the clock of "
-                + "this machine \(Text.cut(Text.safe(shown), to: 24)). Mend the one that is wrong; a recording wants gpsd.replay."
+                + "this machine \(Text.cut(Text.safe(shown), to: 24)). Correct the one that is wrong; a recording needs gpsd.replay."
         }
         switch status.source.health {
         case .ok: return nil
@@ -82,9 +82,9 @@ enum Advice {
             return "The receiver has no position: give its antenna a clear view of the sky. "
                 + "A cold start takes some minutes."
         case .unsettled:
-            // Ordinary for the first seconds of a session.
+            // Normal for the first seconds of a session.
             let age = status.sessionStartedAt.flatMap(clock.secondsSince) ?? 0
-            return age < 30 ? nil : "The receiver's time does not prove itself: gpsmon shows what it sends."
+            return age < 30 ? nil : "The receiver's time does not settle: gpsmon shows what it sends."
         case .stale:
             return "The receiver repeats itself or has fallen silent: unplug it and plug it in again."
         }
@@ -127,20 +127,20 @@ enum Advice {
         ]
     }
 
-    /// Nothing that an operator must do, and all the same something to look into when it lasts.
+    /// Needs no action by the operator, but is worth looking into when it persists.
     private static func retrying(_ sync: Wire.SyncStatus) -> String? {
         guard sync.lastError != nil, sync.state != .disabled, sync.pending > 0 else { return nil }
         if isOversized(sync) { return oversized(sync) }
         return
-            "The upload does not get through just now, and is tried again by itself: beekonctl doctor shows where "
-            + "the way ends. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+            "The upload is failing at the moment and will be retried: beekonctl doctor shows where it gets "
+            + "stuck. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
     }
 
-    /// As often as the daemon wants it before it lets a batch be dissolved.
+    /// As many failures as the daemon requires before it lets a batch be dissolved.
     private static func isOversized(_ sync: Wire.SyncStatus) -> Bool { sync.oversizedFailures ?? 0 >= 3 }
 
     private static func oversized(_ sync: Wire.SyncStatus) -> String {
-        "The batch that goes next has failed \(Quantity.count(sync.oversizedFailures ?? 0)) times in a row for its size or "
+        "The next batch has failed \(Quantity.count(sync.oversizedFailures ?? 0)) times in a row because of its size or "
             + "its time: raise sync.timeout_seconds, or lower sync.batch_size and then beekonctl sync --rebatch. "
             + "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
     }
@@ -149,7 +149,7 @@ enum Advice {
         switch auth.state {
         case "dead": dead(auth.reason)
         case "breaker_open":
-            "Refreshing the token fails again and again: see the log of the token endpoint, "
+            "Refreshing the token fails repeatedly: see the log of the token endpoint, "
                 + "sync.auth.refresh_url."
         default: nil
         }

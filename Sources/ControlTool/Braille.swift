@@ -1,16 +1,16 @@
-/// A drawing of dots, eight to a character: the braille patterns of Unicode, two dots wide and four high. In most
-/// terminals these dots are as far apart across as they are down.
+/// A bitmap drawn with Unicode braille patterns, whose characters are two dots wide and four high. In most terminals
+/// the dots are equally spaced in both directions.
 struct Braille {
-    /// Characters.
+    /// Width in characters.
     let columns: Int
-    /// Lines of characters.
+    /// Height in lines.
     let rows: Int
     private var cells: [UInt8]
     private var marks: [Int: Character] = [:]
 
-    /// Dots across.
+    /// Width in dots.
     var width: Int { columns * 2 }
-    /// Dots down.
+    /// Height in dots.
     var height: Int { rows * 4 }
 
     init(columns: Int, rows: Int) {
@@ -19,15 +19,15 @@ struct Braille {
         cells = [UInt8](repeating: 0, count: self.columns * self.rows)
     }
 
-    /// Sets a dot; one outside the drawing is left out. `y` counts down.
+    /// Sets a dot; dots outside the bitmap are ignored. `y` points down.
     mutating func dot(_ x: Int, _ y: Int) {
         guard (0..<width).contains(x), (0..<height).contains(y) else { return }
-        // The patterns began with six dots; the lowest row came later and has the highest bits.
+        // The patterns originally had six dots; the bottom row was added later and has the highest bits.
         let bits: [UInt8] = [0x01, 0x08, 0x02, 0x10, 0x04, 0x20, 0x40, 0x80]
         cells[y / 4 * columns + x / 2] |= bits[y % 4 * 2 + x % 2]
     }
 
-    /// Draws a straight line between two dots within the drawing (Bresenham).
+    /// Draws a straight line between two dots (Bresenham).
     mutating func line(from a: (x: Int, y: Int), to b: (x: Int, y: Int)) {
         let (dx, dy) = (abs(b.x - a.x), -abs(b.y - a.y))
         let (stepX, stepY) = (a.x < b.x ? 1 : -1, a.y < b.y ? 1 : -1)
@@ -47,7 +47,7 @@ struct Braille {
         }
     }
 
-    /// Puts a letter over the dots of a character; the first one there stays.
+    /// Overlays the character cell of a dot with a letter; the first letter in a cell stays.
     mutating func mark(_ x: Int, _ y: Int, _ letter: Character) {
         guard (0..<width).contains(x), (0..<height).contains(y) else { return }
         let cell = y / 4 * columns + x / 2

@@ -1,17 +1,17 @@
-/// The moment and the zone that a text is made for.
+/// The current time and the reader's time zone.
 public struct Clock: Sendable {
-    /// The moment.
+    /// The current time.
     public let now: Instant
-    /// The zone of the reader.
+    /// The reader's time zone.
     public let zone: Zone
 
-    /// Makes the pair.
+    /// Neither value changes while a text is composed.
     public init(now: Instant, zone: Zone) {
         self.now = now
         self.zone = zone
     }
 
-    /// A time of the interface in the reader's zone; what is no time is shown as it is.
+    /// A time of the interface in the reader's zone; anything that is not a time is shown as it is.
     func local(_ iso: String) -> String {
         guard let instant = parse(iso) else { return Text.cut(Text.safe(iso), to: 30) }
         return instant.text(in: zone)
@@ -25,21 +25,21 @@ public struct Clock: Sendable {
         return seconds == 0 ? "now" : Quantity.duration(seconds: seconds) + " ago"
     }
 
-    /// How long something has lasted.
+    /// The duration between two times, or until now; nil when the start is not a time.
     func length(from iso: String, to end: String? = nil) -> String? {
         guard let start = parse(iso) else { return nil }
         let end = end.flatMap(parse) ?? now
         return Quantity.duration(seconds: (end.milliseconds - start.milliseconds) / 1000)
     }
 
-    /// Seconds since a time of the interface; negative in the future.
+    /// Seconds since a time of the interface; negative for the future.
     public func secondsSince(_ iso: String) -> Int64? {
         parse(iso).map { (now.milliseconds - $0.milliseconds) / 1000 }
     }
 
     private func parse(_ iso: String) -> Instant? { Self.utc(iso) }
 
-    /// A time of the interface.
+    /// Parses a time of the interface.
     static func utc(_ iso: String) -> Instant? {
         try? TimeArgument.instant(iso, now: Instant(milliseconds: 0), zone: .utc)
     }

@@ -2,13 +2,13 @@ public import ControlProtocol
 
 /// Settings as the user types and reads them.
 public enum ConfigText {
-    /// Columns of a table.
+    /// Width of a table in columns.
     private static let width = 80
-    /// Columns that a value gets at most when its origin is shown as well.
+    /// Maximum width of a value when its origin is formatted as well.
     private static let valueWidth = 20
 
-    /// Reads `key=value` by the type that the key has now. A key that is not there is a text: whether it may be set, the
-    /// daemon knows.
+    /// Parses `key=value` by the type that the key has now. An unknown key is taken for text: the daemon knows
+    /// whether it may be set.
     public static func pair(
         _ argument: String, among settings: [Wire.Setting]
     ) throws(Failure) -> (key: String, value: JSONValue) {
@@ -35,27 +35,27 @@ public enum ConfigText {
         }
     }
 
-    /// Those that the user has named: keys, or tables with all that is in them. All, when none are named.
+    /// The settings named by the user, by key or by table; all of them if none are named.
     public static func chosen(
         _ settings: [Wire.Setting], named names: [String]
     ) throws(Failure) -> [Wire.Setting] {
         guard !names.isEmpty else { return settings }
-        for name in names where !settings.contains(where: { isMeant($0.key, by: name) }) {
+        for name in names where !settings.contains(where: { matches($0.key, by: name) }) {
             throw Failure(
                 "there is no setting \(Text.cut(name, to: 80)): beekonctl config show lists them",
                 exitCode: 65)
         }
-        return settings.filter { setting in names.contains { isMeant(setting.key, by: $0) } }
+        return settings.filter { setting in names.contains { matches(setting.key, by: $0) } }
     }
 
-    private static func isMeant(_ key: String, by name: String) -> Bool {
+    private static func matches(_ key: String, by name: String) -> Bool {
         key == name || key.hasPrefix(name + ".")
     }
 
-    /// A table of 80 columns. What is too long for it is cut; `--json` has it all.
+    /// A table of 80 columns. Longer values are truncated; `--json` shows them in full.
     public static func table(_ settings: [Wire.Setting], withOrigin: Bool) -> [String] {
         let keys = ["KEY"] + settings.map { Text.cut(Text.safe($0.key), to: 48) }
-        let values = ["VALUE"] + settings.map { Text.safe(shown($0.value)) }
+        let values = ["VALUE"] + settings.map { Text.safe(formatted($0.value)) }
         let keyWidth = keys.map { Text.columns($0) }.max() ?? 0
         let heads = keys.map { Text.left($0, keyWidth) + " " }
         guard withOrigin else {
@@ -65,7 +65,7 @@ public enum ConfigText {
         let folder = commonFolder(settings.map(\.origin))
         let valueWidth = min(values.map { Text.columns($0) }.max() ?? 0, Self.valueWidth)
         let room = width - keyWidth - valueWidth - 2
-        let origins = ["ORIGIN"] + settings.map { Text.cutFront(inside(folder, $0.origin), to: room) }
+        let origins = ["ORIGIN"] + settings.map { Text.cutFront(relative(folder, $0.origin), to: room) }
         var lines: [String] = []
         for (index, head) in heads.enumerated() {
             let value = Text.left(Text.cut(values[index], to: valueWidth), valueWidth)
@@ -75,34 +75,35 @@ public enum ConfigText {
         return lines
     }
 
-    /// The origin without the folder that the reader is told once.
-    private static func inside(_ folder: String, _ origin: String) -> String {
+    /// The origin without the common folder, which is formatted only once.
+    private static func relative(_ folder: String, _ origin: String) -> String {
         Text.safe(isFile(origin) ? String(origin.dropFirst(folder.count)) : origin)
     }
 
-    /// A line for each: what holds, and since when it does not come from a file.
+    /// One line per setting: its value and origin.
     public static func lines(_ settings: [Wire.Setting]) -> [String] {
-        settings.map { "\(Text.safe($0.key)) = \(Text.safe(shown($0.value)))  (\(Text.safe($0.origin)))" }
+        settings.map { "\(Text.safe($0.key)) = \(Text.safe(formatted($0.value)))  (\(Text.safe($0.origin)))" }
     }
 
-    /// Keys that have another value than was asked for, a sentence each.
+    /// The settings whose value differs from the requested one, a sentence each.
     public static func differences(
         _ settings: [Wire.Setting], from wanted: [String: JSONValue]
     ) -> [String] {
         settings.compactMap { setting in
             guard let asked = wanted[setting.key], !isSame(asked, setting.value) else { return nil }
-            return "\(setting.key) is \(shown(setting.value)), the nearest to \(shown(asked)) that is allowed"
+            let value = formatted(setting.value)
+            return "\(setting.key) is \(value), the nearest to \(formatted(asked)) that is allowed"
         }
     }
 
-    /// What has changed between two readings, a line each.
+    /// The differences between two configurations, one line each.
     public static func changes(from old: [Wire.Setting], to new: [Wire.Setting]) -> [String] {
         let before = Dictionary(old.map { ($0.key, $0.value) }) { first, _ in first }
         let keys = Set(new.map(\.key))
         let changed = new.compactMap { setting -> String? in
             if let value = before[setting.key], value == setting.value { return nil }
-            let was = before[setting.key].map { "was \(shown($0))" } ?? "new"
-            return Text.safe("\(setting.key) = \(shown(setting.value))  (\(was))")
+            let was = before[setting.key].map { "was \(formatted($0))" } ?? "new"
+            return Text.safe("\(setting.key) = \(formatted(setting.value))  (\(was))")
         }
         return changed + old.filter { !keys.contains($0.key) }.map { Text.safe("\($0.key) is gone") }
     }
@@ -113,8 +114,8 @@ public enum ConfigText {
         return left == right
     }
 
-    /// As it would stand in a configuration file.
-    static func shown(_ value: JSONValue) -> String {
+    /// The value as it would appear in a configuration file.
+    static func formatted(_ value: JSONValue) -> String {
         switch value {
         case .bool(let flag): "\(flag)"
         case .integer(let number): "\(number)"
@@ -127,7 +128,7 @@ public enum ConfigText {
 
     private static func isFile(_ origin: String) -> Bool { origin.hasPrefix("/") }
 
-    /// The folder that all files are in, with a slash at its end; empty when there is none.
+    /// The folder that contains all files, with a trailing slash; empty when there is none.
     private static func commonFolder(_ origins: [String]) -> String {
         var common: [Substring]?
         for origin in origins where isFile(origin) {

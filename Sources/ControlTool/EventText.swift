@@ -2,7 +2,7 @@ public import ControlProtocol
 
 /// Events of the live stream as lines of text.
 public enum EventText {
-    /// The line, or two when events before this one were lost; of at most `columns`.
+    /// One line of at most `columns` columns, or two when earlier events were lost.
     public static func lines(
         _ event: Wire.Event, clock: Clock, palette: Palette, columns: Int = 80
     ) -> [String] {
@@ -11,7 +11,7 @@ public enum EventText {
             lines.append(palette.warning("\(Quantity.count(missed)) events lost: this reader was too slow"))
         }
         let time = event.location?.timestamp ?? event.geofenceEvent?.timestamp ?? clock.now.iso
-        let word = Text.exactly(Text.safe(event.kind == "geofence_event" ? "geofence" : event.kind), 8)
+        let word = Text.fitted(Text.safe(event.kind == "geofence_event" ? "geofence" : event.kind), 8)
         let line = "\(palette.faint(String(clock.local(time).suffix(8)))) \(palette.strong(word)) "
         lines.append(line + payload(event, width: columns - 18, palette: palette))
         return lines
@@ -29,7 +29,7 @@ public enum EventText {
         return ""
     }
 
-    /// `tracking (resumed) 0190c1a4-…`: what, why, and the session.
+    /// `tracking (resumed) 0190c1a4-…`: the state, the reason and the session.
     private static func state(
         _ state: Wire.State, _ event: Wire.Event, width: Int, palette: Palette
     ) -> String {
@@ -39,8 +39,8 @@ public enum EventText {
         return (state == .tracking ? palette.good(state.rawValue) : state.rawValue) + palette.faint(rest)
     }
 
-    /// The usual trigger goes without saying, and that of a change of motion is one word with it; another one takes the room
-    /// of the motion where there is none for both.
+    /// Omits the trigger when it is the usual one, and merges that of a motion change with the motion. Any other
+    /// trigger replaces the motion when there is no room for both.
     private static func location(_ location: Wire.Location, width: Int, palette: Palette) -> String {
         var location = location
         if location.trigger == "motion" { location.motion = "now " + location.motion }

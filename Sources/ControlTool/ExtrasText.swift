@@ -1,6 +1,6 @@
 /// Extras as the user types and reads them.
 public enum ExtrasText {
-    /// Reads `name=text`.
+    /// Parses `name=text`.
     public static func pair(_ argument: String) throws(Failure) -> (name: String, text: String) {
         guard let sign = argument.firstIndex(of: "="), sign > argument.startIndex else {
             throw Failure(
@@ -9,7 +9,7 @@ public enum ExtrasText {
         return (String(argument[..<sign]), String(argument[argument.index(after: sign)...]))
     }
 
-    /// A line for each, ascending by name; wrapped at `columns`, if any, with what follows indented.
+    /// One line per extra, ascending by name; wrapped at `columns`, if given, with continuation lines indented.
     public static func lines(_ extras: [String: String], columns: Int? = nil) -> [String] {
         extras.sorted { $0.key < $1.key }.flatMap { name, text in
             let line = "\(Text.safe(name)) = \(Text.safe(text))"

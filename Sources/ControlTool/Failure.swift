@@ -1,30 +1,30 @@
 public import ControlProtocol
 
-/// What ends the tool: one sentence for the user that says what to do, and the exit code of sysexits.h.
+/// An error that ends the tool: one sentence for the user that says what to do, and an exit code from sysexits.h.
 public struct Failure: Error, Equatable, Sendable {
     /// For stderr; without a line break.
     public let message: String
-    /// As sysexits.h has it.
+    /// An exit code from sysexits.h.
     public let exitCode: Int32
 
-    /// Makes the failure; the message is made safe for a terminal.
+    /// - Parameter message: is made safe for a terminal.
     public init(_ message: String, exitCode: Int32) {
         self.message = Text.safe(message)
         self.exitCode = exitCode
     }
 
-    /// Anything that a client throws, in words. Nil for errors of others.
+    /// Converts any error that a client throws. nil for all other errors.
     public init?(_ error: any Error) {
         switch error {
         case let failure as Failure: self = failure
         case let failure as ClientFailure: self.init(failure.message, exitCode: failure.exitCode)
-        case let error as ControlError: self = Self.refusal(error)
+        case let error as ControlError: self = Self.describing(error)
         case let invalid as TimeArgument.Invalid: self.init(invalid.description, exitCode: 64)
         default: return nil
         }
     }
 
-    private static func refusal(_ error: ControlError) -> Failure {
+    private static func describing(_ error: ControlError) -> Failure {
         switch error {
         case .storageFailure(let reason):
             Failure(
@@ -33,7 +33,7 @@ public struct Failure: Error, Equatable, Sendable {
         case .locationUnavailable(let reason):
             Failure("no fix can come (\(reason)): see beekonctl status", exitCode: 69)
         case .invalidConfiguration(let key, let reason):
-            // A reason that is the rest of a sentence about the key begins with its verb.
+            // A reason that continues a sentence about the key starts with its verb.
             Failure(
                 (reason.hasPrefix("is ") ? "\(key) " : "\(key) is refused: ") + reason
                     + (reason.hasSuffix("?") ? " Nothing was changed" : "; nothing was changed"), exitCode: 78
@@ -43,12 +43,12 @@ public struct Failure: Error, Equatable, Sendable {
         case .rebatchRefused(let reason):
             Failure("nothing was dissolved: \(reason)", exitCode: 65)
         case .invalidTime(let value):
-            Failure("beekond does not take \"\(value)\" for a time: give ISO-8601", exitCode: 64)
+            Failure("beekond does not accept \"\(value)\" as a time: give ISO-8601", exitCode: 64)
         case .tooMany(let limit):
             Failure("more than \(limit) rows: narrow the range", exitCode: 65)
         case .rateLimited(let seconds):
             Failure(
-                "beekond was asked too often, or does the same for somebody else: try again in \(seconds) s",
+                "beekond was asked too often, or is doing the same for another client: try again in \(seconds) s",
                 exitCode: 75)
         case .permissionDenied:
             Failure(
@@ -70,9 +70,9 @@ public struct Failure: Error, Equatable, Sendable {
     }
 }
 
-/// What an upload run came to.
+/// The outcome of an upload run.
 public enum SyncOutcome {
-    /// The exit code of `sync`: 0 when nothing is left to do.
+    /// The exit code of `sync`; 0 when nothing is left to do.
     public static func exitCode(_ outcome: String) -> Int32 {
         switch outcome {
         case "drained", "nothing_pending": 0
@@ -92,7 +92,7 @@ public enum SyncOutcome {
         return switch result.outcome {
         case "drained": uploaded + ", nothing pending"
         case "nothing_pending": "nothing pending"
-        case "transient": "the server cannot be reached just now (\(left)): beekond keeps trying"
+        case "transient": "the server cannot be reached at the moment (\(left)): beekond keeps trying"
         case "auth": "the server refuses our credentials (\(left)): correct [sync.headers] or [sync.auth]"
         case "rejected": "the server rejects the data (\(left)): see its log"
         case "permanent": "the server's answer will not change by itself (\(left)): see beekonctl status"

@@ -1,11 +1,11 @@
 public import ControlProtocol
 
-/// Geofences from a file: GeoJSON points with a radius, or a JSON list as `geofence list --json` prints it.
+/// Geofences from a file: GeoJSON points with a radius, or a JSON list as printed by `geofence list --json`.
 public enum GeofenceFile {
-    /// Bytes of a file at most: what one AddGeofences call takes.
+    /// Maximum size of a file in bytes: what one AddGeofences call accepts.
     public static let limit = Limits.largeRequest
 
-    /// Reads the file's text.
+    /// Parses the contents of a file.
     ///
     /// - Throws: a `Failure` that names the entry and says what is wrong with it.
     public static func read(_ bytes: [UInt8], name: String) throws -> [Wire.Geofence] {
@@ -39,7 +39,7 @@ public enum GeofenceFile {
         Failure("\(place): \(what); nothing was added", exitCode: 65)
     }
 
-    /// A GeoJSON feature: a Point, and the rest in its properties.
+    /// A GeoJSON feature: a Point, with everything else in its properties.
     private static func feature(_ members: [String: JSONValue], _ place: String) throws -> Wire.Geofence {
         guard case .object(let geometry)? = members["geometry"] else { throw wrong(place, "has no geometry") }
         let kind = geometry["type"]?.stringValue ?? "none"

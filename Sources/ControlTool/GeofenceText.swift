@@ -2,7 +2,7 @@ public import ControlProtocol
 
 /// Geofences and their events as lines of text.
 public enum GeofenceText {
-    /// A table of fences. Ids come last, because they may be long: `columns`, if any, are where they are cut.
+    /// A table of fences. Ids come last, because they may be long; lines are truncated to `columns`, if given.
     public static func table(_ fences: [Wire.Geofence], columns: Int? = nil) -> [String] {
         let header = row("LATITUDE", "LONGITUDE", "RADIUS m", "STATE", "NOTIFIES", "ID")
         return [header]
@@ -49,10 +49,10 @@ public enum GeofenceText {
         "\(Text.left("TIME (\(zone.name))", 19)) EVENT GEOFENCE"
     }
 
-    /// One line of it.
+    /// One line of that table.
     public static func event(_ event: Wire.GeofenceEvent, clock: Clock, columns: Int? = nil) -> String {
-        let time = Text.exactly(clock.local(event.timestamp), 19)
-        let type = Text.exactly(Text.safe(event.type), 5)
+        let time = Text.fitted(clock.local(event.timestamp), 19)
+        let type = Text.fitted(Text.safe(event.type), 5)
         return Text.cut("\(time) \(type) \(Text.safe(event.geofenceId))", to: columns)
     }
 }

@@ -1,19 +1,18 @@
 public import ControlProtocol
 
-/// Turns pages of locations into lines; what comes before the first location comes with the first page, also an empty
-/// one.
+/// Formats pages of locations. What precedes the first location is output with the first page, even if that is empty.
 public struct HistoryWriter {
-    /// What the lines are.
+    /// The output format.
     public enum Format: String, Sendable, CaseIterable {
         /// For people.
         case table
-        /// One JSON object a line.
+        /// One JSON object per line.
         case jsonl
         /// Comma-separated values with a header.
         case csv
         /// GPX 1.1.
         case gpx
-        /// RFC 7946.
+        /// GeoJSON (RFC 7946).
         case geojson
         /// KML 2.2.
         case kml
@@ -26,19 +25,19 @@ public struct HistoryWriter {
     private var geojson = LocationGeoJSON()
     private var kml = LocationKML()
 
-    /// Makes a writer for one export.
+    /// Creates a writer for one export.
     public init(format: Format, clock: Clock) {
         self.format = format
         self.clock = clock
     }
 
-    /// The lines of the next page.
+    /// The lines for the next page.
     public mutating func lines(_ page: [Wire.Location]) throws -> [String] {
         defer { isFirst = false }
         return (isFirst ? head(isEmpty: page.isEmpty) : []) + (try body(page))
     }
 
-    /// The lines behind the last page.
+    /// The lines after the last page.
     public func end() -> [String] {
         switch format {
         case .gpx: gpx.tail()
@@ -50,7 +49,7 @@ public struct HistoryWriter {
 
     private func head(isEmpty: Bool) -> [String] {
         switch format {
-        // A header above nothing would only push the explanation up.
+        // A header above an empty table would only push the explanation up.
         case .table: isEmpty ? [] : [LocationText.header(zone: clock.zone)]
         case .jsonl: []
         case .csv: [LocationCSV.header]
@@ -63,7 +62,7 @@ public struct HistoryWriter {
     private mutating func body(_ page: [Wire.Location]) throws -> [String] {
         switch format {
         case .table: page.map { LocationText.row($0, clock: clock) }
-        case .jsonl: try page.map { try JSONText.line($0) }
+        case .jsonl: try page.map { try JSONLine.encode($0) }
         case .csv: page.map(LocationCSV.row)
         case .gpx: gpx.lines(page)
         case .geojson: try geojson.lines(page)

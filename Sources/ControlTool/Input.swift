@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// A file of the user, or the standard input.
+/// A file named by the user, or standard input.
 public enum Input {
-    /// Reads all of it.
+    /// Reads everything.
     ///
     /// - Parameters:
-    ///   - path: `-` for the standard input.
-    ///   - limit: bytes.
-    /// - Throws: a `Failure` when it cannot be read or is longer.
+    ///   - path: `-` for standard input.
+    ///   - limit: maximum size in bytes.
+    /// - Throws: a `Failure` when it cannot be read or is too long.
     public static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

@@ -5,32 +5,32 @@ public struct Instant: Sendable, Equatable, Comparable {
     /// Since 1970-01-01T00:00:00Z.
     public let milliseconds: Int64
 
-    /// The range of ISO-8601 with four digits for the year, from year 1.
+    /// What ISO 8601 can express with a four-digit year, from year 1 on.
     public static let range: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
-    /// Makes the moment; what is outside `range` becomes its nearest end.
+    /// Clamps to `range`.
     public init(milliseconds: Int64) {
         self.milliseconds = min(max(milliseconds, Self.range.lowerBound), Self.range.upperBound)
     }
 
-    /// Orders by time.
+    /// Chronological order.
     public static func < (a: Instant, b: Instant) -> Bool { a.milliseconds < b.milliseconds }
 
-    /// The system clock.
+    /// The current time of the system clock.
     public static func now() -> Instant {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// As the interface writes it: `2026-06-15T12:34:10.000Z`.
+    /// In the interface's format: `2026-06-15T12:34:10.000Z`.
     public var iso: String {
         let fields = Civil(milliseconds: milliseconds)
         let fraction = pad(Int(milliseconds - fields.wholeSeconds * 1000), 3)
         return "\(fields.date)T\(fields.time).\(fraction)Z"
     }
 
-    /// `2026-06-15 12:34:10` in a zone.
+    /// `2026-06-15 12:34:10` in a time zone.
     public func text(in zone: Zone) -> String {
         let local = Civil(milliseconds: milliseconds + Int64(zone.offset(at: seconds)) * 1000)
         return "\(local.date) \(local.time)"
@@ -40,13 +40,13 @@ public struct Instant: Sendable, Equatable, Comparable {
     var seconds: Int64 { Civil(milliseconds: milliseconds).wholeSeconds }
 }
 
-/// A time zone: how many seconds its clocks are ahead of UTC at a moment.
+/// A time zone: its offset from UTC as a function of time.
 public struct Zone: Sendable {
-    /// What tables call it.
+    /// Its name in tables.
     public let name: String
     private let rule: @Sendable (Int64) -> Int
 
-    /// - Parameter rule: seconds east of UTC, for Unix seconds.
+    /// - Parameter rule: seconds east of UTC at a moment in Unix seconds.
     public init(name: String, rule: @escaping @Sendable (Int64) -> Int) {
         self.name = name
         self.rule = rule
@@ -55,7 +55,7 @@ public struct Zone: Sendable {
     /// UTC.
     public static let utc = Zone(name: "UTC") { _ in 0 }
 
-    /// The zone of this host and user.
+    /// The time zone of this host and user.
     public static let local = Zone(name: "local") { seconds in
         var time = time_t(seconds)
         var fields = tm()
@@ -66,8 +66,8 @@ public struct Zone: Sendable {
     /// Seconds east of UTC at a moment in Unix seconds.
     public func offset(at seconds: Int64) -> Int { rule(seconds) }
 
-    /// The moment at which clocks of this zone show these seconds, counted as if they were UTC. Of two (in
-    /// autumn) the first; of none (in spring) the same time before the change.
+    /// The moment at which clocks of this zone show the given local time, encoded as if it were UTC. If there are two
+    /// (in autumn), the first; if there is none (in spring), the same time before the change.
     public func moment(showing wall: Int64) -> Int64 {
         let before = Int64(offset(at: wall - 86_400))
         let after = Int64(offset(at: wall + 86_400))
@@ -86,8 +86,7 @@ struct Civil {
     init(milliseconds: Int64) {
         wholeSeconds = (milliseconds - (milliseconds % 1000 + 1000) % 1000) / 1000
         let days = (wholeSeconds - Self.secondOfDay(wholeSeconds)) / 86_400
-        // Years begin in March here, so that the leap day is the last of its year and a year of 400 has a
-        // fixed length of 146,097 days.
+        // Years are counted from March, so that the leap day comes last and every 400 years have 146,097 days.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

@@ -1,29 +1,29 @@
 internal import Glibc
 
-/// A screen that is drawn over and over in the same place, on the terminal's alternate page, which it leaves as it was:
-/// also when a signal ends the tool. For one thread.
+/// A screen that is redrawn in place on the terminal's alternate page. The terminal is restored when it ends, even by
+/// a signal. For single-threaded programs.
 public struct LiveScreen: ~Copyable {
-    /// What ends a wait.
+    /// What ended a wait.
     public enum Wake: Equatable {
-        /// The time has passed, or the terminal has another size.
+        /// The time has passed, or the terminal was resized.
         case redraw
-        /// The user has had enough; the signal.
+        /// The user asked to end; with the signal.
         case end(Int32)
     }
 
     private let canRedraw: Bool
     private var signals = sigset_t()
 
-    // Without a cursor, and without wrapping: in a narrow terminal a line is cut, and does not push the others down.
+    // No cursor and no wrapping: in a narrow terminal lines are truncated instead of pushing the others down.
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
     private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-    /// - Parameter canRedraw: false prints the screens one below the other instead.
+    /// - Parameter canRedraw: if false, screens are printed one below the other.
     public init(canRedraw: Bool) {
         self.canRedraw = canRedraw
         sigemptyset(&signals)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH] { sigaddset(&signals, number) }
-        // From here on they come only while `wait` waits, so that none can leave the terminal half drawn.
+        // Blocked except while `wait` waits, so that no signal can leave the terminal half drawn.
         sigprocmask(SIG_BLOCK, &signals, nil)
         if canRedraw { Self.send(Self.enter) }
     }
@@ -32,7 +32,7 @@ public struct LiveScreen: ~Copyable {
         if canRedraw { Self.send(Self.leave) }
     }
 
-    /// Shows the lines; what is beyond the terminal's edges is left out, and the last line says how much that is.
+    /// Shows the lines. Whatever does not fit is left out, and the last line then says how much that is.
     public func draw(_ lines: [String]) throws {
         guard canRedraw else { return try Self.write(lines.map { $0 + "\n" }.joined() + "\n") }
         let room = max(Terminal.size().rows - 1, 1)
@@ -40,11 +40,11 @@ public struct LiveScreen: ~Copyable {
         if lines.count > room {
             shown = lines.prefix(room - 1) + ["… \(lines.count - room + 1) more lines below"]
         }
-        // Over what is there and not after a blank screen: that would flicker.
+        // Overwrites instead of clearing first, which would flicker.
         try Self.write("\u{1B}[H" + shown.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J")
     }
 
-    /// Waits for a second, or a signal. Ctrl-Z gives the terminal back until the shell goes on with the tool.
+    /// Waits for a second or a signal. Ctrl-Z restores the terminal until the tool is resumed.
     public func wait() -> Wake {
         var second = timespec(tv_sec: 1, tv_nsec: 0)
         var set = signals

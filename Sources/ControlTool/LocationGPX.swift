@@ -1,7 +1,7 @@
 internal import ControlProtocol
 
-/// Locations as GPX 1.1: a `trk` for each session. What GPX has no element for is in extensions: speed and course in
-/// those of Garmin's TrackPointExtension v2, which other programs know, the rest in our own.
+/// Locations as GPX 1.1, with a `trk` per session. Values without a GPX element are in extensions: speed and course
+/// in Garmin's TrackPointExtension v2, which other programs understand, the rest in one of our own.
 struct LocationGPX {
     static let namespace = "http://www.topografix.com/GPX/1/1"
     private static let garmin = "http://www.garmin.com/xmlschemas/TrackPointExtension/v2"
@@ -20,7 +20,7 @@ struct LocationGPX {
         ]
     }
 
-    /// The lines of the next page.
+    /// The lines for the next page.
     mutating func lines(_ page: [Wire.Location]) -> [String] {
         var lines: [String] = []
         for location in page {
@@ -35,13 +35,13 @@ struct LocationGPX {
         return lines
     }
 
-    /// The lines behind the last location.
+    /// The lines after the last location.
     func tail() -> [String] { close() + ["</gpx>"] }
 
     private func close() -> [String] { session == nil ? [] : ["</trkseg></trk>"] }
 
     private func point(_ location: Wire.Location) -> String {
-        // The schema's longitudes end before 180.
+        // The schema excludes a longitude of 180.
         let longitude = location.longitude == 180 ? -180 : location.longitude
         var text =
             "<trkpt lat=\"\(Quantity.decimal(location.latitude))\" lon=\"\(Quantity.decimal(longitude))\">"

@@ -1,22 +1,22 @@
 internal import ControlProtocol
 
-/// Locations as GeoJSON (RFC 7946): a feature with a point each, whose third coordinate is the height above the
-/// ellipsoid, as the RFC has it.
+/// Locations as GeoJSON (RFC 7946): one Point feature each, whose third coordinate is the height above the ellipsoid,
+/// as the RFC specifies.
 struct LocationGeoJSON {
     private var isFirst = true
 
     /// The lines before the first location.
     func head() -> [String] { ["{\"type\":\"FeatureCollection\",\"features\":["] }
 
-    /// The lines of the next page.
+    /// The lines for the next page.
     mutating func lines(_ page: [Wire.Location]) throws -> [String] {
         try page.map { location in
             defer { isFirst = false }
-            return (isFirst ? "" : ",") + (try JSONText.line(Feature(location)))
+            return (isFirst ? "" : ",") + (try JSONLine.encode(Feature(location)))
         }
     }
 
-    /// The lines behind the last location.
+    /// The lines after the last location.
     func tail() -> [String] { ["]}"] }
 }
 
@@ -39,7 +39,7 @@ private struct Point: Encodable {
     let coordinates: [Double]
 }
 
-/// What of a location is neither its id nor its place. Values that are absent are left out.
+/// Everything about a location except its id and position. Absent values are omitted.
 private struct Properties: Encodable {
     let location: Wire.Location
 

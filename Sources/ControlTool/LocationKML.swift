@@ -1,8 +1,8 @@
 internal import ControlProtocol
 
-/// Locations as KML 2.2: a placemark for each session, with a track for each page of it. A track holds first all its
-/// times, then all its places, so one of the whole session would not fit the memory of a small machine. `interpolate`
-/// draws the line on from track to track.
+/// Locations as KML 2.2: a placemark per session, with a track per page. A track lists all times before all
+/// positions, so one for a whole session would exceed the memory of a small machine. `interpolate` joins the line
+/// from track to track.
 struct LocationKML {
     private var session: String??
 
@@ -27,7 +27,7 @@ struct LocationKML {
         ]
     }
 
-    /// The lines of the next page.
+    /// The lines for the next page.
     mutating func lines(_ page: [Wire.Location]) -> [String] {
         var lines: [String] = []
         var rest = page[...]
@@ -47,7 +47,7 @@ struct LocationKML {
         return lines
     }
 
-    /// The lines behind the last location.
+    /// The lines after the last location.
     func tail() -> [String] { close() + ["</Document></kml>"] }
 
     private func close() -> [String] { session == nil ? [] : ["</gx:MultiTrack></Placemark>"] }

@@ -2,13 +2,13 @@ public import ControlProtocol
 
 /// Locations as lines of text.
 public enum LocationText {
-    /// The words that a header of a table of locations has; 78 columns.
+    /// The header of a table of locations; 78 columns.
     public static func header(zone: Zone) -> String {
         row(
             "TIME (\(zone.name))", "LATITUDE", "LONGITUDE", "ACC m", "m/s", "DIR", "ALT m", "TRIGGER")
     }
 
-    /// One line of a table.
+    /// One line of that table.
     public static func row(_ location: Wire.Location, clock: Clock) -> String {
         func number(_ value: Double?, _ decimals: Int, _ width: Int = 6) -> String {
             value.map { Quantity.fitting($0, decimals, width) } ?? "-"
@@ -20,7 +20,7 @@ public enum LocationText {
             Text.cut(Text.safe(location.trigger), to: 10))
     }
 
-    /// When and where, in one line.
+    /// Time and position in one line.
     public static func line(_ location: Wire.Location, clock: Clock) -> String {
         let marks = [location.activity, location.quality].compactMap { $0.map { ", " + Text.safe($0) } }
         return clock.local(location.timestamp) + "  " + phrase(location) + marks.joined()
@@ -46,12 +46,12 @@ public enum LocationText {
         }
         if let speed = location.speed { text += ", \(Quantity.fitting(speed, 1, 6)) m/s" }
         if let bearing = location.bearing { text += ", \(direction(bearing))°" }
-        // A single position may know nothing of motion.
+        // A single position may have no motion state.
         if location.trigger == "manual", location.motion == "unknown" { return text }
         return text + ", \(Text.cut(Text.safe(location.motion), to: 14))"
     }
 
-    /// Whole degrees: north is 0 and never 360.
+    /// Whole degrees; north is 0, never 360.
     private static func direction(_ bearing: Double) -> String {
         let text = Quantity.fitting(bearing, 0, 6)
         return text == "360" ? "0" : text
@@ -60,14 +60,15 @@ public enum LocationText {
     private static func kilometers(_ meters: Double) -> String { Quantity.fitting(meters / 1000, 0, 6) }
 }
 
-/// Locations as comma-separated values, RFC 4180 with line feeds: UTC times, numbers that read back exactly.
+/// Locations as comma-separated values (RFC 4180, but with line feeds): UTC times, and numbers that read back
+/// exactly.
 public enum LocationCSV {
     /// The header line.
     public static let header =
         "id,session_id,timestamp,trigger,motion,is_mock,latitude,longitude,accuracy,speed,bearing,altitude,"
         + "activity,quality"
 
-    /// One line. A value that is absent is empty.
+    /// One line; absent values are empty.
     public static func row(_ location: Wire.Location) -> String {
         let numbers = [
             location.latitude, location.longitude, location.accuracy, location.speed, location.bearing,
@@ -82,7 +83,7 @@ public enum LocationCSV {
         return fields.map(field).joined(separator: ",")
     }
 
-    /// Quoted when it must be.
+    /// Quoted if necessary.
     static func field(_ text: String) -> String {
         guard text.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else { return text }
         return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")

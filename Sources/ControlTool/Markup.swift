@@ -1,7 +1,7 @@
-/// Text for XML and HTML.
+/// Escaping for XML and HTML.
 enum Markup {
-    /// The text as the content of an element or of a quoted attribute. Characters that XML 1.0 cannot hold at all
-    /// become U+FFFD.
+    /// Escapes text for use in an element or a quoted attribute. Characters that XML 1.0 cannot represent become
+    /// U+FFFD.
     static func escape(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { replacement($0) != nil }) else { return text }
         var result = ""

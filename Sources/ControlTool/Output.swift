@@ -1,24 +1,24 @@
 internal import Glibc
 
-/// A file or the standard output, with every error noticed: a full disk must not look like a short history.
+/// A file or standard output. Every error is noticed: a full disk must not look like a short history.
 ///
-/// A file comes into being whole or not at all: it is written under another name beside its own, and renamed when
-/// everything is on the disk.
+/// Files appear completely or not at all: they are written under a temporary name in the same folder and renamed once
+/// everything is on disk.
 public struct Output: ~Copyable {
-    /// The reader has gone away; nobody is left to tell.
+    /// The reader has gone away, so there is nobody to report it to.
     public struct ReaderGone: Error {}
 
-    /// The file descriptor, for waiting on its reader.
+    /// The file descriptor, for polling its reader.
     public let descriptor: Int32
     private let name: String
     private let owned: Bool
-    /// What is written to until it is renamed, and the name that it gets then.
+    /// The path written to, and the one it is renamed to in the end.
     private var temporary: (path: String, final: String)?
     private var buffer: [UInt8] = []
-    /// Written in pieces of this many bytes.
+    /// Bytes after which the buffer is written.
     private static let piece = 64 * 1024
 
-    /// The standard output.
+    /// Standard output.
     public init() {
         descriptor = STDOUT_FILENO
         name = "standard output"
@@ -26,8 +26,8 @@ public struct Output: ~Copyable {
         temporary = nil
     }
 
-    /// A file that only its owner may read: positions are personal. What is no regular file, a pipe or a device, is
-    /// written to as it is.
+    /// A file readable only by its owner, since positions are personal data. Anything but a regular file, such as a
+    /// pipe or a device, is written to directly.
     public init(path: String) throws(Failure) {
         var status = stat()
         let exists = stat(path, &status) == 0
@@ -35,10 +35,10 @@ public struct Output: ~Copyable {
             descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
             temporary = nil
         } else {
-            // Behind a symbolic link lies the file that is meant.
+            // Follow a symbolic link to the file it refers to.
             let final = exists ? Self.resolved(path) : path
             let folder = final.lastIndex(of: "/").map { String(final[...$0]) } ?? ""
-            let made = Unfinished.make(folder + ".beekonctl-XXXXXX")
+            let made = TemporaryFile.make(folder + ".beekonctl-XXXXXX")
             descriptor = made.descriptor
             temporary = (made.path, final)
         }
@@ -53,7 +53,7 @@ public struct Output: ~Copyable {
     }
 
     deinit {
-        if let temporary { Unfinished.remove(temporary.path) }
+        if let temporary { TemporaryFile.remove(temporary.path) }
         if owned { close(descriptor) }
     }
 
@@ -63,7 +63,7 @@ public struct Output: ~Copyable {
         return String(cString: resolved)
     }
 
-    /// What `-o` says: a file, or the standard output when nothing or `-` was given.
+    /// The destination given with `-o`: a file, or standard output for nothing or `-`.
     public static func to(_ path: String?) throws(Failure) -> Output {
         guard let path, path != "-" else { return Output() }
         return try Output(path: path)
@@ -76,12 +76,12 @@ public struct Output: ~Copyable {
         if buffer.count >= Self.piece { try flush() }
     }
 
-    /// Adds text that ends no line.
+    /// Adds text without ending the line.
     public mutating func add(_ text: String) {
         buffer.append(contentsOf: text.utf8)
     }
 
-    /// Hands what was added to the kernel.
+    /// Writes out what was added.
     public mutating func flush() throws {
         var written = 0
         while written < buffer.count {
@@ -99,16 +99,16 @@ public struct Output: ~Copyable {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Flushes, and gives a file its name once all of it is on the disk.
+    /// Flushes, and renames a file once all of it is on disk.
     public consuming func finish() throws {
         try flush()
         guard owned else { return }
-        // A disk that is full or failing may say so only when the bytes really go there.
+        // A full or failing disk may report the error only when the data is actually written.
         if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS { throw failure(errno) }
         guard let (path, final) = temporary else { return }
         guard rename(path, final) == 0 else { throw failure(errno) }
         temporary = nil
-        Unfinished.end()
+        TemporaryFile.unregister()
     }
 
     private func failure(_ code: Int32) -> Failure {
@@ -118,14 +118,16 @@ public struct Output: ~Copyable {
     }
 }
 
-// Written by the only thread, before the handlers are set; they only read it. Global, because a handler captures nothing.
-nonisolated(unsafe) private var unfinishedPath: UnsafeMutablePointer<CChar>?
+// Set by the only thread before the handlers are installed, which only read it. Global, because a signal handler
+// cannot capture anything.
+nonisolated(unsafe) private var temporaryPath: UnsafeMutablePointer<CChar>?
 
-/// The temporary file of the moment, which must not stay behind when a signal ends the tool.
-private enum Unfinished {
+/// The current temporary file, which must not be left behind when a signal ends the tool.
+private enum TemporaryFile {
     private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
-    /// A new file as mkstemp(3) makes it; −1 with errno when it cannot. No signal comes between the file and its name.
+    /// Creates a file with mkstemp(3); −1 with errno on failure. Signals are blocked until its path has been
+    /// registered.
     static func make(_ template: String) -> (descriptor: Int32, path: String) {
         var held = sigset_t()
         var before = sigset_t()
@@ -136,28 +138,28 @@ private enum Unfinished {
         let descriptor = mkstemp(&template)
         let code = errno
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        if descriptor >= 0 { begin(path) }
+        if descriptor >= 0 { register(path) }
         sigprocmask(SIG_SETMASK, &before, nil)
         errno = code
         return (descriptor, path)
     }
 
-    private static func begin(_ name: String) {
-        unfinishedPath = strdup(name)
+    private static func register(_ name: String) {
+        temporaryPath = strdup(name)
         for number in signals {
             signal(number) { number in
-                if let unfinishedPath { unlink(unfinishedPath) }
+                if let temporaryPath { unlink(temporaryPath) }
                 _exit(128 + number)
             }
         }
     }
 
-    static func end() {
+    static func unregister() {
         for number in signals { signal(number, SIG_DFL) }
     }
 
     static func remove(_ name: String) {
-        end()
+        unregister()
         unlink(name)
     }
 }

@@ -1,15 +1,17 @@
 internal import Glibc
 
-/// How far something long has come: one line on a terminal that is drawn over and over, and gone in the end.
+/// A progress line for long operations, redrawn in place on a terminal and erased in the end.
 public struct Progress: ~Copyable {
     private let isShown: Bool
 
-    /// - Parameter isShown: whether stderr is a terminal, and nothing else is written there meanwhile.
+    /// - Parameter isShown: whether stderr is a terminal on which nothing else is drawn meanwhile.
     public init(isShown: Bool) {
         self.isShown = isShown
     }
 
-    /// Shown only when stderr is a terminal. `isBusy` says that the standard output draws on that terminal as well.
+    /// Shown only when stderr is a terminal.
+    ///
+    /// - Parameter isBusy: whether standard output is drawn on that terminal as well.
     public static func onTerminal(isBusy: Bool) -> Progress {
         Progress(isShown: isatty(STDERR_FILENO) == 1 && !isBusy)
     }
@@ -21,7 +23,7 @@ public struct Progress: ~Copyable {
     /// Replaces the line.
     public func show(_ text: String) {
         guard isShown else { return }
-        // A line that wraps would stay.
+        // A line that wraps could not be erased.
         let bytes = Array("\r\(Text.cut(text, to: 79))\u{1B}[K".utf8)
         _ = write(STDERR_FILENO, bytes, bytes.count)
     }

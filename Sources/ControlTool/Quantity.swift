@@ -1,6 +1,6 @@
-/// Numbers as people read them.
+/// Numbers for people.
 public enum Quantity {
-    /// With a fixed number of decimals; never exponents for anything that fits a table.
+    /// With a fixed number of decimals; without an exponent for anything that fits a table.
     public static func fixed(_ value: Double, _ decimals: Int) -> String {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }
@@ -13,8 +13,8 @@ public enum Quantity {
         return sign + digits.dropLast(decimals) + "." + digits.suffix(decimals)
     }
 
-    /// In at most `width` characters, which are 6 or more: with fewer decimals than asked for where they do not fit, and with
-    /// an exponent where nothing else does.
+    /// In at most `width` characters, at least 6: with fewer decimals than requested if necessary, and with an
+    /// exponent if nothing else fits.
     static func fitting(_ value: Double, _ decimals: Int, _ width: Int) -> String {
         for decimals in stride(from: decimals, through: 0, by: -1) {
             let text = fixed(value, decimals)
@@ -39,7 +39,7 @@ public enum Quantity {
         return fitting(Double(value), 0, 6)
     }
 
-    /// With commas: `1,234,567`.
+    /// With thousands separators: `1,234,567`.
     public static func count(_ value: Int) -> String {
         var result = ""
         for (index, digit) in String(value.magnitude).reversed().enumerated() {
@@ -55,7 +55,7 @@ public enum Quantity {
         return fixed(meters / 1000, abs(meters) < 100_000 ? 1 : 0) + " km"
     }
 
-    /// `512 B`, `4.2 kB`, `1.3 MB`, powers of 1000.
+    /// `512 B`, `4.2 kB`, `1.3 MB`; powers of 1000.
     public static func bytes(_ value: Int) -> String {
         guard value >= 1000 else { return "\(value) B" }
         var amount = Double(value) / 1000
@@ -66,7 +66,7 @@ public enum Quantity {
         return fixed(amount, 1) + " TB"
     }
 
-    /// The two largest units: `8 s`, `3 min 20 s`, `4 h 05 min`, `3 d 4 h`; from a hundred days on, days alone.
+    /// The two largest units: `8 s`, `3 min 20 s`, `4 h 05 min`, `3 d 4 h`; only days from a hundred days on.
     public static func duration(seconds: Int64) -> String {
         let seconds = max(0, seconds)
         if seconds < 60 { return "\(seconds) s" }
@@ -76,13 +76,13 @@ public enum Quantity {
         return days < 100 ? "\(days) d \(seconds / 3600 % 24) h" : "\(count(days)) d"
     }
 
-    /// The shortest text that reads back as the same number, without a needless `.0`.
+    /// The shortest text that reads back as the same number, without a redundant `.0`.
     public static func exact(_ value: Double) -> String {
         let text = value == 0 ? "0" : "\(value)"
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// Like `exact`, without an exponent: formats of XML know none.
+    /// Like `exact`, but without an exponent, which XML formats do not allow.
     public static func decimal(_ value: Double) -> String {
         let text = exact(value)
         guard let mark = text.firstIndex(of: "e"), let exponent = Int(text[text.index(after: mark)...]),

@@ -1,12 +1,12 @@
 public import ControlProtocol
 
-/// Turns pages of dead letters into lines; the header comes with the first page.
+/// Formats pages of dead letters; the header is output with the first page.
 public struct RejectedWriter {
-    /// What the lines are.
+    /// The output format.
     public enum Format: String, Sendable, CaseIterable {
         /// For people.
         case table
-        /// One JSON object a line.
+        /// One JSON object per line.
         case jsonl
         /// Comma-separated values with a header.
         case csv
@@ -16,22 +16,23 @@ public struct RejectedWriter {
     private let clock: Clock
     private let columns: Int?
     private var isFirst = true
-    /// Geofence events that found no place: comma-separated values have a column for each part of a location.
+    /// Number of geofence events left out of comma-separated values, whose columns are those of a location.
     public private(set) var leftOut = 0
 
-    /// Makes a writer for one list.
-    /// - Parameter columns: where the lines of a table are cut, if they are.
+    /// Creates a writer for one list.
+    ///
+    /// - Parameter columns: width to which table lines are truncated, if at all.
     public init(format: Format, clock: Clock, columns: Int? = nil) {
         self.format = format
         self.clock = clock
         self.columns = columns
     }
 
-    /// The lines of the next page.
+    /// The lines for the next page.
     public mutating func lines(_ page: [Wire.Rejected]) throws -> [String] {
         defer { isFirst = false }
         switch format {
-        case .jsonl: return try page.map { try JSONText.line($0) }
+        case .jsonl: return try page.map { try JSONLine.encode($0) }
         case .csv:
             let header = "rejected_at,http_status,batch_id," + LocationCSV.header
             leftOut += page.count { $0.location == nil }

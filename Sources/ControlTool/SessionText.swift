@@ -2,7 +2,7 @@ public import ControlProtocol
 
 /// Sessions as a table of 80 columns.
 public enum SessionText {
-    /// The header and a line for each session.
+    /// The header and one line per session.
     public static func table(_ sessions: [Wire.Session], clock: Clock) -> [String] {
         [row("SESSION", "STARTED (\(clock.zone.name))", "ENDED", "ROWS", "km")]
             + sessions.map { session in
@@ -18,7 +18,7 @@ public enum SessionText {
         Quantity.fitting(meters / 1000, abs(meters) < 1000 ? 3 : 1, 7)
     }
 
-    /// Without the year, which nearly always is that of the start.
+    /// Without the year, which is nearly always that of the start.
     private static func ended(_ iso: String, clock: Clock) -> String {
         String(clock.local(iso).dropFirst(5).prefix(11))
     }

@@ -1,19 +1,19 @@
 public import ControlProtocol
 
-/// The status of the daemon as one screen of 80 columns.
+/// The status of the daemon on one screen of 80 columns.
 public struct StatusScreen {
     private let status: Wire.Status
     private let clock: Clock
     private let palette: Palette
 
-    /// Makes the screen of a status.
+    /// Creates the screen for a status.
     public init(_ status: Wire.Status, clock: Clock, palette: Palette) {
         self.status = status
         self.clock = clock
         self.palette = palette
     }
 
-    /// The lines from top to bottom: what is, then what is wrong and what to do about it.
+    /// The lines from top to bottom: the state, then what is wrong and what to do about it.
     public func lines() -> [String] {
         let up = Quantity.duration(seconds: Int64(status.uptimeSeconds))
         let version = Text.cut(Text.safe(status.version), to: 40)
@@ -75,14 +75,14 @@ public struct StatusScreen {
         let store = status.store
         var text = "\(Quantity.count(store.locations)) locations, \(Quantity.bytes(store.bytes))"
         if store.waitingInMemory > 0 { text += ", \(Quantity.count(store.waitingInMemory)) wait in memory" }
-        // Whatever the daemon says, this must not trap.
+        // Whatever the daemon sends, this must not trap.
         let lost = [store.droppedUnsent, store.refused, store.expired ?? 0].reduce(0, &+)
         if lost > 0 { text += ", \(Quantity.count(lost)) lost so far" }
         if let directory = store.directory { text += ", in \(Text.cut(Text.safe(directory), to: 200))" }
         return wrapped(store.degraded ? "failing" : "", text) { palette.bad($0) }
     }
 
-    /// `word` in its colour, and the rest behind it.
+    /// `word` in its colour, followed by the rest.
     private func wrapped(_ word: String, _ rest: String, colour: (String) -> String) -> [String] {
         guard !word.isEmpty else { return Text.wrap(rest, width: 70) }
         var lines = Text.wrap(word + ", " + rest, width: 70)

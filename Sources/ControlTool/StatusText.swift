@@ -1,6 +1,6 @@
 public import ControlProtocol
 
-/// The parts of a status as phrases, shared by the screen and the live stream.
+/// Parts of a status as phrases, shared by the status screen and the live stream.
 public enum StatusText {
     static func state(_ status: Wire.Status, clock: Clock, palette: Palette) -> String {
         var text =
@@ -18,7 +18,7 @@ public enum StatusText {
         return text
     }
 
-    /// Health, receiver, fix and satellites, in at most `width` columns: of the receiver's name what there is room for.
+    /// Health, receiver, fix and satellites, in at most `width` columns; the receiver's name is truncated to fit.
     public static func source(_ source: Wire.SourceStatus, width: Int = 70, palette: Palette) -> String {
         var parts: [String] = []
         switch source.mode {
@@ -56,7 +56,7 @@ public enum StatusText {
         return "failed (\(Text.cut(Text.safe(failure), to: 20)))"
     }
 
-    /// The word, or a text that begins with it, in the colour of the state.
+    /// Colours the word, or a text that starts with it, according to the state.
     static func colour(_ word: String, of sync: Wire.SyncStatus, _ palette: Palette) -> String {
         guard !word.isEmpty else { return word }
         return switch sync.state {
@@ -66,7 +66,7 @@ public enum StatusText {
         }
     }
 
-    /// What is known about the token, in at most `width` columns.
+    /// The state of the token, in at most `width` columns.
     public static func auth(_ auth: Wire.AuthStatus, width: Int = 70, palette: Palette) -> String {
         if auth.state == "none" { return "no token in use" }
         let count = auth.failures > 0 ? ", \(Quantity.short(auth.failures)) failed refreshes" : ""

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The terminal that the standard output is, if it is one.
+/// The terminal on standard output, if there is one.
 public enum Terminal {
-    /// Columns and lines: of the terminal, else of the environment's `COLUMNS` and `LINES`, else 80 × 24.
+    /// Columns and rows of the terminal, else from `COLUMNS` and `LINES` in the environment, else 80 × 24.
     public static func size() -> (columns: Int, rows: Int) {
         var size = winsize()
         if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 {
@@ -14,7 +14,7 @@ public enum Terminal {
         return (number("COLUMNS") ?? 80, number("LINES") ?? 24)
     }
 
-    /// Whether the standard output is a terminal that can move its cursor.
+    /// Whether standard output is a terminal with a movable cursor.
     public static var canRedraw: Bool {
         guard isatty(STDOUT_FILENO) == 1 else { return false }
         return getenv("TERM").map { String(cString: $0) != "dumb" } ?? false

@@ -1,7 +1,7 @@
 extension Text {
-    /// The columns that a terminal takes for a text without control characters.
+    /// The width of a text without control characters, in terminal columns.
     ///
-    /// Counted scalar by scalar, as terminals do that know nothing of joined emoji: a text may turn out narrower, but not
+    /// Counted by Unicode scalar, like terminals that do not join emoji: a text may turn out narrower, but never
     /// wider.
     static func columns(_ text: some StringProtocol) -> Int {
         text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.reduce(0) { $0 + columns($1) }
@@ -21,7 +21,7 @@ extension Text {
         return wide.contains { $0.contains(scalar.value) } ? 2 : 1
     }
 
-    /// East Asian Width W and F of Unicode Standard Annex 11, in blocks.
+    /// East Asian Width W and F (Unicode Standard Annex 11), by block.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,
         0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60,

@@ -1,7 +1,7 @@
 /// Text for a terminal.
 public enum Text {
-    /// The text with everything that could steer a terminal or reorder its line made visible: control
-    /// characters, line separators and bidirectional marks become `\u{1b}`.
+    /// Makes everything visible that could control a terminal or reorder its line: control characters, line
+    /// separators and bidirectional marks become `\u{1b}`.
     public static func safe(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isDangerous) else { return text }
         var result = ""
@@ -24,13 +24,14 @@ public enum Text {
         }
     }
 
-    /// Cut to `width` columns; the cut shows as `…`. nil cuts nothing.
+    /// Truncates to `width` columns and marks the cut with `…`; nil does not truncate.
     public static func cut(_ text: String, to width: Int?) -> String {
         guard let width, columns(text) > width else { return text }
         return beginning(of: text[...], width: width - 1) + "…"
     }
 
-    /// Cut to `width` columns, with the end kept: of the path of a device, that is what tells it from others.
+    /// Truncates to `width` columns at the front, keeping the end: that is what distinguishes one device path from
+    /// another.
     static func cutFront(_ text: String, to width: Int) -> String {
         guard columns(text) > width else { return text }
         var end = text[...]
@@ -38,22 +39,22 @@ public enum Text {
         return "…" + end
     }
 
-    /// Filled up with spaces on the left, for numbers.
+    /// Pads with spaces on the left, for numbers.
     public static func right(_ text: String, _ width: Int) -> String {
         String(repeating: " ", count: max(0, width - columns(text))) + text
     }
 
-    /// Filled up with spaces on the right, for words.
+    /// Pads with spaces on the right, for words.
     public static func left(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - columns(text)))
     }
 
-    /// As many columns, whatever the text: filled up, or cut.
-    static func exactly(_ text: String, _ width: Int) -> String {
+    /// Exactly `width` columns: padded or truncated.
+    static func fitted(_ text: String, _ width: Int) -> String {
         left(cut(text, to: width), width)
     }
 
-    /// Lines of at most `width` columns, broken at spaces, and within a word that is longer than a line.
+    /// Lines of at most `width` columns, broken at spaces; a word longer than a line is split.
     public static func wrap(_ text: String, width: Int) -> [String] {
         var lines: [String] = []
         for word in text.split(separator: " ") {
@@ -64,7 +65,7 @@ public enum Text {
             var rest = word
             while columns(rest) > width {
                 let part = beginning(of: rest, width: width)
-                // One character may be wider than the line.
+                // A single character may be wider than the line.
                 rest = rest.dropFirst(max(part.count, 1))
                 lines.append(part)
             }
@@ -88,25 +89,25 @@ public enum Text {
 public struct Palette: Sendable {
     private let enabled: Bool
 
-    /// - Parameter enabled: false leaves every text as it is.
+    /// - Parameter enabled: if false, texts are left unchanged.
     public init(enabled: Bool) {
         self.enabled = enabled
     }
 
-    /// Whether to colour: only on a terminal, and not when the user asked for none (no-color.org).
+    /// Whether to use colours: only on a terminal, and not if the user has asked for none (no-color.org).
     public static func wanted(isTerminal: Bool, environment: [String: String]) -> Bool {
         isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
     }
 
     /// All is well.
     public func good(_ text: String) -> String { code("32", text) }
-    /// Wants attention soon.
+    /// Needs attention soon.
     public func warning(_ text: String) -> String { code("33", text) }
-    /// Wants attention now.
+    /// Needs attention now.
     public func bad(_ text: String) -> String { code("1;31", text) }
     /// A heading.
     public func strong(_ text: String) -> String { code("1", text) }
-    /// Of lesser interest.
+    /// Of minor interest.
     public func faint(_ text: String) -> String { code("2", text) }
 
     private func code(_ code: String, _ text: String) -> String {

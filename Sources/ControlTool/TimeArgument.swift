@@ -1,12 +1,12 @@
-/// Reads the times that users type.
+/// Parses the times that users type.
 public enum TimeArgument {
-    /// A text that is no time; `description` says what would be.
+    /// Text that is not a time; `description` says what would be.
     public struct Invalid: Error, CustomStringConvertible, Equatable {
         /// One sentence.
         public let description: String
     }
 
-    /// Reads `now`, `today` (midnight of the zone), an age such as `-2h`, or ISO-8601 such as `2026-06-15`,
+    /// Parses `now`, `today` (midnight in `zone`), an age such as `-2h`, or ISO 8601 such as `2026-06-15`,
     /// `2026-06-15T12:34`, `2026-06-15T12:34:10.5Z` or `…+02:00`. A time without a zone is in `zone`.
     public static func instant(_ text: String, now: Instant, zone: Zone) throws(Invalid) -> Instant {
         switch text {
@@ -23,17 +23,17 @@ public enum TimeArgument {
         if let instant = iso(text, zone: zone) { return instant }
         throw Invalid(
             description:
-                "\"\(Text.safe(text))\" is no time: give now, today, an age such as -2h (s, m, h, d), "
+                "\"\(Text.safe(text))\" is not a time: give now, today, an age such as -2h (s, m, h, d), "
                 + "or ISO-8601 such as 2026-06-15T12:34:00Z")
     }
 
-    /// Reads a length of time such as `90s`, `15m`, `2h` or `7d`, in seconds.
+    /// Parses a duration such as `90s`, `15m`, `2h` or `7d` into seconds.
     public static func duration(_ text: String) throws(Invalid) -> Int64 {
-        // What works for --from is accepted for --last as well.
+        // Accept for --last what works for --from.
         guard let seconds = seconds(text.hasPrefix("-") ? text.dropFirst() : text[...]) else {
             throw Invalid(
                 description:
-                    "\"\(Text.safe(text))\" is no length of time: give a whole number and s, m, h or d, "
+                    "\"\(Text.safe(text))\" is not a duration: give a whole number and s, m, h or d, "
                     + "such as 2h")
         }
         return seconds
@@ -42,7 +42,7 @@ public enum TimeArgument {
     private static func seconds(_ text: Substring) -> Int64? {
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         guard let last = text.last, let unit = units[last] else { return nil }
-        // Nine digits of days still fit.
+        // Nine digits of days do not overflow.
         guard let count = number(text.dropLast(), digits: 1...9) else { return nil }
         return Int64(count) * unit
     }
@@ -63,7 +63,7 @@ public enum TimeArgument {
         return Instant(milliseconds: (wall - offset) * 1000 + time.milliseconds)
     }
 
-    /// Reads `2026-06-15`, in days since 1970.
+    /// Parses `2026-06-15` into days since 1970.
     private static func date(_ rest: inout Substring) -> Int64? {
         let parts = rest.prefix(10).split(separator: "-", omittingEmptySubsequences: false)
         guard rest.count >= 10, parts.count == 3,
@@ -72,14 +72,14 @@ public enum TimeArgument {
             year >= 1, (1...12).contains(month), day >= 1
         else { return nil }
         let days = Civil.days(year: year, month: month, day: day)
-        // 31 April is the 1st of May to the arithmetic, and a slip to the user.
+        // The arithmetic takes 31 April for 1 May; to the user it is a typing error.
         let back = Civil(milliseconds: days * 86_400_000)
         guard back.month == Int64(month), back.day == Int64(day) else { return nil }
         rest = rest.dropFirst(10)
         return days
     }
 
-    /// Reads `12:34`, `12:34:10` or `12:34:10.5`, up to the zone.
+    /// Parses `12:34`, `12:34:10` or `12:34:10.5`, up to the zone.
     private static func timeOfDay(_ rest: inout Substring) -> (seconds: Int64, milliseconds: Int64)? {
         let text = rest.prefix { $0.isASCII && ($0.isNumber || $0 == ":" || $0 == ".") }
         rest = rest.dropFirst(text.count)
@@ -94,13 +94,13 @@ public enum TimeArgument {
         var milliseconds = 0
         if halves.count == 2 {
             guard parts.count == 3, number(halves[1], digits: 1...9) != nil else { return nil }
-            // Finer than a millisecond is cut off.
+            // Digits beyond milliseconds are truncated.
             milliseconds = number(Text.left(String(halves[1].prefix(3)), 3).map { $0 == " " ? "0" : $0 }) ?? 0
         }
         return (Int64(numbers[0] * 3600 + numbers[1] * 60 + second), Int64(milliseconds))
     }
 
-    /// Reads `Z`, `+02:00` or `+0200`, in seconds east.
+    /// Parses `Z`, `+02:00` or `+0200` into seconds east of UTC.
     private static func offset(_ text: Substring) -> Int64? {
         if text == "Z" || text == "z" { return 0 }
         guard let sign = text.first, sign == "+" || sign == "-" else { return nil }
@@ -116,7 +116,7 @@ public enum TimeArgument {
         number(Substring(String(characters)), digits: 1...9)
     }
 
-    /// Digits alone: `Int` would also take a sign.
+    /// Digits only: `Int` would accept a sign, too.
     private static func number(_ text: some StringProtocol, digits: ClosedRange<Int>) -> Int? {
         guard digits.contains(text.count), text.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
         return Int(text)

@@ -1,14 +1,14 @@
 public import ControlProtocol
 internal import FoundationEssentials
 
-/// Reads the tokens that `auth seed` is given.
+/// Parses the tokens given to `auth seed`.
 public enum TokenSeed {
-    /// Bytes of an input at most.
+    /// Maximum size of an input in bytes.
     public static let limit = 65_536
 
-    /// A bare access token on one line, or a JSON object as a token endpoint answers it.
+    /// Parses a bare access token on one line, or a JSON object as returned by a token endpoint.
     ///
-    /// - Parameter now: what `expires_in` counts from.
+    /// - Parameter now: the time from which `expires_in` is counted.
     /// - Returns: at least one token.
     public static func parse(_ bytes: [UInt8], now: Instant) throws -> Wire.SeedAuth.Parameters {
         guard bytes.count <= limit, let text = String(validating: bytes, as: UTF8.self) else {
@@ -35,7 +35,7 @@ public enum TokenSeed {
         return parameters
     }
 
-    /// The one line of a file that holds nothing else.
+    /// Parses a file that consists of a single token on one line.
     public static func token(_ text: String) throws -> String {
         let lines = text.split(whereSeparator: \.isNewline)
         guard lines.count == 1, let line = lines.first else {

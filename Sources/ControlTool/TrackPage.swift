@@ -1,6 +1,6 @@
 public import ControlProtocol
 
-/// A track as one HTML file that needs nothing else: `track.html` with its style, its script and the data in it, a row a
+/// A track as one self-contained HTML file: `track.html` with its style, its script and the data, one row per
 /// location.
 public struct TrackPage {
     private let template: [String]
@@ -13,7 +13,7 @@ public struct TrackPage {
     public init() {
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
         let (head, styled) = text(PackageResources.track_html).split(at: "{{style}}")
-        // Rows first, then all that is known only in the end.
+        // The rows come first, then everything that is known only at the end.
         let (middle, rest) = styled.split(at: "{{rows}}")
         let (between, behind) = rest.split(at: "{{facts}}")
         let (last, tail) = behind.split(at: "{{script}}")
@@ -21,7 +21,7 @@ public struct TrackPage {
         template = [head + text(PackageResources.track_css) + middle, between, last + script + tail]
     }
 
-    /// The lines of the next page of locations.
+    /// The lines for the next page of locations.
     public mutating func lines(_ page: [Wire.Location]) -> [String] {
         var lines = isFirst && origin == nil ? [template[0]] : []
         for location in page {
@@ -35,7 +35,7 @@ public struct TrackPage {
         return lines
     }
 
-    /// Milliseconds since the first location, and numbers only: nothing that would have to be escaped.
+    /// Milliseconds since the first location, and other numbers: nothing that would need escaping.
     private func row(_ location: Wire.Location, _ time: Instant) -> String {
         let values = [location.speed, location.bearing, location.altitude, location.accuracy]
         let fields =
@@ -45,16 +45,16 @@ public struct TrackPage {
         return "[" + fields.joined(separator: ",") + "]"
     }
 
-    /// The lines behind the last location.
+    /// The lines after the last location.
     public func end(_ summary: TrackSummary, fences: [Wire.Geofence]) throws -> [String] {
         let facts = Facts(
             version: Release.version, origin: origin?.milliseconds ?? 0, summary: summary,
             fences: fences)
-        return [template[1] + Self.harmless(try JSONText.line(facts)) + template[2]]
+        return [template[1] + Self.escapedForScript(try JSONLine.encode(facts)) + template[2]]
     }
 
-    /// JSON inside a script element: `</script>` or `<!--` in a text must not end or change it.
-    static func harmless(_ json: String) -> String {
+    /// Escapes JSON for a script element, which `</script>` or `<!--` in a text must not end or alter.
+    static func escapedForScript(_ json: String) -> String {
         var result = ""
         for scalar in json.unicodeScalars {
             switch scalar {
@@ -76,7 +76,7 @@ private struct Facts: Encodable {
 }
 
 extension String {
-    /// What is before and behind a mark; everything is before one that does not occur.
+    /// The text before and after a mark; everything is before a mark that does not occur.
     fileprivate func split(at mark: String) -> (before: String, after: String) {
         let bytes = Array(utf8)
         let wanted = Array(mark.utf8)

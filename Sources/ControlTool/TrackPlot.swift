@@ -1,26 +1,26 @@
 public import ControlProtocol
 internal import Glibc
 
-/// A track drawn in a terminal, true to angles around its middle, with a scale and its extent.
+/// A track drawn in a terminal, with a scale and its extent. Angles are correct around its centre.
 public struct TrackPlot {
     private struct Point {
         var latitude: Double
-        /// Carried on across the antimeridian: 181 is one degree beyond.
+        /// Unwrapped at the antimeridian: 181 is one degree beyond it.
         var longitude: Double
         var beginsSession: Bool
     }
 
     private var points: [Point] = []
     private var session: String??
-    /// Metres in a degree of a great circle.
+    /// Metres per degree of a great circle.
     private static let degree = TrackSummary.earthRadius * Double.pi / 180
-    /// A vehicle that stood still is not magnified beyond this, in metres across.
+    /// Smallest extent in metres: a vehicle that stood still is not magnified further.
     private static let leastExtent = 20.0
 
     /// An empty plot.
     public init() {}
 
-    /// The next location in order of time.
+    /// Adds the next location, in chronological order.
     public mutating func add(_ location: Wire.Location) {
         var longitude = location.longitude
         if let last = points.last {
@@ -33,13 +33,13 @@ public struct TrackPlot {
         session = .some(location.sessionId)
     }
 
-    /// Degrees brought into -180 ..< 180.
+    /// Normalises degrees to -180 ..< 180.
     static func wrapped(_ degrees: Double) -> Double {
         let turned = (degrees + 180).truncatingRemainder(dividingBy: 360)
         return (turned < 0 ? turned + 360 : turned) - 180
     }
 
-    /// The drawing with its legend in at most `columns` and `rows`.
+    /// The drawing with its legend, in at most `columns` and `rows`.
     public func lines(
         _ summary: TrackSummary, columns: Int, rows: Int, clock: Clock, palette: Palette
     ) -> [String] {
@@ -102,7 +102,7 @@ public struct TrackPlot {
 }
 
 extension TrackPlot {
-    /// From degrees to dots: equirectangular, with the length of a degree of longitude taken at the middle.
+    /// Maps degrees to dots: equirectangular, with the length of a degree of longitude taken at the centre.
     fileprivate struct View {
         let middle: (latitude: Double, longitude: Double)
         private let half: (latitude: Double, longitude: Double)
@@ -118,7 +118,7 @@ extension TrackPlot {
             middle = ((south + north) / 2, (west + east) / 2)
             half = ((north - south) / 2, (east - west) / 2)
             size = (canvas.width, canvas.height)
-            // At a pole the whole world would lie in one column.
+            // Bounded, since at a pole the whole world would collapse into one column.
             shrink = max(cos(middle.latitude * Double.pi / 180), 0.01)
             let across = max((east - west) * TrackPlot.degree * shrink, least)
             let down = max((north - south) * TrackPlot.degree, least)
@@ -131,7 +131,7 @@ extension TrackPlot {
             return (place(x, size.width), place(y, size.height))
         }
 
-        /// From dots off the middle to dots; rounding may lead one dot beyond the edge.
+        /// Converts an offset from the centre to a dot; rounding may lead one dot beyond the edge.
         private func place(_ offset: Double, _ count: Int) -> Int {
             let position = (offset + Double(count - 1) / 2).rounded()
             return min(max(Int(exactly: position) ?? 0, 0), count - 1)

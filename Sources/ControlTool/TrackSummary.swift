@@ -11,32 +11,32 @@ public struct Stop: Encodable, Sendable, Equatable {
     public var from: String
     /// UTC.
     public var to: String
-    /// How long it was.
+    /// Duration in seconds.
     public var seconds: Double
 }
 
-/// What can be said of a track in a few numbers. Grows by a location at a time, in constant memory but for its stops.
+/// A track in a few numbers. Grows by one location at a time, in constant memory except for its stops.
 public struct TrackSummary: Encodable, Sendable, Equatable {
-    /// Mean radius of the earth (IUGG), metres.
+    /// Mean radius of the Earth (IUGG), in metres.
     static let earthRadius = 6_371_008.8
-    /// Who stays this near to where it halted, in metres …
+    /// A vehicle that stays within this many metres of where it halted …
     private static let stopRadius = 50.0
-    /// … for this long, in seconds, has stopped.
+    /// … for at least this many seconds has stopped.
     private static let leastStop = 120.0
 
-    /// Locations.
+    /// Number of locations.
     public private(set) var locations = 0
-    /// Sessions that they belong to, counted as they change.
+    /// Number of sessions, counted at each change.
     public private(set) var sessions = 0
-    /// From location to location within sessions, metres along great circles.
+    /// Metres along great circles between consecutive locations of a session.
     public private(set) var distanceMeters = 0.0
-    /// UTC.
+    /// Time of the first location, UTC.
     public private(set) var start: String?
-    /// UTC.
+    /// Time of the last location, UTC.
     public private(set) var end: String?
     /// Metres per second.
     public private(set) var highestSpeed: Double?
-    /// Stops of two minutes and more, in order of time.
+    /// Stops of two minutes or more, in chronological order.
     public private(set) var stops: [Stop] = []
 
     private enum CodingKeys: String, CodingKey {
@@ -51,14 +51,14 @@ public struct TrackSummary: Encodable, Sendable, Equatable {
     /// An empty track.
     public init() {}
 
-    /// Equal in what is told.
+    /// Compares the published values only.
     public static func == (a: TrackSummary, b: TrackSummary) -> Bool {
         (a.locations, a.sessions, a.distanceMeters, a.start, a.end, a.highestSpeed)
             == (b.locations, b.sessions, b.distanceMeters, b.start, b.end, b.highestSpeed)
             && a.stops == b.stops
     }
 
-    /// The next location in order of time.
+    /// Adds the next location, in chronological order.
     public mutating func add(_ location: Wire.Location) {
         locations += 1
         if start == nil { start = location.timestamp }
@@ -70,17 +70,17 @@ public struct TrackSummary: Encodable, Sendable, Equatable {
             sessions += 1
             finish()
         }
-        follow(location)
+        trackHalt(location)
         last = location
     }
 
-    /// Ends a stop that is under way at the end of the track.
+    /// Ends a stop that lasts until the end of the track.
     public mutating func finish() {
-        if let halt { note(halt.first, until: halt.last) }
+        if let halt { recordStop(halt.first, until: halt.last) }
         halt = nil
     }
 
-    private mutating func follow(_ location: Wire.Location) {
+    private mutating func trackHalt(_ location: Wire.Location) {
         guard let current = halt else {
             halt = (location, location)
             return
@@ -89,12 +89,13 @@ public struct TrackSummary: Encodable, Sendable, Equatable {
             halt = (current.first, location)
             return
         }
-        // While it stands nothing is stored, so the next location is that of the departure, and may be some way off.
-        note(current.first, until: current.last.motion == "stationary" ? location : current.last)
+        // Nothing is stored while the vehicle stands, so the next location is that of the departure, and may be some
+        // way off.
+        recordStop(current.first, until: current.last.motion == "stationary" ? location : current.last)
         halt = (location, location)
     }
 
-    private mutating func note(_ first: Wire.Location, until last: Wire.Location) {
+    private mutating func recordStop(_ first: Wire.Location, until last: Wire.Location) {
         guard let from = Clock.utc(first.timestamp), let to = Clock.utc(last.timestamp) else { return }
         let seconds = Double(to.milliseconds - from.milliseconds) / 1000
         guard seconds >= Self.leastStop else { return }
@@ -105,7 +106,7 @@ public struct TrackSummary: Encodable, Sendable, Equatable {
                 seconds: seconds))
     }
 
-    /// Great-circle distance in metres, by the haversine formula.
+    /// Great-circle distance in metres (haversine formula).
     static func distance(_ a: Wire.Location, _ b: Wire.Location) -> Double {
         let radians = Double.pi / 180
         let height = sin((b.latitude - a.latitude) * radians / 2)

@@ -61,12 +61,12 @@ function drawChart(chart) {
     if (chart.value(hovered) !== null) dot(pen, x(times[hovered]), y(chart.value(hovered)), 4, colours.track);
   }
 }
-/** What is longer than this, in milliseconds, is a gap: nothing is known of the time in between. */
+/** Milliseconds; anything longer is a gap, about which nothing is known. */
 const longStep = (() => {
   const steps = Array.from(times.subarray(1), (time, i) => time - times[i]).sort((a, b) => a - b);
   return Math.max(60_000, 10 * (steps[steps.length >> 1] ?? 0));
 })();
-/** Of the values of one pixel column the first, the lowest, the highest and the last are enough. */
+/** Per pixel column, the first, lowest, highest and last values suffice. */
 function drawLine(pen, chart, x, y) {
   pen.strokeStyle = colours.track;
   pen.lineWidth = 1.5;
@@ -90,7 +90,7 @@ function drawLine(pen, chart, x, y) {
   pen.stroke();
 }
 
-// The rest --------------------------------------------------------------------------------------------------------
+// Everything else --------------------------------------------------------------------------------------------------------
 const tip = document.getElementById("tip");
 function describe(i) {
   const lines = [fullTime(times[i])];

@@ -3,12 +3,12 @@ const read = id => JSON.parse(document.getElementById(id).textContent);
 const facts = read("facts"), rows = read("rows"), count = rows.length;
 const degree = 6371008.8 * Math.PI / 180;
 const wrap = degrees => ((degrees + 180) % 360 + 360) % 360 - 180;
-// Columns: plain numbers that a hundred thousand locations fit in.
+// Columns of plain numbers, compact enough for a hundred thousand locations.
 const times = new Float64Array(count), lats = new Float64Array(count), lons = new Float64Array(count);
 for (let i = 0; i < count; i++) {
   times[i] = facts.origin + rows[i][0];
   lats[i] = rows[i][1];
-  // Carried on across the antimeridian.
+  // Unwrapped at the antimeridian.
   lons[i] = i ? lons[i - 1] + wrap(rows[i][2] - lons[i - 1]) : rows[i][2];
 }
 const speedAt = i => rows[i][3], bearingAt = i => rows[i][4], altitudeAt = i => rows[i][5], accuracyAt = i => rows[i][6],
@@ -22,7 +22,7 @@ const bounds = values => {
 const [south, north] = bounds(lats), [west, east] = bounds(lons);
 const middle = {lat: (south + north) / 2, lon: (west + east) / 2};
 const shrink = Math.max(Math.cos(middle.lat * Math.PI / 180), 0.01);
-// Metres east and north of the middle.
+// Metres east and north of the centre.
 const toX = lon => (middle.lon + wrap(lon - middle.lon) - middle.lon) * degree * shrink;
 const toY = lat => (lat - middle.lat) * degree;
 const xs = lons.map(lon => (lon - middle.lon) * degree * shrink), ys = lats.map(toY);
@@ -43,7 +43,7 @@ const colour = name => getComputedStyle(document.documentElement).getPropertyVal
 let colours = {};
 let hovered = -1;
 
-/** Makes a canvas as fine as the screen; the context then counts in CSS pixels. */
+/** Matches a canvas to the screen's resolution; its context uses CSS pixels. */
 function prepare(canvas) {
   const ratio = window.devicePixelRatio || 1, box = canvas.getBoundingClientRect();
   const width = Math.max(1, Math.round(box.width * ratio)), height = Math.max(1, Math.round(box.height * ratio));
@@ -62,7 +62,7 @@ function round125(most) {
 
 // The map ---------------------------------------------------------------------------------------------------------
 const map = document.querySelector("#map canvas");
-const view = {x: 0, y: 0, scale: 1};  // the middle in metres, and pixels per metre
+const view = {x: 0, y: 0, scale: 1};  // the centre in metres, and pixels per metre
 function fit() {
   const box = map.getBoundingClientRect();
   const width = Math.max((east - west) * degree * shrink, 20), height = Math.max((north - south) * degree, 20);
@@ -84,7 +84,7 @@ function drawMap() {
   for (let i = 0; i < count; i++) {
     const x = screenX(xs[i], width), y = screenY(ys[i], height);
     if (breaks(i)) pen.moveTo(x, y);
-    // What is nearer than a pixel to the last dot drawn adds nothing but time.
+    // Points within a pixel of the last one drawn only cost time.
     else if (i < count - 1 && !breaks(i + 1) && Math.abs(x - lastX) < 0.7 && Math.abs(y - lastY) < 0.7) continue;
     else pen.lineTo(x, y);
     lastX = x; lastY = y;
@@ -92,7 +92,7 @@ function drawMap() {
   pen.stroke();
   for (const stop of facts.summary.stops)
     dot(pen, screenX(toX(stop.longitude), width), screenY(toY(stop.latitude), height), 6, colours.stop);
-  // The end below the start, as the labels are: a round trip shows both.
+  // The end below the start, like the labels, so that a round trip shows both.
   if (count) label(pen, xs[count - 1], ys[count - 1], "End", colours.end, width, height, 16);
   if (count) label(pen, xs[0], ys[0], "Start", colours.start, width, height, -9);
   if (hovered >= 0) dot(pen, screenX(xs[hovered], width), screenY(ys[hovered], height), 6, colours.ink);

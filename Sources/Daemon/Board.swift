@@ -27,21 +27,21 @@ struct ReaderSnapshot: Equatable, Sendable {
     var motion = MotionState.unknown
     var geofences = 0
     var waitingInMemory = 0
-    /// Over all restarts.
+    /// Across all restarts.
     var refused = 0
-    /// When something was lost last that nobody has received.
+    /// When rows that were never uploaded were last lost.
     var lostAt: BootInstant?
     /// What the last failed write said; nil while storage works.
     var storageError: String?
 }
 
-/// What is being done, and why: what subscribers are told.
+/// The state and its reason, as sent to subscribers.
 struct StateChange: Equatable, Sendable {
-    /// Who or what made it so. The names are the control interface's.
+    /// Who or what set the state. The names are the control interface's.
     enum Reason: String, Sendable {
-        /// Somebody asked for it.
+        /// A client asked for it.
         case user
-        /// It was so when the daemon last ended.
+        /// It was the state when the daemon last ended.
         case resumed
         /// `tracking.autostart`, on the very first run.
         case autostart
@@ -50,7 +50,7 @@ struct StateChange: Equatable, Sendable {
     var state = ReaderSnapshot.State.idle
     /// nil while idle.
     var reason: Reason?
-    /// Under way, or ended last; nil when there has been none.
+    /// The current session, or the last one that ended; nil when there has been none.
     var session: UUIDv7?
 }
 
@@ -72,7 +72,7 @@ struct UploaderSnapshot: Equatable, Sendable {
     var nextAttempt: BootInstant?
     var uploaded = 0
     var retries = 0
-    /// So many times in a row the batch that goes next has failed for its size or its time.
+    /// How many times in a row the next batch has failed because of its size or its time.
     var oversizedFailures = 0
     var bytesSent = 0
 }
@@ -95,7 +95,7 @@ final class Board: Sendable {
     /// What the next stored row carries.
     var extras: [String: String] { extrasInForce.withLock { $0 } }
 
-    /// Names of small files that were damaged when they were read, and have not been written anew by anybody's wish.
+    /// Names of small files that were found damaged and have not been rewritten by a user's action since.
     var damagedFiles: Set<String> { damaged.withLock { $0 } }
 
     func note(damaged name: String) {

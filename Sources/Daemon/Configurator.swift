@@ -12,9 +12,10 @@ final class Configurator {
         case reload
     }
 
-    /// Who wants it: without a word of the kernel's, nobody in particular.
+    /// Who makes the change. Unless the kernel names the caller, nobody in particular.
     struct Caller {
-        /// May lead the secrets of the files elsewhere: root, and the user that the daemon runs as, who can read them.
+        /// May send the secrets of the files elsewhere: root, and the user that the daemon runs as, who can read
+        /// them.
         var isRoot = false
         var name = "somebody"
         var fields: [(Log.Field, String)] = []
@@ -24,7 +25,7 @@ final class Configurator {
     private struct Change {
         var layers: Layers
         var runtime: [String: Value]
-        /// Those that root stands for.
+        /// Those that root has approved.
         var approved: Set<String>
         var result: Layers.Result
         /// What is wrong with the file of the settings made while running.

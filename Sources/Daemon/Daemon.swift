@@ -16,7 +16,7 @@ public enum Daemon {
         public var stateDirectory: String
         /// The path of the control socket.
         public var socket: String
-        /// What stands for / when the identity of the machine is looked up; empty: / itself.
+        /// Replaces / when the identity of the machine is looked up; empty: / itself.
         public var machineRoot: String
 
         /// Read when no other is given.
@@ -81,7 +81,7 @@ public enum Daemon {
             return error.code
         } catch let error as SystemError {
             complain(error.description)
-            // Somebody answers on the socket.
+            // Another process answers on the socket.
             return error.code == EADDRINUSE ? EX_TEMPFAIL : EX_OSERR
         } catch {
             complain("\(error)")

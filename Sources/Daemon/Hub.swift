@@ -11,7 +11,7 @@ final class Hub: Sendable {
     let files: SmallFiles
     let board = Board()
     let clock = WallClock()
-    /// Which time may call rows old; nil until what was known before has been read.
+    /// Which times may make rows count as old; nil until the stored state has been read.
     let ages = Mutex<AgeTrust?>(nil)
     let reader: Mailbox<ReaderCommand>
     let uploader: Mailbox<UploaderCommand>
@@ -27,8 +27,8 @@ final class Hub: Sendable {
         main = try Mailbox(limit: mainLimit)
     }
 
-    /// A full mailbox means that the thread behind it hangs, or has to do with a reader of much history. What streams past
-    /// is lost then, and counted to those who listen; nothing else is.
+    /// A full mailbox means that its thread hangs, or is busy with a reader of much history. Streamed messages are
+    /// then dropped, and counted for the subscribers; nothing else is.
     func tell(_ message: MainMessage) {
         switch message.whenFull {
         case .drop: if !main.post(message) { unheard.add(1, ordering: .relaxed) }
@@ -40,12 +40,12 @@ final class Hub: Sendable {
         }
     }
 
-    /// For what the threads tell each other. Commands of clients are posted, and refused to them when there are too many.
+    /// For messages between threads. Commands of clients are posted, and refused when there are too many.
     func tellUploader(_ command: UploaderCommand) {
         uploader.deliver(command) { command.merge(into: &$0) }
     }
 
-    /// Locations and events that found no room on their way to those who listen, since the last call.
+    /// Locations and events dropped on their way to subscribers since the last call.
     func takeUnheard() -> Int {
         unheard.exchange(0, ordering: .relaxed)
     }

@@ -4,7 +4,7 @@ internal import Storage
 internal import Tracking
 internal import Upload
 
-/// Finds out whose state directory this is, before anything else in it is touched, and makes it this machine's.
+/// Finds out whose state directory this is before anything else in it is touched, and makes it this machine's.
 struct Identification {
     private let directory: StateDirectory
     private let files: SmallFiles
@@ -12,8 +12,8 @@ struct Identification {
     private let time: Timestamp
 
     /// - Parameters:
-    ///   - root: what stands for / where the machine is looked at.
-    ///   - time: now, in the best clock known.
+    ///   - root: the directory used as / when identifying the machine.
+    ///   - time: the current time by the best clock known.
     init(_ directory: StateDirectory, root: String, at time: Timestamp) {
         self.directory = directory
         files = SmallFiles(directory)
@@ -21,14 +21,14 @@ struct Identification {
         self.time = time
     }
 
-    /// The id of this installation: minted once, and anew when the machine is another one.
+    /// The id of this installation: created once, and again when the machine is another one.
     ///
     /// - Returns: also what was wrong with its file.
     func installID() throws -> (id: String, trouble: SmallFiles.Trouble?) {
         let reading = files.readIdentity()
         let trouble = reading.trouble
         guard var known = reading.content else {
-            // It may be whole: it must not be written over.
+            // It may be intact, so it must not be overwritten.
             if let trouble, trouble.isPassing { throw SystemError(trouble.text, code: EIO) }
             if let trouble {
                 Log.error(.fileDamaged, "\(trouble.text): the backend will take this for another vehicle")
@@ -54,7 +54,7 @@ struct Identification {
                     session: ids.1, startedAt: time)
             }
         } else if case .other? = known.separation.map({ Installation.judge($0.signs, found) }) {
-            // Copied again before it came to its end.
+            // It was copied again before it was completed.
             known.separation?.installID = mint().description
             known.separation?.session = mint().description
             known.separation?.signs = found
@@ -68,18 +68,19 @@ struct Identification {
         return generator.next(at: time)
     }
 
-    /// What the machine is known by may have become more. A disk that fails is no reason not to start.
+    /// More signs of the machine may have become readable. A failing disk is no reason not to start.
     private func keep(_ known: SmallFiles.Identity, _ signs: Installation.Signs) {
         let identity = SmallFiles.Identity(installID: known.installID, signs: signs)
         guard identity != known else { return }
         do {
             try files.write(identity)
         } catch {
-            Log.debug(.identity, "what this machine is known by could not be written: \(error)")
+            Log.debug(.identity, "the signs of this machine could not be written: \(error)")
         }
     }
 
-    /// The identity says first that it is being done, and last that it is done; whatever comes between may come again.
+    /// The identity first records that this has begun and finally that it is done; every step between may be
+    /// repeated.
     private func separate(_ marked: SmallFiles.Identity) throws -> String {
         guard let plan = marked.separation, let session = UUIDv7(plan.session) else {
             return marked.installID
@@ -103,7 +104,7 @@ struct Identification {
         return plan.installID
     }
 
-    /// What was asked for is asked of the copy as well, in a session of its own.
+    /// The intent applies to the copy as well, in a session of its own.
     private func takeIntentAlong(_ plan: SmallFiles.Separation, _ session: UUIDv7) throws(SystemError) -> Bool
     {
         let reading = files.readIntent()
@@ -120,7 +121,7 @@ struct Identification {
         return state == .tracking
     }
 
-    /// What is held back for a full disk is held back for this, too.
+    /// The reserve for a full disk is used for this, too.
     private func makingRoom<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()

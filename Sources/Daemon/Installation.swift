@@ -1,18 +1,19 @@
 internal import Storage
 internal import Upload
 
-/// Judges whether this is the machine that an installation was made on, or one that got a copy of its disk. Pure.
+/// Judges whether this is the machine that an installation was made on, or one that received a copy of its disk.
+/// Pure.
 ///
-/// A sign that is missing, today or then, says nothing: serial numbers are readable for root alone on most PCs, and a
+/// A sign that is missing, today or then, proves nothing: on most PCs only root can read serial numbers, and a
 /// machine-id may not be known yet.
 enum Installation {
-    /// What a machine is known by: digests, by the name of the sign.
+    /// What identifies a machine: digests, by the name of the sign.
     typealias Signs = [String: String]
 
     enum Verdict: Equatable {
-        /// It is the same, as far as can be told. With all that it is known by from now on.
+        /// The same machine, as far as can be told, with all of its signs known from now on.
         case same(Signs)
-        /// It is another one; the words say by what.
+        /// Another machine; the text says how that was recognised.
         case other(String)
     }
 
@@ -21,8 +22,8 @@ enum Installation {
 
     /// Whether `found` is the machine that was `known`.
     ///
-    /// Hardware is another one when none of its serial numbers is what it was: a repair may change one of them, and makers
-    /// give whole series the same.
+    /// Hardware counts as different when none of its serial numbers match: a repair may change one of them, and
+    /// manufacturers give whole series the same number.
     static func judge(_ known: Signs, _ found: Signs) -> Verdict {
         let common = known.keys.filter { found[$0] != nil }
         let serials = common.filter { $0 != machineID }
@@ -35,7 +36,7 @@ enum Installation {
         return .same(known.merging(found) { $1 })
     }
 
-    /// What an identity says of its machine, in either layout of the file.
+    /// What an identity file says about its machine, in either layout of the file.
     static func signs(of identity: SmallFiles.Identity) -> Signs {
         if let signs = identity.signs { return signs }
         var signs = Signs()
@@ -43,14 +44,14 @@ enum Installation {
         return signs
     }
 
-    /// nil for an empty file, or one that says "uninitialized".
+    /// nil for an empty file, or one that contains "uninitialized".
     static func machineID(in text: String) -> String? {
         let id = text.prefix { $0 > " " }.lowercased()
         guard id.utf8.count == 32, id.allSatisfy(\.isHexDigit), Set(id).count > 1 else { return nil }
         return digest(id)
     }
 
-    /// What makers leave standing where a number should be.
+    /// Placeholders that manufacturers leave instead of a number.
     private static let placeholders: Set<String> = [
         "to be filled by o.e.m.", "to be filled by oem", "default string", "default", "none", "null", "n/a",
         "na", "not specified",
@@ -62,7 +63,7 @@ enum Installation {
         "00020003-0004-0005-0006-000700080009", "12345678-1234-5678-90ab-cddeefaabbcc",
     ]
 
-    /// nil for what is no number of a single machine.
+    /// nil for anything that is not the number of a single machine.
     static func serial(in text: String) -> String? {
         let printable = text.unicodeScalars.filter { $0.value >= 0x20 && $0.value < 0x7F }
         let words = String(String.UnicodeScalarView(printable)).lowercased().split(separator: " ")

@@ -3,11 +3,11 @@ internal import Linux
 internal import Synchronization
 internal import Systemd
 
-/// Asks systemd for more time while the start takes long and gets on: a database of millions of rows that must be looked
-/// through after a power cut would else be killed by TimeoutStartSec=, and begin anew for ever. A start that hangs is not
-/// excused.
+/// Asks systemd for more time while a long start makes progress: checking a database of millions of rows after a
+/// power cut would otherwise be killed by TimeoutStartSec=, and restarted forever. A start that hangs gets no more
+/// time.
 final class LongStart: Sendable {
-    /// What the process has used up to now.
+    /// The resources that the process has used so far.
     struct Usage: Equatable {
         var cpuSeconds: Double
         var blocks: Int
@@ -21,21 +21,21 @@ final class LongStart: Sendable {
                 blocks: usage.ru_inblock + usage.ru_oublock)
         }
 
-        /// Work was done since `earlier`; to look for it costs much less than that.
+        /// Whether work was done since `earlier`; looking for it costs much less than that.
         func isProgress(since earlier: Usage) -> Bool {
             cpuSeconds - earlier.cpuSeconds > 0.01 || blocks != earlier.blocks
         }
     }
 
-    /// Seconds between two looks; an ordinary start is over before the first.
+    /// Seconds between two looks; an ordinary start ends before the first.
     private static let interval = 5.0
-    /// Seconds that are asked for: many times as long.
+    /// Seconds to ask for: many times the interval.
     private static let extra = 60.0
 
     private let isOver = Atomic(false)
     private let wakeup: Wakeup
 
-    /// - Returns: nil when there is nobody to ask.
+    /// - Returns: nil when there is no service manager.
     convenience init?() {
         guard Notifier.isManaged else { return nil }
         self.init(every: Self.interval, usage: Usage.ofThisProcess) {
@@ -66,7 +66,7 @@ final class LongStart: Sendable {
         }
     }
 
-    /// The start is over, one way or the other.
+    /// The start is over, successful or not.
     func end() {
         isOver.store(true, ordering: .relaxed)
         wakeup.signal()

@@ -1,31 +1,31 @@
 internal import Storage
 internal import Tracking
 
-/// Decides when a loss is told: at once when it begins, then once an hour with what has come since. Ordinary pruning, which
-/// is no loss, once a day. Pure: no clock, no log.
+/// Decides when a loss is reported: at once when it begins, then once an hour with what has been added since.
+/// Ordinary pruning, which is no loss, is reported once a day. Pure: no clock, no log.
 struct LossWatch {
-    /// What there is to say, with the number of rows.
+    /// What to report, with the number of rows.
     enum Line: Equatable {
         case lost(dropped: Int, refused: Int)
         case pruned(Int)
     }
 
-    /// Seconds between two lines, and for which the status tells of a loss.
+    /// Seconds between two reports, and how long the status shows a loss.
     static let interval = 3600.0
     private static let pruningInterval = 86_400.0
 
-    /// When something was lost last.
+    /// When rows were last lost.
     private(set) var latest: BootInstant?
     private var untold = Losses()
     private var toldAt: BootInstant?
     private var toldPruningAt: BootInstant?
 
-    /// - Parameter lost: since the last look.
+    /// - Parameter lost: since the last call.
     mutating func look(_ lost: Losses, now: BootInstant) -> [Line] {
         guard lost != Losses() || untold != Losses() else { return [] }
         untold = untold + lost
         if lost.dropped + lost.refused + lost.expired > 0 { latest = now }
-        // Whoever lets them expire says so, with the batch.
+        // Expiry is logged where it happens, with the batch.
         untold.expired = 0
         var lines: [Line] = []
         if isUntold, isDue(toldAt, Self.interval, now) {
@@ -41,12 +41,12 @@ struct LossWatch {
         return lines
     }
 
-    /// When the rest of a loss is to be told, though nothing more is lost.
+    /// When the rest of a loss is due to be reported, even if nothing more is lost.
     var deadline: BootInstant? {
         isUntold ? toldAt?.advanced(bySeconds: Self.interval) : nil
     }
 
-    /// What the end of the daemon would keep from being told.
+    /// What would otherwise go unreported at the end of the daemon.
     var rest: Line? {
         isUntold ? .lost(dropped: untold.dropped, refused: untold.refused) : nil
     }

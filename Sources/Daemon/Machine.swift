@@ -15,9 +15,9 @@ enum Machine {
         return nil
     }
 
-    /// What it is known by, as far as that can be read today: digests, because nobody else needs to know.
+    /// What identifies the machine, as far as it can be read today: digests, because nobody else needs the values.
     ///
-    /// - Parameter root: what stands for / ; tests have machines of their own.
+    /// - Parameter root: replaces /; tests have machines of their own.
     static func signs(root: String) -> Installation.Signs {
         var signs = Installation.Signs()
         let path = root + "/etc/machine-id"
@@ -30,7 +30,7 @@ enum Machine {
         return signs
     }
 
-    /// On most PCs only root may read the first three.
+    /// On most PCs only root can read the first three.
     private static let serials = [
         ("product_uuid", "/sys/class/dmi/id/product_uuid"),
         ("product_serial", "/sys/class/dmi/id/product_serial"),
@@ -42,7 +42,7 @@ enum Machine {
         (try? readFile(path, limit: 4096)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// systemd mounts a file over /etc/machine-id where it cannot write there: that id lasts until the next boot.
+    /// systemd mounts a file over /etc/machine-id when it cannot write there: that id lasts until the next boot.
     private static func isMountPoint(_ path: String) -> Bool {
         guard let resolved = realpath(path, nil) else { return false }
         defer { free(resolved) }

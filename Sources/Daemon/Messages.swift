@@ -6,9 +6,9 @@ internal import Upload
 /// Names the call that waits for an answer.
 typealias Token = Int
 
-/// What the reader may be asked to do. It does it between two fixes.
+/// Commands to the reader, which executes them between two fixes.
 ///
-/// When the mailbox is full, whoever asks is refused, and told to try again (`RateLimited`), except where it says otherwise.
+/// When the mailbox is full, the caller is refused and can try again (`RateLimited`), except where noted.
 enum ReaderCommand: Sendable {
     case start(Token)
     case stop(Token)
@@ -19,15 +19,15 @@ enum ReaderCommand: Sendable {
     case setExtras([String: String], Token)
     case addGeofences([Geofence], Token)
     case removeGeofences([String], Token)
-    /// A page of them, after the one of this id.
+    /// One page of them, after the fence with this id.
     case listGeofences(after: String?, limit: Int, Token)
     case locate(OneShots.Request)
-    /// Nobody waits for this answer any more. Lost when the mailbox is full: the fix is waited for until its time is over,
-    /// and the answer goes nowhere.
+    /// Nobody waits for this answer any more. Dropped when the mailbox is full: the request then stays until it times
+    /// out, and its answer is discarded.
     case forget(Token)
-    /// Take up other settings. Always taken: the configurator has one under way at most.
+    /// Apply other settings. Always accepted: the configurator sends one at a time.
     case configure(Settings, KeptSettings?)
-    /// Always taken; `Board.isStopping` says it, too.
+    /// Always accepted; `Board.isStopping` says the same.
     case end
 }
 
@@ -39,29 +39,33 @@ enum KeptSettings: Sendable {
     case files(LastGoodConfiguration, Daemon.Options)
 }
 
-/// What the uploader may be asked to do. What the other threads tell it is taken also by a mailbox that is full, and put
-/// together with what waits, so that it cannot pile up; what clients ask for is refused to them then (`RateLimited`).
+/// Commands to the uploader. Even a full mailbox accepts those of other threads, and merges them with waiting ones so
+/// that they cannot pile up; those of clients are then refused (`RateLimited`).
 enum UploaderCommand: Sendable {
-    /// Always taken; one of each kind waits. A client's, which comes by `post`, may be refused.
+    /// Always accepted; one of each kind waits. A client's, which is sent with `post`, may be refused.
     case trigger(DrainTrigger)
     /// Refused when the mailbox is full.
     case sync(Token)
-    /// An administrator wants smaller batches in the place of the one that does not get through. Refused when the mailbox is full.
+    /// An administrator wants smaller batches instead of the one that keeps failing. Refused when the mailbox is
+    /// full.
     case rebatch(Token)
-    /// The user has deleted rows of these batches: a request under way with one of them ends. Always taken.
+    /// The user has deleted rows of these batches: a request in progress with one of them is cancelled. Always
+    /// accepted.
     case abort([UUIDv7])
-    /// An administrator gives new tokens. Refused when the mailbox is full.
+    /// An administrator supplies new tokens. Refused when the mailbox is full.
     case seed(Tokens, Token)
-    /// Always taken; the latest wins. Never past a `seed`: tokens are for the host of the settings that came before them.
+    /// Always accepted; the latest wins. Never overtakes a `seed`: tokens belong to the host of the settings before
+    /// them.
     case configure(Settings)
-    /// The reader could store again: what the uploader could not write need not wait for its back-off. Always taken.
+    /// The reader could store again, so writes that failed in the uploader need not wait for its back-off. Always
+    /// accepted.
     case storageRecovered
-    /// Always taken; `Board.isStopping` says it, too.
+    /// Always accepted; `Board.isStopping` says the same.
     case end
 
-    /// Adds it to the commands that wait already.
+    /// Merges it into the waiting commands.
     ///
-    /// - Returns: false when it is to wait for itself.
+    /// - Returns: false when it must be queued on its own.
     func merge(into waiting: inout [UploaderCommand]) -> Bool {
         switch (self, waiting.last) {
         case (.trigger(let trigger), _):
@@ -85,7 +89,7 @@ enum UploaderCommand: Sendable {
 }
 
 extension DrainTrigger {
-    /// Both make the same drain start; which outage was meant matters little.
+    /// Both start the same drain; which outage was meant matters little.
     fileprivate func isLike(_ other: DrainTrigger) -> Bool {
         if case .networkReturned = self, case .networkReturned = other { return true }
         return self == other
@@ -94,17 +98,17 @@ extension DrainTrigger {
 
 /// What reaches the main thread.
 enum MainMessage: Sendable {
-    /// What becomes of a message when the mailbox is full.
+    /// What happens to a message when the mailbox is full.
     enum WhenFull: Equatable {
-        /// Lost, and counted to those who listen.
+        /// Dropped, and counted for the subscribers.
         case drop
-        /// Taken all the same. There is one for each client that waits, and few besides.
+        /// Accepted anyway. There is one for each waiting client, and few others.
         case keep
-        /// Taken, unless one that says the same waits already.
+        /// Accepted, unless an equivalent one is already waiting.
         case merge(String)
     }
 
-    // Answers: each is waited for.
+    // Answers, each of which a caller waits for.
     case started(Token, Result<UUIDv7, Failure>)
     case stopped(Token, Result<Void, Failure>)
     case deleted(Token, Result<Removal, Failure>)
@@ -122,11 +126,11 @@ enum MainMessage: Sendable {
     case geofencesRemoved(Token, Result<Int, Failure>)
     case geofences(Token, [Geofences.Item], isLast: Bool)
     case located(Token, Result<Location?, Failure>)
-    // What streams past. It is stored already.
+    // Streamed messages. Their data is already stored.
     case location(Location)
     case crossed(GeofenceEvent)
     case stateChanged(StateChange)
-    // Where to look: what has changed stands on the board.
+    // Hints: the change itself is on the board.
     case sourceChanged
     case syncChanged
     case authChanged
@@ -140,15 +144,15 @@ enum MainMessage: Sendable {
         case .sourceChanged: .merge("source")
         case .syncChanged: .merge("sync")
         case .authChanged: .merge("auth")
-        // A change of state comes of a command, which is bounded itself.
-        case .started, .stopped, .deleted, .requeued, .purged, .resent, .extrasSet, .synced, .rebatched, .seeded,
-            .settingsTaken, .configured, .geofencesAdded, .geofencesRemoved, .geofences, .located, .stateChanged,
-            .readerEnded, .uploaderEnded:
+        // A change of state results from a command, and commands are bounded.
+        case .started, .stopped, .deleted, .requeued, .purged, .resent, .extrasSet, .synced, .rebatched,
+            .seeded, .settingsTaken, .configured, .geofencesAdded, .geofencesRemoved, .geofences, .located,
+            .stateChanged, .readerEnded, .uploaderEnded:
             .keep
         }
     }
 
-    /// What a deletion came to.
+    /// The result of a deletion.
     struct Removal: Sendable {
         var removed: Int
         /// The names of files that were left as they are.
@@ -163,9 +167,9 @@ enum MainMessage: Sendable {
             case busy(seconds: Int)
             case geofence(id: String)
             case setting(key: String)
-            /// No batch may be dissolved.
+            /// No batch can be dissolved.
             case noRebatch
-            /// Somebody with more rights could have it so.
+            /// A caller with more rights could do this.
             case denied
         }
 

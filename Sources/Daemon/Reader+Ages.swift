@@ -4,7 +4,7 @@ internal import Storage
 internal import Synchronization
 internal import Tracking
 
-/// Which time may call rows old, and what must be remembered of it.
+/// Which times may make rows count as old, and what must be remembered for that.
 extension Reader {
     /// What is written with a row about ages.
     struct Ages {
@@ -12,14 +12,14 @@ extension Reader {
         var onlyBefore: Timestamp?
     }
 
-    /// Only a time that has proved itself against another clock, or for an hour, may call other rows old, and only as far as
-    /// it has been lived through: one run with a receiver in the wrong future, and a clock that follows it, must not make
-    /// every true fix look ancient.
+    /// Only a time confirmed by another clock, or proved for an hour, may make other rows count as old, and only as
+    /// far as it has actually passed: one run with a receiver in the wrong future, and a clock that follows it, must
+    /// not make every correct fix look ancient.
     func ages(at fix: Fix, now: BootInstant) -> Ages {
         // A recording's time says nothing about the present.
         if settings.gpsd.replay { return Ages() }
         let (verdict, jump): (AgeTrust.Verdict, Double?) = hub.ages.withLock { ages in
-            // What was known before could not be read yet.
+            // The stored state could not be read yet.
             guard ages != nil else { return (.doubted(onlyBefore: nil), nil) }
             let verdict = ages?.observe(fix.time, now: now, retention: settings.store.retentionDays * 86_400)
             return (verdict ?? .doubted(onlyBefore: nil), ages?.newJump)
@@ -48,12 +48,12 @@ extension Reader {
         }
     }
 
-    /// The database is another one: all that is known must be written again.
+    /// The database is a new one: everything known must be written again.
     func writeAgesAgain() {
         hub.ages.withLock { $0?.forgetKept() }
     }
 
-    /// Told when a doubt begins, once an hour.
+    /// Logs the beginning of a doubt, at most once an hour.
     private func report(jump days: Double, to time: Timestamp, now: BootInstant) {
         if let loggedJump, now.seconds(since: loggedJump) < 3600 { return }
         loggedJump = now
@@ -63,7 +63,7 @@ extension Reader {
             .agesDoubted,
             "times jumped by \(Self.text(days)) days, to \(time.iso8601); nothing is deleted for its age until \(Self.text(wait)) "
                 + "days have been lived through (store.max_rows = \(limit) holds all the same). Ordinary after a long "
-                + "rest; else check the receiver's date, and what sets the clock")
+                + "rest; otherwise check the receiver's date, and what sets the clock")
     }
 
     private static func text(_ days: Double) -> String {

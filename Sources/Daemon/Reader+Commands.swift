@@ -11,7 +11,7 @@ extension Reader {
     func resume(now: BootInstant) {
         resumeExtras()
         resumeGeofences(now: now)
-        // The newest location is what subscribers and status show until the next fix comes.
+        // Subscribers and status show the newest location until the next fix arrives.
         recall([.deletion, .latest, .ages], now: now)
         let intent = recallIntent(now: now)
         switch intent?.state {
@@ -50,7 +50,7 @@ extension Reader {
             let page = fences.page(after: id, limit: limit)
             hub.tell(.geofences(token, page.items, isLast: page.isLast))
         case .locate(let request): locate(request, now: now)
-        case .forget(let token): oneShots.forget(token)
+        case .forget(let token): oneShots.cancel(token)
         case .configure(let settings, let kept):
             hub.tell(.settingsTaken(configure(settings, keeping: kept, now: now)))
         case .end: break
@@ -89,7 +89,7 @@ extension Reader {
         eventSession = nil
         admission = Admission(thresholds: Admission.Thresholds(settings.tracking))
         admittedInSession = 0
-        // Rows of the session before may still wait: this one must not be written ahead of them.
+        // Rows of the previous session may still be waiting: this session must not be written before them.
         missing.remove(.tail)
     }
 

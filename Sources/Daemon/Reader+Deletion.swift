@@ -3,15 +3,15 @@ internal import Linux
 internal import Storage
 internal import Tracking
 
-/// Deletions that the user asked for: one step between two fixes, so that a large one keeps none waiting. One that is cut off
-/// by the end of the daemon is completed by the next.
+/// Deletions requested by the user: one step between two fixes, so that a large one delays none. One that is
+/// interrupted by the end of the daemon is completed at its next start.
 extension Reader {
     func delete(before cutoff: Timestamp?, _ token: Token, now: BootInstant) {
         guard deletion == nil else {
-            let busy = MainMessage.Failure(kind: .busy(seconds: 1), reason: "another deletion is under way")
+            let busy = MainMessage.Failure(kind: .busy(seconds: 1), reason: "another deletion is in progress")
             return hub.tell(.deleted(token, .failure(busy)))
         }
-        // What waits in memory is stored first: else it would come after the deletion.
+        // Rows waiting in memory are stored first; otherwise they would be written after the deletion.
         flush(now: now)
         if recorder.waiting > 0, let error = recorder.error { return fail(error, token) }
         do {
@@ -22,7 +22,7 @@ extension Reader {
         forgetPositions()
     }
 
-    /// What is in memory would else be written, or told, again.
+    /// Otherwise rows in memory would be written, or reported, again.
     private func forgetPositions() {
         oneShots.forgetLatest(upTo: deletion?.work.cutoff)
         guard lastLocation == nil || isDoomed(lastLocation?.fix.time) else { return }
@@ -31,7 +31,7 @@ extension Reader {
             thresholds: Admission.Thresholds(settings.tracking), odometer: admission.odometer)
     }
 
-    /// Whether the deletion under way takes what is of this time.
+    /// Whether the deletion in progress covers this time.
     func isDoomed(_ time: Timestamp?) -> Bool {
         guard let time, let deletion else { return false }
         return deletion.work.cutoff.map { time <= $0 } ?? true
@@ -61,7 +61,7 @@ extension Reader {
     }
 
     private func fail(_ error: StorageError, _ token: Token?) {
-        let reason = error.message + "; what is left is deleted at the next start, or with the next delete"
+        let reason = error.message + "; the rest is deleted at the next start, or by the next delete"
         Log.error(.erased, "a deletion was not completed: \(reason)")
         if let token { hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: reason)))) }
     }

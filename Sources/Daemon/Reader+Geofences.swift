@@ -41,7 +41,7 @@ extension Reader {
             return hub.tell(.geofencesAdded(token, .failure(failure)))
         }
         let result = adopt(changed, now: now)
-        // The snapshot first: whoever is told looks at it.
+        // The snapshot first: clients that are notified read it.
         publish(now: now)
         hub.tell(.geofencesAdded(token, result))
     }

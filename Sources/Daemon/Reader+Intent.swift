@@ -4,8 +4,8 @@ internal import Storage
 internal import Tracking
 
 extension Reader {
-    /// What was intended before the daemon ended. Where no file tells it any more, the database does: a session of tracking
-    /// without an end goes on.
+    /// What was intended before the daemon ended. If no file says so any more, the database does: a tracking session
+    /// without an end continues.
     func recallIntent(now: BootInstant) -> SmallFiles.Intent? {
         let reading = hub.files.readIntent()
         let trouble = reading.trouble
@@ -36,13 +36,13 @@ extension Reader {
         do {
             if trouble?.isPassing != true { try write(intent) }
         } catch {
-            Log.error(.storageFailed, "the wish to track could not be written again: \(error)")
+            Log.error(.storageFailed, "the intent to track could not be written again: \(error)")
         }
         hub.board.note(damaged: SmallFiles.Name.intent)
         return intent
     }
 
-    /// A stop that was cut after the wish was written, and before the end of the session was.
+    /// A stop that was interrupted after the intent was written and before the end of the session was.
     func closeLeftOpen() {
         guard let open = (try? hub.store.openTrackingSession()) ?? nil else { return }
         let end = max(lastLocation?.fix.time ?? open.startedAt, open.startedAt)
@@ -50,7 +50,7 @@ extension Reader {
         try? hub.store.close(session: open.id, at: end)
     }
 
-    /// Takes what a file holds, and tells when it held nothing of use.
+    /// Returns the content of a file, and notes when it was unusable.
     func content<Content>(of reading: SmallFiles.Reading<Content>, otherwise: String) -> Content? {
         if let trouble = reading.trouble {
             hub.board.note(damaged: trouble.name)

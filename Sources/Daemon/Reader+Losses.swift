@@ -2,12 +2,12 @@ internal import Configuration
 internal import Storage
 internal import Tracking
 
-/// What has been lost by rule, and the cap that rows may be lost to.
+/// Rows lost by rule, and the cap to which rows may be lost.
 extension Reader {
-    /// Tells the operator of rows that are gone, whichever thread has let them go.
+    /// Reports rows that are gone, whichever thread has removed them.
     func tellLosses(now: BootInstant) {
         var lost = hub.store.takeLosses()
-        // Told when they are refused, not when storage works again and they can be counted there.
+        // Reported when they are refused, not when storage works again and they can be counted there.
         lost.refused = recorder.refused - toldRefused
         toldRefused = recorder.refused
         for line in losses.look(lost, now: now) { report(line) }
@@ -26,7 +26,7 @@ extension Reader {
             }
             if refused > 0 {
                 reasons.append(
-                    "\(refused) fixes were refused, because storage fails and memory is full: mend the disk")
+                    "\(refused) fixes were refused, because storage fails and memory is full: fix the disk")
             }
             Log.warning(
                 .rowsDropped, "lost: " + reasons.joined(separator: "; "), [(.count, "\(dropped + refused)")])
@@ -43,7 +43,8 @@ extension Reader {
         count == 1 ? "a day" : "\(count == count.rounded() ? "\(Int(count))" : "\(count)") days"
     }
 
-    /// More rows are stored than a lowered cap allows. What goes, goes in steps between two fixes, and waits for none.
+    /// More rows are stored than a lowered cap allows. They are deleted in steps between two fixes, which wait for
+    /// none.
     var mustShrink: Bool {
         mayShrink && recorder.error == nil && hub.store.counts().locations > settings.store.maxRows
     }
@@ -51,7 +52,7 @@ extension Reader {
     func proceedWithShrinking(now: BootInstant) {
         guard mustShrink else { return }
         do {
-            // Members of batches stay, above the cap as well.
+            // Members of batches stay, even above the cap.
             mayShrink = try hub.store.shrink()
         } catch {
             recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in

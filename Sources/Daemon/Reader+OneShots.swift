@@ -41,15 +41,17 @@ extension Reader {
     }
 
     func locate(_ request: OneShots.Request, now: BootInstant) {
-        if let known = oneShots.known(for: request, now: now) { return answer([request.id], with: known) }
+        if let cached = oneShots.cachedFix(for: request, now: now) {
+            return answer([request.id], with: cached)
+        }
         if case .failed(let reason) = link { return refuse([request.id], unreachable(reason)) }
         if lastHealth == .noDevice { return refuse([request.id], "gpsd has no receiver") }
         oneShots.add(request, now: now)
         adjustSource(now: now)
     }
 
-    /// Such a location is in no session and in no store. All else it has in common with the one that is stored of the
-    /// same fix, if one is.
+    /// Such a location belongs to no session and is not stored. Otherwise it equals the one stored from the same fix,
+    /// if any.
     func answer(_ tokens: [Token], with observed: Admission.Observation) {
         for token in tokens {
             let location = Location(
@@ -64,7 +66,7 @@ extension Reader {
     }
 
     func refuseOneShots(_ reason: String) {
-        refuse(oneShots.giveUp(), reason)
+        refuse(oneShots.cancelAll(), reason)
     }
 
     private func refuse(_ tokens: [Token], _ reason: String) {

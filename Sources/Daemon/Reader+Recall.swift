@@ -4,19 +4,19 @@ internal import Storage
 internal import Synchronization
 internal import Tracking
 
-/// What the store remembers and the reader must know. When storage fails at the start, it is asked again as soon as it works,
+/// What the store remembers and the reader needs. If storage fails at the start, it is read as soon as storage works,
 /// before anything else is written.
 extension Reader {
-    /// What has not been told yet.
+    /// What has not been read yet.
     struct Missing: OptionSet {
         let rawValue: Int
-        /// The newest location: for whoever asks, and for the clock, which cannot be earlier.
+        /// The newest location: for clients, and for the clock, which cannot be earlier.
         static let latest = Missing(rawValue: 1)
         /// The last admitted fix of the session, with which the gate compares.
         static let tail = Missing(rawValue: 2)
-        /// Which times have been believed.
+        /// Which times have been trusted.
         static let ages = Missing(rawValue: 4)
-        /// A deletion that was cut off.
+        /// A deletion that was interrupted.
         static let deletion = Missing(rawValue: 8)
         /// The session of the events between two sessions.
         static let eventSession = Missing(rawValue: 16)
@@ -32,7 +32,7 @@ extension Reader {
         do throws(StorageError) {
             try askStore(now: now)
         } catch {
-            // Reading it tells that storage works again; it is then asked before the fixes that wait are written.
+            // Reading it shows that storage works again; then it is read before the waiting fixes are written.
             let repair: Recorder.Repair? =
                 isRecallNoted
                 ? nil : { [store = hub.store] () throws(StorageError) in _ = try store.latestLocation() }
@@ -44,7 +44,7 @@ extension Reader {
     private func askStore(now: BootInstant) throws(StorageError) {
         if missing.contains(.deletion) {
             if deletion == nil, let work = try hub.store.unfinishedDeletion() {
-                Log.notice(.erased, "a deletion that was cut off goes on")
+                Log.notice(.erased, "a deletion that was interrupted continues")
                 deletion = (work, nil)
             }
             missing.remove(.deletion)
@@ -52,7 +52,7 @@ extension Reader {
         if missing.contains(.latest) {
             let newest = try hub.store.latestLocation()
             if let time = newest?.fix.time { hub.clock.raise(to: time, now: now) }
-            // Nobody is shown again what is being deleted.
+            // What is being deleted must not be shown again.
             if lastLocation == nil, !isDoomed(newest?.fix.time) { lastLocation = newest }
             missing.remove(.latest)
         }
@@ -75,7 +75,7 @@ extension Reader {
         isRecallNoted = false
     }
 
-    /// - Parameter tail: what the store knows of the session under way.
+    /// - Parameter tail: what the store knows about the current session.
     private func adopt(_ tail: SessionTail?) {
         guard let tail else { return }
         if admittedInSession == 0 {
@@ -84,7 +84,7 @@ extension Reader {
                 memory: tail.memory,
                 odometer: tail.odometer)
         } else if recorder.waiting > 0, recorder.waiting >= admittedInSession {
-            // Fixes were admitted without it, and none of them is stored yet: the way before them counts, too.
+            // Fixes were admitted without it, and none of them is stored yet: the distance before them counts, too.
             admission.add(odometer: tail.odometer)
             recorder.add(odometer: tail.odometer)
         }

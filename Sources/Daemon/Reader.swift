@@ -20,15 +20,15 @@ final class Reader {
     var random = SystemRandomNumberGenerator()
     var state = ReaderSnapshot.State.idle
     var session: (id: UUIDv7, startedAt: Timestamp)?
-    /// Why the state is what it is, for those who are told of it.
+    /// The reason for the state, for subscribers.
     var stateReason: StateChange.Reason?
-    /// Under way, or ended last.
+    /// The current session, or the last one that ended.
     var latestSession: UUIDv7?
     var lastLocation: Location?
     /// `admitted`: since the start, and stored: their COMMIT has returned.
     var counts = (admitted: 0, tooSoon: 0, tooNear: 0, paused: 0)
     /// A deletion that is being carried out in steps, between fixes.
-    /// Nobody waits for the end of one that was cut off by the end of the daemon.
+    /// No client waits for one that was interrupted by the end of the daemon.
     var deletion: (work: Deletion, token: Token?)?
     /// The same for dead letters.
     var resend: (work: Resend, token: Token)?
@@ -52,16 +52,16 @@ final class Reader {
     var loggedRollovers: BootInstant?
     var loggedRefusals: BootInstant?
     var losses = LossWatch()
-    /// So many refused fixes have been told.
+    /// The number of refused fixes already reported.
     var toldRefused = 0
-    /// There may be more rows than the cap allows that no batch holds.
+    /// There may be more rows outside of batches than the cap allows.
     var mayShrink = true
     var loggedJump: BootInstant?
-    /// What the store could not tell yet.
+    /// What the store could not read yet.
     var missing: Missing = []
-    /// The recorder knows that it is to be asked again.
+    /// The recorder knows that it is to be read again.
     var isRecallNoted = false
-    /// Fixes admitted since the session was entered in this run.
+    /// Number of fixes admitted since the session was entered in this run.
     var admittedInSession = 0
 
     /// - Returns: nil when there is no memory for libgps.
@@ -109,7 +109,7 @@ final class Reader {
     /// - Parameter started: when this round began.
     private func waitForWork(since started: BootInstant) {
         let now = BootInstant.current()
-        source.excuse(seconds: now.seconds(since: started))
+        source.discountPause(seconds: now.seconds(since: started))
         if deletion != nil || rejectedWork != nil || resend != nil || mustShrink { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
@@ -260,7 +260,7 @@ final class Reader {
     private func refusal(of fix: Fix, now: BootInstant) -> String {
         "the receiver says \(fix.time.iso8601), and the clock of this machine, which is known to be right, "
             + "\(hub.clock.time(now: now).iso8601): such fixes are refused (\(receiverTime.refusals) so far). "
-            + "One of them is wrong: mend the receiver, or what sets the clock. For a recording, set gpsd.replay"
+            + "One of them is wrong: fix the receiver, or what sets the clock. For a recording, set gpsd.replay"
     }
 
     // MARK: Status

@@ -67,7 +67,7 @@ struct Recorder {
         }
     }
 
-    /// The session of all that waits is longer than was known: metres.
+    /// Adds metres that were not known before to the session of all waiting rows.
     mutating func add(odometer: Double) {
         for index in queue.indices {
             guard case .location(var location, let crossings) = queue[index] else { continue }
@@ -85,7 +85,8 @@ struct Recorder {
         }
     }
 
-    /// Writes what waits, oldest first, and then does what else had failed, until something fails, or the disk is slow: then the rest is due at once.
+    /// Writes the waiting rows, oldest first, and then retries what else had failed, until something fails or the disk is
+    /// slow: the rest is then due at once.
     ///
     /// - Parameter clock: asked after each write, which may have taken minutes.
     mutating func flush(now: BootInstant, clock: () -> BootInstant) -> Result {

@@ -9,7 +9,7 @@ struct RuntimeSettings {
     /// What was found.
     struct Found: Equatable {
         var values: [String: Value] = [:]
-        /// Those that root stands for.
+        /// Those that root has approved.
         var approved: Set<String> = []
         /// What is wrong with the file, and what was done about it.
         var complaint: String?
@@ -20,7 +20,7 @@ struct RuntimeSettings {
     private struct Content: Codable {
         var version: Int
         var settings: [String: JSONValue]
-        /// Absent in files of earlier versions, of which nobody knows who has set what.
+        /// Absent in files of earlier versions, which do not record who made a setting.
         var approved: [String]?
     }
 

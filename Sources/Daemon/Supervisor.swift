@@ -79,7 +79,7 @@ final class Supervisor {
             if serves { server.addTo(&poll, at: 3) }
             poll.wait(seconds: nextDeadline.map { max($0.seconds(since: .current()), 0) })
             let now = BootInstant.current()
-            if poll.isReadable(0) { for signal in signals.take() { take(signal, now: now) } }
+            if poll.isReadable(0) { for signal in signals.receive() { take(signal, now: now) } }
             server.miss(hub.takeUnheard())
             for message in hub.main.takeAll() { take(message, now: now) }
             if poll.isReadable(2) { followRoutes(now: now) }
@@ -194,7 +194,7 @@ final class Supervisor {
                 try complete(token, Wire.Configure.self, result.map { .init() }, now: now)
             case .geofencesAdded(let token, let result):
                 handlers.noteTaken(token)
-                // To read a fleet's worth of them takes tens of megabytes.
+                // Reading a fleet's worth of them takes tens of megabytes.
                 releaseAt = now.advanced(bySeconds: Self.settlingTime)
                 try complete(token, Wire.AddGeofences.self, result.map { .init() }, now: now)
             case .geofencesRemoved(let token, let result):
@@ -281,7 +281,7 @@ final class Supervisor {
     }
 
     private func followRoutes(now: BootInstant) {
-        for change in monitor?.take() ?? [] {
+        for change in monitor?.receive() ?? [] {
             switch change {
             case .vanished: routeLostAt = routeLostAt ?? now
             case .appeared:

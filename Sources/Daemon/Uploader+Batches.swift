@@ -187,7 +187,7 @@ extension Uploader {
     }
 
     private func suspected(_ before: StoreCounts) -> DrainOutcome {
-        // Only this thread makes dead letters; the user may have purged some meanwhile, and then there are fewer as well.
+        // Only this thread creates dead letters; if the user has purged some meanwhile, there are fewer, too.
         let back = before.rejected - hub.store.counts().rejected
         if back > 0 {
             Log.notice(
@@ -205,7 +205,7 @@ extension Uploader {
             .deadLettersExpired,
             "\(count) dead letters were rejected more than 7 days ago and have been deleted; nobody has received them",
             [(.count, "\(count)")])
-        // The reader keeps account of losses.
+        // The reader accounts for losses.
         hub.reader.wakeup.signal()
     }
 }

@@ -8,12 +8,12 @@ internal import Upload
 extension Uploader {
     /// Payload too large.
     static let tooLarge = 413
-    /// The server has waited too long for the request.
+    /// The server waited too long for the request.
     private static let tooSlow = 408
-    /// Failures in a row after which it is said what can be done.
+    /// Failures in a row after which the log says what can be done.
     private static let manyFailures = 3
 
-    /// An answer that is no acceptance has come: it is for the size of the batch, or for its time, or for something else.
+    /// The server has not accepted the batch: because of its size, its time, or for another reason.
     func judgeSize(_ batch: FrozenBatch, _ status: Int) throws(StorageError) {
         if status == Self.tooLarge || status == Self.tooSlow {
             try countOversized(batch, isPermanent: status == Self.tooLarge)
@@ -28,16 +28,16 @@ extension Uploader {
         snapshot.oversizedFailures = count
     }
 
-    /// Behind what is said of a failure, once there have been many for the size of a batch.
+    /// Appended to the message of a failure once a batch has often failed because of its size.
     var oversizedAdvice: String? {
         guard snapshot.oversizedFailures >= Self.manyFailures else { return nil }
         return
-            "; the batch has failed \(snapshot.oversizedFailures) times in a row for its size or its time: raise "
+            "; the batch has failed \(snapshot.oversizedFailures) times in a row because of its size or its time: raise "
             + "sync.timeout_seconds, or lower sync.batch_size (\(settings.sync?.batchSize ?? 0)) and then beekonctl sync "
             + "--rebatch, after which its rows may arrive twice"
     }
 
-    /// An administrator wants smaller batches in the place of the one that does not get through.
+    /// An administrator wants smaller batches instead of the one that keeps failing.
     func rebatch(_ token: Token) {
         hub.tell(.rebatched(token, rebatch()))
     }
@@ -62,7 +62,7 @@ extension Uploader {
             return .failure(
                 .init(
                     kind: .noRebatch,
-                    reason: "the batch that goes next has failed for its size or its time \(failures) "
+                    reason: "the next batch has failed because of its size or its time \(failures) "
                         + "times in a row; only after \(Self.manyFailures) may it be dissolved, because its rows "
                         + "may then arrive twice"))
         case .dissolved(let id, let locations, let events):
@@ -78,15 +78,15 @@ extension Uploader {
     }
 }
 
-/// What has become of a batch that did not get through.
+/// The fate of a batch that keeps failing.
 struct Rebatched: Sendable {
     var batch: UUIDv7
-    /// Locations and events that go into new batches.
+    /// Number of locations and events that go into new batches.
     var rows: Int
 }
 
 extension Doubt {
-    /// Behind "the server answers 200".
+    /// Appended to "the server answers 200".
     var words: String {
         switch self {
         case .page: " with a page, which is not believed"

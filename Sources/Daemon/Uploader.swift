@@ -170,7 +170,7 @@ final class Uploader {
         report(outcome, retryIn: delay, hadWork: hadWork, now: ended)
         publish()
         let pending = hub.store.counts().pending
-        // The url may have been taken away meanwhile: then what is pending stays so.
+        // The url may have been removed meanwhile: pending rows then stay pending.
         let result = SyncResult(
             outcome: settings.sync == nil ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork),
             uploaded: snapshot.uploaded - before, pending: pending)

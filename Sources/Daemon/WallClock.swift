@@ -46,7 +46,7 @@ final class WallClock: Sendable {
     /// The system clock, and whether it can be believed.
     func system(now: BootInstant) -> ReceiverTime.SystemClock {
         let time = Timestamp(milliseconds: Clock.realtimeMilliseconds())
-        // Whatever the kernel says: chrony that follows the receiver goes through its week rollover, too.
+        // Whatever the kernel says: a chrony that follows the receiver also follows its week rollover.
         guard time >= ReceiverTime.releaseDate else {
             return ReceiverTime.SystemClock(time: time, isKnownGood: false)
         }

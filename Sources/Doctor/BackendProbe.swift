@@ -5,46 +5,46 @@ internal import Linux
 internal import Tracking
 internal import Upload
 
-/// Goes the way to the backend that the uploader goes, step by step.
+/// Checks the way to the backend step by step, as the uploader would go it.
 enum BackendProbe {
-    /// Seconds for the whole request.
-    private static let patience = 20.0
+    /// Seconds allowed for the whole request.
+    private static let requestTimeout = 20.0
 
-    /// Looks, and posts an empty batch with the daemon's own headers and certificates.
-    static func ask(_ sync: Settings.Sync, installID: String?) -> BackendFacts {
-        var facts = look(url: sync.url, proxy: sync.proxy ?? "")
+    /// Checks the connection, then posts an empty batch with the daemon's own headers and certificates.
+    static func run(_ sync: Settings.Sync, installID: String?) -> BackendFacts {
+        var facts = checkConnection(url: sync.url, proxy: sync.proxy ?? "")
         facts.hasToken = sync.auth != nil
         guard facts.nameFailure == nil, facts.connectFailure == nil else { return facts }
         facts.answer = post(sync, installID: installID)
         return facts
     }
 
-    /// Asks for the name and connects, and sends nothing.
-    static func look(url: String, proxy: String) -> BackendFacts {
+    /// Resolves the name and connects, without sending anything.
+    static func checkConnection(url: String, proxy: String) -> BackendFacts {
         var facts = BackendFacts()
         facts.url = Settings.redacted(url: url)
-        // With its secrets masked it is no URL any more: only scheme, host and port are of interest here.
-        guard let backend = Settings.target(of: withoutMask(url)) else {
+        // A URL with masked secrets cannot be parsed; only its scheme, host and port matter here.
+        guard let backend = Settings.target(of: unmasked(url)) else {
             facts.nameFailure = "the url cannot be read"
             return facts
         }
         facts.isTLS = backend.scheme == "https"
         (facts.host, facts.port) = (backend.host, backend.port)
-        if let proxy = Settings.target(of: withoutMask(proxy)) {
+        if let proxy = Settings.target(of: unmasked(proxy)) {
             (facts.host, facts.port, facts.isProxy) = (proxy.host, proxy.port, true)
         }
-        do throws(Link.Failure) {
-            _ = try Link(host: facts.host, port: facts.port)
+        do throws(TCPConnection.Failure) {
+            _ = try TCPConnection(host: facts.host, port: facts.port)
         } catch {
             switch error {
-            case .name(let words): facts.nameFailure = words
-            case .connect(let words): facts.connectFailure = words
+            case .name(let message): facts.nameFailure = message
+            case .connect(let message): facts.connectFailure = message
             }
         }
         return facts
     }
 
-    private static func withoutMask(_ url: String) -> String {
+    private static func unmasked(_ url: String) -> String {
         url.split(separator: Secret.mask, omittingEmptySubsequences: false).joined(separator: "set")
     }
 
@@ -56,9 +56,9 @@ enum BackendProbe {
         let options = HTTPOptions(
             url: sync.url,
             headers: ["Content-Type: application/json", "Content-Encoding: gzip"]
-                // libcurl takes "Name:" for a header to be left out, and "Name;" for an empty one.
+                // For libcurl, "Name:" removes a header and "Name;" makes an empty one.
                 + sync.headers.map { $0.value.text.isEmpty ? $0.name + ";" : "\($0.name): \($0.value.text)" },
-            userAgent: "beekond/" + Release.version, timeout: min(sync.timeoutSeconds, patience),
+            userAgent: "beekond/" + Release.version, timeout: min(sync.timeoutSeconds, requestTimeout),
             caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,
             proxy: sync.proxy)
         let acknowledging = sync.requireAck ? id.description : nil
@@ -73,7 +73,7 @@ enum BackendProbe {
         }
     }
 
-    /// A batch as the uploader sends it, with nothing in it.
+    /// A batch in the uploader's format, with no locations in it.
     private static func emptyBatch(
         _ sync: Settings.Sync, installID: String?
     ) -> (id: UUIDv7, bytes: [UInt8]) {

@@ -2,15 +2,15 @@ internal import ControlProtocol
 internal import ControlTool
 
 extension Checks {
-    /// A backlog older than this many rounds of the schedule …
-    private static let patience = 3.0
-    /// … and than this many seconds is not just a hole in the network.
-    private static let leastAge = 3600.0
+    /// A backlog older than this many upload intervals …
+    private static let overdueIntervals = 3.0
+    /// … and than this many seconds is more than a gap in coverage.
+    private static let leastOverdueAge = 3600.0
 
-    /// From name to backlog; one line when there is no backend.
+    /// Findings from DNS to the backlog; a single one when no backend is configured.
     static func backend(_ facts: Facts) -> [Finding] {
         guard let backend = facts.backend else {
-            return [.skipped("backend", "no sync.url: nothing is ever sent, locations stay here")]
+            return [.skipped("backend", "no sync.url: nothing is ever sent, locations stay on this machine")]
         }
         return [
             name(backend), connection(backend), encryption(backend), endpoint(backend, facts), token(facts),
@@ -23,16 +23,16 @@ extension Checks {
         guard let failure = backend.nameFailure else { return .ok("DNS", "\(who) has an address") }
         return .failed(
             "DNS", "\(who): \(failure)",
-            "look at /etc/resolv.conf and the network, or correct the name in [sync]")
+            "check /etc/resolv.conf and the network, or correct the name in [sync]")
     }
 
     private static func connection(_ backend: BackendFacts) -> Finding {
         let place = "\(backend.host):\(backend.port)"
         if backend.nameFailure != nil { return .skipped("TCP", "no address to connect to") }
-        guard let failure = backend.connectFailure else { return .ok("TCP", "\(place) takes connections") }
+        guard let failure = backend.connectFailure else { return .ok("TCP", "\(place) accepts connections") }
         return .failed(
             "TCP", "\(place): \(failure)",
-            "look at the route (ip route), firewalls, and whether the server runs")
+            "check the route (ip route), firewalls, and whether the server is running")
     }
 
     private static func isConnected(_ backend: BackendFacts) -> Bool {
@@ -44,22 +44,23 @@ extension Checks {
         guard isConnected(backend) else { return .skipped("TLS", "no connection") }
         switch backend.answer {
         case .status, .page, .noAck: return .ok("TLS", "the certificate is valid")
-        case .failed(let words, isClock: true):
+        case .failed(let message, isClock: true):
             return .failed(
-                "TLS", "the certificate is not valid yet by this machine's clock: \(words)",
+                "TLS", "the certificate is not valid yet by this machine's clock: \(message)",
                 "set the clock: chrony, with gpsd as its source where there is no network")
-        case .failed(let words, isClock: false) where isTLSFailure(words):
+        case .failed(let message, isClock: false) where isTLSFailure(message):
             return .failed(
-                "TLS", words, "renew the server's certificate; for an authority of your own set sync.ca_file")
-        case .failed: return .skipped("TLS", "the request failed otherwise")
+                "TLS", message,
+                "renew the server's certificate; for an authority of your own set sync.ca_file")
+        case .failed: return .skipped("TLS", "the request failed for another reason")
         case nil: return .skipped("TLS", "nothing was sent")
         }
     }
 
-    /// libcurl tells no classes of faults apart in its words but these.
-    private static func isTLSFailure(_ words: String) -> Bool {
-        let words = words.lowercased()
-        return ["ssl", "tls", "certificate"].contains { words.contains($0) }
+    /// libcurl reports no error classes beyond these message in its messages.
+    private static func isTLSFailure(_ message: String) -> Bool {
+        let message = message.lowercased()
+        return ["ssl", "tls", "certificate"].contains { message.contains($0) }
     }
 
     private static func endpoint(_ backend: BackendFacts, _ facts: Facts) -> Finding {
@@ -77,10 +78,10 @@ extension Checks {
                 name,
                 "answers \(status) to an empty batch without acknowledging it, as sync.require_ack demands",
                 "let it answer a JSON object with this batch_id, or set sync.require_ack to false")
-        case .failed(let words, let isClock) where isClock || isTLSFailure(words):
+        case .failed(let message, let isClock) where isClock || isTLSFailure(message):
             return .skipped(name, "no TLS")
-        case .failed(let words, _):
-            return .failed(name, "no answer: \(words)", "look at the log of \(backend.url)")
+        case .failed(let message, _):
+            return .failed(name, "no answer: \(message)", "see the log of \(backend.url)")
         case nil: return inferred(facts)
         }
     }
@@ -99,10 +100,10 @@ extension Checks {
                 name, "\(answered): it refuses our credentials", "correct [sync.headers] or [sync.auth]")
         case 404, 405, 410:
             return .failed(
-                name, "\(answered): nothing takes batches there", "correct sync.url (\(backend.url))")
+                name, "\(answered): nothing accepts batches there", "correct sync.url (\(backend.url))")
         case 300..<400:
             return .failed(
-                name, "\(answered): redirects are never followed", "set sync.url to where it leads")
+                name, "\(answered): redirects are never followed", "set sync.url to its target")
         case 429, 500..<600, 408:
             return .failed(
                 name, "\(answered): it is in trouble or busy", "see its log; beekond tries again by itself")
@@ -111,23 +112,23 @@ extension Checks {
         }
     }
 
-    /// A backend that takes real batches may still refuse one with nothing in it.
+    /// A backend that accepts real batches may still refuse an empty one.
     private static func refused(_ name: String, _ answered: String, _ facts: Facts) -> Finding {
         if let sync = facts.status?.sync, sync.state != .failed, sync.lastSuccess != nil {
-            return .ok(name, "\(answered), and takes real ones: it only refuses empty batches")
+            return .ok(name, "\(answered), and accepts real ones: it only refuses empty batches")
         }
         return .failed(
             name, "\(answered): it may reject every batch, or only empty ones",
             "its log says why; a receiver that unpacks gzip twice rejects everything. With a location pending, "
-                + "beekonctl sync shows what becomes of a real one")
+                + "beekonctl sync shows what happens to a real one")
     }
 
-    /// Without the credentials nothing is sent: an answer to a request without them would mean nothing.
+    /// Without the credentials nothing is sent: the answer to an unauthenticated request would mean nothing.
     private static func inferred(_ facts: Facts) -> Finding {
         let name = "endpoint"
         let hint = "sudo beekonctl doctor sends an empty batch"
         guard let sync = facts.status?.sync, let status = sync.lastHttpStatus else {
-            return .skipped(name, "not asked: the configuration may not be read", hint)
+            return .skipped(name, "not asked: no permission to read the configuration", hint)
         }
         let age = sync.lastAttempt.flatMap { seconds(since: $0, facts) }
         let when = age.map { ", " + Quantity.duration(seconds: $0) + " ago" } ?? ""
@@ -138,7 +139,7 @@ extension Checks {
     }
 
     private static func token(_ facts: Facts) -> Finding {
-        guard let auth = facts.status?.auth else { return .skipped("token", "beekond is not there to tell") }
+        guard let auth = facts.status?.auth else { return .skipped("token", "unknown without beekond") }
         switch auth.state {
         case "none": return .skipped("token", "not used: static headers alone")
         case "valid", "expiring": return .ok("token", auth.state)
@@ -149,14 +150,14 @@ extension Checks {
         default:
             let reason = auth.reason.map { " (\($0))" } ?? ""
             return .failed(
-                "token", "\(auth.state)\(reason): it cannot be refreshed any more",
+                "token", "\(auth.state)\(reason): it can no longer be refreshed",
                 "give beekond a new one: beekonctl auth seed, or [sync.auth]")
         }
     }
 
     private static func backlog(_ facts: Facts) -> Finding {
         guard let sync = facts.status?.sync else {
-            return .skipped("backlog", "beekond is not there to tell")
+            return .skipped("backlog", "unknown without beekond")
         }
         guard sync.pending > 0 else { return .ok("backlog", "nothing is pending") }
         let count = "\(Quantity.count(sync.pending)) pending"
@@ -170,8 +171,10 @@ extension Checks {
         case .number(let seconds): interval = seconds
         default: break
         }
-        guard Double(age) > max(patience * interval, leastAge) else { return .ok("backlog", text) }
-        return .failed("backlog", text, "beekonctl sync tries now and says what hinders")
+        guard Double(age) > max(overdueIntervals * interval, leastOverdueAge) else {
+            return .ok("backlog", text)
+        }
+        return .failed("backlog", text, "beekonctl sync tries now and says what prevents it")
     }
 
     private static func seconds(since iso: String, _ facts: Facts) -> Int64? {

@@ -8,7 +8,7 @@ extension Checks {
             return .ok("beekond", "version \(status.version) answers, \(state)")
         }
         if facts.connection?.kind == .permissionDenied {
-            return .skipped("beekond", "\(facts.user.name) may not talk to it at \(facts.socket)")
+            return .skipped("beekond", "\(facts.user.name) may not connect to \(facts.socket)")
         }
         let message = facts.connection?.message ?? "beekond is not running: systemctl start beekond"
         guard let colon = message.firstRange(of: ": ") else {
@@ -52,11 +52,11 @@ extension Checks {
         }
         switch facts.file {
         case .good(let warnings):
-            guard let first = warnings.first else { return .ok(name, "\(facts.configuration) is good") }
+            guard let first = warnings.first else { return .ok(name, "\(facts.configuration) is valid") }
             return .failed(name, first, "change it in \(facts.configuration), then systemctl reload beekond")
-        case .missing: return .ok(name, "no \(facts.configuration): everything has its default")
+        case .missing: return .ok(name, "no \(facts.configuration): all settings have their defaults")
         case .elsewhere:
-            return .skipped(name, "beekond has it from elsewhere", "name the file with --config")
+            return .skipped(name, "beekond uses a file elsewhere", "name the file with --config")
         case .unreadable, .broken:
             return .skipped(name, "\(facts.configuration) may not be read by \(facts.user.name)")
         }

@@ -2,7 +2,7 @@ internal import ControlProtocol
 internal import ControlTool
 
 extension Checks {
-    /// Below this much free space a database cannot be kept for long. Bytes.
+    /// Bytes of free space below which the database soon runs out.
     private static let leastSpace: Int64 = 64_000_000
     private static let leastFiles: Int64 = 100
 
@@ -14,12 +14,12 @@ extension Checks {
         if facts.clock.isSynchronised { return .ok("system clock", "synchronised" + by) }
         if facts.clock.service == "chronyd" {
             return .failed(
-                "system clock", "chronyd runs and has not set it yet",
-                "chronyc sources shows what it waits for")
+                "system clock", "chronyd is running but has not set it yet",
+                "chronyc sources shows what it is waiting for")
         }
         if let service = facts.clock.service {
             return .failed(
-                "system clock", "\(service) runs and has not set it yet", "timedatectl timesync-status")
+                "system clock", "\(service) is running but has not set it yet", "timedatectl timesync-status")
         }
         return .failed(
             "system clock", "nothing sets it", chrony)
@@ -28,9 +28,9 @@ extension Checks {
     static func clockSource(_ facts: Facts) -> Finding {
         let name = "clock at boot"
         let clock = facts.clock
-        if clock.hasRTC { return .ok(name, "a battery keeps it") }
+        if clock.hasRTC { return .ok(name, "battery-backed") }
         if clock.hasReferenceClock ?? false {
-            return .ok(name, "no battery, and chrony has a reference clock")
+            return .ok(name, "no battery, but chrony has a reference clock")
         }
         guard let service = clock.service else {
             return .failed(
@@ -39,7 +39,7 @@ extension Checks {
         }
         return .skipped(
             name, "no battery clock: wrong until \(service) finds a network",
-            "chrony with gpsd as its source (refclock SHM 0 refid GPS) does without")
+            "chrony with gpsd as its source (refclock SHM 0 refid GPS) needs none")
     }
 
     static func writable(_ facts: Facts) -> Finding {
@@ -68,7 +68,7 @@ extension Checks {
                 "storage", "\(facts.stateDirectory) is mounted read-only",
                 "see dmesg for its disk, then mount -o remount,rw")
         }
-        return .skipped("storage", "beekond is not there to say whether it can write")
+        return .skipped("storage", "unknown without beekond")
     }
 
     static func space(_ facts: Facts) -> Finding {
@@ -77,7 +77,7 @@ extension Checks {
         }
         if let files = disk.freeFiles, files < leastFiles {
             return .failed(
-                "disk space", "no more than \(files) files can be made",
+                "disk space", "only \(files) more files can be created",
                 "delete small files on that disk (df -i)")
         }
         let free = Quantity.bytes(Int(disk.freeBytes))

@@ -8,7 +8,7 @@ extension Checks {
         case .answered(let release): return .ok("gpsd", "release \(release) answers at \(place)")
         case .silent:
             return .failed(
-                "gpsd", "\(place) takes connections and does not talk like gpsd",
+                "gpsd", "\(place) accepts connections but does not talk like gpsd",
                 "see gpsd.host and gpsd.port; systemctl restart gpsd.socket gpsd")
         case .failed(let why):
             return .failed(
@@ -17,14 +17,14 @@ extension Checks {
         }
     }
 
-    /// Nothing can be said of the receiver without gpsd or a daemon that listens to it.
-    private static func isDeaf(_ facts: Facts) -> Bool {
+    /// Nothing is known about the receiver without gpsd or a daemon connected to it.
+    private static func isUnreachable(_ facts: Facts) -> Bool {
         if case .answered = facts.gpsd.contact { return false }
-        return heard(facts) == nil
+        return connectedSource(facts) == nil
     }
 
-    /// What beekond hears from gpsd at the moment; nil when it does not listen.
-    private static func heard(_ facts: Facts) -> Wire.SourceStatus? {
+    /// The daemon's view of the receiver; nil when it is not connected to gpsd.
+    private static func connectedSource(_ facts: Facts) -> Wire.SourceStatus? {
         guard let source = facts.status?.source else { return nil }
         switch source.health {
         case .released, .disconnected: return nil
@@ -34,7 +34,7 @@ extension Checks {
 
     static func device(_ facts: Facts) -> Finding {
         let name = "receiver"
-        if isDeaf(facts) { return .skipped(name, "gpsd cannot be asked") }
+        if isUnreachable(facts) { return .skipped(name, "gpsd cannot be asked") }
         if case .string(let wanted)? = facts.settings["gpsd.device"], !wanted.isEmpty,
             let devices = facts.gpsd.devices, !devices.contains(wanted)
         {
@@ -49,13 +49,13 @@ extension Checks {
         }
         if let file = facts.device, file.group == nil {
             return .failed(
-                name, "\(file.path) may be opened by its owner alone",
+                name, "\(file.path) may be opened only by its owner",
                 "sudo chgrp dialout \(file.path) && sudo chmod g+rw \(file.path): gpsd is in that group")
         }
         if let devices = facts.gpsd.devices, !devices.isEmpty {
             return .ok(name, devices.joined(separator: ", "))
         }
-        if let device = heard(facts)?.device { return .ok(name, device) }
+        if let device = connectedSource(facts)?.device { return .ok(name, device) }
         return .failed(
             name, "gpsd has no receiver",
             "plug it in, or name it in DEVICES of /etc/default/gpsd, then systemctl restart gpsd")
@@ -67,22 +67,22 @@ extension Checks {
         guard let device = facts.device, device.looksLikeModem else {
             return .ok(name, "runs, and the receiver is no port that it would take")
         }
-        if device.isIgnored { return .ok(name, "runs, and is told to leave \(device.path) alone") }
+        if device.isIgnored { return .ok(name, "is running, but configured to leave \(device.path) alone") }
         return .failed(
             name, "may take \(device.path) for a modem and disturb it",
             "systemctl disable --now ModemManager; or a udev rule with ENV{ID_MM_DEVICE_IGNORE}=\"1\"")
     }
 
     static func fix(_ facts: Facts) -> Finding {
-        if isDeaf(facts) { return .skipped("fix", "gpsd cannot be asked") }
-        let source = heard(facts)
+        if isUnreachable(facts) { return .skipped("fix", "gpsd cannot be asked") }
+        let source = connectedSource(facts)
         if source?.health == .stale {
             return .failed(
                 "fix", "the receiver repeats itself or has fallen silent", "unplug it and plug it in again")
         }
         guard let mode = source?.mode ?? facts.gpsd.mode else {
             return .failed(
-                "fix", "the receiver said nothing within some seconds",
+                "fix", "the receiver sent nothing within some seconds",
                 "gpsmon shows what it sends; check its cable and its baud rate")
         }
         switch mode {
@@ -96,16 +96,15 @@ extension Checks {
     }
 
     private static func accuracy(_ facts: Facts) -> String {
-        guard heard(facts)?.health == .ok, let accuracy = facts.status?.lastLocation?.accuracy else {
-            return ""
-        }
+        guard connectedSource(facts)?.health == .ok, let accuracy = facts.status?.lastLocation?.accuracy
+        else { return "" }
         return ", ±\(Quantity.fixed(accuracy, 0)) m at the last location"
     }
 
     static func satellites(_ facts: Facts) -> Finding {
         let name = "satellites"
-        if isDeaf(facts) { return .skipped(name, "gpsd cannot be asked") }
-        let source = heard(facts)
+        if isUnreachable(facts) { return .skipped(name, "gpsd cannot be asked") }
+        let source = connectedSource(facts)
         let visible = source?.satellitesVisible ?? facts.gpsd.visible
         guard let used = source?.satellitesUsed ?? facts.gpsd.used else {
             return .skipped(name, "the receiver does not tell how many it uses")
@@ -117,7 +116,7 @@ extension Checks {
 
     static func receiverTime(_ facts: Facts) -> Finding {
         let name = "receiver time"
-        guard let source = heard(facts) else { return .skipped(name, "beekond is not listening") }
+        guard let source = connectedSource(facts) else { return .skipped(name, "beekond is not listening") }
         if source.timeSettled {
             guard source.rollovers > 0 else { return .ok(name, "settled") }
             return .ok(name, "settled; \(source.rollovers) times corrected for a week rollover")
@@ -125,6 +124,6 @@ extension Checks {
         guard source.mode >= 2 else { return .skipped(name, "settles some seconds after the first fix") }
         return .failed(
             name, "not settled: its steps differ from the clock's",
-            "wait ten seconds and ask again; if it stays, gpsmon shows the times that it sends")
+            "wait ten seconds and try again; if it persists, gpsmon shows the times it sends")
     }
 }

@@ -3,21 +3,21 @@ internal import ControlProtocol
 public import ControlTool
 internal import Glibc
 
-/// Reads configuration files as beekond would, without it.
+/// Reads configuration files exactly as beekond would, without needing it.
 public struct ConfigurationCheck: Encodable, Sendable {
-    /// One mistake, and where it is.
+    /// A mistake and its location.
     public struct Problem: Encodable, Sendable {
         /// Path of the file.
         public let file: String
-        /// Counted from 1; nil where the whole file is meant.
+        /// Line, counted from 1; nil when the problem concerns the whole file.
         public let line: Int?
-        /// Counted from 1, of a mistake in the language itself.
+        /// Column, counted from 1; only for syntax errors.
         public let column: Int?
-        /// Dotted; nil where no setting is meant.
+        /// Dotted key; nil when the problem concerns no setting.
         public let key: String?
         /// What is wrong, what is allowed, and what to do.
         public let message: String
-        /// All of it in a line.
+        /// The whole problem in one line.
         let text: String
 
         private enum CodingKeys: CodingKey { case file, line, column, key, message }
@@ -32,14 +32,14 @@ public struct ConfigurationCheck: Encodable, Sendable {
         }
     }
 
-    /// Every setting that has a fixed name, for completions.
+    /// Every setting with a fixed name, for shell completion.
     public static let keys = Key.all.filter { !$0.isOpen }.map(\.name)
 
-    /// The main file.
+    /// Path of the main file.
     public let file: String
-    /// Nothing keeps beekond from using it.
+    /// Whether beekond can use the configuration.
     public var ok: Bool { problems.isEmpty }
-    /// What does.
+    /// What prevents beekond from using it.
     public let problems: [Problem]
     /// What the operator should know.
     public let warnings: [String]
@@ -47,9 +47,9 @@ public struct ConfigurationCheck: Encodable, Sendable {
     private enum CodingKeys: CodingKey { case file, ok, problems, warnings }
 
     /// - Parameters:
-    ///   - file: nil for the one that the daemon behind the socket has, else the default, which may be missing.
-    ///   - socket: where that daemon listens.
-    /// - Throws: a `Failure` when nobody may read the file.
+    ///   - file: nil for the one used by the daemon behind the socket, else the default, which may be missing.
+    ///   - socket: path of the daemon's socket.
+    /// - Throws: a `Failure` when the file may not be read.
     public init(file: String?, socket: String) throws(Failure) {
         let settings = file == nil ? Self.settings(behind: socket) : []
         let known = Examination.file(namedBy: settings.map(\.origin))
@@ -80,13 +80,13 @@ public struct ConfigurationCheck: Encodable, Sendable {
         return (try? client.call(Wire.GetConfig.self, .init()).settings) ?? []
     }
 
-    /// Everything, a line each.
+    /// Problems, warnings and approval, one per line.
     public var lines: [String] {
         problems.map { Text.safe($0.text) } + warnings.map { Text.safe("warning: " + $0) }
             + (ok ? [Text.safe(Loader.approval(of: file))] : [])
     }
 
-    /// Encodes as `config check --json` prints it.
+    /// Encodes the format of `config check --json`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(file, forKey: .file)

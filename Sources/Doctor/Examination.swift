@@ -3,7 +3,7 @@ internal import ControlProtocol
 internal import Glibc
 internal import Linux
 
-/// Gathers the facts: asks the daemon, gpsd, the kernel and, with the daemon's own credentials, the backend.
+/// Gathers the facts: from the daemon, gpsd, the kernel and, with the daemon's own credentials, the backend.
 public struct Examination {
     private let socket: String
     private let configuration: String?
@@ -12,7 +12,7 @@ public struct Examination {
     /// - Parameters:
     ///   - socket: where beekond listens.
     ///   - configuration: its file; nil: the one it says that it runs with, else the default.
-    ///   - stateDirectory: where its database lies; nil: where it says, else the default.
+    /// - stateDirectory: where its database is; nil: where the daemon says, otherwise the default.
     public init(socket: String, configuration: String?, stateDirectory: String?) {
         self.socket = socket
         self.configuration = configuration
@@ -20,7 +20,7 @@ public struct Examination {
     }
 
     /// Takes some seconds.
-    /// - Parameter progress: told what is being looked at.
+    /// - Parameter progress: receives a description of each step.
     public func facts(progress: (String) -> Void) -> Facts {
         var facts = Facts()
         facts.socket = socket
@@ -40,7 +40,7 @@ public struct Examination {
         return facts
     }
 
-    /// - Returns: the settings in force.
+    /// - Returns: the settings in effect.
     private func askDaemon(_ facts: inout Facts) -> [Wire.Setting] {
         do {
             var client = try ControlClient(path: socket)
@@ -60,7 +60,7 @@ public struct Examination {
         facts.configuration = path
         guard access(path, R_OK) == 0 else {
             let isMissing = errno == ENOENT
-            // A file named by a relative path is found from the daemon's folder alone.
+            // A relative path can only be resolved from the daemon's working directory.
             let isElsewhere = isMissing && origins.contains { $0 != "default" && $0 != "runtime" }
             facts.file = isElsewhere ? .elsewhere : isMissing ? .missing : .unreadable
             return isMissing && facts.status == nil ? Settings() : nil
@@ -76,7 +76,8 @@ public struct Examination {
         }
     }
 
-    /// `/etc/beekond/beekond.toml:3` and `/etc/beekond/beekond.d/10-fleet.toml:1` name the same main file.
+    /// The main file, as implied by origins: `/etc/beekond/beekond.toml:3` and
+    /// `/etc/beekond/beekond.d/10-fleet.toml:1` both belong to the same one.
     static func file(namedBy origins: some Collection<String>) -> String? {
         for origin in origins.sorted() where origin.hasPrefix("/") {
             guard let colon = origin.lastIndex(of: ":") else { continue }
@@ -87,7 +88,7 @@ public struct Examination {
         return nil
     }
 
-    /// What was set while the daemon runs: it counts as well, as far as it is no secret.
+    /// What was set at runtime, as far as it is not secret: it is part of the effective configuration.
     static func runtime(_ settings: [Wire.Setting]) -> [String: Value] {
         let own = settings.filter { $0.origin == "runtime" }
         return Dictionary(own.compactMap { setting in plain(setting.value).map { (setting.key, $0) } }) { $1 }
@@ -108,13 +109,13 @@ public struct Examination {
         if let host = facts.settings["gpsd.host"]?.stringValue { facts.gpsd.host = host }
         if let port = facts.settings["gpsd.port"]?.integerValue { facts.gpsd.port = Int(clamping: port) }
         progress("asking gpsd")
-        // Watching wakes the receiver, so it is done only where nobody else watches.
+        // Watching wakes the receiver, so watch only if nobody else does.
         let watches =
             switch facts.status?.source.health {
             case .ok, .noFix, .stale, .unsettled, .noDevice: false
             case .released, .disconnected, nil: true
             }
-        facts.gpsd = GPSDConversation.hold(with: facts.gpsd, watching: watches)
+        facts.gpsd = GPSDConversation.query(facts.gpsd, watching: watches)
         let path = facts.status?.source.device ?? facts.gpsd.devices?.first
         facts.device = path.flatMap(Machine.device)
     }
@@ -122,10 +123,10 @@ public struct Examination {
     private func askBackend(_ facts: inout Facts, _ loaded: Settings?, _ progress: (String) -> Void) {
         if let sync = loaded?.sync {
             progress("asking the backend")
-            facts.backend = BackendProbe.ask(sync, installID: facts.status?.installId)
+            facts.backend = BackendProbe.run(sync, installID: facts.status?.installId)
         } else if loaded == nil, let url = facts.settings["sync.url"]?.stringValue, !url.isEmpty {
             progress("asking for the backend")
-            facts.backend = BackendProbe.look(
+            facts.backend = BackendProbe.checkConnection(
                 url: url, proxy: facts.settings["sync.proxy"]?.stringValue ?? "")
         }
     }

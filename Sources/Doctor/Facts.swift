@@ -1,166 +1,166 @@
 public import ControlProtocol
 
-/// Everything that was found out, before anything is said about it. nil stands for "could not be found out" throughout.
+/// Everything gathered before it is judged. Throughout, nil means "could not be determined".
 public struct Facts: Sendable {
-    /// Who asks.
+    /// The user running the check.
     public struct User: Sendable {
-        /// As the system calls it.
+        /// Login name.
         public var name = "you"
-        /// uid 0: every group is as good as joined.
+        /// uid 0: has the rights of every group.
         public var isRoot = false
-        /// Names.
+        /// Names of the user's groups.
         public var groups: Set<String> = []
     }
 
     /// The configuration file.
     public enum File: Sendable, Equatable {
-        /// Read, with what it warns of.
+        /// Read, with its warnings.
         case good(warnings: [String])
-        /// There is none, which means all defaults.
+        /// There is none: all settings have their defaults.
         case missing
-        /// Not for this user.
+        /// This user may not read it.
         case unreadable
-        /// Where the running daemon has its settings from cannot be told from here.
+        /// The running daemon uses a file that cannot be located from here.
         case elsewhere
-        /// With what is wrong in it, a line each.
+        /// Invalid, with one line per problem.
         case broken([String])
     }
 
     /// The system clock and what sets it.
     public struct SystemClock: Sendable {
-        /// The kernel's own word.
+        /// Whether the kernel considers it synchronised.
         public var isSynchronised = false
-        /// There is a clock with a battery.
+        /// Whether there is a battery-backed clock.
         public var hasRTC = false
-        /// chronyd, systemd-timesyncd or ntpd, whichever runs.
+        /// chronyd, systemd-timesyncd or ntpd, whichever is running.
         public var service: String?
-        /// chrony's configuration has a reference clock; nil when it cannot be read.
+        /// Whether chrony has a reference clock configured; nil when its configuration cannot be read.
         public var hasReferenceClock: Bool?
     }
 
-    /// Where the state directory lies.
+    /// The disk with the state directory.
     public struct Disk: Sendable {
-        /// Bytes that are left for others than root.
+        /// Bytes available to unprivileged users.
         public var freeBytes: Int64
-        /// Files that can still be made; nil where the file system does not count them.
+        /// Number of files that can still be created; nil where the file system does not count them.
         public var freeFiles: Int64?
         /// Mounted read-only.
         public var isReadOnly: Bool
     }
 
-    /// The user.
+    /// The user running the check.
     public var user = User()
-    /// Where beekond listens.
+    /// Path of the daemon's socket.
     public var socket = ""
-    /// Why it could not be talked to.
+    /// Why the daemon could not be reached.
     public var connection: ClientFailure?
-    /// What it said of itself.
+    /// The status that the daemon reported.
     public var status: Wire.Status?
-    /// The configuration in force, by dotted key.
+    /// The configuration in effect, by dotted key.
     public var settings: [String: JSONValue] = [:]
-    /// The path of the configuration file.
+    /// Path of the configuration file.
     public var configuration = ""
-    /// What is in it.
+    /// State of the configuration file.
     public var file: File = .missing
-    /// What gpsd said.
+    /// What gpsd reported.
     public var gpsd = GPSDFacts()
-    /// The receiver's device file; nil where gpsd has it from elsewhere.
+    /// The receiver's device file; nil when gpsd does not use one.
     public var device: DeviceFile?
-    /// ModemManager runs.
+    /// Whether ModemManager is running.
     public var hasModemManager = false
-    /// The clock.
+    /// The system clock.
     public var clock = SystemClock()
-    /// The path of the state directory.
+    /// Path of the state directory.
     public var stateDirectory = ""
-    /// Its disk.
+    /// The disk that holds it.
     public var disk: Disk?
     /// The backend; nil without `sync.url`.
     public var backend: BackendFacts?
-    /// Now, in seconds since 1970.
+    /// Current time in Unix seconds.
     public var now: Int64 = 0
 
-    /// Nothing is known yet.
+    /// Starts with nothing known.
     public init() {}
 }
 
-/// What gpsd said.
+/// What gpsd reported.
 public struct GPSDFacts: Sendable {
-    /// How far the conversation came.
+    /// How far the conversation got.
     public enum Contact: Sendable, Equatable {
-        /// It answered; its release.
+        /// gpsd answered; its release.
         case answered(String)
-        /// Somebody took the connection and did not talk like gpsd.
+        /// Something accepted the connection but did not behave like gpsd.
         case silent
         /// No connection, and why.
         case failed(String)
     }
 
-    /// As configured.
+    /// Host, as configured.
     public var host = "127.0.0.1"
-    /// As configured.
+    /// Port, as configured.
     public var port = 2947
-    /// How far it came.
+    /// How far the conversation got.
     public var contact = Contact.failed("not tried")
-    /// Paths of its receivers; nil when it did not tell.
+    /// Paths of its receivers; nil when it did not list them.
     public var devices: [String]?
-    /// 0 or 1 no fix, 2, 3; nil when no report came.
+    /// 0 or 1 for no fix, 2 or 3; nil when no report came.
     public var mode: Int?
-    /// Satellites in the solution.
+    /// Number of satellites used in the solution.
     public var used: Int?
-    /// Satellites in sight.
+    /// Number of satellites in view.
     public var visible: Int?
 
-    /// Nothing is known yet.
+    /// Starts with nothing known.
     public init() {}
 }
 
-/// The file of a serial receiver.
+/// The device file of a serial receiver.
 public struct DeviceFile: Sendable {
-    /// Its path.
+    /// Path of the file.
     public var path: String
-    /// It is there.
+    /// Whether the file exists.
     public var exists: Bool
-    /// A kind that ModemManager takes for a modem.
+    /// Whether ModemManager might take it for a modem, by its name.
     public var looksLikeModem: Bool
-    /// udev was told to keep ModemManager away from it.
+    /// Whether a udev rule makes ModemManager ignore it.
     public var isIgnored: Bool
-    /// The group that may open it; nil when nobody but its owner may.
+    /// The group that may open it; nil when only its owner may.
     public var group: String?
 }
 
-/// What was seen on the way to the backend.
+/// What was found on the way to the backend.
 public struct BackendFacts: Sendable {
-    /// What an empty batch came to.
+    /// The outcome of posting an empty batch.
     public enum Answer: Sendable, Equatable {
-        /// An HTTP status.
+        /// The HTTP status.
         case status(Int)
-        /// A 2xx that is not believed, because a page answers in the backend's place.
+        /// A 2xx that is not believed, because a page answers in place of the backend.
         case page(Int)
         /// A 2xx without the acknowledgement that `sync.require_ack` demands.
         case noAck(Int)
-        /// No answer: libcurl's words.
+        /// No answer, with libcurl's message.
         case failed(String, isClock: Bool)
     }
 
-    /// As it may be shown.
+    /// The URL, with secrets masked.
     public var url = ""
-    /// Whom the name is asked for and the connection made to: the backend, or the proxy before it.
+    /// The host to resolve and connect to: the backend, or the proxy in front of it.
     public var host = ""
-    /// Of that host.
+    /// Port on that host.
     public var port = 443
-    /// `host` is a proxy.
+    /// Whether `host` is a proxy.
     public var isProxy = false
-    /// https.
+    /// Whether the URL is https.
     public var isTLS = true
-    /// The daemon attaches a token that only it has.
+    /// Whether the daemon adds a token that only it has.
     public var hasToken = false
-    /// Why the name has no address; nil when it has.
+    /// Why the name could not be resolved; nil on success.
     public var nameFailure: String?
-    /// Why there was no connection; nil when there was, or none was tried.
+    /// Why connecting failed; nil on success, or if it was not attempted.
     public var connectFailure: String?
     /// nil when nothing was sent, because the credentials may not be read.
     public var answer: Answer?
 
-    /// Nothing is known yet.
+    /// Starts with nothing known.
     public init() {}
 }

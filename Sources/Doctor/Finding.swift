@@ -1,24 +1,24 @@
 public import ControlTool
 
-/// One check: what was found, and what to do about it.
+/// The result of one check, and what to do about it.
 public struct Finding: Encodable, Sendable, Equatable {
-    /// How it went.
+    /// The kind of result.
     public enum Result: String, Encodable, Sendable {
         /// As it should be.
         case ok
         /// Wrong; the remedy says what to do.
         case failed
-        /// Does not apply, or could not be looked at.
+        /// Not applicable, or could not be checked.
         case skipped
     }
 
-    /// What was looked at, in a word or two.
+    /// What was checked, in a word or two.
     public let check: String
     /// How it went.
     public let result: Result
     /// What was found.
     public let text: String
-    /// What to do; with `failed` always, with `skipped` sometimes.
+    /// What to do; always present with `failed`, sometimes with `skipped`.
     public let remedy: String?
 
     static func ok(_ check: String, _ text: String) -> Finding {
@@ -36,10 +36,10 @@ public struct Finding: Encodable, Sendable, Equatable {
 
 /// All findings, from receiver to backend.
 public struct Report: Encodable, Sendable {
-    /// In the order of the way of a fix.
+    /// In the order in which a fix travels.
     public let findings: [Finding]
 
-    /// Judges the facts.
+    /// Runs all checks on the facts.
     public init(_ facts: Facts) {
         findings =
             [Checks.socket(facts), Checks.rights(facts), Checks.configuration(facts)]
@@ -49,10 +49,10 @@ public struct Report: Encodable, Sendable {
             + Checks.backend(facts)
     }
 
-    /// How many are wrong.
+    /// Number of failed checks.
     public var failures: Int { findings.count { $0.result == .failed } }
 
-    /// Lines for a terminal of `width` columns.
+    /// The report as lines for a terminal of `width` columns.
     public func lines(width: Int, palette: Palette) -> [String] {
         let column = 16
         var lines: [String] = []
@@ -85,5 +85,5 @@ public struct Report: Encodable, Sendable {
     }
 }
 
-/// The checks: each turns facts into one finding, and looks at nothing else.
+/// The checks. Each turns facts into one finding, with no other input.
 enum Checks {}

@@ -1,14 +1,14 @@
 internal import FoundationEssentials
 internal import Linux
 
-/// A short talk with gpsd.
+/// A short conversation with gpsd.
 enum GPSDConversation {
-    /// Seconds for its greeting and its list of receivers.
+    /// Seconds to wait for the greeting and the list of receivers.
     private static let greeting = 3.0
-    /// Seconds for a report of position and one of satellites: a receiver sends both once a second.
+    /// Seconds to wait for one position and one satellite report: receivers send both once a second.
     private static let watching = 5.0
 
-    /// What is looked at in a report.
+    /// The parts of a message that matter here.
     private struct Message: Decodable {
         var `class`: String
         var release: String?
@@ -24,27 +24,28 @@ enum GPSDConversation {
 
     /// - Parameters:
     ///   - known: host and port.
-    ///   - watching: also wait for what the receiver says.
-    static func hold(with known: GPSDFacts, watching: Bool) -> GPSDFacts {
+    ///   - watching: whether to wait for the receiver's reports as well.
+    static func query(_ known: GPSDFacts, watching: Bool) -> GPSDFacts {
         var facts = known
-        do throws(Link.Failure) {
-            var link = try Link(host: known.host, port: known.port)
+        do throws(TCPConnection.Failure) {
+            var link = try TCPConnection(host: known.host, port: known.port)
             facts.contact = .silent
             link.send("?DEVICES;\n")
-            listen(&link, greeting, &facts) { $0.devices != nil }
+            receive(&link, greeting, &facts) { $0.devices != nil }
             guard watching, facts.contact != .silent, facts.devices?.isEmpty != true else { return facts }
             link.send("?WATCH={\"enable\":true,\"json\":true};\n")
-            listen(&link, Self.watching, &facts) { ($0.mode ?? 0) >= 2 && $0.used != nil }
+            receive(&link, Self.watching, &facts) { ($0.mode ?? 0) >= 2 && $0.used != nil }
         } catch {
             switch error {
-            case .name(let words), .connect(let words): facts.contact = .failed(words)
+            case .name(let message), .connect(let message): facts.contact = .failed(message)
             }
         }
         return facts
     }
 
-    private static func listen(
-        _ link: inout Link, _ seconds: Double, _ facts: inout GPSDFacts, until isEnough: (GPSDFacts) -> Bool
+    private static func receive(
+        _ link: inout TCPConnection, _ seconds: Double, _ facts: inout GPSDFacts,
+        until isEnough: (GPSDFacts) -> Bool
     ) {
         let deadline = Clock.boot() + Int64(seconds * 1e9)
         while !isEnough(facts), let line = link.line(until: deadline) {

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Linux
 
-/// What the kernel and its file systems say.
+/// What the kernel and its file systems report.
 enum Machine {
     static func user() -> Facts.User {
         var user = Facts.User()
@@ -15,7 +15,7 @@ enum Machine {
         return user
     }
 
-    /// Whether a process of this name runs; the kernel keeps 15 characters of names.
+    /// Whether a process with this name is running; the kernel keeps only 15 characters of it.
     static func runs(_ name: String) -> Bool {
         let wanted = String(name.prefix(15))
         return list("/proc").contains { entry in
@@ -56,13 +56,13 @@ enum Machine {
             isReadOnly: numbers.f_flag & 1 != 0)
     }
 
-    /// nil when gpsd does not read it from a file.
+    /// nil when gpsd does not read it from a device file.
     static func device(_ path: String) -> DeviceFile? {
         guard path.hasPrefix("/dev/") else { return nil }
         var status = stat()
         let exists = stat(path, &status) == 0
         let name = path.split(separator: "/").last ?? ""
-        // Glibc's makedev, for devices of this size.
+        // The encoding of glibc's makedev, for device numbers of this size.
         let (major, minor) = (
             status.st_rdev >> 8 & 0xFFF, status.st_rdev & 0xFF | status.st_rdev >> 12 & 0xFFF00
         )

@@ -1,30 +1,30 @@
 public import Tracking
 
-/// Merges the TPVs of one measurement instant: gpsd sends one for each sentence of the receiver that tells something new,
-/// each fuller than the last.
+/// Merges the TPVs of one measurement instant: gpsd sends a TPV for each NMEA sentence that adds information, each
+/// more complete than the one before.
 ///
-/// An epoch closes when a TPV with another time arrives, when it holds as many TPVs as the fullest of this device's last
-/// five, or after `patience` without one. A TPV that comes after its epoch has closed is not a new fix; it makes the
-/// following epochs wait for as many.
+/// An epoch closes when a TPV with another time arrives, when it holds as many TPVs as the fullest of the device's
+/// last five epochs, or after `patience` without one. A TPV that arrives after its epoch has closed is not a new fix;
+/// it makes the following epochs wait for one more.
 public struct Epochs: Sendable {
-    /// Seconds without a TPV after which an epoch is as full as it gets.
+    /// Seconds without a TPV after which an epoch counts as complete.
     public static let patience = 1.5
-    /// Epochs whose fullness is remembered.
-    private static let memory = 5
-    /// A receiver whose time stands still sends the same instant for ever.
-    private static let fullest = 16
-    /// gpsd itself holds at most four.
+    /// Number of past epochs whose TPV counts are kept.
+    private static let epochsRemembered = 5
+    /// Upper bound on a TPV count: a receiver whose clock is stuck repeats the same instant for ever.
+    private static let countLimit = 16
+    /// gpsd itself supports at most four.
     private static let deviceLimit = 16
 
     private struct Device {
         var name: String
-        var open: Open?
+        var open: OpenEpoch?
         var closedTime: Timestamp?
-        /// How many TPVs the last closed epochs held.
+        /// TPV counts of the latest closed epochs.
         var counts: [Int] = []
     }
 
-    private struct Open {
+    private struct OpenEpoch {
         var tpv: TPV
         var time: Timestamp
         var count: Int
@@ -33,23 +33,24 @@ public struct Epochs: Sendable {
 
     private var devices: [Device] = []
 
-    /// No device is known yet.
+    /// Starts without known devices.
     public init() {}
 
-    /// Takes a TPV with a time.
+    /// Adds a TPV; one without a time is ignored.
     ///
-    /// - Returns: the epochs that this one closes, oldest first: at most two.
+    /// - Returns: the epochs that it closes, oldest first; at most two.
     public mutating func add(_ tpv: TPV, now: BootInstant) -> [TPV] {
         var closed: [TPV] = []
         add(tpv, now: now, into: &closed)
         return closed
     }
 
-    /// The same, with the epochs appended to an array whose room is used again and again.
+    /// The same, appending to an array whose storage is reused.
     mutating func add(_ tpv: TPV, now: BootInstant, into closed: inout [TPV]) {
         guard let time = tpv.time else { return }
         let index = index(of: tpv.device)
-        // Behind an earlier instant it is no latecomer: the receiver's time had gone back, and is here again.
+        // A TPV of the epoch just closed is late, unless the open epoch is a later one: then the receiver's time
+        // stepped back.
         if devices[index].closedTime == time, devices[index].open.map({ $0.time > time }) ?? true {
             countLate(index)
             return
@@ -58,7 +59,7 @@ public struct Epochs: Sendable {
             closed.append(epoch)
         }
         if devices[index].open == nil {
-            devices[index].open = Open(tpv: tpv, time: time, count: 1, updated: now)
+            devices[index].open = OpenEpoch(tpv: tpv, time: time, count: 1, updated: now)
         } else {
             devices[index].open?.tpv.merge(tpv)
             devices[index].open?.count += 1
@@ -71,7 +72,7 @@ public struct Epochs: Sendable {
         }
     }
 
-    /// Closes what has waited long enough.
+    /// Closes the epochs that have waited long enough.
     public mutating func expire(now: BootInstant) -> [TPV] {
         devices.indices.compactMap { index in
             guard let open = devices[index].open, now.seconds(since: open.updated) >= Self.patience else {
@@ -81,12 +82,12 @@ public struct Epochs: Sendable {
         }
     }
 
-    /// Closes everything: the connection or the tracking ends.
+    /// Closes all epochs, because the connection or tracking ends.
     public mutating func flush() -> [TPV] {
         devices.indices.compactMap { close($0) }
     }
 
-    /// When `expire` has something to do next.
+    /// When `expire` next has something to do.
     public var deadline: BootInstant? {
         devices.compactMap { $0.open?.updated.advanced(bySeconds: Self.patience) }.min()
     }
@@ -95,14 +96,14 @@ public struct Epochs: Sendable {
         guard let open = devices[index].open else { return nil }
         devices[index].open = nil
         devices[index].closedTime = open.time
-        devices[index].counts.append(min(open.count, Self.fullest))
-        if devices[index].counts.count > Self.memory { devices[index].counts.removeFirst() }
+        devices[index].counts.append(min(open.count, Self.countLimit))
+        if devices[index].counts.count > Self.epochsRemembered { devices[index].counts.removeFirst() }
         return open.tpv
     }
 
     private mutating func countLate(_ index: Int) {
         guard let last = devices[index].counts.indices.last else { return }
-        devices[index].counts[last] = min(devices[index].counts[last] + 1, Self.fullest)
+        devices[index].counts[last] = min(devices[index].counts[last] + 1, Self.countLimit)
     }
 
     private mutating func index(of name: String) -> Int {
@@ -114,7 +115,7 @@ public struct Epochs: Sendable {
 }
 
 extension TPV {
-    /// A later report of the same instant fills in or replaces values.
+    /// Merges a later report of the same instant: values it has replace the earlier ones.
     mutating func merge(_ later: TPV) {
         mode = later.mode
         latitude = later.latitude ?? latitude
@@ -128,7 +129,7 @@ extension TPV {
         isSimulated = isSimulated || later.isSimulated
     }
 
-    /// The epoch as a fix: nil without a fix, a time, or a position that can be one.
+    /// The epoch as a fix; nil without a fix, a time, or a valid position.
     var fix: Fix? {
         guard mode >= 2, let time, let latitude, let longitude,
             let coordinate = Coordinate(latitude: latitude, longitude: longitude)

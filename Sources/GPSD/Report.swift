@@ -2,23 +2,23 @@ internal import CGPS
 internal import Glibc
 public import Tracking
 
-/// One message of gpsd, as far as it matters here. NaN, zero times and impossible values are nil from here on.
+/// One message from gpsd, reduced to what matters here. NaN, zero times and impossible values have become nil.
 public enum Report: Equatable, Sendable {
     case version
-    /// gpsd's list of devices, by their paths.
+    /// gpsd's list of devices, by path.
     case devices([String])
-    /// A device came (or changed), or went.
+    /// A device was added or changed, or was removed.
     case device(path: String, isActive: Bool)
     case tpv(TPV)
     /// `device` is empty when gpsd does not name it.
     case sky(device: String, used: Int, visible: Int)
-    /// gpsd complains, or the message is of a class that does not matter here.
+    /// An error report from gpsd, or a message of a class that does not matter here.
     case other
 }
 
-/// A report of time, position and velocity. One measurement instant may give several, each with other values.
+/// A report of time, position and velocity. One measurement instant may produce several, with different values set.
 public struct TPV: Equatable, Sendable {
-    /// The path of the receiver, as gpsd names it.
+    /// The receiver's path as gpsd names it.
     public var device: String
     /// 0…3, as gpsd defines it.
     public var mode: Int
@@ -28,22 +28,22 @@ public struct TPV: Equatable, Sendable {
     public var latitude: Double?
     /// Degrees, WGS-84.
     public var longitude: Double?
-    /// Metres, horizontal.
+    /// Horizontal error in metres.
     public var eph: Double?
-    /// Metres, to the east.
+    /// Longitude error in metres.
     public var epx: Double?
-    /// Metres, to the north.
+    /// Latitude error in metres.
     public var epy: Double?
     /// Metres per second.
     public var speed: Double?
-    /// Degrees, 0 ≤ bearing < 360.
+    /// Direction of travel in degrees, 0 ≤ bearing < 360.
     public var bearing: Double?
-    /// Metres above the ellipsoid.
+    /// Metres above the WGS-84 ellipsoid.
     public var altitude: Double?
-    /// gpsd marks it as made by a simulator.
+    /// gpsd marks the report as simulated.
     public var isSimulated: Bool
 
-    /// Values that were not reported are left out.
+    /// Values default to "not reported".
     public init(
         device: String, mode: Int, time: Timestamp?, latitude: Double? = nil, longitude: Double? = nil,
         eph: Double? = nil, epx: Double? = nil, epy: Double? = nil, speed: Double? = nil,
@@ -63,7 +63,8 @@ public struct TPV: Equatable, Sendable {
         self.isSimulated = isSimulated
     }
 
-    /// Metres, horizontal: eph, else √(epx² + epy²). Of a merged epoch eph counts, whichever report had it.
+    /// Horizontal error in metres: eph, else √(epx² + epy²). In a merged epoch eph takes precedence, whichever report
+    /// had it.
     public var accuracy: Double? {
         if let eph { return eph }
         guard let epx, let epy else { return nil }
@@ -72,18 +73,18 @@ public struct TPV: Equatable, Sendable {
     }
 }
 
-/// Turns lines into reports, with libgps.
-struct Parser: ~Copyable {
+/// Parses lines into reports, using libgps.
+struct ReportParser: ~Copyable {
     private let data: UnsafeMutablePointer<gps_data_t>
-    /// The device of the previous report: nearly always also that of the next one, so its text is made once.
+    /// The device of the previous report. It is nearly always that of the next one, too, so its string is reused.
     private var device = ""
 
     /// gpsd's STATUS_SIM.
     private static let simulated: Int32 = 8
-    /// 9999-12-31T23:59:59Z, the last second that the wire format can write.
+    /// 9999-12-31T23:59:59Z, the last second that the wire format can represent.
     private static let lastSecond: Int64 = 253_402_300_799
 
-    /// - Returns: nil when there is no memory for it.
+    /// - Returns: nil when memory is exhausted.
     init?() {
         guard let data = cgps_new() else { return nil }
         self.data = data
@@ -93,7 +94,7 @@ struct Parser: ~Copyable {
         cgps_free(data)
     }
 
-    /// - Parameter line: one message, ended by NUL; libgps may write into it.
+    /// - Parameter line: one NUL-terminated message; libgps may modify it.
     mutating func parse(_ line: UnsafeMutablePointer<CChar>) -> Report {
         var report = cgps_report()
         guard cgps_parse(data, line, &report) == 0 else { return .other }

@@ -2,23 +2,23 @@ internal import CLinux
 internal import Glibc
 internal import Linux
 
-/// A TCP connection to gpsd that never blocks, and cuts its stream into lines of bounded length.
+/// A non-blocking TCP connection to gpsd that splits its stream into lines of bounded length.
 struct Socket: ~Copyable {
-    /// gpsd ends its messages before 10,240 bytes.
+    /// gpsd's messages are shorter than 10,240 bytes.
     static let lineLimit = 16_384
-    /// Read with one wake-up at most, so that a flood leaves time for everything else.
+    /// Bytes read per wake-up at most, so that a flood leaves time for everything else.
     private static let readLimit = 65_536
 
     private let descriptor: FileDescriptor
     private let buffer: UnsafeMutableBufferPointer<CChar>
     private var filled = 0
-    /// An over-long line is skipped up to its end.
+    /// Discarding an overlong line up to its end.
     private var isSkipping = false
     private(set) var isConnected = false
 
     var raw: Int32 { descriptor.raw }
 
-    /// Starts to connect; `finishConnecting` tells when it has.
+    /// Starts connecting; `finishConnecting` completes it.
     init(_ address: borrowing Address) throws(SystemError) {
         descriptor = FileDescriptor(
             owning: socket(
@@ -35,7 +35,7 @@ struct Socket: ~Copyable {
         buffer.deallocate()
     }
 
-    /// Call when the descriptor is writable.
+    /// Call once the descriptor is writable.
     mutating func finishConnecting() throws(SystemError) {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -46,18 +46,20 @@ struct Socket: ~Copyable {
         isConnected = true
     }
 
-    /// The commands are a few bytes: when the kernel has no room for them, the peer is as good as gone.
+    /// Commands are only a few bytes long: if the kernel has no room even for those, the peer is as good as gone.
     func send(_ command: String) throws(SystemError) {
         let bytes = [UInt8](command.utf8)
         let count = Glibc.send(descriptor.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         if count != bytes.count { throw SystemError("send", code: count < 0 ? errno : ENOBUFS) }
     }
 
-    /// Reads what has come and parses each complete line, ended by NUL instead of CR LF.
+    /// Reads what has arrived and parses each complete line.
     ///
-    /// - Returns: how many bytes came.
+    /// - Returns: the number of bytes read.
     /// - Throws: also when gpsd has closed the connection (ECONNRESET).
-    mutating func read(with parser: inout Parser, into reports: inout [Report]) throws(SystemError) -> Int {
+    mutating func read(
+        with parser: inout ReportParser, into reports: inout [Report]
+    ) throws(SystemError) -> Int {
         guard let base = buffer.baseAddress else { return 0 }
         var total = 0
         while total < Self.readLimit {
@@ -69,14 +71,14 @@ struct Socket: ~Copyable {
                 throw SystemError("read")
             }
             total += count
-            cutLines(base, from: filled, count: count, &parser, &reports)
+            splitLines(base, from: filled, count: count, &parser, &reports)
         }
         return total
     }
 
-    private mutating func cutLines(
+    private mutating func splitLines(
         _ base: UnsafeMutablePointer<CChar>, from start: Int, count: Int,
-        _ parser: inout Parser, _ reports: inout [Report]
+        _ parser: inout ReportParser, _ reports: inout [Report]
     ) {
         let end = start + count
         var line = 0
@@ -125,7 +127,7 @@ struct Address: ~Copyable {
         }
     }
 
-    /// Looks a host up and returns its `index`-th address; nil when there are no more.
+    /// Resolves a host and returns its `index`-th address; nil when there are no more.
     static func resolve(host: String, port: UInt16, index: Int) throws(SystemError) -> Address? {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC

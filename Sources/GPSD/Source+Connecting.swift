@@ -1,9 +1,10 @@
+internal import Glibc
 internal import Linux
 internal import Tracking
 
 extension Source {
-    /// Starts to connect to the next address that can be tried. A name may have several: they are tried at once, one
-    /// after the other, and only after the last comes a pause.
+    /// Starts connecting to the next address. If a name has several they are tried in turn without delay; the
+    /// back-off applies only after the last one.
     mutating func connect(now: BootInstant, after failure: SystemError? = nil) throws(SystemError) {
         var failure = failure
         while let address = try Address.resolve(host: host, port: port, index: addressIndex) {
@@ -19,7 +20,7 @@ extension Source {
             }
         }
         addressIndex = 0
-        throw failure ?? SystemError("connect to \(host):\(port)", code: 111)
+        throw failure ?? SystemError("connect to \(host):\(port)", code: ECONNREFUSED)
     }
 
     mutating func finishConnecting(
@@ -31,7 +32,7 @@ extension Source {
         guard poll.isWritable(0) else {
             guard now.seconds(since: since) >= Self.connectTimeout else { return }
             disconnect()
-            return try connect(now: now, after: SystemError("connect to \(host):\(port)", code: 110))
+            return try connect(now: now, after: SystemError("connect to \(host):\(port)", code: ETIMEDOUT))
         }
         do {
             try socket?.finishConnecting()
@@ -45,7 +46,7 @@ extension Source {
         events.append(.connected)
     }
 
-    mutating func lose(reason: String, now: BootInstant) -> Event {
+    mutating func dropConnection(reason: String, now: BootInstant) -> Event {
         if case .watching = state { facts.reconnects += 1 }
         disconnect()
         let delay = backOff.next(using: &random)

@@ -1,8 +1,9 @@
+internal import Glibc
 internal import Linux
 internal import Tracking
 
 extension Source {
-    mutating func listen(
+    mutating func readReports(
         lastHeard: BootInstant, askedAt: BootInstant?, now: BootInstant, _ events: inout [Event]
     ) throws(SystemError) {
         var reports: [Report] = []
@@ -10,17 +11,17 @@ extension Source {
         do {
             count = try socket?.read(with: &parser, into: &reports) ?? 0
         } catch {
-            take(reports, now: now, &events)
+            process(reports, now: now, &events)
             throw error
         }
-        take(reports, now: now, &events)
+        process(reports, now: now, &events)
         close(epochs.expire(now: now), now: now, &events)
         if count > 0 {
             state = .watching(lastHeard: now, askedAt: nil)
         } else if let askedAt {
             if now.seconds(since: askedAt) >= Self.answerTimeout {
                 throw SystemError(
-                    "gpsd has said nothing for \(Int(Self.silence + Self.answerTimeout)) s", code: 110)
+                    "gpsd has said nothing for \(Int(Self.silence + Self.answerTimeout)) s", code: ETIMEDOUT)
             }
         } else if now.seconds(since: lastHeard) >= Self.silence {
             try socket?.send("?VERSION;\n")
@@ -28,22 +29,22 @@ extension Source {
         }
     }
 
-    private mutating func take(_ reports: [Report], now: BootInstant, _ events: inout [Event]) {
+    private mutating func process(_ reports: [Report], now: BootInstant, _ events: inout [Event]) {
         var closed: [TPV] = []
         for report in reports {
             switch report {
             case .version: backOff.reset()
             case .devices(let paths): devices = paths
-            case .device(let path, let isActive): follow(path, isActive: isActive)
+            case .device(let path, let isActive): updatePresence(path, isActive: isActive)
             case .sky(let device, let used, let visible):
-                guard counts(device), device.isEmpty || facts.device == nil || facts.device == device else {
+                guard isUsed(device), device.isEmpty || facts.device == nil || facts.device == device else {
                     continue
                 }
                 facts.satellitesUsed = used
                 facts.satellitesVisible = visible
             case .tpv(let tpv):
-                guard counts(tpv.device) else { continue }
-                follow(tpv.device, isActive: true)
+                guard isUsed(tpv.device) else { continue }
+                updatePresence(tpv.device, isActive: true)
                 if facts.device == nil || facts.device == tpv.device, tpv.mode < 2 { facts.mode = tpv.mode }
                 closed.removeAll(keepingCapacity: true)
                 epochs.add(tpv, now: now, into: &closed)
@@ -53,13 +54,13 @@ extension Source {
         }
     }
 
-    /// Another receiver than the pinned one does not.
-    private func counts(_ device: String) -> Bool {
+    /// Whether the device is used: when one is pinned, only that one is.
+    private func isUsed(_ device: String) -> Bool {
         pinned.isEmpty || device.isEmpty || device == pinned
     }
 
-    /// A receiver has come, or gone. One that reports is there, whatever gpsd's list says.
-    private mutating func follow(_ device: String, isActive: Bool) {
+    /// Tracks which receivers are present. One that sends reports is, whatever gpsd's device list says.
+    private mutating func updatePresence(_ device: String, isActive: Bool) {
         var known = devices ?? []
         if let index = known.firstIndex(of: device) {
             if isActive { return }
@@ -71,8 +72,8 @@ extension Source {
         if !isActive, device == facts.device { facts.mode = 0 }
     }
 
-    /// Turns closed epochs into events, and decides whose fixes count: the receiver in use keeps its place until it has
-    /// given none for 10 s.
+    /// Turns closed epochs into events and decides which receiver to use: the current one keeps its place until it
+    /// has delivered no fix for 10 s.
     mutating func close(_ closed: [TPV], now: BootInstant, _ events: inout [Event]) {
         for epoch in closed {
             guard let fix = epoch.fix else {

@@ -1,65 +1,65 @@
 internal import Linux
 public import Tracking
 
-/// What the daemon hears from gpsd. The names are the control interface's.
+/// The state of the connection to gpsd and of its receiver. The raw values are those of the control interface.
 public enum SourceHealth: String, Sendable {
     /// Nothing needs fixes, so there is no connection.
     case released
     case disconnected
     case noDevice = "no_device"
     case noFix = "no_fix"
-    /// There are fixes, but their time has yet to prove itself.
+    /// There are fixes, but their time has yet to settle.
     case unsettled
-    /// There was a fix, but no new one has come for 10 s, or the receiver's time stands still.
+    /// No new fix has arrived for 10 s, or the receiver's clock is stuck.
     case stale
     case ok
 }
 
-/// A connection to gpsd that is kept up: connects, watches, notices silence, and starts again with back-off.
+/// A persistent connection to gpsd: connects, watches, detects silence, and reconnects with back-off.
 ///
-/// It never blocks (but for the resolver, when the host is a name) and has no thread: the loop that owns it calls `run`
-/// whenever the descriptor is ready or the deadline has passed.
+/// It never blocks (except in the resolver, when the host is a name) and has no thread: the loop that owns it calls
+/// `run` whenever the descriptor is ready or the deadline has passed.
 public struct Source: ~Copyable {
-    /// What the loop is told.
+    /// What is reported to the loop.
     public enum Event: Equatable, Sendable {
         case connected
-        /// The next attempt follows after this many seconds.
+        /// The next attempt follows after `retryIn` seconds.
         case disconnected(reason: String, retryIn: Double)
-        /// Fixes come from another receiver now.
+        /// Fixes now come from another receiver.
         case deviceChanged(String)
         /// An epoch without a fix.
         case noFix
         case fix(Fix)
     }
 
-    /// What status tells of gpsd and its receiver.
+    /// What the status reports about gpsd and its receiver.
     public struct Facts: Equatable, Sendable {
-        /// The receiver in use; nil before the first fix of one.
+        /// The receiver in use; nil before its first fix.
         public var device: String?
-        /// 0…3, of its latest report.
+        /// 0…3, from its latest report.
         public var mode = 0
-        /// nil before the first sky view.
+        /// nil before the first sky report.
         public var satellitesUsed: Int?
-        /// nil before the first sky view.
+        /// nil before the first sky report.
         public var satellitesVisible: Int?
-        /// Fixes of the receiver in use.
+        /// Number of fixes from the receivers in use.
         public var fixes = 0
-        /// Connections lost since the start.
+        /// Number of connections lost since the start.
         public var reconnects = 0
 
-        /// Nothing is known yet.
+        /// Starts with nothing known.
         public init() {}
     }
 
-    /// Seconds within which a connection must be made.
+    /// Seconds allowed for connecting.
     static let connectTimeout = 5.0
-    /// Seconds of silence after which gpsd is asked whether it is still there: an idle one says nothing of its own.
+    /// Seconds of silence after which gpsd is asked for a sign of life: when idle, it sends nothing on its own.
     static let silence = 30.0
-    /// Seconds that it has for the answer.
+    /// Seconds allowed for its answer.
     static let answerTimeout = 10.0
     /// Seconds without a fix after which another receiver may take over, and the source counts as stale.
     static let staleness = 10.0
-    /// gpsd itself holds at most four.
+    /// gpsd itself supports at most four.
     static let deviceLimit = 16
 
     enum State {
@@ -69,7 +69,7 @@ public struct Source: ~Copyable {
         case watching(lastHeard: BootInstant, askedAt: BootInstant?)
     }
 
-    /// For status.
+    /// For the status.
     public internal(set) var facts = Facts()
 
     let host: String
@@ -77,23 +77,23 @@ public struct Source: ~Copyable {
     let pinned: String
     var state = State.released
     var socket: Socket?
-    var parser: Parser
+    var parser: ReportParser
     var epochs = Epochs()
     var backOff = BackOff(first: 1, ceiling: 30)
     var random: SystemRandomNumberGenerator
     var addressIndex = 0
-    /// The receivers that gpsd has, by their paths; nil until it has told.
+    /// Paths of the receivers that gpsd has; nil until it has listed them.
     var devices: [String]?
     var lastFix: BootInstant?
-    /// The loop has been woken for the staleness of the last fix; once is enough.
+    /// The loop has already been woken because the last fix is stale; once is enough.
     private var isStale = false
 
     /// - Parameters:
     ///   - host: a name or an address.
-    ///   - device: gpsd's path of the only receiver to be used; empty for whichever has a fix.
-    /// - Returns: nil when there is no memory for libgps.
+    ///   - device: gpsd's path of the only receiver to use; empty for whichever has a fix.
+    /// - Returns: nil when memory for libgps is exhausted.
     public init?(host: String, port: UInt16, device: String) {
-        guard let parser = Parser() else { return nil }
+        guard let parser = ReportParser() else { return nil }
         self.parser = parser
         self.host = host
         self.port = port
@@ -101,15 +101,15 @@ public struct Source: ~Copyable {
         random = SystemRandomNumberGenerator()
     }
 
-    /// −1 while there is none.
+    /// −1 while there is no socket.
     public internal(set) var descriptor: Int32 = -1
 
-    /// The loop must wait for writability, which tells that the connection stands.
+    /// Whether to wait for writability, which signals that the connection is established.
     public var wantsWrite: Bool {
         if case .connecting = state { true } else { false }
     }
 
-    /// When `run` has something to do, if nothing comes before.
+    /// When `run` next has something to do, if nothing arrives before.
     public var deadline: BootInstant? {
         switch state {
         case .released: return nil
@@ -124,16 +124,16 @@ public struct Source: ~Copyable {
         }
     }
 
-    /// What is heard, in a word.
+    /// The overall state.
     ///
-    /// - Parameter isSettled: the receiver's time has proved itself.
+    /// - Parameter isSettled: whether the receiver's time has settled.
     public func health(now: BootInstant, isSettled: Bool) -> SourceHealth {
         switch state {
         case .released: return .released
         case .waiting, .connecting: return .disconnected
         case .watching: break
         }
-        // What accepts connections need not be a gpsd that answers.
+        // Something that accepts connections need not be a gpsd that answers.
         guard let devices else { return .disconnected }
         if pinned.isEmpty ? devices.isEmpty : !devices.contains(pinned) { return .noDevice }
         guard facts.mode >= 2 else { return .noFix }
@@ -141,12 +141,12 @@ public struct Source: ~Copyable {
         return isSettled ? .ok : .unsettled
     }
 
-    /// Fixes are needed from now on.
+    /// Connects, because fixes are needed from now on.
     public mutating func acquire(now: BootInstant) {
         if case .released = state { state = .waiting(until: now) }
     }
 
-    /// Nothing needs fixes any more: gpsd may let the receiver sleep.
+    /// Disconnects, because nothing needs fixes any more: gpsd may let the receiver sleep.
     ///
     /// - Returns: the fixes of epochs that were still open.
     public mutating func release(now: BootInstant) -> [Event] {
@@ -156,24 +156,26 @@ public struct Source: ~Copyable {
         return events
     }
 
-    /// There is no connection, and none is wanted.
+    /// Whether there is no connection, and none is wanted.
     public var isReleased: Bool {
         if case .released = state { true } else { false }
     }
 
-    /// The fixes of epochs that are still open: whatever comes later belongs to another time.
+    /// Closes the open epochs, because whatever arrives later belongs to another session.
+    ///
+    /// - Returns: their fixes.
     public mutating func flush(now: BootInstant) -> [Event] {
         var events: [Event] = []
         close(epochs.flush(), now: now, &events)
         return events
     }
 
-    /// For so many seconds nobody listened, because the loop was held up: they are no silence of the receiver's.
-    public mutating func excuse(seconds: Double) {
+    /// Discounts a pause of the loop: time in which nobody listened is not silence of the receiver.
+    public mutating func discountPause(seconds: Double) {
         lastFix = lastFix?.advanced(bySeconds: seconds)
     }
 
-    /// Does what is due.
+    /// Does whatever is due.
     public mutating func run(now: BootInstant) -> [Event] {
         var events: [Event] = []
         defer { isStale = lastFix.map { now.seconds(since: $0) >= Self.staleness } ?? false }
@@ -183,11 +185,11 @@ public struct Source: ~Copyable {
             case .waiting(let until): if now >= until { try connect(now: now) }
             case .connecting(let since): try finishConnecting(since: since, now: now, &events)
             case .watching(let lastHeard, let askedAt):
-                try listen(lastHeard: lastHeard, askedAt: askedAt, now: now, &events)
+                try readReports(lastHeard: lastHeard, askedAt: askedAt, now: now, &events)
             }
         } catch {
             close(epochs.flush(), now: now, &events)
-            events.append(lose(reason: error.description, now: now))
+            events.append(dropConnection(reason: error.description, now: now))
         }
         return events
     }

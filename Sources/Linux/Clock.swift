@@ -1,19 +1,19 @@
 internal import CLinux
 internal import Glibc
 
-/// The clocks. Read once per wake-up, in the loops only, and passed on.
+/// The system's clocks. Read once per wake-up, in the loops only, and passed on.
 public enum Clock {
-    /// CLOCK_BOOTTIME in nanoseconds: goes on during suspend, ignores steps of the system clock.
+    /// CLOCK_BOOTTIME in nanoseconds: continues during suspend, unaffected by steps of the system clock.
     public static func boot() -> Int64 {
         read(CLOCK_BOOTTIME)
     }
 
-    /// CLOCK_REALTIME in Unix milliseconds. May be wrong by decades on a box without a battery clock.
+    /// CLOCK_REALTIME in Unix milliseconds. May be off by decades on a machine without a battery-backed clock.
     public static func realtimeMilliseconds() -> Int64 {
         read(CLOCK_REALTIME) / 1_000_000
     }
 
-    /// The kernel's own word that something disciplines the system clock.
+    /// Whether the kernel considers the system clock synchronised.
     public static func isSynchronised() -> Bool {
         var state = timex()
         let result = adjtimex(&state)
@@ -22,7 +22,7 @@ public enum Clock {
 
     private static func read(_ clock: clockid_t) -> Int64 {
         var time = timespec()
-        // Cannot fail for these clocks: both exist on every Linux that Swift runs on.
+        // Cannot fail: both clocks exist on every Linux that Swift supports.
         _ = clock_gettime(clock, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// An open file descriptor that closes itself.
 public struct FileDescriptor: ~Copyable {
-    /// Valid as long as this value lives.
+    /// Valid for the lifetime of this value.
     public let raw: Int32
 
     /// Takes ownership of an open descriptor.
@@ -22,8 +22,8 @@ public struct FileDescriptor: ~Copyable {
         FileDescriptor(owning: try retrying("open " + path) { Glibc.open(path, flags | O_CLOEXEC, mode) })
     }
 
-    /// Reads what is there, at most `limit` bytes. Empty at the end of the stream, nil when a non-blocking descriptor
-    /// has nothing yet.
+    /// Reads what is available, at most `limit` bytes. Empty at end of file; nil when a non-blocking descriptor has
+    /// no data yet.
     public func read(upTo limit: Int) throws(SystemError) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: limit)
         do {
@@ -36,7 +36,7 @@ public struct FileDescriptor: ~Copyable {
         }
     }
 
-    /// Writes all of it, waiting as long as the descriptor blocks.
+    /// Writes all bytes, blocking if the descriptor does.
     public func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         var offset = 0
         while offset < bytes.count {
@@ -49,10 +49,10 @@ public struct FileDescriptor: ~Copyable {
     }
 }
 
-/// Reads a whole regular file of at most `limit` bytes.
+/// Reads an entire regular file of at most `limit` bytes.
 ///
 /// - Parameter followingLinks: false refuses a symbolic link (ELOOP).
-/// - Throws: also when it is larger (EFBIG) or no regular file (EINVAL): a device or a FIFO could block for ever.
+/// - Throws: EFBIG if the file is larger, EINVAL if it is not a regular file: a device or FIFO could block for ever.
 public func readFile(
     _ path: String, limit: Int, followingLinks: Bool = true
 ) throws(SystemError) -> [UInt8] {
@@ -68,13 +68,13 @@ public func readFile(
     return bytes
 }
 
-/// The size of a file in bytes; nil when it cannot be looked at.
+/// Size of a file in bytes; nil if unknown.
 public func fileSize(_ path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
 }
 
-/// Bytes that we may still write on the file system that `path` lies on; nil when it does not tell.
+/// Bytes still available to this process on the file system that contains `path`; nil if unknown.
 public func freeSpace(beside path: String) -> Int? {
     let directory = path[..<(path.lastIndex(of: "/") ?? path.endIndex)]
     var status = statvfs()

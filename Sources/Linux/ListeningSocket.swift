@@ -1,18 +1,20 @@
 internal import CLinux
 internal import Glibc
 
-/// A Unix stream socket that listens at a path, and knows which file it made there.
+/// A Unix stream socket that listens at a path and knows which file it created there.
 ///
-/// Two daemons may be told the same path. Whoever comes second is refused while the first one answers, and takes nothing
-/// away at its end but what is its own.
+/// Two daemons may be given the same path. The second one is refused while the first one answers, and on its end
+/// removes nothing but its own file.
 public struct ListeningSocket: ~Copyable {
-    /// Listens; non-blocking.
+    /// The listening socket; non-blocking.
     public let descriptor: FileDescriptor
-    /// Everything but bind(2) names the socket within this directory, so that nobody can put another in its place.
+    /// Everything except bind(2) names the socket relative to this directory, so that it cannot be replaced
+    /// meanwhile.
     private let folder: FileDescriptor
     private let name: String
     private let made: Inode
-    /// Held as long as this lives: two that start at once must not both find a socket that nobody answers on.
+    /// Held for the lifetime of this value: two that start at once must not both find a socket that nobody answers
+    /// on.
     private let lock: FileDescriptor
 
     private struct Inode: Equatable {
@@ -25,16 +27,16 @@ public struct ListeningSocket: ~Copyable {
         }
     }
 
-    /// Connections that wait to be accepted; who comes then waits as well, or is told to. Few, because all of them are
-    /// served before the one that has come last.
+    /// Connections that may wait to be accepted; further ones wait as well, or are asked to. Few, because all of them
+    /// are served before the latest one.
     private static let backlog: Int32 = 64
 
-    /// Listens at `path`; only the owner and `group` may open it (0660). A socket that nobody answers on is replaced. The
-    /// file `path`.lock stays behind for the next one.
+    /// Listens at `path`; only the owner and `group` may open it (0660). A socket that nobody answers on is replaced.
+    /// The file `path`.lock is left for the next one.
     ///
-    /// - Parameter afterBind: what tests do to the socket before it is looked at.
-    /// - Throws: EADDRINUSE when somebody answers there or is about to, EPERM for a directory in which others could swap
-    ///   root's socket, ESTALE when it has been swapped.
+    /// - Parameter afterBind: for tests, which change the socket before it is checked.
+    /// - Throws: EADDRINUSE when another process answers there or is about to, EPERM for a directory in which others
+    ///   could replace root's socket, ESTALE when it has been replaced.
     public init(at path: String, group: UInt32?, afterBind: () -> Void = {}) throws(SystemError) {
         let address = try Self.address(path)
         let slash = path.lastIndex(of: "/")
@@ -45,7 +47,7 @@ public struct ListeningSocket: ~Copyable {
         let lock = try Self.lock(folder, name, path)
         try Self.makeWay(folder, name, path, address)
         let descriptor = try Self.socket()
-        // With the right mode from its first moment: nothing is left to be changed by a name that somebody may have taken.
+        // Created with the right mode, so that nothing need be changed later by a name that may have been replaced.
         let before = umask(0o117)
         let result = Self.call(bind, descriptor, address)
         let failure = errno
@@ -62,7 +64,7 @@ public struct ListeningSocket: ~Copyable {
         self.lock = lock
     }
 
-    /// Removes the socket from its directory, unless another one has its name by now.
+    /// Removes the socket from its directory, unless its name belongs to another one by now.
     public borrowing func remove() {
         var status = stat()
         guard fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0, Inode(status) == made else {
@@ -99,7 +101,7 @@ public struct ListeningSocket: ~Copyable {
         }
     }
 
-    /// Clients of root's daemon trust what they are told on its socket: only root may be able to put another there.
+    /// Clients trust the socket of root's daemon: only root may be able to put another one there.
     private static func checkFolder(
         _ folder: borrowing FileDescriptor, _ place: String, _ path: String
     ) throws(SystemError) {
@@ -134,7 +136,7 @@ public struct ListeningSocket: ~Copyable {
             "another beekond has the socket \(path): stop it, or choose another --socket", code: EADDRINUSE)
     }
 
-    /// Removes a socket that is left over from an earlier run. Whoever answers, or cannot be asked, keeps it.
+    /// Removes a socket left over from an earlier run. One that answers, or cannot be asked, is kept.
     private static func makeWay(
         _ folder: borrowing FileDescriptor, _ name: String, _ path: String, _ address: sockaddr_un
     ) throws(SystemError) {
@@ -151,8 +153,8 @@ public struct ListeningSocket: ~Copyable {
         try retrying("remove the socket \(path), which nobody answers on") { unlinkat(folder.raw, name, 0) }
     }
 
-    /// Gives the socket to the group, through a descriptor of the file itself: a link or another file that has been put in
-    /// its place is refused, and stays as it is.
+    /// Gives the socket to the group through a descriptor of the file itself: a link or another file put in its place
+    /// is refused, and remains unchanged.
     private static func giveAway(
         _ folder: borrowing FileDescriptor, _ name: String, _ path: String, to group: UInt32?
     ) throws(SystemError) -> Inode {
@@ -163,11 +165,11 @@ public struct ListeningSocket: ~Copyable {
         var status = stat()
         try retrying("stat " + path) { fstat(file.raw, &status) }
         guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid(), status.st_nlink == 1 else {
-            throw SystemError("somebody has replaced the socket \(path) that was just made", code: ESTALE)
+            throw SystemError("the socket \(path) was replaced just after it was created", code: ESTALE)
         }
-        // Without the right to give it away, the socket stays with our own group.
+        // Without permission to change it, the socket keeps our own group.
         if let group { _ = fchownat(file.raw, "", uid_t.max, group, CLINUX_AT_EMPTY_PATH) }
-        // Where the directory has default ACLs, they count instead of the umask.
+        // Where the directory has default ACLs, they apply instead of the umask.
         if status.st_mode & 0o777 != 0o660 {
             try retrying("chmod " + path) { chmod("/proc/self/fd/\(file.raw)", 0o660) }
         }

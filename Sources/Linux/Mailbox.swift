@@ -1,23 +1,23 @@
 internal import Synchronization
 
-/// A bounded queue from any thread to one, which sleeps in poll(2) on its wake-up.
+/// A bounded queue from any number of threads to one, which sleeps in poll(2) on its wake-up.
 public final class Mailbox<Message: Sendable>: Sendable {
-    /// Signalled with each message; who takes them waits for it.
+    /// Signalled with each message; the receiving thread polls it.
     public let wakeup: Wakeup
     private let limit: Int
-    /// Apart from them, because the reader asks for every fix whether there are any.
+    /// Kept separately, because the reader checks for messages with every fix.
     private let count = Atomic(0)
     private let messages = Mutex<[Message]>([])
 
-    /// A mailbox that refuses messages beyond the limit.
+    /// - Parameter limit: number of messages beyond which new ones are refused.
     public init(limit: Int) throws(SystemError) {
         self.limit = limit
         wakeup = try Wakeup()
     }
 
-    /// For what whoever posts can do without, or can refuse to somebody.
+    /// For messages that the sender can do without, or can refuse to its own caller.
     ///
-    /// - Returns: false when the mailbox is full; the message is dropped then.
+    /// - Returns: false when the mailbox is full; the message is then dropped.
     public func post(_ message: Message) -> Bool {
         let isTaken = messages.withLock { messages in
             guard messages.count < limit else { return false }
@@ -29,9 +29,9 @@ public final class Mailbox<Message: Sendable>: Sendable {
         return isTaken
     }
 
-    /// For what must not be lost: taken also by a mailbox that is full. Its sender bounds how many there can be.
+    /// For messages that must not be lost: even a full mailbox accepts them. The sender bounds their number.
     ///
-    /// - Parameter merge: adds it to messages that wait already, and tells that nothing more is to be done.
+    /// - Parameter merge: merges the message into those that are waiting; true when nothing remains to be added.
     public func deliver(_ message: Message, merge: (inout [Message]) -> Bool = { _ in false }) {
         messages.withLock { messages in
             if !merge(&messages) { messages.append(message) }
@@ -40,10 +40,10 @@ public final class Mailbox<Message: Sendable>: Sendable {
         wakeup.signal()
     }
 
-    /// Nothing waits.
+    /// Whether no messages are waiting.
     public var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-    /// Takes everything, oldest first.
+    /// Removes and returns all messages, oldest first.
     public func takeAll() -> [Message] {
         wakeup.clear()
         return messages.withLock { messages in

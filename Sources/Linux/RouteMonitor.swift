@@ -1,17 +1,17 @@
 internal import CLinux
 internal import Glibc
 
-/// Hears from the kernel (rtnetlink) when a default route comes or goes.
+/// Watches for default routes appearing and vanishing (rtnetlink).
 public struct RouteMonitor: ~Copyable {
-    /// What happened to the default route.
+    /// What happened to a default route.
     public enum Change: Equatable, Sendable { case appeared, vanished }
 
     private let descriptor: FileDescriptor
 
-    /// For poll.
+    /// For poll(2).
     public var raw: Int32 { descriptor.raw }
 
-    /// Hears of changes from here on.
+    /// Starts watching.
     public init() throws(SystemError) {
         let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let opened = FileDescriptor(
@@ -28,8 +28,8 @@ public struct RouteMonitor: ~Copyable {
         descriptor = opened
     }
 
-    /// The changes that have come, in order. Losing some to a full buffer is harmless: later ones follow.
-    public func take() -> [Change] {
+    /// The changes since the last call, in order. Losing some to a full buffer is harmless: later ones follow.
+    public func receive() -> [Change] {
         var changes: [Change] = []
         while let bytes = try? descriptor.read(upTo: 16_384), !bytes.isEmpty {
             changes += Self.changes(in: bytes)
@@ -37,8 +37,8 @@ public struct RouteMonitor: ~Copyable {
         return changes
     }
 
-    /// Reads one datagram: messages of a length (32 bits), a type (16) and, for routes, an rtmsg at byte 16, whose second
-    /// byte is the prefix length and whose fifth is the table.
+    /// Parses one datagram: messages with a length (32 bits), a type (16) and, for routes, an rtmsg at byte 16, whose
+    /// second byte is the prefix length and whose fifth is the table.
     static func changes(in bytes: [UInt8]) -> [Change] {
         var changes: [Change] = []
         var start = 0

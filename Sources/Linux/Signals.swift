@@ -1,24 +1,24 @@
 internal import CLinux
 internal import Glibc
 
-/// Keeps the memory of this process out of core dumps, out of reach of other processes of its user, and out of the
-/// backtraces of the Swift runtime, which show some of it, and which for a process that may not be looked into never end.
+/// Keeps this process's memory out of core dumps, out of reach of the user's other processes, and out of the Swift
+/// runtime's backtraces, which would show some of it and, in a non-dumpable process, hang for ever.
 public func forbidCoreDumps() {
     clinux_forbid_core_dumps()
     for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { _ = signal(number, SIG_DFL) }
 }
 
-/// Signals, read like any other input instead of interrupting.
+/// Signals as an input to poll, instead of interrupting.
 public struct Signals: ~Copyable {
-    /// What is asked of the daemon.
+    /// What the signal asks for.
     public enum Signal: Sendable { case terminate, reload }
 
     private let descriptor: FileDescriptor
 
-    /// For poll.
+    /// For poll(2).
     public var raw: Int32 { descriptor.raw }
 
-    /// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all that it starts later, and ignores SIGPIPE.
+    /// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all threads it starts later, and ignores SIGPIPE.
     public init() throws(SystemError) {
         _ = signal(SIGPIPE, SIG_IGN)
         let numbers = [SIGTERM, SIGINT, SIGHUP]
@@ -28,8 +28,8 @@ public struct Signals: ~Copyable {
         descriptor = FileDescriptor(owning: raw)
     }
 
-    /// The signals that have come, in order.
-    public func take() -> [Signal] {
+    /// The signals received since the last call, in order.
+    public func receive() -> [Signal] {
         var signals: [Signal] = []
         var info = signalfd_siginfo()
         let size = MemoryLayout<signalfd_siginfo>.size

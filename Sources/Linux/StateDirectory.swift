@@ -7,14 +7,14 @@ internal import Glibc
 /// The sequence write to a temporary file, fsync, rename, fsync of the directory is the one that survives a cut at any
 /// point; without the first fsync a cut leaves an empty file, without the last one the old file may come back.
 public struct StateDirectory: Sendable {
-    /// Absolute, without symbolic links and without a slash at its end.
+    /// Absolute, without symbolic links and without a trailing slash.
     public let path: String
     private let owner: uid_t
 
     /// Makes the directory (0700) when it is missing.
     ///
-    /// It may be reached through symbolic links, as on systems with a read-only root. They are followed once, here: who
-    /// points a link elsewhere later moves nothing under a daemon that runs.
+    /// It may be reached through symbolic links, as on systems with a read-only root. They are resolved once, here:
+    /// changing a link later does not move anything under a running daemon.
     ///
     /// - Throws: also when it is writable by its group or by others (EPERM): they could swap the files.
     public init(_ path: String) throws(SystemError) {
@@ -36,7 +36,7 @@ public struct StateDirectory: Sendable {
         owner = status.st_uid
     }
 
-    /// What to say when the path leads through a link to what is not there; nil when it does not. Keeps errno.
+    /// What to report when the path leads through a link to something missing; nil when it does not. Preserves errno.
     private static func dangling(_ path: String) -> SystemError? {
         let code = errno
         defer { errno = code }
@@ -124,7 +124,7 @@ public struct StateDirectory: Sendable {
         throw SystemError("rename " + file(name), code: EEXIST)
     }
 
-    /// Removes a file; a missing one is as good. Durable after the next `synchronise`.
+    /// Removes a file; a missing one is not an error. Durable after the next `synchronise`.
     public func remove(_ name: String) throws(SystemError) {
         do throws(SystemError) {
             try retrying("remove " + file(name)) { unlink(file(name)) }

@@ -7,13 +7,13 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// errno.
     public let code: Int32
 
-    /// The code is an errno, which the description puts into words.
+    /// - Parameter code: errno, which the description translates.
     public init(_ operation: String, code: Int32) {
         self.operation = operation
         self.code = code
     }
 
-    /// The failure of the call made just before.
+    /// Captures errno of the call just made.
     public init(_ operation: String) {
         self.init(operation, code: errno)
     }
@@ -24,7 +24,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Calls again while a signal interrupts.
+/// Retries a call interrupted by a signal (EINTR).
 @discardableResult
 func retrying<Result: SignedInteger>(_ operation: String, _ call: () -> Result) throws(SystemError) -> Result
 {

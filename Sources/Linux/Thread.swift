@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Starts a named thread that runs until `body` returns. It is never joined: its last act tells who waits for it.
+/// Starts a named, detached thread that runs `body`. If someone waits for its end, `body` must notify them itself.
 public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     final class Start {
         let name: String

@@ -1,22 +1,22 @@
 internal import CLinux
 internal import Glibc
 
-/// Who is at the other end of a Unix socket, as the kernel knows it: what it was when it connected, beyond forging.
+/// The peer of a Unix socket as recorded by the kernel when it connected; cannot be forged.
 public struct Peer: Equatable, Sendable, CustomStringConvertible {
-    /// For the log only: a process id may be given again.
+    /// For logging only: process ids are reused.
     public let pid: Int32
-    /// The user it runs as.
+    /// User ID of the process.
     public let uid: UInt32
-    /// The primary group and all others.
+    /// The primary and all supplementary groups.
     public let groups: [UInt32]
 
-    /// For the log.
+    /// For logging.
     public var description: String { "uid \(uid), pid \(pid)" }
 
-    /// Groups of one peer that are looked at; more count as none.
+    /// Upper bound on the supplementary groups of a peer; a peer with more is treated as having none.
     private static let groupLimit: Int32 = 1024
 
-    /// Asks the kernel about the other end of a connection.
+    /// Queries the kernel about the peer of a connection.
     public init(of descriptor: borrowing FileDescriptor) throws(SystemError) {
         var credentials = clinux_credentials()
         guard clinux_peer_credentials(descriptor.raw, &credentials) == 0 else {
@@ -30,12 +30,12 @@ public struct Peer: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The number of a group; nil when there is none of that name.
+/// ID of a group; nil when there is no group of that name.
 public func groupID(named name: String) -> UInt32? {
     getgrnam(name)?.pointee.gr_gid
 }
 
-/// The user that this process runs as.
+/// Effective user ID of this process.
 public func ownUID() -> UInt32 {
     geteuid()
 }
@@ -48,9 +48,9 @@ extension FileDescriptor {
         return accepted < 0 ? nil : FileDescriptor(owning: accepted)
     }
 
-    /// Sends what the kernel has room for.
+    /// Sends as much as the kernel accepts.
     ///
-    /// - Returns: how many bytes it took.
+    /// - Returns: the number of bytes sent.
     public func send(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
         do {
             return try retrying("send") {

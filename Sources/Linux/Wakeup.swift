@@ -1,12 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// An eventfd: lets any thread wake one that sleeps in poll(2).
+/// An eventfd that lets any thread wake another from poll(2).
 public final class Wakeup: Sendable {
-    /// Readable after `signal` until `clear`.
+    /// Readable from `signal` until `clear`.
     public let descriptor: Int32
 
-    /// A new eventfd, not signalled.
+    /// Creates an eventfd that is not signalled.
     public init() throws(SystemError) {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         if descriptor < 0 { throw SystemError("eventfd") }
@@ -16,28 +16,28 @@ public final class Wakeup: Sendable {
         _ = close(descriptor)
     }
 
-    /// Wakes who waits; may be called from any thread, and often.
+    /// Wakes the waiting thread. May be called from any thread, any number of times.
     public func signal() {
-        // Fails only when the counter is full, and then the sleeper is awake already.
+        // Fails only when the counter is full; the sleeper has been woken by then.
         _ = eventfd_write(descriptor, 1)
     }
 
-    /// To be called by who waits, before looking at what there is to do.
+    /// To be called by the waiting thread, before it checks for work.
     public func clear() {
         var count: eventfd_t = 0
         _ = eventfd_read(descriptor, &count)
     }
 }
 
-/// What one poll(2) waits for.
+/// The descriptors for one poll(2).
 public struct PollSet: ~Copyable {
-    /// Seconds. The clock of poll(2) stands still while the machine is suspended, CLOCK_BOOTTIME does not: whoever waits for
-    /// a moment looks again this often, so that it comes no later than this after the machine has woken up.
+    /// Seconds. poll(2) times out by a clock that stops during suspend, unlike CLOCK_BOOTTIME. Waking at least this
+    /// often bounds how late a deadline is noticed after the machine resumes.
     private static let longestNap = 60.0
 
     private var entries: [pollfd] = []
 
-    /// An empty set.
+    /// Creates an empty set.
     public init() {}
 
     /// - Parameter descriptor: a negative one is never ready.
@@ -46,21 +46,21 @@ public struct PollSet: ~Copyable {
         entries.append(pollfd(fd: descriptor, events: events, revents: 0))
     }
 
-    /// Sleeps until something is ready or `seconds` have passed; nil waits for ever. May return early.
+    /// Sleeps until a descriptor is ready or `seconds` have passed; nil waits indefinitely. May return early.
     public mutating func wait(seconds: Double?) {
-        // Rounded up: rounding down would spin through the last millisecond.
+        // Rounded up: rounding down would spin during the last millisecond.
         let milliseconds = seconds.map { Int32((min(max($0, 0), Self.longestNap) * 1000).rounded(.up)) } ?? -1
         if poll(&entries, nfds_t(entries.count), milliseconds) < 0 {
             for index in entries.indices { entries[index].revents = 0 }
         }
     }
 
-    /// Whether the descriptor that was added as the `index`-th may be read, or has failed.
+    /// Whether the `index`-th descriptor added is readable or has failed.
     public func isReadable(_ index: Int) -> Bool {
         entries[index].revents & Int16(POLLIN | POLLHUP | POLLERR | POLLNVAL) != 0
     }
 
-    /// Whether the descriptor that was added as the `index`-th may be written, or has failed.
+    /// Whether the `index`-th descriptor added is writable or has failed.
     public func isWritable(_ index: Int) -> Bool {
         entries[index].revents & Int16(POLLOUT | POLLERR | POLLNVAL) != 0
     }

@@ -1,26 +1,26 @@
 internal import CSQLite
 
-/// An open database that closes itself. One thread at a time.
+/// An open database that closes itself. Not thread-safe: use from one thread at a time.
 public struct Connection: ~Copyable {
-    /// What a connection may do with the file.
+    /// How the file may be accessed.
     public enum Access: Sendable {
         case readWrite, readOnly
-        /// To save what can be saved: SQLite then reads also a file that is shorter than it should be. The file is opened
-        /// for writing, because its WAL cannot be followed otherwise, but nothing is written to it, also when it closes.
+        /// For salvage: SQLite then reads even a file that is shorter than it should be. The file is opened for
+        /// writing, because its WAL cannot be read otherwise, but nothing is written to it, not even on close.
         case damaged
     }
 
     let handle: OpaquePointer
-    /// Compiled once: every transaction needs them.
+    /// Prepared once, since every transaction needs them.
     private let begin: OpaquePointer
     private let commit: OpaquePointer
-    /// Where SQLite notes how long the WAL is.
+    /// Where SQLite's WAL hook stores the number of pages.
     private let logCount: UnsafeMutablePointer<Int32>
 
-    /// Opens the file; with `.readWrite` it is made when missing.
+    /// Opens the file; `.readWrite` creates it when missing.
     ///
-    /// Symbolic links are refused: the database lies in a directory that only we should write to, and a link there is
-    /// somebody else's doing.
+    /// Symbolic links are refused: the database lies in a directory that only this service should write to, so a link
+    /// there was put there by someone else.
     public init(path: String, access: Access) throws(SQLiteError) {
         let flags =
             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
@@ -46,11 +46,11 @@ public struct Connection: ~Copyable {
         handle = opened
         logCount = .allocate(capacity: 1)
         logCount.initialize(to: 0)
-        // SQL never comes from outside, but the file might: no schema in it may reach beyond plain tables.
+        // SQL never comes from outside, but the file might: its schema must not reach beyond plain tables.
         if access != .damaged { _ = csqlite_enable_defensive(opened) }
         if access == .damaged {
             _ = csqlite_no_checkpoint_on_close(opened)
-            // A file too damaged for this fails at the first statement anyway.
+            // If the file is too damaged for this, the first statement fails anyway.
             let pragmas = "PRAGMA writable_schema = ON; PRAGMA query_only = ON; PRAGMA trusted_schema = OFF"
             _ = sqlite3_exec(opened, pragmas, nil, nil, nil)
         }
@@ -59,41 +59,41 @@ public struct Connection: ~Copyable {
     deinit {
         sqlite3_finalize(begin)
         sqlite3_finalize(commit)
-        // The v2 form waits for statements that are still to be finalised, whatever order they are dropped in.
+        // The v2 form defers closing until all statements are finalised, in whatever order they are released.
         sqlite3_close_v2(handle)
         logCount.deallocate()
     }
 
-    /// Closing the last connection then leaves the WAL as it is, instead of folding it into the database.
+    /// Keeps the WAL when the last connection closes, instead of checkpointing it.
     public func leaveLogOnClose() {
         _ = csqlite_no_checkpoint_on_close(handle)
     }
 
-    /// The file that is open is not, or no longer, the one that has its name: it was removed or replaced, or something was
-    /// mounted over it. Whatever is written to it now, nobody finds again.
+    /// Whether the open file is no longer the one at its path, because it was removed or replaced, or something was
+    /// mounted over it. Whatever is written to it now is lost.
     public var hasMoved: Bool {
         var answer: Int32 = 0
         let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
         return code == SQLITE_OK && answer != 0
     }
 
-    /// From now on `logPages` is known, and SQLite makes no checkpoints by itself: it would keep their failures to itself.
+    /// Disables SQLite's automatic checkpoints, whose failures go unreported, and starts counting `logPages`.
     public func takeOverCheckpoints() throws(SQLiteError) {
         try execute("PRAGMA wal_autocheckpoint = 0")
         csqlite_count_log(handle, logCount)
     }
 
-    /// Frees the cache, as far as no transaction needs it.
+    /// Releases cached pages, as far as no transaction needs them.
     public func releaseMemory() {
         _ = sqlite3_db_release_memory(handle)
     }
 
-    /// Pages in the WAL since this connection's latest commit.
+    /// Number of pages in the WAL as of this connection's latest commit.
     public var logPages: Int { Int(logCount.pointee) }
 
-    /// Folds the WAL into the database, as far as nobody else reads it.
+    /// Checkpoints the WAL, as far as readers allow.
     ///
-    /// - Parameter milliseconds: how long to wait for readers, so that the WAL is used from its start again.
+    /// - Parameter milliseconds: how long to wait for readers, so that the WAL restarts from its beginning.
     public func checkpoint(waitingForReaders milliseconds: Int = 0) throws(SQLiteError) {
         if milliseconds > 0 {
             try execute("PRAGMA busy_timeout = \(milliseconds)")
@@ -105,10 +105,10 @@ public struct Connection: ~Copyable {
         logCount.pointee = 0
     }
 
-    /// Folds the WAL into the database and makes it an empty file, so that nothing of what it held stays behind.
+    /// Copies the WAL into the database and truncates it to an empty file, so that none of its contents remain.
     ///
     /// - Parameter milliseconds: how long to wait for readers.
-    /// - Returns: false when one of them still holds on to it.
+    /// - Returns: false when a reader is still using it.
     public func emptyLog(waitingForReaders milliseconds: Int) throws(SQLiteError) -> Bool {
         try execute("PRAGMA busy_timeout = \(milliseconds)")
         defer { try? execute("PRAGMA busy_timeout = 0") }
@@ -117,12 +117,12 @@ public struct Connection: ~Copyable {
         return true
     }
 
-    /// Runs statements that return nothing.
+    /// Executes statements that return nothing.
     public func execute(_ sql: String) throws(SQLiteError) {
         try check(sqlite3_exec(handle, sql, nil, nil, nil), sql)
     }
 
-    /// Compiles one statement, to be kept and used again.
+    /// Prepares one statement for repeated use.
     public func prepare(_ sql: String) throws(SQLiteError) -> Statement {
         Statement(handle: try Self.compile(sql, handle))
     }
@@ -138,14 +138,15 @@ public struct Connection: ~Copyable {
 
     private func run(_ statement: OpaquePointer) throws(SQLiteError) {
         let code = sqlite3_step(statement)
-        // Says again what the step has said.
+        // Reset repeats the error of the step.
         defer { _ = sqlite3_reset(statement) }
         if code != SQLITE_DONE { throw Self.error(code, String(cString: sqlite3_sql(statement)), handle) }
     }
 
     /// The first column of the first row, as text; nil when there is no row.
     ///
-    /// Runs to the end: `PRAGMA journal_mode = WAL` commits behind its row, and would else fail unseen.
+    /// Steps to the end: `PRAGMA journal_mode = WAL` commits after its row, and a failure would go unnoticed
+    /// otherwise.
     public func value(_ sql: String) throws(SQLiteError) -> String? {
         let statement = try prepare(sql)
         guard try statement.step() else { return nil }
@@ -154,32 +155,34 @@ public struct Connection: ~Copyable {
         return text
     }
 
-    /// Rows that the latest INSERT, UPDATE or DELETE changed.
+    /// Number of rows changed by the latest INSERT, UPDATE or DELETE.
     public var changes: Int {
         Int(sqlite3_changes64(handle))
     }
 
-    /// Rows that have been inserted, updated or deleted since the connection was opened. When it has not changed, nothing has.
+    /// Number of rows inserted, updated or deleted since the connection was opened; unchanged as long as no row has
+    /// been.
     public var totalChanges: Int64 {
         sqlite3_total_changes64(handle)
     }
 
-    /// The rowid of the latest INSERT into a table that has them.
+    /// The rowid of the latest INSERT.
     public var lastInsertRowid: Int64 {
         sqlite3_last_insert_rowid(handle)
     }
 
-    /// No transaction is open. SQLite itself rolls back after some errors (SQLITE_FULL, SQLITE_IOERR, …).
+    /// Whether no transaction is open. SQLite itself rolls back after some errors (SQLITE_FULL, SQLITE_IOERR, …).
     public var isInAutocommit: Bool {
         sqlite3_get_autocommit(handle) != 0
     }
 
-    /// The file cannot be written to, or says in its header that this SQLite may not. Known once it has been read.
+    /// Whether the file cannot be written to, or its header forbids this version of SQLite to write. Known once it
+    /// has been read.
     public var isReadOnly: Bool {
         sqlite3_db_readonly(handle, "main") == 1
     }
 
-    /// Runs `body` in an immediate transaction: it is committed when this returns and rolled back when it throws.
+    /// Runs `body` in an immediate transaction, which is committed on return and rolled back when `body` throws.
     public func transaction<Result: ~Copyable>(
         _ body: () throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
@@ -190,7 +193,7 @@ public struct Connection: ~Copyable {
             return result
         } catch {
             if !isInAutocommit {
-                // A failed ROLLBACK leaves the transaction to the close of the connection, which follows.
+                // If ROLLBACK fails, closing the connection, which follows, ends the transaction.
                 try? execute("ROLLBACK")
             }
             throw error

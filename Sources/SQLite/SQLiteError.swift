@@ -1,58 +1,58 @@
 internal import CSQLite
 
-/// A result code of SQLite. An open struct, not an enum: a code that this version does not know survives.
+/// An SQLite result code. An open struct rather than an enum, so that codes unknown to this version are preserved.
 public struct ResultCode: RawRepresentable, Equatable, Sendable {
     /// The extended code.
     public let rawValue: Int32
 
-    /// Any code, also one that is not named here.
+    /// Accepts any code, named here or not.
     public init(rawValue: Int32) {
         self.rawValue = rawValue
     }
 
-    /// The primary code, which is its low byte: SQLITE_IOERR of SQLITE_IOERR_FSYNC.
+    /// The primary code, in the low byte: SQLITE_IOERR for SQLITE_IOERR_FSYNC.
     public var primary: ResultCode { ResultCode(rawValue: rawValue & 0xFF) }
 
-    /// Done.
+    /// Success.
     public static let ok = ResultCode(rawValue: SQLITE_OK)
-    /// SQL that does not fit the schema, or a file format that this SQLite does not know.
+    /// SQL that does not fit the schema, or an unknown file format.
     public static let error = ResultCode(rawValue: SQLITE_ERROR)
     /// Another connection holds a lock.
     public static let busy = ResultCode(rawValue: SQLITE_BUSY)
-    /// The file may not be written.
+    /// The file may not be written to.
     public static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
     /// The device or the file system failed.
     public static let ioError = ResultCode(rawValue: SQLITE_IOERR)
     /// The file is damaged.
     public static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
-    /// No space is left.
+    /// The disk is full.
     public static let full = ResultCode(rawValue: SQLITE_FULL)
     /// The file could not be opened.
     public static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
-    /// SQLITE_CANTOPEN_SYMLINK: a symbolic link stands at some place of the path.
+    /// SQLITE_CANTOPEN_SYMLINK: a component of the path is a symbolic link.
     public static let linkInPath = ResultCode(rawValue: SQLITE_CANTOPEN | 6 << 8)
-    /// A row contradicts the schema.
+    /// A constraint was violated.
     public static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
-    /// The file is no database.
+    /// The file is not a database.
     public static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
-    /// SQLITE_IOERR_SHORT_READ: the file ends before.
+    /// SQLITE_IOERR_SHORT_READ: the file ends too early.
     static let shortRead = ResultCode(rawValue: SQLITE_IOERR | 2 << 8)
     static let row = ResultCode(rawValue: SQLITE_ROW)
     static let done = ResultCode(rawValue: SQLITE_DONE)
 }
 
-/// A call of SQLite that failed.
+/// A failed SQLite call.
 public struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What was attempted: the statement, or `open PATH`.
     public let operation: String
-    /// Extended: SQLITE_IOERR_FSYNC, not only SQLITE_IOERR.
+    /// Extended: SQLITE_IOERR_FSYNC rather than SQLITE_IOERR.
     public let code: ResultCode
-    /// SQLite's own words.
+    /// SQLite's own message.
     public let message: String
-    /// errno of the system call behind it; 0 when there was none.
+    /// errno of the underlying system call; 0 when there was none.
     public let systemCode: Int32
 
-    /// The system code is an errno; 0 when there was none.
+    /// - Parameter systemCode: errno, or 0.
     public init(operation: String, code: ResultCode, message: String, systemCode: Int32 = 0) {
         self.operation = operation
         self.code = code
@@ -60,7 +60,7 @@ public struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible {
         self.systemCode = systemCode
     }
 
-    /// Operation, message and code, and the system's words when it has some.
+    /// Message and code, errno if there was one, and the operation.
     public var description: String {
         "\(message) (SQLite \(code.rawValue)\(systemCode == 0 ? "" : ", errno \(systemCode)")) in: \(operation)"
     }

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// A compiled statement that finalises itself. Parameters count from 1, columns from 0, as in SQLite.
+/// A prepared statement that finalises itself. As in SQLite, parameters are numbered from 1 and columns from 0.
 public struct Statement: ~Copyable {
     let handle: OpaquePointer
 
@@ -8,7 +8,7 @@ public struct Statement: ~Copyable {
         sqlite3_finalize(handle)
     }
 
-    /// Binds the values from parameter 1 on, runs to the end, and makes the statement ready for its next use.
+    /// Binds the values to the parameters, runs the statement to completion, and resets it for reuse.
     public func run(_ values: Value...) throws(SQLiteError) {
         try run(values)
     }
@@ -19,13 +19,13 @@ public struct Statement: ~Copyable {
         try run()
     }
 
-    /// Runs to the end with what is bound, and makes the statement ready for its next use.
+    /// Runs the statement to completion with the current bindings, and resets it for reuse.
     public func run() throws(SQLiteError) {
         while try step() {}
         reset()
     }
 
-    /// Binds the values from parameter 1 on, ready for `step`.
+    /// Resets the statement and binds the values to the parameters, ready for `step`.
     public func bind(_ values: [Value]) throws(SQLiteError) {
         reset()
         for (index, value) in values.enumerated() {
@@ -46,12 +46,12 @@ public struct Statement: ~Copyable {
         }
     }
 
-    /// Ends the statement's read transaction. Its result is that of the last step, which has been thrown already.
+    /// Ends the statement's read transaction. The result is that of the last step, which has already been thrown.
     public func reset() {
         _ = sqlite3_reset(handle)
     }
 
-    /// NULL stays apart from zero and from empty text.
+    /// Distinguishes NULL from zero and empty text.
     public func isNull(_ column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL
     }
@@ -88,15 +88,15 @@ public struct Statement: ~Copyable {
         withBlob(column) { [UInt8]($0) }
     }
 
-    /// Hands over the bytes where SQLite has them: until the next step, and nothing is copied. Empty when the column is NULL.
+    /// Passes the blob to `body` without copying it; valid until the next step. Empty when the column is NULL.
     public func withBlob<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        // In this order: asking for the bytes first would make text of a number.
+        // Order matters: asking for the size first would convert a number to text.
         let bytes = sqlite3_column_blob(handle, column)
         let count = bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
         return body(UnsafeRawBufferPointer(start: bytes, count: count))
     }
 
-    /// Binds one value, to a statement that is not under way.
+    /// Binds one value. The statement must have been reset.
     public func bind(_ value: Value, _ index: Int32) throws(SQLiteError) {
         let code =
             switch value {
@@ -114,14 +114,14 @@ public struct Statement: ~Copyable {
         if code != SQLITE_OK { throw error(code) }
     }
 
-    /// Binds the bytes as a blob, to a statement that is not under way; SQLite takes a copy.
+    /// Binds the bytes as a blob, copying them. The statement must have been reset.
     public func bind(blob bytes: UnsafeRawBufferPointer, _ index: Int32) throws(SQLiteError) {
         let code = bind(bytes, index)
         if code != SQLITE_OK { throw error(code) }
     }
 
     private func bind(_ bytes: UnsafeRawBufferPointer, _ index: Int32) -> Int32 {
-        // A null pointer would bind NULL, so an empty blob is bound by its length.
+        // A null pointer would bind NULL, hence the separate call for empty blobs.
         bytes.isEmpty
             ? sqlite3_bind_zeroblob(handle, index, 0)
             : csqlite_bind_blob(handle, index, bytes.baseAddress, Int32(bytes.count))
@@ -136,7 +136,7 @@ public struct Statement: ~Copyable {
     }
 }
 
-/// What a parameter can hold.
+/// The value of a parameter.
 public enum Value: Equatable, Sendable {
     case null
     case integer(Int64)

@@ -1,16 +1,16 @@
 extension WriteAheadLog {
-    /// What the committed transactions of a WAL would make, without the database that they belong to.
+    /// What the committed transactions of a WAL contain, without the database that they belong to.
     public struct Contents: Sendable {
         /// The first page of the database, with its header; nil when no transaction wrote it.
         public let firstPage: [UInt8]?
-        /// Every page of the database is there.
+        /// Whether every page of the database is there.
         public let isWhole: Bool
     }
 
-    /// Reads a WAL whose database is missing or empty. SQLite takes such a WAL for a leftover and deletes it unread.
+    /// Reads a WAL whose database is missing or empty. SQLite considers such a WAL a leftover and deletes it unread.
     ///
-    /// - Parameter database: the path of the database; it must exist, empty as it is.
-    /// - Returns: nil when nothing in it was ever committed.
+    /// - Parameter database: the path of the database; it must exist, even if empty.
+    /// - Returns: nil when no transaction in it was ever committed.
     public static func contents(database: String) throws(SQLiteError) -> Contents? {
         let file = try LogFile.open(database + "-wal")
         guard let header = try file.read(LogFile.headerSize, at: 0), var sum = Checksum(header) else {
@@ -29,7 +29,7 @@ extension WriteAheadLog {
             let page = LogFile.number(frame, 0)
             uncommitted.insert(page)
             if page == 1 { newFirstPage = Array(frame[LogFile.frameHeaderSize...]) }
-            // A frame that ends a transaction tells the size of the database.
+            // A frame that commits a transaction carries the size of the database.
             guard LogFile.number(frame, 4) != 0 else { continue }
             size = LogFile.number(frame, 4)
             pages.formUnion(uncommitted)
@@ -41,7 +41,7 @@ extension WriteAheadLog {
         return Contents(firstPage: firstPage, isWhole: isWhole)
     }
 
-    /// SQLite's running sum over the header and every frame: where it breaks, the WAL ends.
+    /// SQLite's running checksum over the header and every frame: where it breaks, the WAL ends.
     private struct Checksum {
         private let isBigEndian: Bool
         private var sum: (UInt32, UInt32) = (0, 0)
@@ -55,7 +55,7 @@ extension WriteAheadLog {
             guard sum == (LogFile.number(header, 24), LogFile.number(header, 28)) else { return nil }
         }
 
-        /// The first eight bytes of a frame's header count, and its page.
+        /// Covers the first eight bytes of a frame's header, and its page.
         mutating func accepts(_ frame: [UInt8]) -> Bool {
             add(frame[..<8])
             add(frame[LogFile.frameHeaderSize...])

@@ -2,23 +2,24 @@ internal import CSQLite
 
 /// The WAL of a database that nobody has open for writing.
 ///
-/// A kernel that failed to write pages back reports it once, to one fsync, and then takes the pages for clean: what reads
-/// back from its cache may never reach the disk. A checkpoint that believes such a WAL writes pages of the database while
-/// the frames behind them are on no disk, and a power cut in its midst leaves half of a transaction.
+/// After failing to write pages back, the kernel reports the error once, to a single fsync, and then considers the
+/// pages clean: what reads back from its cache may never reach the disk. A checkpoint that trusts such a WAL writes
+/// pages of the database although the frames behind them are not on disk, and a power cut half-way leaves part of a
+/// transaction.
 public enum WriteAheadLog {
-    /// How much of a WAL was never promised to be on the disk.
+    /// How much of the WAL may not have reached the disk.
     public enum Doubt: Sendable {
-        /// Each transaction was synced before the next one began.
+        /// Every transaction but the latest was synced before the next one began.
         case latestTransaction
         case everything
     }
 
-    /// Writes the doubtful frames once more, byte for byte where they are, and syncs them. What had been synced before
-    /// is not touched.
+    /// Rewrites the doubtful frames in place, byte for byte, and syncs them. Frames known to be synced are not
+    /// touched.
     ///
-    /// Through the VFS of SQLite, so that tests which watch that see it.
+    /// Goes through SQLite's VFS, so that tests which intercept the VFS see it.
     ///
-    /// - Parameter database: the database's path; it must exist.
+    /// - Parameter database: path of the database; it must exist.
     public static func secure(database: String, doubt: Doubt) throws(SQLiteError) {
         let file = try LogFile.open(database + "-wal")
         guard let frames = try file.frames() else { return }
@@ -26,7 +27,7 @@ public enum WriteAheadLog {
     }
 }
 
-/// An open file of SQLite's own kind.
+/// A file opened through SQLite's VFS.
 struct LogFile: ~Copyable {
     static let headerSize = 32
     static let frameHeaderSize = 24
@@ -39,7 +40,7 @@ struct LogFile: ~Copyable {
         memory = .allocate(byteCount: size, alignment: 16)
         memory.initializeMemory(as: UInt8.self, repeating: 0, count: size)
         file = memory.assumingMemoryBound(to: sqlite3_file.self)
-        // SQLite keeps the pointer as long as the file is open, and may look for parameters behind the name's end.
+        // SQLite keeps the pointer while the file is open, and may look for URI parameters after the terminating NUL.
         let bytes = Array(text.utf8CString)
         path = .allocate(capacity: bytes.count + 2)
         path.initialize(repeating: 0, count: bytes.count + 2)
@@ -61,7 +62,8 @@ struct LogFile: ~Copyable {
         path.deallocate()
     }
 
-    /// Where the latest transaction begins, and where the frames of the WAL's present round end; nil when it has none.
+    /// Where the latest transaction begins, and where the frames of the WAL's current generation end; nil when there
+    /// are none.
     func frames() throws(SQLiteError) -> (latest: Int64, end: Int64)? {
         var size: Int64 = 0
         try Self.check(
@@ -74,10 +76,10 @@ struct LogFile: ~Copyable {
         var (latest, begin, end) = (first, first, first)
         while end + step <= size, let frame = try read(24, at: end), frame[8..<16] == header[16..<24] {
             end += step
-            // A frame that ends a transaction tells the size of the database.
+            // A frame that commits a transaction carries the database size.
             if Self.number(frame, 4) != 0 { (latest, begin) = (begin, end) }
         }
-        // Behind the last end of a transaction lies one that was never committed.
+        // Frames after the last commit belong to a transaction that was never committed.
         return end > first ? (latest, end) : nil
     }
 
@@ -94,7 +96,7 @@ struct LogFile: ~Copyable {
         try Self.check(code ?? SQLITE_MISUSE, "sync the WAL")
     }
 
-    /// nil when the file ends before.
+    /// nil when the file ends too early.
     func read(_ count: Int, at offset: Int64) throws(SQLiteError) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         let code = bytes.withUnsafeMutableBytes {
@@ -105,7 +107,7 @@ struct LogFile: ~Copyable {
         return bytes
     }
 
-    /// Big-endian, as in all of SQLite's formats.
+    /// Big-endian, like everything in SQLite's file formats.
     static func number(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
         bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }

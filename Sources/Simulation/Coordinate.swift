@@ -1,20 +1,20 @@
 import Glibc
 
-/// A place in degrees WGS-84.
+/// A WGS-84 position in degrees.
 public struct Coordinate: Equatable, Sendable {
     /// Degrees, north positive.
     public var latitude: Double
     /// Degrees, east positive.
     public var longitude: Double
 
-    /// The place at these degrees.
+    /// Creates a coordinate from degrees; nothing is checked.
     public init(latitude: Double, longitude: Double) {
         self.latitude = latitude
         self.longitude = longitude
     }
 
-    /// The place this many metres away, on a plane that touches the ellipsoid here: good to centimetres
-    /// within the few kilometres a drive spans.
+    /// The position this many metres away, on the plane tangent to the ellipsoid here: accurate to centimetres within
+    /// the few kilometres a drive spans.
     public func moved(east: Double, north: Double) -> Coordinate {
         let semiMajor = 6_378_137.0
         let eccentricitySquared = 0.006_694_379_990_14

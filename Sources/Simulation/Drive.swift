@@ -1,14 +1,13 @@
-/// A whole drive: vehicle, receiver and sentences, epoch by epoch. Pure: the same scenario gives the same
-/// bytes.
+/// A whole drive, epoch by epoch: vehicle, receiver and sentences. Pure: the same scenario yields the same bytes.
 public struct Drive: Sendable {
-    /// A stretch of the drive, seconds since its start: `from` belongs to it, `to` does not.
+    /// A period in seconds since the start of the drive: `from` is included, `to` is not.
     public struct Window: Equatable, Sendable {
-        /// First second inside.
+        /// Start of the period.
         public var from: Double
-        /// First second outside again.
+        /// End of the period, exclusive.
         public var to: Double
 
-        /// The stretch from one second to another; nil unless 0 ≤ from < to.
+        /// nil unless 0 ≤ from < to.
         public init?(from: Double, to: Double) {
             guard from >= 0, from < to, to.isFinite else { return nil }
             self.from = from
@@ -18,30 +17,30 @@ public struct Drive: Sendable {
         func contains(_ second: Double) -> Bool { from <= second && second < to }
     }
 
-    /// Everything that decides what the drive looks like.
+    /// Everything that determines the drive.
     public struct Scenario: Sendable {
-        /// The time of the first epoch.
+        /// Time of the first epoch.
         public var start: Timestamp
-        /// Where the drive begins.
+        /// Start of the drive.
         public var origin: Coordinate
         /// Epochs per second, 1…10.
         public var rate: Int
-        /// Chooses the route, the satellites and the errors.
+        /// Determines the route, the satellites and the errors.
         public var seed: UInt64
-        /// Standard deviation of the horizontal error, metres.
+        /// Standard deviation of the horizontal error, in metres.
         public var noise: Double = 1.5
         /// When no satellite is received.
         public var lostSky: [Window] = []
-        /// When the vehicle stops where it is and stays.
+        /// When the vehicle stops and stands.
         public var parks: [Window] = []
-        /// The vehicle never moves at all.
+        /// Whether the vehicle never moves at all.
         public var parked = false
-        /// Who the sentences say they come from.
+        /// Talker ID of the position sentences.
         public var talker = NMEA.Talker.gp
-        /// Fixes are marked as simulated.
+        /// Whether fixes are marked as simulated.
         public var marked = false
 
-        /// A scenario without anything special in it.
+        /// A scenario with default noise and no special events.
         public init(start: Timestamp, origin: Coordinate, rate: Int, seed: UInt64) {
             self.start = start
             self.origin = origin
@@ -54,11 +53,11 @@ public struct Drive: Sendable {
     public struct Epoch: Sendable {
         /// Milliseconds since the start of the drive.
         public var elapsed: Int
-        /// The sentences, each with its line end.
+        /// The sentences, including line ends.
         public var sentences: [String]
-        /// What the vehicle really did.
+        /// What the vehicle actually did.
         public var truth: Vehicle.State
-        /// What the receiver made of it.
+        /// What the receiver observed.
         public var seen: Receiver.Observation
     }
 
@@ -68,7 +67,7 @@ public struct Drive: Sendable {
     private var receiver: Receiver
     private var count = 0
 
-    /// The drive of a scenario, before its first epoch.
+    /// Creates the drive of a scenario, before its first epoch.
     public init(_ scenario: Scenario) {
         self.scenario = scenario
         nmea = NMEA(talker: scenario.talker, simulated: scenario.marked)
@@ -76,7 +75,7 @@ public struct Drive: Sendable {
         receiver = Receiver(origin: scenario.origin, noise: scenario.noise, seed: scenario.seed)
     }
 
-    /// Milliseconds from the start to the epoch that `next` gives.
+    /// Milliseconds from the start to the epoch that `next` will return.
     public var nextElapsed: Int { Self.elapsed(count, rate: scenario.rate) }
 
     /// The next epoch.
@@ -92,8 +91,8 @@ public struct Drive: Sendable {
         let time = Timestamp(unixMilliseconds: scenario.start.unixMilliseconds + Int64(elapsed))
         let sky = !scenario.lostSky.contains { $0.contains(second) }
         let seen = receiver.observe(vehicle.state, at: time, elapsed: second, sky: sky)
-        // Satellites creep: once a second is what receivers do, and a serial line at 10 Hz could not carry
-        // more.
+        // Satellites move slowly: receivers report them once a second, and a serial line could not carry more at 10
+        // Hz.
         let sentences = nmea.sentences(seen, withSatellites: count % scenario.rate == 0)
         count += 1
         return Epoch(elapsed: elapsed, sentences: sentences, truth: vehicle.state, seen: seen)

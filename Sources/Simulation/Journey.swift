@@ -1,15 +1,15 @@
 import Glibc
 
-/// A drive that is written down stretch by stretch, as a receiver sees it: for the drives that nobody waits twelve hours
-/// for. Pure: the same stretches and seed give the same observations, one a second.
+/// A scripted drive as a receiver sees it, one observation a second, for journeys too long to run in real time. Pure:
+/// the same stretches and seed yield the same observations.
 public struct Journey: Sendable {
     /// What the vehicle does for a while.
     public enum Stretch: Sendable {
-        /// Stands; position errors wander.
+        /// Stands still, while position errors drift.
         case stand(seconds: Int)
-        /// Takes up a speed in metres per second, and keeps it, turning by so many degrees a second.
+        /// Changes to a speed in metres per second and keeps it, turning by `turn` degrees a second.
         case go(seconds: Int, speed: Double, turn: Double = 0)
-        /// The same where no satellite is received.
+        /// The same, without satellite reception.
         case unseen(seconds: Int, speed: Double)
 
         var seconds: Int {
@@ -27,7 +27,7 @@ public struct Journey: Sendable {
         }
     }
 
-    /// Metres per second squared, when it picks up speed and when it brakes.
+    /// Acceleration and braking, in metres per second squared.
     private static let acceleration = 1.8
 
     private let stretches: [Stretch]
@@ -38,14 +38,14 @@ public struct Journey: Sendable {
     private var index = 0
     private var spent = 0
 
-    /// - Parameter noise: standard deviation of the horizontal error, metres.
+    /// - Parameter noise: standard deviation of the horizontal error, in metres.
     public init(_ stretches: [Stretch], start: Timestamp, origin: Coordinate, noise: Double, seed: UInt64) {
         self.stretches = stretches.filter { $0.seconds > 0 }
         self.start = start
         receiver = Receiver(origin: origin, noise: noise, seed: seed)
     }
 
-    /// The next second and what the vehicle really does; nil when the journey is over.
+    /// The observation for the next second, and what the vehicle actually did; nil when the journey is over.
     public mutating func next() -> (seen: Receiver.Observation, truth: Vehicle.State)? {
         guard index < stretches.count else { return nil }
         let stretch = stretches[index]

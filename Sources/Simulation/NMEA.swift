@@ -1,8 +1,8 @@
-/// Writes observations as NMEA 0183 sentences. Pure: the same observation gives the same bytes.
+/// Formats observations as NMEA 0183 sentences. Pure: the same observation yields the same bytes.
 public struct NMEA: Sendable {
-    /// Which constellation the position sentences name; satellites in view are always GPS.
+    /// The talker ID of the position sentences; satellites in view are always GPS.
     public enum Talker: Sendable {
-        /// GPS alone.
+        /// GPS only.
         case gp
         /// Several constellations combined.
         case gn
@@ -13,19 +13,19 @@ public struct NMEA: Sendable {
     private let position: String
     private let simulated: Bool
 
-    /// `simulated` marks every fix as one of a simulator (gpsd status 8), else it reads like a real one.
+    /// - Parameter simulated: whether to mark every fix as simulated (gpsd status 8).
     public init(talker: Talker, simulated: Bool) {
         position = talker == .gn ? "GN" : "GP"
         self.simulated = simulated
     }
 
-    /// RMC, GSA, GSV and GGA of one epoch. GGA comes last, because gpsd ends its epoch with the last sentence
-    /// that has a time, and everything else of the epoch should be in by then.
+    /// RMC, GSA, GSV and GGA of one epoch. GGA comes last because gpsd ends its epoch with the last sentence that
+    /// carries a time, and everything else must have arrived by then.
     public func sentences(_ seen: Receiver.Observation, withSatellites: Bool) -> [String] {
         [rmc(seen), gsa(seen)] + (withSatellites ? gsv(seen) : []) + [gga(seen)]
     }
 
-    /// `body` between `$` and `*`, with its checksum and the line end.
+    /// Frames `body` with `$`, `*`, its checksum and the line end.
     public static func sentence(_ body: String) -> String {
         let sum = body.utf8.reduce(UInt8(0)) { $0 ^ $1 }
         let hex = String(sum, radix: 16, uppercase: true)
@@ -60,7 +60,7 @@ public struct NMEA: Sendable {
     }
 
     private func gsa(_ seen: Receiver.Observation) -> String {
-        // Twelve slots is what the sentence has, however many satellites took part.
+        // The sentence has twelve slots, however many satellites were used.
         var slots = seen.satellites.filter(\.used).prefix(12).map { two($0.number) }
         slots += Array(repeating: "", count: 12 - slots.count)
         let list = slots.joined(separator: ",")
@@ -96,8 +96,8 @@ public struct NMEA: Sendable {
         return latitude + minutes(fix.longitude, degreeDigits: 3) + (fix.longitude < 0 ? ",W" : ",E")
     }
 
-    /// Degrees and minutes run together, minutes to 1e-5 (about 2 cm). Rounded first: 59.999999 minutes must
-    /// carry.
+    /// Degrees and minutes without a separator, minutes to 1e-5 (about 2 cm). Rounded as a whole, so that 59.999999
+    /// minutes carry over.
     private static func minutes(_ degrees: Double, degreeDigits: Int) -> String {
         let unit = 100_000
         let total = Int((degrees.magnitude * 60 * Double(unit)).rounded())
@@ -105,7 +105,7 @@ public struct NMEA: Sendable {
         return padded(whole, degreeDigits) + two(rest / unit) + "." + padded(rest % unit, 5)
     }
 
-    /// A direction with two decimals that never rounds up to 360.
+    /// A direction with two decimals, never rounded up to 360.
     private static func degrees(_ value: Double) -> String {
         let hundredths = Int((value * 100).rounded()) % 36_000
         return fixed(Double(hundredths) / 100, decimals: 2)
@@ -119,7 +119,7 @@ private func padded(_ value: Int, _ width: Int) -> String {
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
 }
 
-/// A number with so many decimals, a point and no exponent.
+/// Fixed-point notation without an exponent.
 private func fixed(_ value: Double, decimals: Int) -> String {
     let scale = (0..<decimals).reduce(1) { product, _ in product * 10 }
     let total = Int((value.magnitude * Double(scale)).rounded())

@@ -1,28 +1,27 @@
 import Glibc
 
-/// A GNSS receiver's view of a vehicle: position with slowly wandering errors, satellites, DOPs. Pure.
+/// A GNSS receiver's view of a vehicle: position with slowly drifting errors, satellites, DOPs. Pure.
 public struct Receiver: Sendable {
-    /// How long an error of the position is remembered, seconds: real ones wander, they do not jump.
+    /// Time constant of the position error in seconds: real errors drift, they do not jump.
     static let errorMemory = 40.0
-    /// A noise of so many metres is reported as one unit of HDOP: gpsd makes 19 m of that, about the 95 %
-    /// circle.
+    /// Metres of noise reported as one unit of HDOP: gpsd turns a unit into 19 m, roughly the 95 % circle.
     static let metersPerHDOP = 8.0
-    /// Below this a receiver cannot tell a direction, metres per second.
+    /// Metres per second; below this a receiver cannot determine a direction.
     static let slowestWithTrack = 0.4
-    /// EGM96 at the default start, metres; within a few metres over all of central Europe.
+    /// EGM96 at the default start, in metres; correct to within a few metres all over central Europe.
     static let geoidSeparation = 39.7
 
     /// One satellite above the horizon.
     public struct Satellite: Equatable, Sendable {
-        /// The number NMEA gives a GPS satellite, 1…32.
+        /// NMEA number of a GPS satellite, 1…32.
         public var number: Int
         /// Degrees above the horizon, 0…90.
         public var elevation: Int
         /// Degrees from true north, 0…359.
         public var azimuth: Int
-        /// Signal to noise in dBHz, nil when not tracked.
+        /// Signal-to-noise ratio in dBHz; nil when not tracked.
         public var signal: Int?
-        /// Whether the position was computed with it.
+        /// Whether the position solution uses it.
         public var used: Bool
     }
 
@@ -38,19 +37,19 @@ public struct Receiver: Sendable {
         public var geoidSeparation: Double
         /// Metres per second.
         public var speed: Double
-        /// Degrees in [0, 360) from true north; nil when too slow to tell.
+        /// Degrees in [0, 360) from true north; nil when too slow to determine.
         public var track: Double?
-        /// Dilution of precision: horizontal, vertical.
+        /// Horizontal and vertical dilution of precision.
         public var hdop: Double, vdop: Double
     }
 
-    /// What one epoch tells.
+    /// The receiver's output for one epoch.
     public struct Observation: Equatable, Sendable {
-        /// The instant of the measurement.
+        /// Time of the measurement.
         public var time: Timestamp
-        /// Nil while the sky is lost.
+        /// nil without satellite reception.
         public var fix: Fix?
-        /// Everything above the horizon.
+        /// All satellites above the horizon.
         public var satellites: [Satellite]
     }
 
@@ -63,20 +62,21 @@ public struct Receiver: Sendable {
     }
 
     private let origin: Coordinate
-    /// Standard deviation of the horizontal error, metres.
+    /// Standard deviation of the horizontal error, in metres.
     private let noise: Double
     private let orbits: [Orbit]
     private var random: SplitMix64
-    /// Metres of error now.
+    /// Current error in metres.
     private var east = 0.0, north = 0.0, up = 0.0
     private var last: Timestamp?
 
-    /// A receiver whose plane begins at `origin`, with errors of `noise` metres (standard deviation,
-    /// horizontal).
+    /// Creates a receiver for a vehicle whose positions are relative to `origin`.
+    ///
+    /// - Parameter noise: standard deviation of the horizontal error, in metres.
     public init(origin: Coordinate, noise: Double, seed: UInt64) {
         self.origin = origin
         self.noise = noise
-        // Another stream than the route's: the same seed drives the same streets whatever the noise.
+        // Independent of the route's random stream: the same seed drives the same streets whatever the noise.
         random = SplitMix64(seed: seed ^ 0x5EED_5A7E_1117_E500)
         orbits = Self.makeOrbits(&random)
     }
@@ -93,13 +93,13 @@ public struct Receiver: Sendable {
         }
     }
 
-    /// What the receiver says about a vehicle in `state` at `time`. Call it with growing times.
+    /// The receiver's output for a vehicle in `state` at `time`. Times must increase from call to call.
     public mutating func observe(_ state: Vehicle.State, at time: Timestamp, elapsed: Double, sky: Bool)
         -> Observation
     {
-        wander(to: time)
+        advanceError(to: time)
         let satellites = satellites(elapsed: elapsed, sky: sky)
-        // Drawn in every epoch, with or without sky, so that losing it changes nothing afterwards.
+        // Drawn in every epoch, with reception or without, so that losing it changes nothing afterwards.
         let speedError = 0.03 * random.gaussian()
         let trackError = random.gaussian()
         guard sky else { return Observation(time: time, fix: nil, satellites: satellites) }
@@ -116,13 +116,13 @@ public struct Receiver: Sendable {
         return Observation(time: time, fix: fix, satellites: satellites)
     }
 
-    /// Lets the error drift as a first-order Gauss-Markov process does; vertically it is 1.5 times as large.
-    private mutating func wander(to time: Timestamp) {
+    /// Evolves the error as a first-order Gauss-Markov process; the vertical error is 1.5 times as large.
+    private mutating func advanceError(to time: Timestamp) {
         let deviation = noise / 2.0.squareRoot()
         let draw = (random.gaussian(), random.gaussian(), random.gaussian())
         let passed = last.map { Double(time.unixMilliseconds - $0.unixMilliseconds) / 1000 }
         last = time
-        // The first epoch draws from the whole spread: nothing is remembered yet.
+        // The first epoch draws from the full distribution, since there is no previous error.
         let kept = passed.map { exp(-$0 / Self.errorMemory) } ?? 0
         let fresh = (1 - kept * kept).squareRoot() * deviation
         east = kept * east + fresh * draw.0

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A point on the local plane around the start of the drive, and the direction of travel there.
+/// A position on the local plane around the start of the drive, and the direction of travel there.
 struct Pose: Equatable, Sendable {
     /// Metres east of the start.
     var east: Double
@@ -10,24 +10,24 @@ struct Pose: Equatable, Sendable {
     var heading: Double
 }
 
-/// A straight street and the curve at its end.
+/// A straight street followed by a curve.
 struct Leg: Sendable {
     var start: Pose
     /// Metres of straight street before the curve.
     var straight: Double
-    /// Radius of the curve in metres.
+    /// Radius of the curve, in metres.
     var radius: Double
-    /// Radians the curve turns; right is positive.
+    /// Angle of the curve in radians; positive to the right.
     var turn: Double
-    /// What the driver wants on the straight, metres per second.
+    /// Preferred speed on the straight, in metres per second.
     var cruise: Double
-    /// How long the vehicle stands at the end of the straight, milliseconds; 0 drives through.
+    /// Milliseconds that the vehicle stands at the end of the straight; 0 does not stop.
     var wait: Int
 
     /// Metres from the start of the straight to the end of the curve.
     var length: Double { straight + abs(turn) * radius }
 
-    /// The speed at which the curve pushes sideways with `Vehicle.lateralAcceleration`, metres per second.
+    /// The speed at which the curve causes `Vehicle.lateralAcceleration`, in metres per second.
     var curveSpeed: Double { min(cruise, sqrt(Vehicle.lateralAcceleration * radius)) }
 
     func pose(at along: Double) -> Pose {
@@ -39,7 +39,7 @@ struct Leg: Sendable {
         }
         let side = turn < 0 ? -1.0 : 1.0
         let bend = start.heading + side * min((along - straight) / radius, abs(turn))
-        // The centre of the curve lies a quarter turn to its side from where the straight ends.
+        // The centre lies perpendicular to the end of the straight, on the side of the turn.
         let centreEast = start.east + straight * sin(start.heading) + side * radius * cos(start.heading)
         let centreNorth = start.north + straight * cos(start.heading) - side * radius * sin(start.heading)
         return Pose(
@@ -49,12 +49,11 @@ struct Leg: Sendable {
     }
 }
 
-/// Makes up streets one leg at a time: blocks and main roads, corners and bends, traffic lights and car
-/// parks.
+/// Generates streets one leg at a time: side streets and main roads, corners and bends, traffic lights and car parks.
 struct Route: Sendable {
-    /// Beyond this distance from the start the next turn leads back, metres.
+    /// Metres from the start beyond which the next turn leads back.
     static let homeRange = 1500.0
-    /// Every so many legs end with the vehicle parked.
+    /// Every so many legs the vehicle parks.
     static let legsBetweenParks = 9
 
     private var random: SplitMix64
@@ -64,12 +63,12 @@ struct Route: Sendable {
         self.random = random
     }
 
-    /// A heading in radians for the first street.
+    /// Heading of the first street, in radians.
     mutating func firstHeading() -> Double {
         random.uniform(0...(2 * Double.pi))
     }
 
-    /// The street that begins at `start`.
+    /// The leg that begins at `start`.
     mutating func next(from start: Pose) -> Leg {
         legs += 1
         let mainRoad = random.chance(0.3)
@@ -83,9 +82,9 @@ struct Route: Sendable {
         leg.radius = corner ? random.uniform(9...14) : random.uniform(60...90)
         let angle = (corner ? random.uniform(82...98) : random.uniform(15...40)) * .pi / 180
         leg.turn = side(angle, of: leg)
-        leg.wait = standing()
+        leg.wait = waitTime()
         guard legs > 1 else {
-            // Whoever tries the simulator for half a minute should see it drive, not wait at a light.
+            // Someone who tries the simulator for half a minute should see it drive, not wait at a light.
             leg.straight = 420
             leg.cruise = 14
             leg.wait = 0
@@ -94,8 +93,8 @@ struct Route: Sendable {
         return leg
     }
 
-    /// Milliseconds at the end of this leg: long at a car park, short at a light, mostly none.
-    private mutating func standing() -> Int {
+    /// Milliseconds to stand at the end of this leg: long at a car park, short at a light, usually 0.
+    private mutating func waitTime() -> Int {
         let lightTurnsRed = random.chance(0.4)
         let light = random.uniform(6000...30_000)
         let park = random.uniform(160_000...320_000)
@@ -103,7 +102,7 @@ struct Route: Sendable {
         return lightTurnsRed ? Int(light) : 0
     }
 
-    /// Right or left at random; near the edge of town whichever points back to the start.
+    /// Right or left at random; near the edge of town, whichever leads back to the start.
     private mutating func side(_ angle: Double, of leg: Leg) -> Double {
         let coin = random.chance(0.5) ? angle : -angle
         let corner = leg.pose(at: leg.straight)

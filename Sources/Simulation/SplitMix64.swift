@@ -1,13 +1,13 @@
 import Glibc
 
-/// A seeded generator: the same seed gives the same numbers on every machine and in every release.
+/// A seeded generator: the same seed yields the same numbers on every machine and in every release.
 ///
-/// The standard library's generator cannot be seeded, and its algorithms for ranges may change between
-/// releases. A drive must be the same bytes for ever, so everything from bits to Gaussian is done here.
+/// The standard library's generator cannot be seeded, and its algorithms for ranges may change between releases. A
+/// drive must be reproducible byte for byte, so everything from bits to Gaussian deviates is implemented here.
 public struct SplitMix64: Sendable {
     private var state: UInt64
 
-    /// Starts the sequence that belongs to `seed`.
+    /// Starts the sequence for `seed`.
     public init(seed: UInt64) {
         state = seed
     }
@@ -31,13 +31,13 @@ public struct SplitMix64: Sendable {
         range.lowerBound + (range.upperBound - range.lowerBound) * unit()
     }
 
-    /// True with the given probability in [0, 1].
+    /// True with the given probability, 0…1.
     public mutating func chance(_ probability: Double) -> Bool {
         unit() < probability
     }
 
-    /// Close to a standard normal: the sum of twelve uniforms, which never lies more than 6 from the mean.
-    /// A tail without bound would now and then make a jump that no receiver reports.
+    /// Approximately standard normal: the sum of twelve uniform deviates, hence within 6 of the mean. An unbounded
+    /// tail would occasionally produce a jump that no receiver reports.
     public mutating func gaussian() -> Double {
         var sum = -6.0
         for _ in 0..<12 {

@@ -1,25 +1,25 @@
-/// A moment in UTC, as Unix milliseconds, and its calendar fields.
+/// A moment in UTC as Unix milliseconds, with its calendar fields.
 public struct Timestamp: Equatable, Comparable, Sendable {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     public var unixMilliseconds: Int64
 
-    /// The moment that many milliseconds after 1970-01-01T00:00:00Z.
+    /// - Parameter unixMilliseconds: since 1970-01-01T00:00:00Z.
     public init(unixMilliseconds: Int64) {
         self.unixMilliseconds = unixMilliseconds
     }
 
-    /// Reads `2026-06-15T12:34:56Z`, with or without a fraction of a second. Only UTC is understood: nil
-    /// otherwise.
+    /// Parses `2026-06-15T12:34:56Z`, with or without a fraction of a second. nil for anything else; only UTC is
+    /// supported.
     public init?(iso8601 text: String) {
         var rest = Substring(text)
-        guard let year = rest.takeNumber(digits: 4), rest.take("-"),
-            let month = rest.takeNumber(digits: 2), rest.take("-"),
-            let day = rest.takeNumber(digits: 2), rest.take("T"),
-            let hour = rest.takeNumber(digits: 2), rest.take(":"),
-            let minute = rest.takeNumber(digits: 2), rest.take(":"),
-            let second = rest.takeNumber(digits: 2)
+        guard let year = rest.parseNumber(digits: 4), rest.skip("-"),
+            let month = rest.parseNumber(digits: 2), rest.skip("-"),
+            let day = rest.parseNumber(digits: 2), rest.skip("T"),
+            let hour = rest.parseNumber(digits: 2), rest.skip(":"),
+            let minute = rest.parseNumber(digits: 2), rest.skip(":"),
+            let second = rest.parseNumber(digits: 2)
         else { return nil }
-        guard let milliseconds = rest.takeFraction(), rest == "Z" else { return nil }
+        guard let milliseconds = rest.parseFraction(), rest == "Z" else { return nil }
         guard (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 60 else {
             return nil
         }
@@ -29,7 +29,7 @@ public struct Timestamp: Equatable, Comparable, Sendable {
         self.init(unixMilliseconds: Int64(seconds) * 1000 + Int64(milliseconds))
     }
 
-    /// The earlier moment is the smaller one.
+    /// Chronological order.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.unixMilliseconds < right.unixMilliseconds
     }
@@ -39,14 +39,13 @@ public struct Timestamp: Equatable, Comparable, Sendable {
         Self.civil(days: Int((unixMilliseconds - Int64(millisecondOfDay)) / 86_400_000))
     }
 
-    /// Milliseconds since the last midnight in UTC.
+    /// Milliseconds since midnight UTC.
     var millisecondOfDay: Int {
         let remainder = Int(unixMilliseconds % 86_400_000)
         return remainder < 0 ? remainder + 86_400_000 : remainder
     }
 
-    /// Days from 1970-01-01 to a date, in a calendar whose years begin in March, so that the leap day is the
-    /// last.
+    /// Days from 1970-01-01 to a date. Years are counted from March, so that the leap day comes last.
     private static func days(year: Int, month: Int, day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -69,22 +68,22 @@ public struct Timestamp: Equatable, Comparable, Sendable {
 }
 
 extension Substring {
-    fileprivate mutating func take(_ character: Character) -> Bool {
+    fileprivate mutating func skip(_ character: Character) -> Bool {
         guard first == character else { return false }
         removeFirst()
         return true
     }
 
-    fileprivate mutating func takeNumber(digits: Int) -> Int? {
+    fileprivate mutating func parseNumber(digits: Int) -> Int? {
         let head = prefix(digits)
         guard head.count == digits, head.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
         removeFirst(digits)
         return Int(head)
     }
 
-    /// The milliseconds of `.5`, `.123` or of nothing at all; nil when a point has no digits or too many.
-    fileprivate mutating func takeFraction() -> Int? {
-        guard take(".") else { return 0 }
+    /// The milliseconds of `.5`, `.123` or no fraction at all; nil for a point with no digits or too many.
+    fileprivate mutating func parseFraction() -> Int? {
+        guard skip(".") else { return 0 }
         let digits = prefix { $0.isASCII && $0.isNumber }
         guard (1...9).contains(digits.count) else { return nil }
         removeFirst(digits.count)

@@ -1,22 +1,22 @@
 import Glibc
 
-/// A car on an endless route: picks up speed, brakes for corners, waits at lights, parks. Pure: it is told
-/// how much time passes.
+/// A car on an endless route: accelerates, brakes for corners, waits at lights, parks. Pure: elapsed time is an
+/// argument.
 public struct Vehicle: Sendable {
-    /// Braking that passengers do not notice, metres per second squared.
+    /// Comfortable braking, in metres per second squared.
     static let braking = 2.0
-    /// The most it brakes when asked to stop where it is, metres per second squared.
+    /// Maximum braking when told to stop at once, in metres per second squared.
     static let hardBraking = 2.5
-    /// Acceleration from standstill, metres per second squared; it fades towards `fadeSpeed`.
+    /// Acceleration from standstill, in metres per second squared; it decreases linearly to zero at `fadeSpeed`.
     static let acceleration = 2.0
-    /// Where acceleration would reach nothing, metres per second.
+    /// The speed at which acceleration reaches zero, in metres per second.
     static let fadeSpeed = 45.0
-    /// How hard curves are taken, metres per second squared.
+    /// Lateral acceleration in curves, in metres per second squared.
     static let lateralAcceleration = 1.8
-    /// A stop counts as reached this close to it, metres: small enough that the last step is no jolt.
+    /// A stop counts as reached within this many metres: small enough for the last step not to be a jolt.
     static let stopTolerance = 0.002
 
-    /// Where the vehicle is and how it moves.
+    /// Position and movement of the vehicle.
     public struct State: Equatable, Sendable {
         /// Metres east of the start of the drive.
         public var east: Double
@@ -26,7 +26,7 @@ public struct Vehicle: Sendable {
         public var altitude: Double
         /// Metres per second, never negative.
         public var speed: Double
-        /// Direction of travel, degrees in [0, 360) clockwise from true north; kept while standing.
+        /// Direction of travel in degrees, [0, 360) clockwise from true north; kept while standing.
         public var heading: Double
     }
 
@@ -36,11 +36,11 @@ public struct Vehicle: Sendable {
     private var along = 0.0
     /// Metres per second.
     private var speed = 0.0
-    /// Milliseconds still to stand where the vehicle stands.
+    /// Milliseconds left to stand.
     private var standing = 0
     private var stoppedOnThisLeg = false
 
-    /// A vehicle at rest at the start of the route that belongs to `seed`.
+    /// Creates a vehicle at rest at the start of the route for `seed`.
     public init(seed: UInt64) {
         var route = Route(random: SplitMix64(seed: seed))
         let heading = route.firstHeading()
@@ -48,7 +48,7 @@ public struct Vehicle: Sendable {
         self.route = route
     }
 
-    /// Where the vehicle is now.
+    /// Current position and movement.
     public var state: State {
         let pose = leg.pose(at: along)
         let degrees = (pose.heading * 180 / .pi).truncatingRemainder(dividingBy: 360)
@@ -59,9 +59,9 @@ public struct Vehicle: Sendable {
             heading: degrees < 0 ? degrees + 360 : degrees)
     }
 
-    /// Lets time pass. `held` brings the vehicle to a halt where it is and keeps it there.
+    /// Advances the simulation. With `held` the vehicle brakes to a halt and stays there.
     ///
-    /// The model always moves in steps of one millisecond, so the drive is the same whatever the epoch rate.
+    /// The model always advances in steps of one millisecond, so the drive is the same whatever the epoch rate.
     public mutating func advance(milliseconds: Int, held: Bool = false) {
         for _ in 0..<max(0, milliseconds) {
             step(held: held)
@@ -83,7 +83,7 @@ public struct Vehicle: Sendable {
             standing = leg.wait
             speed = 0
         } else if along >= leg.length {
-            // From the exact end of the old leg, so that no distance is made up or lost.
+            // Start from the exact end of the old leg, so that no distance is gained or lost.
             let end = leg.pose(at: leg.length)
             along -= leg.length
             leg = route.next(from: end)
@@ -91,7 +91,7 @@ public struct Vehicle: Sendable {
         }
     }
 
-    /// The highest speed from which the end of the straight can still be met as it must be.
+    /// The highest speed that still allows braking in time for the end of the straight.
     private var wantedSpeed: Double {
         guard along < leg.straight, !stoppedOnThisLeg else { return leg.curveSpeed }
         let atEnd = leg.wait > 0 ? 0 : leg.curveSpeed
@@ -99,7 +99,7 @@ public struct Vehicle: Sendable {
         return min(leg.cruise, brakeable)
     }
 
-    /// Rolling hills, a function of place: driving the same street twice is the same height twice.
+    /// Rolling hills, as a function of position: the same street always has the same altitude.
     private static func altitude(east: Double, north: Double) -> Double {
         42 + 9 * sin(east / 410) + 6 * sin(north / 290 + 1) + 3 * sin((east + north) / 170)
     }

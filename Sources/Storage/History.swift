@@ -120,7 +120,7 @@ struct HistoryStatements: ~Copyable {
         let db = try Connection(path: path, access: .readOnly)
         try db.execute("PRAGMA query_only = ON")
         try db.execute("PRAGMA mmap_size = 0")
-        // KiB. Thirty of them may be open; what is read once in order needs no more.
+        // KiB. Up to thirty of them may be open; reading once in order needs no more.
         try db.execute("PRAGMA cache_size = -256")
         try db.execute("PRAGMA trusted_schema = OFF")
         let columns = Schema.columns

@@ -1,18 +1,18 @@
 internal import SQLite
 
-/// Rows that no backend has received and that are not here any more, by the rule that took them. Counted in the database, in
-/// the transaction that takes them, over all restarts.
+/// Rows that are gone without any backend having received them, by the rule that removed them. Counted in the
+/// database, in the transaction that removes them, across all restarts.
 public struct Losses: Equatable, Sendable {
-    /// Deleted unsent, because there were more than the cap of locations or events.
+    /// Deleted unsent, because there were more locations or events than the cap.
     public var dropped = 0
-    /// Deleted for their age while no upload was configured: as retention says.
+    /// Deleted for their age while no upload was configured, as the retention rule says.
     public var pruned = 0
-    /// Dead letters whose days were over.
+    /// Dead letters deleted after their retention time.
     public var expired = 0
     /// Never stored: storage failed, and memory was full.
     public var refused = 0
 
-    /// None, unless said otherwise.
+    /// None by default.
     public init(dropped: Int = 0, pruned: Int = 0, expired: Int = 0, refused: Int = 0) {
         self.dropped = dropped
         self.pruned = pruned
@@ -20,7 +20,7 @@ public struct Losses: Equatable, Sendable {
         self.refused = refused
     }
 
-    /// A damaged file may hold any number.
+    /// A damaged file may contain any number.
     static func bounded(_ count: Int64) -> Int { Int(clamping: min(max(count, 0), 1 << 52)) }
 
     /// The counters in the database.
@@ -28,14 +28,14 @@ public struct Losses: Equatable, Sendable {
         ("dropped_unsent", \.dropped), ("pruned", \.pruned), ("expired", \.expired), ("refused", \.refused),
     ]
 
-    /// Both together.
+    /// The sum of both.
     public static func + (left: Losses, right: Losses) -> Losses {
         Losses(
             dropped: left.dropped + right.dropped, pruned: left.pruned + right.pruned,
             expired: left.expired + right.expired, refused: left.refused + right.refused)
     }
 
-    /// What has come since `right`.
+    /// What has been added since `right`.
     static func - (left: Losses, right: Losses) -> Losses {
         Losses(
             dropped: left.dropped - right.dropped, pruned: left.pruned - right.pruned,
@@ -44,14 +44,14 @@ public struct Losses: Equatable, Sendable {
 }
 
 extension Writer {
-    /// Part of the transaction that loses them; `losses` follows once it is committed.
+    /// Part of the transaction that loses them; `losses` is updated once it is committed.
     func note(_ lost: Losses) throws(SQLiteError) {
         for (name, field) in Losses.names where lost[keyPath: field] > 0 {
             try statements.raiseCounter.run(.text(name), .integer(Int64(lost[keyPath: field])))
         }
     }
 
-    /// Fixes that never came here have been lost.
+    /// Records the loss of fixes that never reached the store.
     mutating func count(refused: Int) throws(SQLiteError) {
         try note(Losses(refused: refused))
         losses.refused += refused

@@ -2,15 +2,15 @@ internal import Glibc
 internal import Linux
 internal import SQLite
 
-/// A WAL without its database: the file was deleted, or cut to nothing by what repairs file systems. SQLite deletes the WAL
-/// then, with every transaction in it that had not been folded in.
+/// A WAL without its database: the file was deleted, or truncated by a file system repair. SQLite then deletes the
+/// WAL, with every transaction in it that had not been checkpointed.
 ///
-/// A power cut does not leave this: the first page of a new database is written and synced, with its name, before there is a
-/// WAL.
+/// A power cut does not cause this: the first page of a new database is written and synced, with its name, before
+/// there is a WAL.
 extension Quarantine {
-    /// Puts a database in front of a WAL that holds all of one.
+    /// Creates a database in front of a WAL that contains all of one.
     ///
-    /// - Throws: an error of kind `corrupt` when it holds only some.
+    /// - Throws: an error of kind `corrupt` when it contains only part of one.
     static func adoptOrphan(_ path: String) throws(StorageError) {
         guard let contents = try orphan(of: path) else { return }
         guard contents.isWhole, let page = contents.firstPage else {
@@ -21,13 +21,13 @@ extension Quarantine {
         try write(page, to: path)
     }
 
-    /// One that was put aside must not be opened, because SQLite would delete the WAL. It is kept as it is: without the
-    /// pages that tell the tables, nothing in it can be found.
+    /// One that was put aside must not be opened, because SQLite would delete the WAL. It is kept as it is: without
+    /// the pages that describe the tables, nothing in it can be found.
     static func isOrphan(_ path: String) -> Bool {
         fileSize(path) ?? 0 == 0 && fileSize(path + "-wal") ?? 0 > 0
     }
 
-    /// SQLite opens no WAL beside a name that is not there.
+    /// SQLite does not open a WAL whose database name is missing.
     static func nameOrphan(_ path: String) throws(StorageError) {
         guard isOrphan(path), fileSize(path) == nil else { return }
         do {
@@ -46,7 +46,7 @@ extension Quarantine {
         }
     }
 
-    /// The rest of the pages is in the WAL.
+    /// The other pages are in the WAL.
     private static func write(_ page: [UInt8], to path: String) throws(StorageError) {
         let temporary = path + ".tmp"
         do {

@@ -8,8 +8,9 @@ enum Quarantine {
 
     /// Looks whether the file is a sound database of ours, before anything in it is changed.
     ///
-    /// After a clean end, too, unless the table is large: the whole check costs what counting the rows does, 0.05 s for
-    /// 100,000 of them, because the large tables have no further index; and flash decays while the power is off.
+    /// After a clean shutdown, too, unless the table is large: the whole check costs as much as counting the rows,
+    /// 0.05 s for 100,000 of them, because the large tables have no further index; and flash decays while the power
+    /// is off.
     ///
     /// - Throws: an error of kind `corrupt` for a database that must be put aside, and `newerSchema`.
     static func check(_ path: String) throws(StorageError) {
@@ -62,7 +63,7 @@ enum Quarantine {
         guard try Schema.isOurs(connection, version: version) else {
             throw damage("the tables are not those of beekond")
         }
-        // What has ended in order, and takes seconds to look through, is believed.
+        // A large database that was shut down cleanly is trusted, because checking it takes seconds.
         if !hasLog, try Writer.hasTallies(connection) { return }
         let result = try connection.value("PRAGMA integrity_check(1)") ?? "no answer"
         guard result == "ok" else { throw damage(result) }

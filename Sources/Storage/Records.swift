@@ -150,6 +150,6 @@ public struct StoreCounts: Equatable, Sendable {
     public var oldestPending: Timestamp?
     /// Dead letters.
     public var rejected = 0
-    /// Lost for good, since this database was made.
+    /// Lost for good since this database was created.
     public var losses = Losses()
 }

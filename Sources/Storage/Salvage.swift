@@ -30,7 +30,7 @@ struct Salvage {
     private(set) var extras: [Int64: String] = [:]
     /// By sequence number.
     var events: [Int64: Event] = [:]
-    /// What it had counted.
+    /// The counters of the damaged database.
     private(set) var losses = Losses()
     /// Everything has been read that can be.
     private(set) var isComplete = false

@@ -78,8 +78,8 @@ enum Schema {
             PRIMARY KEY (rejected_at, seq)) STRICT, WITHOUT ROWID;
         CREATE TABLE geofence_states (key INTEGER PRIMARY KEY, is_inside INTEGER NOT NULL) STRICT;
         """,
-        // Which batches became dead letters since the latest acknowledgement; and, between a clean end and the next start of
-        // a large database, what a count of all its rows would give.
+        // Which batches became dead letters since the latest acknowledgement; and, between a clean shutdown and the
+        // next start of a large database, the result of counting all its rows.
         """
         CREATE TABLE streak (batch BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
         CREATE TABLE tallies (key INTEGER PRIMARY KEY, pending INTEGER NOT NULL) STRICT;
@@ -116,8 +116,8 @@ enum Schema {
             .joined(separator: ", ")
     }
 
-    /// The one list of the tables whose rows name extras, or a session: those that have the column. What is not in it loses
-    /// what it names, so nobody keeps such a list by hand.
+    /// The tables whose rows refer to extras, or to a session: those that have the column. Rows in a table missing
+    /// from such a list would lose what they refer to, so none is kept by hand.
     ///
     /// - Parameter name: of the column.
     static func tables(naming name: String, in connection: borrowing Connection) throws(SQLiteError)

@@ -28,7 +28,7 @@ extension SmallFiles {
     }
 
     private static func geofences(_ found: Definitions) -> Geofences? {
-        // Keys are counted on from here.
+        // New keys are numbered from here.
         guard found.geofences.count <= Geofences.limit,
             (found.geofences.map(\.key) + [found.nextKey])
                 .allSatisfy({ (0...1 << 60).contains($0) })

@@ -2,32 +2,32 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Linux
 
-/// Each small file is there twice: flash loses single blocks. The copy is written after the file, and read when the file is
-/// of no use.
+/// Each small file exists twice, because flash loses single blocks. The copy is written after the file, and read when
+/// the file is unusable.
 extension SmallFiles {
     /// Their names in the state directory.
     public enum Name {
-        /// Who this installation is.
+        /// The identity of this installation.
         public static let identity = "identity.json"
-        /// What was last asked for.
+        /// What was last requested.
         public static let intent = "intent.json"
         /// What SetExtras has changed.
         public static let extras = "extras.json"
-        /// What the geofences are.
+        /// The geofences.
         public static let geofences = "geofences.json"
-        /// In which of them the vehicle is.
+        /// Which of them the vehicle is inside of.
         public static let inside = "geofences-inside.json"
     }
 
-    /// What a file held, and what was wrong with it.
+    /// The content of a file, and what was wrong with it.
     public struct Reading<Content: Sendable>: Sendable {
-        /// nil when there is nothing, or nothing that can be read.
+        /// nil when there is nothing, or nothing readable.
         public var content: Content?
-        /// What was wrong, with what was done about it.
+        /// What was wrong, and what was done about it.
         public var trouble: Trouble?
     }
 
-    /// A small file that was of no use.
+    /// A small file that was unusable.
     public struct Trouble: Equatable, Sendable {
         /// Of the file, without its folder.
         public var name: String
@@ -35,9 +35,9 @@ extension SmallFiles {
         public var reason: String
         /// The path under which it is kept; nil when it is not there, or could not be put aside.
         public var aside: String?
-        /// Its copy was good, and has taken its place.
+        /// Its copy was good and has replaced it.
         public var isRestored = false
-        /// It may be whole, only it cannot be read now: nothing is written over it.
+        /// It may be intact and only unreadable now: it is not overwritten.
         public var isPassing = false
 
         /// For the log: what happened to the file.
@@ -55,7 +55,7 @@ extension SmallFiles {
     ) -> Reading<Content> {
         let (bytes, found, trouble) = readOne(name, limit, isGood)
         if let found {
-            // What a cut between the two has left undone, or an earlier version did not do.
+            // Completes what an interruption between the two writes, or an earlier version, has left undone.
             if hasCopy(name), (try? directory.read(Self.copy(of: name), limit: limit)) != bytes {
                 writeCopy(name, bytes)
             }
@@ -66,7 +66,7 @@ extension SmallFiles {
         guard let content else { return Reading(content: nil, trouble: trouble ?? other) }
         var told = trouble ?? Trouble(name: name, reason: "it is gone")
         told.isRestored = !told.isPassing
-        // Written again at the next start, if it cannot be now.
+        // Written again at the next start if that fails now.
         if !told.isPassing { try? directory.replace(name, with: copied) }
         return Reading(content: content, trouble: told)
     }
@@ -83,7 +83,7 @@ extension SmallFiles {
             return ([], nil, putAside(name, reason))
         } catch {
             switch error.code {
-            // Too many files are open, or there is no memory: it may be whole.
+            // Too many files are open, or there is no memory: it may be intact.
             case EMFILE, ENFILE, ENOMEM:
                 return ([], nil, Trouble(name: name, reason: error.description, isPassing: true))
             default: return ([], nil, putAside(name, error.description))
@@ -107,10 +107,10 @@ extension SmallFiles {
         if hasCopy(name) { writeCopy(name, bytes) }
     }
 
-    /// That one is itself a copy of what the database knows.
+    /// That file is itself a copy of what the database contains.
     private func hasCopy(_ name: String) -> Bool { name != Name.inside }
 
-    /// An old copy is worse than none: it could bring back what the user has ended.
+    /// An old copy is worse than none: it could restore what the user has ended.
     private func writeCopy(_ name: String, _ bytes: [UInt8]) {
         do {
             try directory.replace(Self.copy(of: name), with: bytes)

@@ -4,17 +4,17 @@ public import Tracking
 
 /// The small files beside the database: what must survive its loss.
 ///
-/// A file that cannot be read as what it should be is put aside and reported, and never a reason not to start.
+/// An unreadable file is put aside and reported; it never prevents the start.
 public struct SmallFiles: Sendable {
     /// Who this installation is.
     public struct Identity: Codable, Equatable, Sendable {
         /// A UUIDv7, as it stands in every upload.
         public var installID: String
-        /// What the machine was known by, by the name of the sign: digests. nil in a file of the first layout.
+        /// What identified the machine: digests, by the name of the sign. nil in a file of the first layout.
         public var signs: [String: String]?
-        /// What stood in /etc/machine-id, in a file of the first layout.
+        /// The content of /etc/machine-id, in a file of the first layout.
         public var machineID: String?
-        /// A separation from another machine that has begun and not ended.
+        /// A separation from another machine that has begun and not been completed.
         public var separation: Separation?
 
         /// Minted or read.
@@ -24,21 +24,21 @@ public struct SmallFiles: Sendable {
         }
     }
 
-    /// What becomes of an installation that was copied from another machine. Written before anything is done, so that it
-    /// is done to its end, and in one way only, however often it is cut.
+    /// What becomes of an installation that was copied from another machine. Written before anything is done, so that
+    /// it is completed, and always in the same way, however often it is interrupted.
     public struct Separation: Codable, Equatable, Sendable {
-        /// Who it is afterwards.
+        /// The new identity.
         public var installID: String
-        /// What this machine is known by.
+        /// What identifies this machine.
         public var signs: [String: String]
-        /// The name that the other machine's database gets.
+        /// The new name of the other machine's database.
         public var database: String
-        /// The session that goes on instead of that of the other machine.
+        /// The session that continues instead of the other machine's.
         public var session: String
         /// Unix milliseconds.
         public var startedAt: Int64
 
-        /// All of it is decided once.
+        /// All of it is decided at once.
         public init(
             installID: String, signs: [String: String], database: String, session: UUIDv7,
             startedAt: Timestamp
@@ -103,7 +103,7 @@ public struct SmallFiles: Sendable {
         self.directory = directory
     }
 
-    /// Who this installation is, as far as it is known.
+    /// The identity of this installation, as far as it is known.
     public func readIdentity() -> Reading<Identity> {
         read(Name.identity) { (found: Identity) in
             UUIDv7(found.installID) != nil && found.separation.map(Self.isGood) ?? true
@@ -115,7 +115,7 @@ public struct SmallFiles: Sendable {
         try write(Name.identity, identity)
     }
 
-    /// What was last asked for.
+    /// What was last requested.
     public func readIntent() -> Reading<Intent> {
         read(Name.intent) { (found: Intent) in
             found.session != nil && Self.years.contains(found.startedAt)
@@ -137,7 +137,7 @@ public struct SmallFiles: Sendable {
         try write(Name.extras, extras)
     }
 
-    /// Of a moment that can be written as a date, in Unix milliseconds.
+    /// Limited to times that can be written as a date, in Unix milliseconds.
     private static let years: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
     private static func isGood(_ separation: Separation) -> Bool {

@@ -23,7 +23,7 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
     public let kind: Kind
     /// For the log: with the name of the operation and the words of the library.
     public let message: String
-    /// What the operator can do about its cause.
+    /// What the operator can do about the cause.
     public let advice: String
 
     /// Any storage fault, as it is to be reported.
@@ -55,7 +55,7 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
             case .ioError, .readOnly, .cannotOpen: .io
             default: .other
             }
-        // SQLITE_CANTOPEN_SYMLINK comes without a system call that failed.
+        // SQLITE_CANTOPEN_SYMLINK occurs without a failed system call.
         let systemCode = error.code == .linkInPath ? ELOOP : error.systemCode
         self.init(
             operation: error.operation, kind: kind, message: error.description,

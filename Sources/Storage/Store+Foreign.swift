@@ -3,16 +3,16 @@ internal import Linux
 internal import SQLite
 public import Tracking
 
-/// The database of another machine, which has come here with a copy of its disk. Its rows are not ours to upload: they are
-/// put aside like a damaged database, and nothing of them is deleted.
+/// The database of another machine, which arrived with a copy of its disk. Its rows must not be uploaded from here:
+/// it is put aside like a damaged database, and nothing in it is deleted.
 extension Store {
-    /// The names of such databases begin with it.
+    /// The prefix of the names of such databases.
     public static let foreignPrefix = "beekon.db.foreign-"
     private static let suffixes = ["-journal", "-shm", "-wal", ""]
 
-    /// A name in this directory that no such database has yet.
+    /// A name in this directory that no such database uses yet.
     ///
-    /// - Parameter time: of now, Unix milliseconds.
+    /// - Parameter time: the current time.
     public static func foreignName(in directory: String, at time: Timestamp) -> String {
         let base = foreignPrefix + "\(time.milliseconds / 1000)"
         var name = base
@@ -25,9 +25,10 @@ extension Store {
         return name
     }
 
-    /// Renames the database, with its companions, durably. Carries on where an earlier call was cut. It must not be open.
+    /// Renames the database and its companions, durably. Completes an earlier call that was interrupted. It must not
+    /// be open.
     ///
-    /// - Returns: whether there is one under that name now.
+    /// - Returns: whether a database exists under that name now.
     public static func putAsideForeign(in directory: String, as name: String) throws(StorageError) -> Bool {
         var status = stat()
         for suffix in suffixes where lstat(directory + "/beekon.db" + suffix, &status) == 0 {
@@ -43,7 +44,7 @@ extension Store {
         return lstat(directory + "/" + name, &status) == 0
     }
 
-    /// Whether tracking was under way by what a database says that is not open, and may be damaged.
+    /// Whether tracking was in progress according to a database that is not open, and may be damaged.
     public static func wasTracking(database: String) -> Bool {
         var status = stat()
         guard lstat(database, &status) == 0, let db = try? Connection(path: database, access: .damaged),
@@ -52,7 +53,7 @@ extension Store {
         return true
     }
 
-    /// The session of tracking that has no end in the database; the newest of several.
+    /// The tracking session without an end in the database; the newest if there are several.
     @available(*, noasync, message: "blocks on the disk")
     public func openTrackingSession() throws(StorageError) -> (id: UUIDv7, startedAt: Timestamp)? {
         try perform("read session") { (writer) throws(SQLiteError) in

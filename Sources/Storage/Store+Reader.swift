@@ -30,7 +30,7 @@ extension Store {
 
     /// One step, of at most 1,000 rows, towards a cap that has been lowered.
     ///
-    /// - Returns: whether another one is to follow.
+    /// - Returns: whether another step is to follow.
     @available(*, noasync, message: "blocks on the disk")
     public func shrink() throws(StorageError) -> Bool {
         try performAtAnyCost("prune") { (writer) throws(SQLiteError) in try writer.shrink() }
@@ -44,13 +44,13 @@ extension Store {
         }
     }
 
-    /// A deletion that was cut off; to be proceeded with like any other.
+    /// A deletion that was interrupted; to be continued like any other.
     @available(*, noasync, message: "blocks on the disk")
     public func unfinishedDeletion() throws(StorageError) -> Deletion? {
         try perform("read deletion") { (writer) throws(SQLiteError) in try writer.unfinishedDeletion() }
     }
 
-    /// One step: at most 1,000 rows, or one of what comes after them.
+    /// One step: at most 1,000 rows, or one of the steps that follow them.
     @available(*, noasync, message: "blocks on the disk")
     public func proceed(with deletion: inout Deletion) throws(StorageError) {
         if deletion.stage == .files { try removeAside(&deletion) }

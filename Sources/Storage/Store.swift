@@ -40,7 +40,7 @@ public final class Store: Sendable {
         var damage: String?
         /// A damaged database that has been renamed, and not been looked through yet.
         var aside: Aside?
-        /// Since they were last taken.
+        /// Losses since they were last fetched.
         var newLosses = Losses()
         var events: [Event] = []
         var ballast: Ballast
@@ -66,8 +66,8 @@ public final class Store: Sendable {
     }
 
     /// - Parameters:
-    ///   - checkpointPages: pages in the WAL at which it is folded in.
-    ///   - largeTable: rows from which on they are not counted at a start after an orderly end.
+    /// - checkpointPages: pages in the WAL at which a checkpoint is made.
+    /// - largeTable: rows from which on they are not counted at a start after a clean shutdown.
     init(
         directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int = Writer.largeTable
     ) throws(StorageError) {
@@ -131,7 +131,7 @@ public final class Store: Sendable {
     /// Closes the database; the WAL is folded into it.
     public func close() {
         state.withLock { state in
-            // Where that fails, the next start counts.
+            // If that fails, the next start counts.
             try? state.writer?.leaveTallies(from: state.largeTable)
             state.writer = nil
         }

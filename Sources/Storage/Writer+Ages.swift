@@ -1,8 +1,8 @@
 internal import SQLite
 public import Tracking
 
-/// What is remembered of the times that were observed. In the table of the counters, in which 0 stands for nothing: nobody
-/// has ever believed 1970.
+/// What is remembered about the observed times. Stored in the table of counters, in which 0 means nothing: 1970 has
+/// never been trusted.
 extension Writer {
     private static let latest = "age_latest"
     private static let lived = "age_lived"
@@ -10,7 +10,7 @@ extension Writer {
     private static let last = "age_last"
     private static let proved = "age_proved"
 
-    /// What was written last; in a database that knows nothing of it, the time of its newest row.
+    /// What was last written; in a database without it, the time of its newest row.
     func ageMemory() throws(SQLiteError) -> AgeTrust.Memory {
         guard let latest = try time(Self.latest) else {
             let newest = try db.value(
@@ -57,7 +57,7 @@ extension Writer {
 }
 
 extension Store {
-    /// What was written down with the rows of the times that were observed.
+    /// What was written with the rows about the observed times.
     @available(*, noasync, message: "blocks on the disk")
     public func ageMemory() throws(StorageError) -> AgeTrust.Memory {
         try perform("read ages") { (writer) throws(SQLiteError) in try writer.ageMemory() }

@@ -13,13 +13,13 @@ public struct Deletion: Sendable {
     public internal(set) var removed = 0
     /// Nothing is left to remove.
     public var isFinished: Bool { stage == .done }
-    /// Names of files that were put aside, which nothing can be cut out of: they stay when there is a cutoff.
+    /// Names of files that were put aside and that nothing can be cut out of: they are kept when there is a cutoff.
     public internal(set) var kept: [String] = []
     var stage = Stage.rows
     /// Attempts to empty the log.
     var waits = 0
 
-    /// What is to be done next.
+    /// The next step.
     enum Stage: Sendable {
         case rows, sessions, files, freeSpace, log, done
     }

@@ -3,11 +3,11 @@ internal import Linux
 internal import SQLite
 internal import Tracking
 
-/// What a deletion does besides deleting rows, so that no position stays behind: in the memory of the sessions, in databases
-/// that were put aside, in free space of this one, in its log.
+/// What a deletion does besides deleting rows, so that no position remains: in the memory of the sessions, in
+/// databases that were put aside, in free space of this one, in its log.
 ///
-/// That it is under way is written down before its first step and crossed out after its last, so that one that is cut off is
-/// completed at the next start.
+/// A deletion is recorded before its first step and the record is removed after its last, so that one that is
+/// interrupted is completed at the next start.
 extension Writer {
     private static let mark = "erasing"
     private static let markedCutoff = "erasing_before"
@@ -17,16 +17,16 @@ extension Writer {
     private static let everything: Int64 = 1
     private static let upToTime: Int64 = 2
 
-    /// Bytes of rows that stay, at most, for a deletion with a cutoff to write the database anew: the copy is made in memory,
-    /// and fixes wait for it. 100,000 locations take less.
+    /// Maximum number of bytes in remaining rows for a deletion with a cutoff to rewrite the database: the copy is
+    /// made in memory, and fixes wait for it. 100,000 locations take less.
     private static let largestCopy: Int64 = 16 << 20
 
-    /// Milliseconds for which each attempt to empty the log waits for those who read, and the attempts.
+    /// Milliseconds for which each attempt to empty the log waits for readers, and the number of attempts.
     private static let readerPatience = 50
     private static let attempts = 400
 
-    /// Writes down that everything at or before `cutoff`, or everything that is there now, is to be deleted, and what an
-    /// earlier deletion has left.
+    /// Records that everything at or before `cutoff`, or everything that is there now, is to be deleted, as well as
+    /// what an earlier deletion has left.
     func beginDeletion(before cutoff: Timestamp?) throws(SQLiteError) -> Deletion {
         var deletion = Deletion(cutoff: cutoff, maxSeq: tally.nextSeq - 1, maxEventSeq: events.nextSeq - 1)
         if let left = try unfinishedDeletion() {
@@ -42,7 +42,7 @@ extension Writer {
         return deletion
     }
 
-    /// One that was cut off.
+    /// A deletion that was interrupted.
     func unfinishedDeletion() throws(SQLiteError) -> Deletion? {
         let mark = try counter(Self.mark)
         guard mark == Self.everything || mark == Self.upToTime else { return nil }
@@ -51,7 +51,7 @@ extension Writer {
             maxSeq: try counter(Self.markedSeq), maxEventSeq: try counter(Self.markedEventSeq))
     }
 
-    /// One step, once the rows have gone.
+    /// One step, after the rows have been deleted.
     mutating func erase(_ deletion: inout Deletion) throws(SQLiteError) {
         switch deletion.stage {
         case .rows: deletion.stage = .sessions
@@ -60,7 +60,7 @@ extension Writer {
             deletion.stage = .files
         case .files: deletion.stage = .freeSpace
         case .freeSpace:
-            // What was deleted before, or moved when pages were split, lies in free space as it was.
+            // Rows that were deleted before, or moved when pages were split, remain in free space.
             let used = try usedBytes()
             if deletion.cutoff == nil || used <= Self.largestCopy {
                 try db.execute("VACUUM")
@@ -74,7 +74,7 @@ extension Writer {
                 guard deletion.waits < Self.attempts else {
                     throw SQLiteError(
                         operation: "empty the log", code: .busy,
-                        message: "somebody keeps reading the database, which holds on to what was deleted")
+                        message: "a reader keeps the database open, and with it what was deleted")
                 }
                 return
             }
@@ -91,7 +91,8 @@ extension Writer {
         return try (number("page_count") - number("freelist_count")) * number("page_size")
     }
 
-    /// The last positions and the parking spots of sessions whose last fix goes. Their lengths and counts stay.
+    /// Removes the last positions and the parking spots of sessions whose last fix is deleted. Their lengths and
+    /// counts are kept.
     private mutating func forgetPositions(upTo cutoff: Timestamp?) throws(SQLiteError) {
         if let time = current?.tail.reference?.time, cutoff.map({ time <= $0 }) ?? true {
             current?.tail.reference = nil
@@ -108,7 +109,7 @@ extension Writer {
         }
     }
 
-    /// A transaction in which what is deleted is overwritten with zeros, not only unlinked.
+    /// A transaction in which deleted data is overwritten with zeros, not only unlinked.
     func securely<Result>(_ body: () throws(SQLiteError) -> Result) throws(SQLiteError) -> Result {
         try db.execute("PRAGMA secure_delete = ON")
         defer { try? db.execute("PRAGMA secure_delete = OFF") }
@@ -117,7 +118,7 @@ extension Writer {
 }
 
 extension Quarantine {
-    /// Databases that were put aside, with their companions: names in the directory.
+    /// Names of the databases in the directory that were put aside, with their companions.
     static func asideNames(of path: String) -> [String] {
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         let name = path.split(separator: "/").last.map(String.init) ?? path
@@ -129,7 +130,7 @@ extension Quarantine {
     static func removeAside(of path: String) throws(StorageError) {
         let directory = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
         for name in asideNames(of: path) where unlink(directory + "/" + name) != 0 {
-            // Somebody's folder under that name is no database of ours.
+            // A folder of that name is not a database of ours.
             if errno != ENOENT, errno != EISDIR, errno != EPERM {
                 throw StorageError(SystemError("remove \(directory)/\(name)"))
             }

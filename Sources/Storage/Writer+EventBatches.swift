@@ -107,10 +107,10 @@ extension Writer {
         return (min(wanted, free + doomed.count), doomed)
     }
 
-    /// Part of a transaction: the first so many that fit the rule are pending again.
+    /// Part of a transaction: makes the first `count` that match the rule pending again.
     func moveEventsBack(_ rule: String = "1", limit: Int) throws(SQLiteError) {
         guard limit > 0 else { return }
-        // Under their own numbers: a batch names its events one by one.
+        // They keep their numbers: a batch names its events one by one.
         try db.execute(
             """
             INSERT INTO geofence_events (\(EventRow.columns)) SELECT \(EventRow.columns) FROM rejected_events \

@@ -19,7 +19,7 @@ public struct NewCrossings: Sendable {
     public var time: Timestamp
     /// The fix time is trusted well enough to call other rows old by it.
     public var prunesByAge: Bool
-    /// Of these only rows before this one: time has jumped since. nil: all that are old.
+    /// Only rows before this time may be deleted for their age, because time has jumped since. nil: all old ones.
     public var agesOnlyBefore: Timestamp?
 
     /// Everything that one write needs.
@@ -61,7 +61,7 @@ extension Writer {
         var key: RowKey
         var session: Int64
         var isUploaded: Bool
-        /// It goes for its age, not for want of room.
+        /// It is deleted for its age, not for lack of room.
         var isOld = false
     }
 
@@ -194,7 +194,7 @@ extension Writer {
     /// What must go once so many more have been written. The rules are those of the locations, with a cap of their own;
     /// never a member of a batch.
     ///
-    /// - Parameter cutoff: what is older goes for its age; nil: nothing does.
+    /// - Parameter cutoff: older rows are deleted for their age; nil: none are.
     func prunableEvents(before cutoff: Int64?, besides count: Int) throws(SQLiteError) -> [PrunedEvent] {
         let surplus = events.rows + count - Self.eventLimit
         var doomed = surplus > 0 ? try oldestEvents(limit: min(surplus, Self.pruneLimit)) : []
@@ -209,7 +209,7 @@ extension Writer {
         return doomed
     }
 
-    /// Outside every batch; what a backend has received first.
+    /// Outside every batch; received ones first.
     func oldestEvents(_ rule: String = "1", limit: Int) throws(SQLiteError) -> [PrunedEvent] {
         let rows = try db.prepare(
             """

@@ -44,7 +44,7 @@ extension Writer {
         try Self.openSession(db, isTracking: false)
     }
 
-    /// The newest session that has no end.
+    /// The newest session without an end.
     static func openSession(
         _ db: borrowing Connection, isTracking: Bool
     ) throws(SQLiteError) -> (id: UUIDv7, startedAt: Timestamp)? {

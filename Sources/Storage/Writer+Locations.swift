@@ -15,9 +15,9 @@ public struct NewLocation: Sendable {
     public var extras: String?
     /// The fix time is trusted well enough to call other rows old by it.
     public var prunesByAge: Bool
-    /// Of these only rows before this one: time has jumped since. nil: all that are old.
+    /// Only rows before this time may be deleted for their age, because time has jumped since. nil: all old ones.
     public var agesOnlyBefore: Timestamp?
-    /// What is to be remembered of the times that were observed; nil leaves what is stored.
+    /// What is to be remembered about the observed times; nil leaves what is stored.
     public var ages: AgeTrust.Memory?
     /// What must survive of motion; nil leaves what is stored. Written only when it differs.
     public var memory: Admission.Memory?
@@ -43,7 +43,7 @@ public struct NewLocation: Sendable {
 extension Writer {
     /// At most this many rows are pruned with one write, so that a lowered cap is reached in steps.
     private static let pruneLimit = 100
-    /// The same where nobody waits for a fix to be written.
+    /// The same where no fix waits to be written.
     private static let shrinkStep = 1000
     /// Rows looked at for their age with one write: more than one, so that it catches up.
     private static let ageLimit = 8
@@ -56,7 +56,7 @@ extension Writer {
         var session: Int64
         var isUploaded: Bool
         var extras: Int64
-        /// It goes for its age, not for want of room.
+        /// It is deleted for its age, not for lack of room.
         var isOld = false
 
         func isMember(of batch: BatchMembers) -> Bool {
@@ -117,7 +117,7 @@ extension Writer {
         for row in pruned { try statements.deleteRow.run(.integer(row.key.ts), .integer(row.key.seq)) }
     }
 
-    /// What nobody has received of rows that go.
+    /// Those of the rows to be deleted that no backend has received.
     private func losses(of pruned: [Prunable]) -> Losses {
         Losses(
             dropped: pruned.count { !$0.isUploaded && !$0.isOld },
@@ -144,7 +144,7 @@ extension Writer {
         return try statements.exists.step()
     }
 
-    /// What is older goes for its age.
+    /// Older rows are deleted for their age.
     func cutoff(at time: Timestamp, onlyBefore limit: Timestamp?) -> Int64 {
         min(time.advanced(bySeconds: -options.retention), limit ?? time).milliseconds
     }
@@ -152,7 +152,7 @@ extension Writer {
     /// What the rules of retention say must go, oldest first, once another row has been written. Never a member of a
     /// batch that is frozen or about to be.
     ///
-    /// - Parameter cutoff: what is older goes for its age; nil: nothing does.
+    /// - Parameter cutoff: older rows are deleted for their age; nil: none are.
     private mutating func prunable(before cutoff: Int64?) throws(SQLiteError) -> [Prunable] {
         var doomed = try overCap(adding: 1, limit: Self.pruneLimit)
         guard let cutoff else { return doomed }
@@ -165,7 +165,7 @@ extension Writer {
         return doomed
     }
 
-    /// What the cap says must go once `count` more have been written: what a backend has received first.
+    /// The rows that exceed the cap once `count` more have been written: first those that a backend has received.
     private mutating func overCap(adding count: Int = 0, limit: Int) throws(SQLiteError) -> [Prunable] {
         let surplus = min(tally.rows + count - options.maxRows, limit)
         guard surplus > 0 else { return [] }
@@ -174,9 +174,9 @@ extension Writer {
         return Array((received + (try oldest(surplus).filter { !$0.isUploaded })).prefix(surplus))
     }
 
-    /// One step towards a cap that has been lowered: no fix need come for it.
+    /// One step towards a cap that has been lowered, without a new fix.
     ///
-    /// - Returns: whether another one is to follow.
+    /// - Returns: whether another step is to follow.
     mutating func shrink() throws(SQLiteError) -> Bool {
         let pruned = try overCap(limit: Self.shrinkStep)
         guard !pruned.isEmpty else { return false }
@@ -191,15 +191,15 @@ extension Writer {
         return tally.rows > options.maxRows
     }
 
-    /// Which rows make room for `wanted` dead letters, and for how many of these there is room then. Only what a backend
-    /// has received makes room.
+    /// Which rows to delete to make room for `wanted` dead letters, and for how many of these there is room then.
+    /// Only rows that a backend has received are deleted for this.
     mutating func room(for wanted: Int) throws(SQLiteError) -> (count: Int, doomed: [Prunable]) {
         let free = max(options.maxRows - tally.rows, 0)
         let doomed = wanted > free ? try uploaded(before: .max, limit: wanted - free) : []
         return (min(wanted, free + doomed.count), doomed)
     }
 
-    /// What has been uploaded, oldest first; all of it must go: the next search begins behind it.
+    /// Uploaded rows, oldest first; all of them must be deleted, because the next search begins after them.
     private mutating func uploaded(before cutoff: Int64, limit: Int) throws(SQLiteError) -> [Prunable] {
         guard tally.uploaded > 0 else { return [] }
         let start = tally.uploadedFrom

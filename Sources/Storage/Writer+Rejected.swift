@@ -59,7 +59,7 @@ extension Writer {
         work.left -= letters.count
     }
 
-    /// The first so many that fit the rule, in the order of their rejection.
+    /// The first `count` that match the rule, in the order of their rejection.
     func deadLetters(where rule: String = "1", limit: Int) throws(SQLiteError) -> [DeadLetter] {
         guard limit > 0 else { return [] }
         let rows = try db.prepare(
@@ -76,8 +76,9 @@ extension Writer {
         return letters
     }
 
-    /// Part of a transaction; `bookBack` follows. The rows get new sequence numbers, lower than any given before: none may
-    /// join a batch that is frozen already and be acknowledged with it unsent, nor pass for the newest of its session.
+    /// Part of a transaction; `bookBack` follows. The rows get new sequence numbers, lower than any given before:
+    /// none may join a batch that is already frozen and be acknowledged with it unsent, nor be taken for the newest
+    /// of its session.
     func moveBack(_ letters: [DeadLetter]) throws(SQLiteError) {
         guard !letters.isEmpty else { return }
         let lowest = tally.lowestSeq

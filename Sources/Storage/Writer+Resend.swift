@@ -1,23 +1,24 @@
 internal import SQLite
 public import Tracking
 
-/// Kept rows on their way back into the queue, in steps of at most 1,000 so that fixes go on being written. What is pending,
-/// frozen or dead is not touched. Cut off, the rows that it has reached are pending, and asking again takes the rest.
+/// Kept rows on their way back into the queue, in steps of at most 1,000 so that fixes continue to be written. Rows
+/// that are pending, frozen or dead are not changed. If interrupted, the rows reached so far are pending, and another
+/// request continues with the rest.
 public struct Resend: Sendable {
     let from: Int64
     let to: Int64
-    /// What lies at or before these has been looked at, and may have been acknowledged again meanwhile.
+    /// Rows at or before these keys have been processed, and may have been acknowledged again meanwhile.
     var locationsUpTo: RowKey
     var eventsUpTo: RowKey
     var hasAllLocations = false
-    /// Locations and geofence events that are pending again.
+    /// Number of locations and geofence events that are pending again.
     public internal(set) var done = 0
-    /// Nothing is left to do.
+    /// Whether nothing is left to do.
     public internal(set) var isFinished = false
 
     /// - Parameters:
     ///   - from: the first time of a row, inclusive.
-    ///   - to: the last, inclusive; nil means all since.
+    /// - to: the last time, inclusive; nil: no end.
     public init(from: Timestamp, to: Timestamp?) {
         self.from = from.milliseconds
         self.to = to?.milliseconds ?? .max
@@ -28,7 +29,7 @@ public struct Resend: Sendable {
 
 extension Writer {
     private static let resendStep = 1000
-    /// Rows that one step looks through.
+    /// Number of rows that one step examines.
     private static let resendSearch = 10_000
 
     /// One step: locations first, then events.
@@ -40,10 +41,10 @@ extension Writer {
         }
     }
 
-    /// The next kept rows behind `key`, at most a step of them.
+    /// The next kept rows after `key`, at most one step of them.
     ///
-    /// - Returns: those, and where to go on; nil at the end of the range. Few of many rows may be kept ones: a step looks
-    ///   through no more than a few thousand.
+    /// - Returns: the rows, and where to continue; nil at the end of the range. Kept rows may be few among many: a
+    ///   step examines no more than a few thousand.
     private func kept(
         _ table: String, after key: RowKey, to: Int64
     ) throws(SQLiteError) -> (rows: [(key: RowKey, session: Int64)], next: RowKey?) {
@@ -66,8 +67,8 @@ extension Writer {
         return (found, isAll ? nil : last)
     }
 
-    /// They get new sequence numbers, lower than any given before, like re-queued dead letters: none may join a batch that
-    /// is frozen, or about to be, and be acknowledged with it unsent.
+    /// They get new sequence numbers, lower than any given before, like re-queued dead letters: none may join a batch
+    /// that is frozen, or about to be, and be acknowledged with it unsent.
     private mutating func resendLocations(_ work: inout Resend) throws(SQLiteError) {
         let (rows, next) = try kept("locations", after: work.locationsUpTo, to: work.to)
         work.locationsUpTo = next ?? work.locationsUpTo
@@ -82,7 +83,7 @@ extension Writer {
                     .integer(lowest - 1 - Int64(index)), .integer(row.key.ts), .integer(row.key.seq))
             }
             try setCounter(Self.lowestSeq, lowest - Int64(rows.count))
-            // The newest row of a session is known by its number.
+            // The newest row of a session is identified by its number.
             try writeTail()
         }
         tally.lowestSeq = lowest - Int64(rows.count)
@@ -94,7 +95,7 @@ extension Writer {
         work.done += rows.count
     }
 
-    /// Under their own numbers: a batch names its events one by one.
+    /// They keep their numbers: a batch names its events one by one.
     private mutating func resendEvents(_ work: inout Resend) throws(SQLiteError) {
         let (rows, next) = try kept("geofence_events", after: work.eventsUpTo, to: work.to)
         work.eventsUpTo = next ?? work.eventsUpTo

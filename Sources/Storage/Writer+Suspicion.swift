@@ -1,19 +1,20 @@
 internal import SQLite
 internal import Tracking
 
-/// Rejections in a row: until when the data is suspected, and from when on the endpoint.
+/// Consecutive rejections: up to a limit the data is suspected, and beyond it the endpoint.
 ///
-/// A *streak* is all that became a dead letter since the latest acknowledgement. It is written down batch by batch, in the
-/// transaction of the rejection: whoever rejects everything may be found out days and restarts later.
+/// A *streak* is everything that became a dead letter since the latest acknowledgement. It is recorded batch by
+/// batch, in the transaction of the rejection: a server that rejects everything may be noticed only days and restarts
+/// later.
 extension Writer {
     /// How many batches in a row may be rejected before the endpoint is suspected instead of the data.
     private static let suspicionLimit: Int64 = 3
     private static let consecutiveRejections = "consecutive_rejections"
 
-    /// The streak as the rows of `rejected` and `rejected_events` name it.
+    /// The streak, as a condition on the rows of `rejected` and `rejected_events`.
     private static let isInStreak = "batch IN (SELECT batch FROM streak)"
 
-    /// Counts a rejection, unless it is one of a piece, and tells whether the endpoint is suspected now.
+    /// Counts a rejection, unless it is of a piece, and returns whether the endpoint is now suspected.
     mutating func countRejection(of batch: FrozenBatch) throws(SQLiteError) -> Bool {
         let before = try counter(Self.consecutiveRejections)
         let consecutive = before + (batch.isPiece ? 0 : 1)
@@ -25,16 +26,16 @@ extension Writer {
         return false
     }
 
-    /// A 400 or 422: the rows become dead letters, unless the endpoint is suspected instead. A full table of dead letters
-    /// acts the same way and evicts nothing.
+    /// Handles a 400 or 422: the rows become dead letters, unless the endpoint is suspected instead. A full table of
+    /// dead letters has the same effect and evicts nothing.
     ///
-    /// - Parameter expiry: dead letters rejected before this have had their time; nil when no clock can be believed.
+    /// - Parameter expiry: dead letters rejected before this have expired; nil when no clock can be trusted.
     mutating func reject(
         _ batch: FrozenBatch, status: Int, at time: Timestamp, expiry: Timestamp?
     ) throws(SQLiteError) -> Rejection {
         let before = try counter(Self.consecutiveRejections)
         let consecutive = before + (batch.isPiece ? 0 : 1)
-        // While the server is at fault, no dead letter has had its chance.
+        // While the server is at fault, no dead letter expires.
         let isSuspected = isSuspected(batch, before: before, consecutive)
         let expired = try isSuspected ? (0, 0) : expired(before: expiry)
         if isSuspected || rejectedCount - expired.0 - expired.1 + batch.rows > Self.rejectedLimit {
@@ -71,13 +72,13 @@ extension Writer {
         return .deadLettered(count + eventCount)
     }
 
-    /// Pieces of an isolation raise no suspicion, but while there is one nothing moves, and so neither do they.
+    /// Pieces of an isolation do not raise a suspicion; but while there is one nothing is sent, pieces included.
     private func isSuspected(_ batch: FrozenBatch, before: Int64, _ consecutive: Int64) -> Bool {
         before >= Self.suspicionLimit || !batch.isPiece && consecutive >= Self.suspicionLimit
     }
 
-    /// The batch stays frozen as the probe, and the dead letters of the streak are pending again, as many as there is room
-    /// for: the others, with the next probe, when there is.
+    /// The batch stays frozen as the probe, and the dead letters of the streak are pending again, as many as there is
+    /// room for; the others follow with the next probe when there is room.
     private mutating func suspect(after consecutive: Int64) throws(SQLiteError) {
         let room = try room(for: streak("rejected"))
         let eventRoom = try eventRoom(for: streak("rejected_events"))
@@ -94,20 +95,20 @@ extension Writer {
         if eventRoom.count > 0 { try loadEvents() }
     }
 
-    /// How many dead letters of the streak are in the table.
+    /// The number of dead letters of the streak in the table.
     private func streak(_ table: String) throws(SQLiteError) -> Int {
         guard hasStreak, rejectedCount > 0 else { return 0 }
         return Int(try db.value("SELECT COUNT(*) FROM \(table) WHERE \(Self.isInStreak)") ?? "") ?? 0
     }
 
-    /// Part of the transaction of an acknowledgement: the server takes what it is sent.
+    /// Part of the transaction of an acknowledgement: the server accepts what it is sent.
     func endStreak() throws(SQLiteError) {
         try setCounter(Self.consecutiveRejections, 0)
         if hasStreak { try db.execute("DELETE FROM streak") }
     }
 
-    /// Dead letters, and those that are events, that have had their time. Those of the streak stay: it is not known yet whose
-    /// fault it was.
+    /// The number of expired dead letters, and of those that are events. Those of the streak are kept: it is not yet
+    /// known whose fault it was.
     private static let isExpired = "rejected_at < ? AND NOT \(isInStreak)"
 
     private func expired(before expiry: Timestamp?) throws(SQLiteError) -> (Int, Int) {

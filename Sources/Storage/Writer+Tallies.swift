@@ -1,18 +1,19 @@
 internal import SQLite
 
-/// What a count of all rows would give, left in the database at an orderly end: a start takes as long with a million rows as
-/// with a thousand then. It is taken out again before anything else is done; after any other end the rows are counted.
+/// The result of counting all rows, stored in the database at a clean shutdown: a start then takes as long with a
+/// million rows as with a thousand. It is removed before anything else is done; after any other shutdown the rows are
+/// counted.
 extension Writer {
-    /// Rows from which on counting, and looking whether the file is sound, would be felt at a start.
+    /// Rows from which on counting them, and checking the file, would noticeably delay a start.
     static let largeTable = 50_000
     private static let rows = "tally_rows"
-    /// The numbers beside those of the sessions; that of the rows tells that there are any.
+    /// Special keys besides those of the sessions; that of the rows shows that there are tallies.
     private static let names = [
         rows, "tally_uploaded", "tally_next_seq", "tally_oldest_ts", "tally_oldest_seq",
     ]
 
     static func hasTallies(_ db: borrowing Connection) throws(SQLiteError) -> Bool {
-        // A file in which there is nothing yet has no such table.
+        // An empty file does not have this table.
         guard try Schema.foundVersion(db) > 0 else { return false }
         return try db.value("SELECT 1 FROM counters WHERE name = '\(rows)' AND value > 0") != nil
     }
@@ -43,7 +44,7 @@ extension Writer {
         try db.transaction { () throws(SQLiteError) in
             try db.execute("DELETE FROM tallies; DELETE FROM counters WHERE name LIKE 'tally!_%' ESCAPE '!'")
         }
-        // A damaged file may hold any numbers.
+        // A damaged file may contain any numbers.
         guard all >= 0, numbers[1] >= 0, numbers[0] == numbers[1] &+ Int64(all), (1...1 << 62) ~= numbers[2]
         else { return false }
         tally.rows = Int(numbers[0])

@@ -14,9 +14,9 @@ struct Writer: ~Copyable {
     var events = EventTally()
     /// As the counters in the database say.
     var losses = Losses()
-    /// Dead letters have come since the latest acknowledgement.
+    /// Whether there have been dead letters since the latest acknowledgement.
     var hasStreak = false
-    /// What is written down of each session is all that is known of it, unless it is the current one.
+    /// Whether the recorded state of each session is complete, except for the current one.
     var tailsAreWritten = false
     /// By key; `sessionLimit` of them, and those that have rows.
     var sessions: [Int64: UUIDv7] = [:]
@@ -145,11 +145,12 @@ struct Writer: ~Copyable {
             message: "SQLite answers \(pragma.name) = \(found ?? "nothing"), but \(expected) was asked for")
     }
 
-    /// Bytes for dead letters and batches, beside the rows.
+    /// Bytes for dead letters and batches, in addition to the rows.
     private static let workingRoom: Int64 = 64 << 20
 
-    /// A kilobyte a row is several times what they take. Where there are far more rows than the cap allows, because it has
-    /// been lowered, there must be room to freeze and acknowledge all the same; free pages of the file are part of it.
+    /// A kilobyte per row is several times what they take. Where there are far more rows than the cap allows, because
+    /// it has been lowered, there must still be room to freeze and acknowledge; free pages of the file are part of
+    /// it.
     private static func pageLimit(
         _ db: borrowing Connection, _ options: StoreOptions
     ) throws(SQLiteError) -> Int64 {
@@ -188,7 +189,7 @@ struct Writer: ~Copyable {
         try loadLosses()
         hasStreak = try db.value("SELECT 1 FROM streak LIMIT 1") != nil
         try loadExtras()
-        // At each start at which the rows are looked at anyway: they would pile up where they change often.
+        // At each start at which the rows are checked anyway: they would pile up where they change often.
         if !tailsAreWritten, extras.count > Self.extrasLimit { try forgetUnusedExtras() }
         let batches = try db.prepare(
             "SELECT \(Statements.batchColumns) FROM batches ORDER BY first_ts, first_seq, key")

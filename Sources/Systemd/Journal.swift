@@ -1,9 +1,9 @@
 internal import CSystemd
 internal import Glibc
 
-/// The journal's own protocol: a message with fields.
+/// The journal's native protocol: messages with fields.
 public enum Journal {
-    /// syslog's severities, the lower the graver.
+    /// syslog severities; lower is more severe.
     public enum Priority: Int, Sendable, Comparable {
         case error = 3
         case warning = 4
@@ -11,13 +11,14 @@ public enum Journal {
         case info = 6
         case debug = 7
 
-        /// The graver is the smaller.
+        /// By number: the more severe is the smaller.
         public static func < (left: Priority, right: Priority) -> Bool {
             left.rawValue < right.rawValue
         }
     }
 
-    /// Standard error leads into the journal: systemd(1) says so in JOURNAL_STREAM, by device and inode.
+    /// Whether standard error is connected to the journal: systemd identifies it in JOURNAL_STREAM by device and
+    /// inode.
     public static let isOurs: Bool = {
         guard let stream = getenv("JOURNAL_STREAM") else { return false }
         var status = stat()
@@ -25,9 +26,9 @@ public enum Journal {
         return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
     }()
 
-    /// Sends one entry. Values may hold anything: the protocol knows their length.
+    /// Sends one entry. Values may contain any bytes, since the protocol transmits their length.
     ///
-    /// - Returns: false when the journal did not take it.
+    /// - Returns: false when the journal did not accept it.
     public static func send(_ message: String, priority: Priority, fields: [(name: String, value: String)])
         -> Bool
     {
@@ -39,7 +40,7 @@ public enum Journal {
         }
     }
 
-    /// Holds every array in place while the vectors point into them.
+    /// Keeps all arrays in place while the vectors point to them.
     private static func withVectors(
         _ bytes: inout [[UInt8]], from index: Int, _ vectors: [iovec], _ body: ([iovec]) -> Bool
     ) -> Bool {

@@ -1,37 +1,37 @@
 internal import CSystemd
 internal import Glibc
 
-/// Tells the service manager how the service is. Does nothing when there is none.
+/// Reports the state of the service to the service manager; does nothing without one.
 public enum Notifier {
-    /// The service works: sent once, without waiting for a fix.
+    /// Reports that the service is up. Sent once, without waiting for a fix.
     public static func ready() {
         notify("READY=1")
     }
 
-    /// The start takes longer, but gets on: systemd waits at least this many seconds from now, whatever its limit.
+    /// The start takes longer but makes progress: systemd waits at least this many seconds from now, whatever its limit.
     public static func extendTimeout(seconds: Double) {
         notify("EXTEND_TIMEOUT_USEC=\(Int64(seconds * 1e6))")
     }
 
-    /// There is a manager to be told.
+    /// Whether a service manager is listening.
     public static var isManaged: Bool { getenv("NOTIFY_SOCKET") != nil }
 
-    /// One line for `systemctl status`.
+    /// Sets the line that `systemctl status` shows.
     public static func status(_ text: String) {
         notify("STATUS=" + text)
     }
 
-    /// Tells systemd that the end has begun.
+    /// Reports that the service is shutting down.
     public static func stopping() {
         notify("STOPPING=1")
     }
 
-    /// Tells systemd that every thread makes progress.
+    /// Reports that every thread makes progress.
     public static func feedWatchdog() {
         notify("WATCHDOG=1")
     }
 
-    /// Seconds within which the watchdog must be fed; nil when there is none.
+    /// Watchdog timeout in seconds; nil when the watchdog is disabled.
     public static func watchdogInterval() -> Double? {
         var microseconds: UInt64 = 0
         guard sd_watchdog_enabled(0, &microseconds) > 0, microseconds > 0 else { return nil }
@@ -39,7 +39,7 @@ public enum Notifier {
     }
 
     private static func notify(_ state: String) {
-        // A manager that has gone cannot be told anything.
+        // If the manager is gone there is nobody to notify.
         _ = sd_notify(0, state)
     }
 }

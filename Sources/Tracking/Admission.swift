@@ -1,41 +1,41 @@
-/// Gate, motion and check-ins in one: takes every settled fix, tells what it means, and decides whether it becomes a
-/// location. Pure: no clock, no I/O.
+/// Gate, motion and check-ins combined: classifies every settled fix and decides whether it becomes a location. Pure:
+/// no clock, no I/O.
 ///
-/// A fix is first observed, then the geofences are asked, which want to know whether the vehicle is parked, and then it is
-/// decided about:
+/// Each fix is first observed. The geofences are consulted next, since they need to know whether the vehicle is
+/// parked. Only then is the fix admitted or dropped:
 ///
 ///     first fix of a session ────────────────────────────────> admit
-///     established stationary, or set off from there ─────────> admit(motion)
+///     became stationary, or departed from the parking spot ──> admit(motion)
 ///     crosses a geofence ────────────────────────────────────> admit(geofence)
-///     stationary, pause ─────────────────────────────────────> drop(paused)
-///     stationary, pause with check-ins ── due? ──────────────> admit(check_in), or drop(paused)
-///     otherwise ─────────────────────────────────────────────> what the gate says
+///     stationary, paused ────────────────────────────────────> drop(paused)
+///     stationary, paused with check-ins ── due? ─────────────> admit(check_in), or drop(paused)
+///     otherwise ─────────────────────────────────────────────> the gate's verdict
 ///
 /// Every admission resets the gate.
 public struct Admission: Sendable {
-    /// What is admitted while the vehicle stands.
+    /// What is admitted while the vehicle is stationary.
     public enum WhileStationary: Equatable, Sendable {
         case nothing
-        /// One fix every so many seconds of fix time.
+        /// One fix per interval; seconds of fix time.
         case checkIns(every: Double)
-        /// Whatever the gate lets through.
+        /// Whatever the gate admits.
         case gate
     }
 
-    /// Everything that an operator can change. A change applies to the next fix.
+    /// Everything an operator can change. A change takes effect with the next fix.
     public struct Thresholds: Equatable, Sendable {
-        /// Interval, distance, angle.
+        /// Interval, distance and angle.
         public var gate: Gate.Thresholds
-        /// When it is standing.
+        /// When the vehicle counts as stationary.
         public var motion: Motion.Thresholds
-        /// And what is admitted then.
+        /// What is admitted while it is.
         public var whileStationary: WhileStationary
-        /// Guess at the activity.
+        /// Whether to guess the activity.
         public var detectsActivity: Bool
-        /// When a fix is doubtful.
+        /// When a fix is flagged as doubtful.
         public var quality: QualityLimits
 
-        /// The defaults are those of the configuration.
+        /// The default values match the configuration's.
         public init(
             gate: Gate.Thresholds, motion: Motion.Thresholds = Motion.Thresholds(),
             whileStationary: WhileStationary = .nothing, detectsActivity: Bool = false,
@@ -49,17 +49,17 @@ public struct Admission: Sendable {
         }
     }
 
-    /// What must survive a restart of motion: written with the rows that change it.
+    /// The state that must survive a restart; stored in the same transaction as the rows that change it.
     public struct Memory: Equatable, Sendable {
-        /// Of the last admitted fix, too.
+        /// The current motion state, which is also that of the last admitted fix.
         public var motion: MotionState
-        /// The parking spot, while stationary.
+        /// The parking spot; nil unless stationary.
         public var spot: Coordinate?
-        /// The fix from which the time to the next check-in counts, while stationary: the parking spot's, or the last
+        /// The fix time from which the next check-in is counted, while stationary: that of parking, or of the last
         /// check-in.
         public var checkInFrom: Timestamp?
 
-        /// The defaults are those of a new session.
+        /// The default values are those of a new session.
         public init(
             motion: MotionState = .unknown, spot: Coordinate? = nil, checkInFrom: Timestamp? = nil
         ) {
@@ -69,31 +69,31 @@ public struct Admission: Sendable {
         }
     }
 
-    /// What a fix means.
+    /// What one fix says about the vehicle.
     public struct Observation: Equatable, Sendable {
-        /// The fix itself.
+        /// The fix as it was received.
         public var fix: Fix
-        /// Whether the vehicle moves, this fix considered.
+        /// The motion state after this fix.
         public var motion: MotionState
-        /// nil when detection is off, or the fix reports no speed.
+        /// nil when detection is off or the fix reports no speed.
         public var activity: Activity?
-        /// nil when it is good.
+        /// nil when the fix is not doubtful.
         public var quality: Quality?
-        /// It stands, and a speed that is reported says so: its position may wander, and takes nothing along.
+        /// Stationary, as confirmed by a reported speed: position jitter must not move the vehicle out of a geofence.
         public var isParked: Bool
-        /// It has come to a stand with this fix, or has set off from where it stood.
+        /// With this fix the vehicle came to a stop, or departed from where it stood.
         public var isTurningPoint: Bool
     }
 
-    /// A change applies to the next fix.
+    /// A change takes effect with the next fix.
     public var thresholds: Thresholds {
         didSet {
             gate.thresholds = thresholds.gate
             movement.thresholds = thresholds.motion
         }
     }
-    /// Metres of the session. It grows by each step between admitted fixes, unless motion is stationary at both ends: what
-    /// a parked vehicle's position wanders is no way.
+    /// Metres travelled in this session: the sum of the distances between consecutive admitted fixes. A step is left
+    /// out when the vehicle was stationary at both ends, because jitter while parked is not distance.
     public private(set) var odometer: Double
 
     private var gate: Gate
@@ -103,7 +103,7 @@ public struct Admission: Sendable {
     private var checkInFrom: Timestamp?
     private var lastAdmittedMotion: MotionState
 
-    /// All but the thresholds as they were kept; the defaults are those of a new session.
+    /// Restores the stored state; the default values are those of a new session.
     public init(
         thresholds: Thresholds, last: Gate.Reference? = nil, memory: Memory = Memory(), odometer: Double = 0
     ) {
@@ -115,22 +115,22 @@ public struct Admission: Sendable {
         lastAdmittedMotion = memory.motion
     }
 
-    /// The session is longer than was known: metres.
+    /// Adds metres to the session's distance that were not known before.
     public mutating func add(odometer: Double) {
         self.odometer += odometer
     }
 
-    /// Whether the vehicle moves, as far as the fixes up to now tell.
+    /// The motion state after the latest fix.
     public var motion: MotionState { movement.state }
 
-    /// To be kept with the fix that was just admitted.
+    /// The state to store along with the fix just admitted.
     public var memory: Memory {
         Memory(
             motion: movement.state, spot: movement.spot,
             checkInFrom: movement.state == .stationary ? checkInFrom : nil)
     }
 
-    /// Takes the next settled fix, also when nothing is being tracked.
+    /// Processes the next settled fix, whether or not a session is active.
     public mutating func observe(_ fix: Fix) -> Observation {
         let quality = check.judge(fix, thresholds.quality)
         let before = movement.observe(fix)
@@ -142,14 +142,16 @@ public struct Admission: Sendable {
             isTurningPoint: before != nil && (before == .stationary || movement.state == .stationary))
     }
 
-    /// Decides about the fix that was just observed, and remembers it when it is admitted.
+    /// Decides on the fix just observed, and records it as the last admitted one if it is admitted.
     ///
-    /// - Parameter crosses: it has crossed a geofence.
+    /// - Parameter crosses: whether the fix crosses a geofence.
     public mutating func decide(_ observed: Observation, crosses: Bool = false) -> Gate.Verdict {
         let verdict = verdict(observed, crosses)
         guard case .admit(let trigger) = verdict else { return verdict }
-        let isWay = lastAdmittedMotion != .stationary || observed.motion != .stationary
-        if isWay, let last = gate.last { odometer += last.coordinate.distance(to: observed.fix.coordinate) }
+        let isDistance = lastAdmittedMotion != .stationary || observed.motion != .stationary
+        if isDistance, let last = gate.last {
+            odometer += last.coordinate.distance(to: observed.fix.coordinate)
+        }
         lastAdmittedMotion = observed.motion
         gate.admitted(observed.fix)
         let isParking = trigger == .motion && observed.motion == .stationary
@@ -166,7 +168,7 @@ public struct Admission: Sendable {
         case .checkIns(let interval):
             guard let checkInFrom else { return .admit(.checkIn) }
             let elapsed = observed.fix.time.seconds(since: checkInFrom)
-            // Time that runs backwards must not silence it for years.
+            // A clock that stepped backwards must not suppress check-ins for years.
             let isDue = elapsed < 0 || elapsed >= interval
             return isDue ? .admit(.checkIn) : .drop(.paused)
         case .gate: return gate.decide(observed.fix)

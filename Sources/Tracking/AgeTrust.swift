@@ -1,19 +1,19 @@
-/// Decides whether a time may call rows old. Pure: no clock, no I/O.
+/// Decides whether a time may make rows count as old. Pure: no clock, no I/O.
 ///
-/// That the receiver and the system clock agree proves nothing when the clock follows the receiver. So rows are old only by
-/// time that has been lived through: after a jump of more than a day nothing that was stored before it goes for its age,
-/// until as much time as rows are kept for has passed since, by the fix times and by CLOCK_BOOTTIME, whichever is slower. A
-/// jump back ends the doubt.
+/// Agreement of the receiver and the system clock proves nothing when the clock follows the receiver. So rows age
+/// only by time that has actually passed: after a jump of more than a day nothing stored before it is deleted for its
+/// age until the retention time has passed since, by the fix times and by CLOCK_BOOTTIME, whichever is slower. A jump
+/// back ends the doubt.
 ///
-/// A pause of up to a day is no jump, and counts as lived through: else a vehicle that is switched off each night would never
-/// let anything go. For one that rests each weekend two jumps are remembered, the oldest in doubt and the latest: what was
-/// stored before the oldest goes when that one has been lived through.
+/// A pause of up to a day is not a jump, and counts as time passed: otherwise a vehicle that is switched off each
+/// night would never delete anything. For one that rests each weekend two jumps are remembered, the oldest in doubt
+/// and the latest: rows stored before the oldest are deleted once the retention time has passed since it.
 public struct AgeTrust: Sendable {
     /// What must survive a restart.
     public struct Memory: Equatable, Sendable {
         /// A jump that is in doubt.
         public struct Jump: Equatable, Sendable {
-            /// Where the times would be without it.
+            /// What the time would be without it.
             public var from: Timestamp
             /// `Memory.lived` at that moment.
             public var lived: Double
@@ -25,15 +25,15 @@ public struct AgeTrust: Sendable {
             }
         }
 
-        /// The latest time that was observed; nil when there never was one.
+        /// The latest time observed; nil when there has been none.
         public var latest: Timestamp?
-        /// Seconds that have been lived through altogether.
+        /// Seconds that have passed in total.
         public var lived: Double
         /// The oldest jump in doubt.
         public var first: Jump?
-        /// The latest, when there are several.
+        /// The latest one, if there are several.
         public var last: Jump?
-        /// While there is doubt: what is older than this was stored before a jump that has been lived through.
+        /// While there is doubt: rows older than this were stored before a jump that is no longer in doubt.
         public var provedUpTo: Timestamp?
 
         /// Nothing is in doubt.
@@ -49,7 +49,7 @@ public struct AgeTrust: Sendable {
         }
     }
 
-    /// What a time may do.
+    /// What a time may be used for.
     public enum Verdict: Equatable, Sendable {
         /// Rows are as old as it says.
         case believed
@@ -57,30 +57,30 @@ public struct AgeTrust: Sendable {
         case doubted(onlyBefore: Timestamp?)
     }
 
-    /// A longer step, beyond what CLOCK_BOOTTIME shows, is a jump. Seconds.
+    /// Seconds; a longer step, relative to CLOCK_BOOTTIME, is a jump.
     public static let allowance = 86_400.0
-    /// However short the retention, a jump is in doubt for so long. Seconds.
+    /// Seconds; a jump is in doubt for at least this long, however short the retention.
     static let leastDoubt = 86_400.0
-    /// What was lived through is worth writing down when it has grown by this much. Seconds.
+    /// Seconds; the time passed is worth writing down when it has grown by this much.
     static let worthKeeping = 3600.0
 
-    /// To be written with the next row, when it differs enough from `kept`.
+    /// To be written with the next row, if it differs enough from `kept`.
     public private(set) var memory: Memory
     /// Days of the jump that began a doubt with the latest observation; nil when it began none.
     public private(set) var newJump: Double?
     private var heard: BootInstant?
     private var kept: Memory?
 
-    /// - Parameter memory: what was kept, or, when nothing was, the time of the newest row.
+    /// - Parameter memory: what was stored, or otherwise the time of the newest row.
     public init(_ memory: Memory) {
         self.memory = memory
         kept = memory
     }
 
-    /// There is a jump that has not been lived through.
+    /// Whether there is a jump in doubt.
     public var isInDoubt: Bool { memory.first != nil }
 
-    /// Takes the next settled time, and tells what it may do.
+    /// Records the next settled time, and returns what it may be used for.
     ///
     /// - Parameter retention: seconds that rows are kept.
     public mutating func observe(_ time: Timestamp, now: BootInstant, retention: Double) -> Verdict {
@@ -105,14 +105,14 @@ public struct AgeTrust: Sendable {
         return verdict
     }
 
-    /// Whether rows may be called old by a time that is no fix's: it lies on the line that was observed.
+    /// Whether a time that is not a fix's may make rows count as old: it is consistent with the observed times.
     public func allows(_ time: Timestamp, now: BootInstant) -> Bool {
         guard !isInDoubt, let latest = memory.latest else { return false }
         let passed = heard.map { max(now.seconds(since: $0), 0) } ?? 0
         return time.seconds(since: latest) - passed <= Self.allowance
     }
 
-    /// What is to be written down with the row that comes now; nil when that is not worth it.
+    /// What is to be written with the next row; nil when that is not worth it.
     public var due: Memory? {
         guard let kept else { return memory }
         let isSame =
@@ -123,17 +123,17 @@ public struct AgeTrust: Sendable {
         return isSame && grown != true ? nil : memory
     }
 
-    /// It has been written.
+    /// Records that it has been written.
     public mutating func keep(_ memory: Memory) {
         kept = memory
     }
 
-    /// What was written is lost.
+    /// Records that what was written is lost.
     public mutating func forgetKept() {
         kept = nil
     }
 
-    /// Seconds that must be lived through after a jump.
+    /// Seconds that must pass after a jump.
     public static func doubt(retention: Double) -> Double {
         max(retention, leastDoubt)
     }
@@ -148,7 +148,7 @@ public struct AgeTrust: Sendable {
         newJump = seconds / 86_400
     }
 
-    /// Back on a line that was lived on before a jump, the doubt is over; anywhere else it begins anew.
+    /// Back at times as they were before a jump, the doubt is over; anywhere else it begins again.
     private mutating func fallBack(to time: Timestamp) {
         func isBefore(_ jump: Memory.Jump?) -> Bool {
             guard let jump else { return false }

@@ -1,16 +1,18 @@
 /// Exponential back-off with jitter: the n-th delay is uniform in [c/2, c], c = min(ceiling, first · 2ⁿ).
 ///
-/// Half of the delay is always kept, so that a failing peer gets real rest; the other half is random, so that a fleet
-/// that failed together does not come back together (AWS Architecture Blog, "Exponential Backoff and Jitter").
+/// Half of each delay is fixed, to give a failing peer real rest; the other half is random, so that a fleet that
+/// failed together does not return together (AWS Architecture Blog, "Exponential Backoff and Jitter").
 public struct BackOff: Equatable, Sendable {
-    /// Seconds.
+    /// The nominal first delay, in seconds.
     public let first: Double
-    /// Seconds.
+    /// The longest delay, in seconds.
     public let ceiling: Double
-    /// How many delays have been taken since the last reset.
+    /// Number of delays taken since the last reset.
     public private(set) var failures = 0
 
-    /// Both in seconds.
+    /// - Parameters:
+    ///   - first: seconds.
+    ///   - ceiling: seconds.
     public init(first: Double, ceiling: Double) {
         self.first = first
         self.ceiling = ceiling
@@ -25,7 +27,7 @@ public struct BackOff: Equatable, Sendable {
         return Double.random(in: delay / 2...delay, using: &random)
     }
 
-    /// The next delay is a first one again.
+    /// Starts over with the first delay.
     public mutating func reset() {
         failures = 0
     }

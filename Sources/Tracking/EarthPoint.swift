@@ -2,21 +2,21 @@
     import Glibc
 #endif
 
-/// A place on the WGS-84 ellipsoid in metres from the Earth's centre (ECEF, height 0).
+/// A point on the WGS-84 ellipsoid, in metres from the Earth's centre (ECEF, height 0).
 ///
-/// Distances between such places need no angles: neither poles nor the antimeridian are special, and what costs (the
-/// sines) is paid once a place. The straight chord between two of them becomes a distance along the ground by taking
-/// the ground for an arc of the Earth's mean radius. The true radius of curvature lies between 6,335 and 6,400 km, so the
-/// error stays below 1.2 % of the difference between arc and chord: under 0.02 mm for 10 km, 2 cm for 100 km, 12 m for
-/// 1,000 km.
+/// Distances between such points need no angles, so neither the poles nor the antimeridian are special, and the
+/// expensive part (the sines) is computed once per point. A straight chord is converted to a distance along the
+/// ground by treating the ground as an arc of the Earth's mean radius. The true radius of curvature lies between
+/// 6,335 and 6,400 km, so the error stays below 1.2 % of the difference between arc and chord: under 0.02 mm for 10
+/// km, 2 cm for 100 km, 12 m for 1,000 km.
 struct EarthPoint: Equatable, Sendable {
     let x: Double
     let y: Double
     let z: Double
 
-    /// Metres, IUGG.
+    /// Metres (IUGG).
     private static let meanRadius = 6_371_008.8
-    /// Metres; the larger half axis of WGS-84.
+    /// The semi-major axis of WGS-84, in metres.
     private static let equatorialRadius = 6_378_137.0
     /// The first eccentricity of WGS-84, squared.
     private static let eccentricitySquared = 6.694_379_990_141_317e-3
@@ -37,7 +37,7 @@ struct EarthPoint: Equatable, Sendable {
         z = normal * (1 - Self.eccentricitySquared) * sine
     }
 
-    /// The square of the straight distance, in square metres.
+    /// Square of the straight-line distance, in square metres.
     @inline(__always)
     func squaredChord(to other: EarthPoint) -> Double {
         let (dx, dy, dz) = (x - other.x, y - other.y, z - other.z)
@@ -49,25 +49,26 @@ struct EarthPoint: Equatable, Sendable {
         Self.arc(ofChord: squaredChord(to: other).squareRoot())
     }
 
-    /// Metres along the ground for a straight distance.
+    /// Converts a straight-line distance to metres along the ground.
     static func arc(ofChord chord: Double) -> Double {
-        // The ellipsoid is a little longer than the sphere of the mean radius is wide.
+        // The longest chord of the ellipsoid slightly exceeds the diameter of the mean sphere.
         2 * meanRadius * asin(min(1, chord / (2 * meanRadius)))
     }
 
-    /// The straight distance for metres along the ground, at most half the way around.
+    /// Converts metres along the ground to a straight-line distance; anything beyond half the circumference counts as
+    /// that.
     static func chord(ofArc arc: Double) -> Double {
         2 * meanRadius * sin(min(arc / (2 * meanRadius), .pi / 2))
     }
 }
 
-/// A straight piece of way between two places.
+/// The straight line between two consecutive positions.
 struct Segment {
     let start: EarthPoint
     let end: EarthPoint
 
-    /// The parts of the way, 0…1, at which it comes into the distance `chord` (straight, metres) of `centre` and leaves it;
-    /// nil when it never does. One that begins or ends within has 0 or 1 there.
+    /// Where the segment enters and leaves the sphere of radius `chord` (straight-line metres) around `centre`, as
+    /// fractions of its length, 0…1. nil when they do not intersect. An end that lies inside counts as 0 or 1.
     func passage(of centre: EarthPoint, within chord: Double) -> (enters: Double, leaves: Double)? {
         let (a, b, c) = polynomial(around: centre)
         guard a > 0 else { return c <= chord * chord ? (0, 1) : nil }
@@ -79,20 +80,20 @@ struct Segment {
         return (max(first, 0), min(last, 1))
     }
 
-    /// Metres along the ground between `centre` and the nearest point of the way.
+    /// Metres along the ground between `centre` and the nearest point of the segment.
     func closestApproach(to centre: EarthPoint) -> Double {
         let (a, b, c) = polynomial(around: centre)
         let part = a > 0 ? min(max(-b / a, 0), 1) : 0
         return EarthPoint.arc(ofChord: max(c + part * (2 * b + part * a), 0).squareRoot())
     }
 
-    /// Squared distance from `centre` at the part t of the way: c + 2bt + at².
+    /// Squared distance from `centre` at the fraction t of the segment: c + 2bt + at².
     private func polynomial(around centre: EarthPoint) -> (a: Double, b: Double, c: Double) {
-        let way = EarthPoint(x: end.x - start.x, y: end.y - start.y, z: end.z - start.z)
+        let span = EarthPoint(x: end.x - start.x, y: end.y - start.y, z: end.z - start.z)
         let offset = EarthPoint(x: start.x - centre.x, y: start.y - centre.y, z: start.z - centre.z)
         return (
-            way.x * way.x + way.y * way.y + way.z * way.z,
-            way.x * offset.x + way.y * offset.y + way.z * offset.z,
+            span.x * span.x + span.y * span.y + span.z * span.z,
+            span.x * offset.x + span.y * offset.y + span.z * offset.z,
             offset.x * offset.x + offset.y * offset.y + offset.z * offset.z
         )
     }

@@ -1,4 +1,4 @@
-/// Degrees WGS-84, both finite and in range.
+/// A WGS-84 position in degrees, finite and in range.
 public struct Coordinate: Equatable, Sendable {
     /// −90…90 degrees, north positive.
     public let latitude: Double
@@ -15,7 +15,7 @@ public struct Coordinate: Equatable, Sendable {
 
 /// A merged, valid epoch: one measurement instant of one receiver, with mode ≥ 2, a position and a time.
 public struct Fix: Equatable, Sendable {
-    /// gpsd's path of the receiver; empty when gpsd did not say.
+    /// The receiver's path as gpsd names it; empty when gpsd did not say.
     public var device: String
     /// The receiver's fix time, never the time of receipt.
     public var time: Timestamp
@@ -31,7 +31,7 @@ public struct Fix: Equatable, Sendable {
     public var bearing: Double?
     /// Metres above the WGS-84 ellipsoid; only of a fix with mode 3.
     public var altitude: Double?
-    /// gpsd says that the receiver simulates (STATUS_SIM).
+    /// gpsd reports a simulated receiver (STATUS_SIM).
     public var isMock: Bool
 
     /// Optional values are nil when the receiver did not report them.

@@ -1,18 +1,18 @@
-/// Decides which fixes become locations. Pure: no clock, no I/O; a replay at any speed decides the same.
+/// Decides which fixes become locations. Pure: no clock, no I/O, so a replay at any speed gives the same result.
 ///
-/// A fix passes when the interval *and* the distance since the last admitted fix have been reached. The first one of a
-/// session always passes.
+/// A fix passes when both the interval *and* the distance since the last admitted fix have been reached. The first
+/// fix of a session always passes.
 public struct Gate: Sendable {
-    /// What a fix must reach to pass.
+    /// What a fix must reach to be admitted.
     public struct Thresholds: Equatable, Sendable {
-        /// Seconds of fix time; 0 switches this side off.
+        /// Seconds of fix time; 0 disables the criterion.
         public var interval: Double
-        /// Metres; 0 switches this side off.
+        /// Metres; 0 disables the criterion.
         public var distance: Double
-        /// Degrees of turn that admit as well; 0 switches this off.
+        /// Degrees of turn that admit a fix regardless of interval and distance; 0 disables the criterion.
         public var angle: Double
 
-        /// The angle may be left out: turns then admit nothing.
+        /// Turns admit nothing unless an angle is given.
         public init(interval: Double, distance: Double, angle: Double = 0) {
             self.interval = interval
             self.distance = distance
@@ -23,23 +23,23 @@ public struct Gate: Sendable {
     /// Why a fix was dropped.
     public enum Reason: Equatable, Sendable {
         case tooSoon, tooNear
-        /// The vehicle stands.
+        /// The vehicle is stationary.
         case paused
     }
 
-    /// What becomes of a fix.
+    /// What happens to a fix.
     public enum Verdict: Equatable, Sendable { case admit(Trigger), drop(Reason) }
 
-    /// What the gate remembers of the last admitted fix.
+    /// The last admitted fix, as far as the gate needs it.
     public struct Reference: Equatable, Sendable {
-        /// Its fix time.
+        /// Fix time.
         public var time: Timestamp
-        /// Its position.
+        /// The position.
         public var coordinate: Coordinate
-        /// Its direction of travel; nil when the receiver reported none.
+        /// Direction of travel in degrees; nil when the receiver reported none.
         public var bearing: Double?
 
-        /// Made anew, or from what the store remembers.
+        /// Taken from a fix, or restored from the store.
         public init(time: Timestamp, coordinate: Coordinate, bearing: Double?) {
             self.time = time
             self.coordinate = coordinate
@@ -47,27 +47,28 @@ public struct Gate: Sendable {
         }
     }
 
-    /// Receivers jitter: an epoch that comes up to this much early still counts as a whole interval.
+    /// Seconds. Receivers jitter: an epoch that arrives up to this much early still completes an interval.
     public static let intervalTolerance = 0.050
-    /// Below this speed a course is noise and turns admit nothing. Metres per second.
+    /// Metres per second. Below this speed the course is noise, and turns admit nothing.
     public static let turningSpeed = 2.0
 
-    /// A change applies to the next fix.
+    /// A change takes effect with the next fix.
     public var thresholds: Thresholds
-    /// nil until a fix has been admitted, and after `rearm`.
+    /// nil until a fix has been admitted.
     public private(set) var last: Reference?
 
-    /// - Parameter last: the last admitted fix of the session that goes on; nil at the start of a session.
+    /// - Parameter last: the last admitted fix when a session resumes; nil at the start of a session.
     public init(thresholds: Thresholds, last: Reference? = nil) {
         self.thresholds = thresholds
         self.last = last
     }
 
-    /// Judges a fix. It does not remember it: `admitted` does, so that every way into the store resets the gate alike.
+    /// Judges a fix without recording it: `admitted` does that, so that every kind of admission resets the gate
+    /// alike.
     public func decide(_ fix: Fix) -> Verdict {
         guard let last else { return .admit(.interval) }
         let elapsed = fix.time.seconds(since: last.time)
-        // Time that runs backwards re-arms the gate: otherwise a clock that was once ahead would block it for years.
+        // Time that runs backwards re-arms the gate: a clock that was once ahead would otherwise block it for years.
         guard elapsed >= 0 else { return .admit(.interval) }
         if turned(fix, since: last) { return .admit(.interval) }
         if thresholds.interval > 0, elapsed < thresholds.interval - Self.intervalTolerance {
@@ -79,7 +80,7 @@ public struct Gate: Sendable {
         return .admit(.interval)
     }
 
-    /// Remembers a fix that was admitted, by whichever rule.
+    /// Records an admitted fix, whichever rule admitted it.
     public mutating func admitted(_ fix: Fix) {
         last = Reference(time: fix.time, coordinate: fix.coordinate, bearing: fix.bearing)
     }

@@ -1,28 +1,28 @@
 /// A circle whose crossings are recorded.
 public struct Geofence: Equatable, Sendable {
-    /// Why a geofence cannot be one.
+    /// Why a geofence is invalid.
     public struct Invalid: Error, Equatable, Sendable {
-        /// For the operator, in a few words.
+        /// A short explanation for the operator.
         public let reason: String
     }
 
-    /// Characters of an id at most.
+    /// Maximum length of an id, in Unicode scalars.
     public static let idLimit = 100
-    /// Metres. Beyond this the distances are good to half a per cent only, and a circle says little.
+    /// Metres. Beyond this, distances are accurate to half a per cent only, and so large a circle says little.
     public static let largestRadius = 10_000_000.0
 
     /// 1…100 printable characters, chosen by the user.
     public let id: String
-    /// Its middle.
+    /// The centre of the circle.
     public let centre: Coordinate
-    /// Metres, more than 0, at most `largestRadius`.
+    /// Metres, more than 0 and at most `largestRadius`.
     public let radius: Double
-    /// Entries are recorded.
+    /// Whether entries are recorded.
     public let notifiesOnEntry: Bool
-    /// Exits are recorded.
+    /// Whether exits are recorded.
     public let notifiesOnExit: Bool
 
-    /// - Throws: `Invalid`, with what is wrong with the first value that is.
+    /// - Throws: `Invalid`, describing the first value that is wrong.
     public init(
         id: String, latitude: Double, longitude: Double, radius: Double, notifiesOnEntry: Bool = true,
         notifiesOnExit: Bool = true
@@ -49,12 +49,13 @@ public struct Geofence: Equatable, Sendable {
         self.notifiesOnExit = notifiesOnExit
     }
 
-    /// The same circle: what was known of it still holds.
+    /// Whether both are the same circle, so that the known state carries over.
     func hasGeometry(of other: Geofence) -> Bool {
         centre == other.centre && radius == other.radius
     }
 
-    /// Neither control characters nor invisible ones, which make two ids look alike, nor code points that mean nothing.
+    /// Excludes control characters, unassigned code points, and invisible characters that would make two ids look
+    /// alike.
     private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
@@ -64,19 +65,19 @@ public struct Geofence: Equatable, Sendable {
     }
 }
 
-/// An entry into a geofence or an exit from it, as it is decided.
+/// An entry into a geofence or an exit from it.
 public struct Crossing: Equatable, Sendable {
-    /// The names are the wire format's.
+    /// The raw values are those of the wire format.
     public enum Kind: String, CaseIterable, Sendable { case enter, exit }
 
-    /// The fence's.
+    /// The id of the geofence.
     public var geofence: String
-    /// In or out.
+    /// Entry or exit.
     public var kind: Kind
-    /// The fix time of the first fix that decided it, or interpolated between two fixes.
+    /// Fix time of the first fix that showed the crossing, or interpolated between two fixes.
     public var time: Timestamp
 
-    /// Decided by `Geofences`, or read back.
+    /// Made by `Geofences`, or restored from the store.
     public init(geofence: String, kind: Kind, time: Timestamp) {
         self.geofence = geofence
         self.kind = kind
@@ -88,12 +89,12 @@ public struct Crossing: Equatable, Sendable {
 public struct GeofenceEvent: Equatable, Sendable {
     /// Minted once; its time part is the crossing's time.
     public var id: UUIDv7
-    /// The session under way, or the one of the events between two sessions.
+    /// The session in progress, or the one that collects the events between two sessions.
     public var session: UUIDv7
-    /// What happened.
+    /// The crossing itself.
     public var crossing: Crossing
 
-    /// Minted by whoever records it.
+    /// The id is minted by the caller.
     public init(id: UUIDv7, session: UUIDv7, crossing: Crossing) {
         self.id = id
         self.session = session

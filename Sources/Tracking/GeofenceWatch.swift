@@ -1,58 +1,58 @@
-/// Decides, for one geofence, whether the vehicle is inside. Pure: it is handed distances and fix times.
+/// Decides whether the vehicle is inside one geofence. Pure: takes distances and fix times.
 ///
-/// Positions wander by more than their accuracy says, so one fix decides only after a gap, with wider margins; and a
-/// parked vehicle, whose speed is steadier than its position, decides next to nothing.
+/// Positions jitter by more than their accuracy suggests. A single fix therefore decides only after a gap, and with
+/// wider margins. While the vehicle is parked, speed is more reliable than position, and hardly anything is decided.
 struct GeofenceWatch: Equatable, Sendable {
-    /// What one fix tells about the fence.
+    /// One fix as seen from the fence.
     struct Sighting {
-        /// Its fix time.
+        /// Fix time.
         var time: Timestamp
-        /// Counts the fixes.
+        /// Sequence number of the fix.
         var number: Int
         /// Metres from the fence's centre.
         var distance: Double
         /// Metres.
         var accuracy: Double
-        /// The fix before it, of those that may decide about this fence, is 10 s or more older, or there was none.
+        /// The previous fix that counts for this fence is at least 10 s older, or there is none.
         var isAfterGap: Bool
-        /// Motion is stationary by reported speed.
+        /// Stationary, as confirmed by a reported speed.
         var isParked: Bool
     }
 
-    /// A change of the state, with the time of the first fix that decided it.
+    /// A change of state.
     struct Decision: Equatable {
         var isInside: Bool
-        /// False, too, when it was undecided.
+        /// Also false when the state was undecided.
         var wasInside: Bool
         var since: Timestamp
     }
 
-    /// Seconds that two fixes must be apart to tell an entry.
+    /// Seconds that two fixes inside must be apart to establish an entry.
     static let entrySpan = 1.0
-    /// Seconds that all fixes must lie beyond the margin to tell an exit.
+    /// Seconds for which all fixes must lie beyond the margin to establish an exit.
     static let exitSpan = 10.0
-    /// Fixes that tell an exit at least.
+    /// Minimum number of fixes for an exit.
     static let exitFixes = 3
-    /// Seconds beyond the wide margin after which a parked vehicle has left all the same.
+    /// Seconds beyond the wide margin after which even a parked vehicle has left.
     static let parkedExitSpan = 60.0
-    /// Metres; a limit of accuracies and margins for small fences.
+    /// Metres; the floor for accuracy limits and margins of small fences.
     static let smallest = 100.0
 
     /// nil while undecided.
     private(set) var isInside: Bool?
-    /// The number of a fix: the way before it has been judged already.
+    /// Sequence number of the fix up to which the path has been judged.
     private(set) var decidedAt: Int?
     private var within = Run()
     private var beyond = Run()
     private var farBeyond = Run()
 
-    /// Fixes in a row that tell the same.
+    /// Consecutive fixes that agree.
     private struct Run: Equatable {
         var fixes = 0
         var start = Timestamp(milliseconds: 0)
         var latest = Timestamp(milliseconds: 0)
 
-        /// Time that runs backwards starts the run afresh.
+        /// Time that runs backwards restarts the run.
         mutating func extend(_ isContinued: Bool, at time: Timestamp) {
             guard isContinued else {
                 fixes = 0
@@ -73,15 +73,15 @@ struct GeofenceWatch: Equatable, Sendable {
         self.isInside = isInside
     }
 
-    /// Outside, and nothing suggests otherwise: a fix that is not near changes nothing.
+    /// Outside, with no evidence to the contrary: a fix that is not near changes nothing.
     var isAtRest: Bool { isInside == false && within.fixes == 0 }
 
-    /// What an exit needs beyond the radius, in metres.
+    /// Metres beyond the radius that an exit requires.
     static func margin(accuracy: Double, radius: Double) -> Double {
         min(1.5 * accuracy, max(radius, smallest))
     }
 
-    /// Takes the next fix. Its accuracy has been found good enough for this fence.
+    /// Processes the next fix, which must be accurate enough for this fence.
     mutating func judge(_ sighting: Sighting, radius: Double) -> Decision? {
         if sighting.isParked { return judgeParked(sighting, radius: radius) }
         farBeyond = Run()
@@ -104,7 +104,7 @@ struct GeofenceWatch: Equatable, Sendable {
         return nil
     }
 
-    /// A parked vehicle's position wanders, and takes nothing along: only what lasts, far outside, counts.
+    /// While parked, jitter must not cause exits: only persistent evidence far outside counts.
     private mutating func judgeParked(_ sighting: Sighting, radius: Double) -> Decision? {
         within = Run()
         beyond = Run()
@@ -114,7 +114,7 @@ struct GeofenceWatch: Equatable, Sendable {
         return decide(false, since: farBeyond.start, at: sighting.number)
     }
 
-    /// The fence was passed through, and the way up to this fix is spoken for.
+    /// The vehicle passed through the fence; the path up to this fix must not be judged again.
     mutating func passed(at number: Int) {
         decidedAt = number
     }

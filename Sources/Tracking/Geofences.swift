@@ -1,23 +1,24 @@
-/// All geofences, with what is known of each: takes every settled fix and tells what was crossed. Pure: no clock, no I/O.
+/// All geofences with their states: processes every settled fix and reports crossings. Pure: no clock, no I/O.
 ///
-/// Every fence is looked at with every fix, and for nearly all of them that is one squared distance in a flat array: a
-/// thousand cost 6 µs, ten thousand 35 µs (release build). A spatial index would save nothing that could be noticed.
+/// Every fix is checked against every fence. For nearly all of them this takes one squared distance in a flat array:
+/// a thousand fences cost 6 µs, ten thousand 35 µs (release build), so a spatial index would save nothing worth
+/// having.
 public struct Geofences: Sendable {
-    /// Fences at most.
+    /// The maximum number of fences.
     public static let limit = 10_000
-    /// Metres; what an unknown accuracy counts as.
+    /// Metres; stands in for an unknown accuracy.
     public static let assumedAccuracy = 10.0
 
-    /// One fence, as it is kept and listed.
+    /// One fence as it is stored and listed.
     public struct Item: Equatable, Sendable {
-        /// Never used for another circle: what was once known under it can be mistaken for nothing else.
+        /// Never reused for another circle, so that stored state cannot be attributed to the wrong one.
         public var key: Int64
-        /// What the user asked for.
+        /// The fence as defined by the user.
         public var fence: Geofence
         /// nil while undecided.
         public var isInside: Bool?
 
-        /// As read from where it was kept.
+        /// Restored from the store.
         public init(key: Int64, fence: Geofence, isInside: Bool? = nil) {
             self.key = key
             self.fence = fence
@@ -25,32 +26,32 @@ public struct Geofences: Sendable {
         }
     }
 
-    /// A fence's state that has changed and wants to be kept.
+    /// A change of a fence's state, to be stored.
     public struct Change: Equatable, Sendable {
-        /// The fence's.
+        /// The key of the fence.
         public var key: Int64
-        /// From now on.
+        /// The new state.
         public var isInside: Bool
 
-        /// Decided by `judge`, or to be kept as it is.
+        /// Made by `judge`, or to store a state unchanged.
         public init(key: Int64, isInside: Bool) {
             self.key = key
             self.isInside = isInside
         }
     }
 
-    /// What a fix has decided.
-    public struct Verdict: Equatable, Sendable {
-        /// To be recorded, in the order in which they happened at each fence.
+    /// The result of processing one fix.
+    public struct Outcome: Equatable, Sendable {
+        /// To be recorded, in chronological order for each fence.
         public var crossings: [Crossing] = []
-        /// To be kept, in the same transaction.
+        /// To be stored in the same transaction as the crossings.
         public var changes: [Change] = []
 
-        /// Nothing was crossed and nothing decided.
+        /// Nothing was crossed and no state has changed.
         public var isEmpty: Bool { crossings.isEmpty && changes.isEmpty }
     }
 
-    /// What every fix is held against: kept apart from the rest, so that it is read in one go.
+    /// What every fix is compared with; kept contiguous for a fast scan.
     private struct Circle {
         var centre: EarthPoint
         /// Metres along the ground.
@@ -58,7 +59,7 @@ public struct Geofences: Sendable {
         var isAtRest: Bool
     }
 
-    /// The key of the next new fence.
+    /// The key for the next new fence.
     public private(set) var nextKey: Int64
     private var circles: [Circle] = []
     private var watches: [GeofenceWatch] = []
@@ -66,32 +67,33 @@ public struct Geofences: Sendable {
     private var fences: [Geofence] = []
     private var indices: [String: Int] = [:]
     private var trail = GeofenceTrail()
-    /// Indices ascending by id: made for the first page of a list, and kept until fences come or go.
+    /// Indices in ascending order of id: computed for the first page of a list, and kept until fences are added or
+    /// removed.
     private var order: [Int]?
 
     /// - Parameters:
-    ///   - items: as `items` gave them; of those with the same id the last counts.
-    ///   - nextKey: as it was when they were kept.
+    ///   - items: as returned by `items`; of several with the same id the last one wins.
+    ///   - nextKey: as it was when they were stored.
     public init(_ items: [Item] = [], nextKey: Int64 = 1) {
         self.nextKey = max(nextKey, (items.map(\.key).max() ?? 0) + 1)
         for item in items.prefix(Self.limit) { set(item) }
     }
 
-    /// How many there are.
+    /// The number of fences.
     public var count: Int { fences.count }
-    /// There is none.
+    /// Whether there are no fences.
     public var isEmpty: Bool { fences.isEmpty }
 
-    /// All of them with their state, ascending by id.
+    /// All fences with their states, in ascending order of id.
     public var items: [Item] {
         fences.indices.map { item(at: $0) }
             .sorted { $0.fence.id < $1.fence.id }
     }
 
-    /// The next so many of them with their state, ascending by id. Fences that come or go between two pages are no matter.
+    /// One page of fences with their states, in ascending order of id. Fences may come and go between two pages.
     ///
-    /// - Parameter id: the last of the page before; nil for the first page.
-    /// - Returns: them, and whether there are no more.
+    /// - Parameter id: the last id of the previous page; nil for the first page.
+    /// - Returns: the page, and whether it is the last one.
     public mutating func page(after id: String?, limit: Int) -> (items: [Item], isLast: Bool) {
         let sorted = order ?? fences.indices.sorted { fences[$0].id < fences[$1].id }
         order = sorted
@@ -104,15 +106,16 @@ public struct Geofences: Sendable {
         return (page.map { item(at: $0) }, first + page.count == sorted.count)
     }
 
-    /// The keys of those that the vehicle is in.
+    /// The keys of the fences that the vehicle is inside of.
     public var insideKeys: Set<Int64> {
         Set(keys.indices.filter { watches[$0].isInside == true }.map { keys[$0] })
     }
 
-    /// Adds fences, or replaces those of the same id. The same circle again keeps its state; another one starts
+    /// Adds fences, replacing those with the same id. An identical circle keeps its state; a different one starts
     /// undecided.
     ///
-    /// - Returns: nil, or, when there would be too many, the id of the first that has no place; nothing is added then.
+    /// - Returns: nil on success. If the limit would be exceeded nothing is added, and the first id that does not fit
+    ///   is returned.
     public mutating func add(_ new: [Geofence]) -> String? {
         var known = Set(indices.keys)
         for fence in new where known.insert(fence.id).inserted && known.count > Self.limit {
@@ -129,11 +132,11 @@ public struct Geofences: Sendable {
         return nil
     }
 
-    /// - Returns: how many of these ids there were.
+    /// - Returns: how many of the ids existed.
     public mutating func remove(_ ids: some Sequence<String>) -> Int {
-        let doomed = Set(ids.compactMap { indices[$0] })
-        guard !doomed.isEmpty else { return 0 }
-        let kept = fences.indices.filter { !doomed.contains($0) }
+        let removed = Set(ids.compactMap { indices[$0] })
+        guard !removed.isEmpty else { return 0 }
+        let kept = fences.indices.filter { !removed.contains($0) }
         circles = kept.map { circles[$0] }
         watches = kept.map { watches[$0] }
         keys = kept.map { keys[$0] }
@@ -141,7 +144,7 @@ public struct Geofences: Sendable {
         indices = [:]
         order = nil
         for (index, fence) in fences.enumerated() { indices[fence.id] = index }
-        return doomed.count
+        return removed.count
     }
 
     private func item(at index: Int) -> Item {
@@ -167,18 +170,18 @@ public struct Geofences: Sendable {
         }
     }
 
-    /// Takes the next settled fix.
+    /// Processes the next settled fix.
     ///
     /// - Parameters:
-    ///   - isImplausible: its quality is `implausible_speed`; it then decides nothing.
-    ///   - isParked: motion is stationary by reported speed.
-    public mutating func judge(_ fix: Fix, isImplausible: Bool = false, isParked: Bool = false) -> Verdict {
-        var verdict = Verdict()
-        guard !isImplausible, !fences.isEmpty else { return verdict }
+    ///   - isImplausible: its quality is `implausible_speed`; such a fix is ignored.
+    ///   - isParked: stationary, as confirmed by a reported speed.
+    public mutating func judge(_ fix: Fix, isImplausible: Bool = false, isParked: Bool = false) -> Outcome {
+        var outcome = Outcome()
+        guard !isImplausible, !fences.isEmpty else { return outcome }
         let accuracy = fix.accuracy ?? Self.assumedAccuracy
         let place = EarthPoint(fix.coordinate)
         trail.append(time: fix.time, place: place, accuracy: accuracy)
-        // A fence at rest can only be told anything by a fix inside it, or by a way that leads through it.
+        // A fence at rest is affected only by a fix inside it, or by a path that passes through it.
         let reach = trail.reach
         for index in circles.indices {
             let circle = circles[index]
@@ -186,51 +189,51 @@ public struct Geofences: Sendable {
             let near = circle.radius + reach
             if circle.isAtRest, chord > near * near { continue }
             guard accuracy <= max(circle.radius, GeofenceWatch.smallest) else { continue }
-            judge(index, distance: EarthPoint.arc(ofChord: chord.squareRoot()), isParked, &verdict)
+            judge(index, distance: EarthPoint.arc(ofChord: chord.squareRoot()), isParked, &outcome)
         }
-        return verdict
+        return outcome
     }
 
     private mutating func judge(
-        _ index: Int, distance: Double, _ isParked: Bool, _ verdict: inout Verdict
+        _ index: Int, distance: Double, _ isParked: Bool, _ outcome: inout Outcome
     ) {
         let radius = circles[index].radius
         guard let trail = trail.latest(within: max(radius, GeofenceWatch.smallest)) else { return }
-        let present = trail.present
-        let pause = trail.before.map { present.time.seconds(since: $0.time) } ?? .infinity
+        let current = trail.current
+        let pause = trail.before.map { current.time.seconds(since: $0.time) } ?? .infinity
         let decision = watches[index].judge(
             GeofenceWatch.Sighting(
-                time: present.time, number: present.number, distance: distance, accuracy: present.accuracy,
+                time: current.time, number: current.number, distance: distance, accuracy: current.accuracy,
                 isAfterGap: pause >= GeofenceTrail.gap, isParked: isParked),
             radius: radius)
         circles[index].isAtRest = watches[index].isAtRest
         guard let decision else {
             if watches[index].isInside == false, !isParked, distance > radius {
-                lookForPassage(index, trail.way(since: watches[index].decidedAt ?? 0), &verdict)
+                detectPassage(index, trail.path(since: watches[index].decidedAt ?? 0), &outcome)
             }
             return
         }
-        verdict.changes.append(Change(key: keys[index], isInside: decision.isInside))
+        outcome.changes.append(Change(key: keys[index], isInside: decision.isInside))
         if decision.isInside {
-            record(.enter, index, at: decision.since, &verdict)
+            record(.enter, index, at: decision.since, &outcome)
         } else if decision.wasInside {
-            record(.exit, index, at: decision.since, &verdict)
+            record(.exit, index, at: decision.since, &outcome)
         }
     }
 
-    private func record(_ kind: Crossing.Kind, _ index: Int, at time: Timestamp, _ verdict: inout Verdict) {
+    private func record(_ kind: Crossing.Kind, _ index: Int, at time: Timestamp, _ outcome: inout Outcome) {
         let fence = fences[index]
         guard kind == .enter ? fence.notifiesOnEntry : fence.notifiesOnExit else { return }
-        verdict.crossings.append(Crossing(geofence: fence.id, kind: kind, time: time))
+        outcome.crossings.append(Crossing(geofence: fence.id, kind: kind, time: time))
     }
 
-    /// A fence passed through too fast for two fixes inside it: the way between the last ones tells.
-    private mutating func lookForPassage(
-        _ index: Int, _ points: [GeofenceTrail.Point], _ verdict: inout Verdict
+    /// Detects a fence passed through too fast for two fixes inside it, from the path between the latest fixes.
+    private mutating func detectPassage(
+        _ index: Int, _ points: [GeofenceTrail.Point], _ outcome: inout Outcome
     ) {
         let circle = circles[index]
         let chord = EarthPoint.chord(ofArc: circle.radius)
-        var isThrough = false
+        var passesThrough = false
         var first: Timestamp?
         var last: Timestamp?
         for (start, end) in zip(points, points.dropFirst()) {
@@ -238,13 +241,13 @@ public struct Geofences: Sendable {
             let segment = Segment(start: start.place, end: end.place)
             guard let passage = segment.passage(of: circle.centre, within: chord) else { continue }
             let closest = segment.closestApproach(to: circle.centre)
-            isThrough = isThrough || closest + max(start.accuracy, end.accuracy) <= circle.radius
+            passesThrough = passesThrough || closest + max(start.accuracy, end.accuracy) <= circle.radius
             first = first ?? start.time.advanced(bySeconds: passage.enters * seconds)
             last = start.time.advanced(bySeconds: passage.leaves * seconds)
         }
-        guard isThrough, let first, let last, let present = points.last else { return }
-        watches[index].passed(at: present.number)
-        record(.enter, index, at: first, &verdict)
-        record(.exit, index, at: last, &verdict)
+        guard passesThrough, let first, let last, let current = points.last else { return }
+        watches[index].passed(at: current.number)
+        record(.enter, index, at: first, &outcome)
+        record(.exit, index, at: last, &outcome)
     }
 }

@@ -1,4 +1,4 @@
-/// Why a fix was admitted. The names are the wire format's.
+/// Why a fix was admitted. The raw values are those of the wire format.
 public enum Trigger: String, CaseIterable, Sendable {
     case interval
     case motion
@@ -7,17 +7,17 @@ public enum Trigger: String, CaseIterable, Sendable {
     case manual
 }
 
-/// Whether the vehicle moves, as far as its fixes tell.
+/// Whether the vehicle is moving, as far as the fixes show.
 public enum MotionState: String, CaseIterable, Sendable {
     case moving, stationary, unknown
 }
 
-/// What kind of movement the speeds suggest.
+/// The kind of movement, guessed from the speeds.
 public enum Activity: String, CaseIterable, Sendable {
     case stationary, walking, running, cycling, automotive, unknown
 }
 
-/// What is doubtful about a fix. It informs; it never drops one.
+/// Why a fix is doubtful. Informational: it never causes a fix to be dropped.
 public enum Quality: String, CaseIterable, Sendable {
     case lowAccuracy = "low_accuracy"
     case implausibleSpeed = "implausible_speed"
@@ -27,20 +27,20 @@ public enum Quality: String, CaseIterable, Sendable {
 public struct Location: Equatable, Sendable {
     /// Minted once, at admission; its time part is the fix time.
     public var id: UUIDv7
-    /// The session that it was admitted in; nil for a one-shot fix.
+    /// The session in which it was admitted; nil for a one-shot fix.
     public var session: UUIDv7?
-    /// Where the vehicle was.
+    /// The admitted fix.
     public var fix: Fix
     /// Why it was admitted.
     public var trigger: Trigger
-    /// Whether the vehicle was moving.
+    /// The motion state at this fix.
     public var motion: MotionState
     /// nil when detection is off or no speed was reported.
     public var activity: Activity?
-    /// nil when the fix is good.
+    /// nil when the fix is not doubtful.
     public var quality: Quality?
 
-    /// Everything is given by whoever admits the fix.
+    /// All values come from the code that admits the fix.
     public init(
         id: UUIDv7, session: UUIDv7?, fix: Fix, trigger: Trigger, motion: MotionState,
         activity: Activity? = nil, quality: Quality? = nil

@@ -1,49 +1,50 @@
-/// Decides from fixes alone whether the vehicle stands or moves. Pure: no clock, no I/O; a replay at any speed decides the
-/// same.
+/// Decides from fixes alone whether the vehicle is stationary or moving. Pure: no clock, no I/O, so a replay at any
+/// speed gives the same result.
 ///
-/// Doppler speed is far steadier than position: a parked car's position wanders by twice its accuracy, its speed does not.
+/// Doppler speed is far steadier than position: the position of a parked car jitters by twice its accuracy, its speed
+/// does not.
 public struct Motion: Sendable {
-    /// What standing means.
+    /// When the vehicle counts as stationary.
     public struct Thresholds: Equatable, Sendable {
-        /// Metres around the parking spot, at least; twice the accuracy of a fix when that is more.
+        /// Minimum radius of the parking spot, in metres; twice the accuracy of a fix when that is more.
         public var radius: Double
-        /// Seconds of standing that make it stationary.
+        /// Seconds of standingPosition after which the vehicle counts as stationary.
         public var duration: Double
 
-        /// The defaults are those of the configuration.
+        /// The default values match the configuration's.
         public init(radius: Double = 5, duration: Double = 120) {
             self.radius = radius
             self.duration = duration
         }
 
-        /// Metres from the parking spot at which a fix still counts as there.
+        /// Metres from the parking spot within which the fix still counts as there.
         func reach(_ fix: Fix) -> Double {
             max(radius, 2 * (fix.accuracy ?? Motion.assumedAccuracy))
         }
     }
 
-    /// Metres; what an unknown accuracy counts as.
+    /// Metres; stands in for an unknown accuracy.
     public static let assumedAccuracy = 15.0
-    /// Metres per second; less is standing.
+    /// Metres per second; anything slower counts as standingPosition.
     public static let slowSpeed = 1.0
-    /// Metres per second; this much is driving, wherever.
+    /// Metres per second; at this speed the vehicle is moving, wherever it is.
     public static let fastSpeed = 3.0
-    /// Seconds that two fixes must be apart to tell that it moves.
+    /// Seconds that two fixes must be apart to establish movement.
     static let movingSpan = 1.0
-    /// The same for fixes that report no speed.
+    /// The same for fixes without a reported speed.
     static let movingSpanWithoutSpeed = 30.0
-    /// Metres; beyond this, and four times the reach, it is being moved whatever the speed says.
+    /// Metres; beyond this, and beyond four times the reach, the vehicle is being towed, whatever the speed says.
     static let towedDistance = 50.0
-    /// Seconds; a pause that is also three times the usual step is a gap.
+    /// Seconds; a pause longer than this is a gap if it also exceeds three times the usual step.
     static let gap = 30.0
-    /// Steps between fixes that tell the usual one: their median.
+    /// Number of recent steps between fixes whose median is the usual step.
     static let stepsRemembered = 5
 
-    /// A change applies to the next fix.
+    /// A change takes effect with the next fix.
     public var thresholds: Thresholds
-    /// As far as the fixes up to now tell.
+    /// The state after the latest fix.
     public private(set) var state: MotionState
-    /// The mean position of the fixes that established stationary; nil unless it is.
+    /// The mean position of the fixes that established the stop; nil unless stationary.
     public private(set) var spot: Coordinate?
 
     private var last: Timestamp?
@@ -55,11 +56,11 @@ public struct Motion: Sendable {
     private var outsideWithSpeed = Streak()
     private var far = Streak()
 
-    /// Fixes in a row of which something holds.
+    /// Consecutive fixes for which a condition holds.
     private struct Streak: Sendable {
         private var start: Timestamp?
 
-        /// - Returns: seconds from the first of them to this one; −1 when it does not hold.
+        /// - Returns: seconds from the first of them to this fix; −1 when the condition does not hold.
         mutating func extend(_ holds: Bool, at time: Timestamp) -> Double {
             guard holds else {
                 start = nil
@@ -72,7 +73,7 @@ public struct Motion: Sendable {
     }
 
     /// - Parameters:
-    ///   - state: what was known when it was kept; stationary needs a spot.
+    ///   - state: the stored state; `stationary` requires a spot.
     ///   - spot: the parking spot.
     public init(thresholds: Thresholds, state: MotionState = .unknown, spot: Coordinate? = nil) {
         self.thresholds = thresholds
@@ -80,15 +81,15 @@ public struct Motion: Sendable {
         self.spot = self.state == .stationary ? spot : nil
     }
 
-    /// Takes the next settled fix.
+    /// Processes the next settled fix.
     ///
-    /// - Returns: the state before it, when it has changed.
+    /// - Returns: the previous state if it has changed, else nil.
     public mutating func observe(_ fix: Fix) -> MotionState? {
-        keepStep(to: fix.time)
+        recordStep(to: fix.time)
         let before = state
         switch state {
         case .stationary:
-            guard let spot, hasSetOff(fix, from: spot) else { return nil }
+            guard let spot, hasDeparted(fix, from: spot) else { return nil }
             move(fix)
         case .unknown:
             let span = brisk.extend((fix.speed ?? 0) >= Self.slowSpeed, at: fix.time)
@@ -96,20 +97,20 @@ public struct Motion: Sendable {
                 move(fix)
                 return before
             }
-            lookWhetherStanding(fix)
-        case .moving: lookWhetherStanding(fix)
+            checkStanding(fix)
+        case .moving: checkStanding(fix)
         }
         return state == before ? nil : before
     }
 
-    /// Time that runs backwards, or a gap, says nothing about how long it has been standing.
-    private mutating func keepStep(to time: Timestamp) {
+    /// After a gap, or when time runs backwards, it is unknown how long the vehicle has been standingPosition.
+    private mutating func recordStep(to time: Timestamp) {
         defer { last = time }
         guard let last else { return }
         let step = time.seconds(since: last)
         guard step >= 0 else {
             window.removeAll()
-            forgetStreaks()
+            resetStreaks()
             return
         }
         if step > Self.gap, step > 3 * usualStep { window.removeAll() }
@@ -118,44 +119,44 @@ public struct Motion: Sendable {
         if steps.count > Self.stepsRemembered { steps.removeFirst() }
     }
 
-    /// Seconds; 0 when none is remembered.
+    /// Seconds; 0 when no steps have been recorded.
     private var usualStep: Double {
         steps.isEmpty ? 0 : steps.sorted()[(steps.count - 1) / 2]
     }
 
-    private mutating func hasSetOff(_ fix: Fix, from spot: Coordinate) -> Bool {
+    private mutating func hasDeparted(_ fix: Fix, from spot: Coordinate) -> Bool {
         let reach = thresholds.reach(fix)
         let distance = spot.distance(to: fix.coordinate)
         let isOutside = distance > reach && (fix.speed ?? Self.slowSpeed) >= Self.slowSpeed
         let time = fix.time
-        // Each of them must see every fix.
+        // Every streak must see every fix: no short-circuit evaluation here.
         let fastSpan = fast.extend((fix.speed ?? 0) >= Self.fastSpeed, at: time)
         let speedSpan = outsideWithSpeed.extend(isOutside && fix.speed != nil, at: time)
-        let silentSpan = outside.extend(isOutside, at: time)
+        let spanWithoutSpeed = outside.extend(isOutside, at: time)
         let farSpan = far.extend(distance > max(4 * reach, Self.towedDistance), at: time)
         return max(fastSpan, speedSpan, farSpan) >= Self.movingSpan
-            || silentSpan >= Self.movingSpanWithoutSpeed
+            || spanWithoutSpeed >= Self.movingSpanWithoutSpeed
     }
 
     private mutating func move(_ fix: Fix) {
         state = .moving
         spot = nil
-        forgetStreaks()
-        // What came before does not count for the next standing.
+        resetStreaks()
+        // Earlier fixes do not count towards the next stop.
         window.removeAll()
         window.append(fix, duration: thresholds.duration)
     }
 
-    private mutating func lookWhetherStanding(_ fix: Fix) {
+    private mutating func checkStanding(_ fix: Fix) {
         window.append(fix, duration: thresholds.duration)
-        guard let mean = window.standing(thresholds) else { return }
+        guard let mean = window.standingPosition(thresholds) else { return }
         state = .stationary
         spot = mean
         window.removeAll()
-        forgetStreaks()
+        resetStreaks()
     }
 
-    private mutating func forgetStreaks() {
+    private mutating func resetStreaks() {
         brisk = Streak()
         fast = Streak()
         outside = Streak()

@@ -4,25 +4,26 @@
 
 /// The fixes of the last `stationary_after_seconds`, in bounded memory.
 ///
-/// The span may be a year, and a receiver may give ten fixes a second. Fixes nearer to each other than 1/4096 of the span
-/// are therefore kept as one place, their mean, that counts as often as there were fixes. Up to 34 fixes a second and 120 s,
-/// or one a second and 68 minutes, every fix is kept by itself, and the answer is exact.
+/// The span may be as long as a year, and a receiver may deliver ten fixes a second. Fixes closer together than
+/// 1/4096 of the span are therefore merged into one place: their mean, weighted by their number. Up to 34 fixes a
+/// second with a span of 120 s, or one a second with 68 minutes, every fix is kept separately and the result is
+/// exact.
 struct MotionWindow: Sendable {
-    /// Places kept for one span.
+    /// Number of places kept per span.
     static let places = 4096
 
     private struct Place: Sendable {
-        /// Of its first fix.
+        /// Time of its first fix.
         var time: Timestamp
         var sum: Direction
         var fixes: Int
         var slow: Int
         var fast: Int
-        /// Metres; of the least accurate of its fixes.
+        /// Metres; the worst of its fixes.
         var accuracy: Double
     }
 
-    /// A place on the sphere as a vector of length 1: means of it know neither poles nor an antimeridian.
+    /// A direction from the Earth's centre. Means of such vectors are well-behaved at the poles and the antimeridian.
     private struct Direction: Sendable {
         var x = 0.0
         var y = 0.0
@@ -38,7 +39,7 @@ struct MotionWindow: Sendable {
             z = sin(latitude)
         }
 
-        /// Its length does not matter. nil at the centre of the Earth.
+        /// Independent of the vector's length; nil for the zero vector.
         var coordinate: Coordinate? {
             guard x * x + y * y + z * z > 0 else { return nil }
             return Coordinate(
@@ -60,7 +61,7 @@ struct MotionWindow: Sendable {
             return part
         }
 
-        /// Metres, straight: for the distances at which it matters the same as along the ground.
+        /// Straight-line metres; at the distances that matter here indistinguishable from those along the ground.
         func distance(to other: Direction) -> Double {
             let (dx, dy, dz) = (x - other.x, y - other.y, z - other.z)
             return 6_371_008.8 * (dx * dx + dy * dy + dz * dz).squareRoot()
@@ -68,21 +69,21 @@ struct MotionWindow: Sendable {
     }
 
     private var entries: [Place] = []
-    /// The first that counts: those before it are dropped from time to time, all at once.
+    /// Index of the first place that counts; those before it are removed in bulk from time to time.
     private var head = 0
     private var fixes = 0
     private var slow = 0
     private var fast = 0
     private var latest: Timestamp?
 
-    /// Places kept.
+    /// Number of places kept.
     var count: Int { entries.count - head }
 
     mutating func removeAll() {
         self = MotionWindow()
     }
 
-    /// Takes the next fix, and lets those go that are older than the span; the one at its beginning stays.
+    /// Appends a fix and drops those older than the span, except for the one at its start.
     mutating func append(_ fix: Fix, duration: Double) {
         let isSlow = (fix.speed ?? 0) < Motion.slowSpeed
         let isFast = (fix.speed ?? 0) >= Motion.fastSpeed
@@ -94,7 +95,7 @@ struct MotionWindow: Sendable {
         fast += new.fast
         latest = fix.time
         let grain = duration / Double(Self.places)
-        // A span that is being changed again and again must not fill the memory either.
+        // Repeated changes of the span must not exhaust memory either.
         let isFull = count >= 2 * Self.places
         if let last = entries.last, isFull || fix.time.seconds(since: last.time) < grain {
             merge(new)
@@ -127,8 +128,8 @@ struct MotionWindow: Sendable {
 
     /// The mean position, if the vehicle has been standing for the whole span.
     ///
-    /// Looked for only when the speeds allow it, which costs nothing; then it is two passes over the places.
-    func standing(_ thresholds: Motion.Thresholds) -> Coordinate? {
+    /// The speed criteria are checked first and cost nothing; only then two passes over the places follow.
+    func standingPosition(_ thresholds: Motion.Thresholds) -> Coordinate? {
         guard let latest, head < entries.count, fast == 0, slow * 20 >= fixes * 19,
             latest.seconds(since: entries[head].time) >= thresholds.duration
         else { return nil }

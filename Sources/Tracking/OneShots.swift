@@ -1,19 +1,19 @@
-/// Those who wait for a single fix. Pure: boot time is an argument.
+/// Clients that wait for a single fix. Pure: boot time is an argument.
 ///
-/// Nobody is disturbed by them: what they are given is neither stored nor streamed, and no gate hears of it.
+/// These requests have no side effects: their fixes are neither stored nor streamed, and do not reset the gate.
 public struct OneShots: Sendable {
-    /// What is asked for.
+    /// One client's request.
     public struct Request: Equatable, Sendable {
-        /// Names the one who asks.
+        /// Identifies the client.
         public var id: Int
-        /// Seconds to wait.
+        /// Seconds to wait for a fix.
         public var timeout: Double
-        /// Seconds: a fix that was heard no longer ago will do.
+        /// Seconds; a fix received at most this long ago is acceptable. 0: a new fix only.
         public var maxAge: Double
-        /// Metres; only a fix that is as accurate will do. nil: any.
+        /// Metres; only a fix at least this accurate is acceptable. nil accepts any.
         public var accuracy: Double?
 
-        /// All of it is chosen by the one who asks.
+        /// By default only a new fix counts, of any accuracy.
         public init(id: Int, timeout: Double, maxAge: Double = 0, accuracy: Double? = nil) {
             self.id = id
             self.timeout = timeout
@@ -22,66 +22,66 @@ public struct OneShots: Sendable {
         }
     }
 
-    /// Seconds, when nobody says.
+    /// Seconds; used when the client does not specify a timeout.
     public static let usualTimeout = 15.0
     /// Seconds.
     public static let timeoutRange = 0.0...3600.0
-    /// Seconds; a year.
+    /// Seconds; up to a year.
     public static let maxAgeRange = 0.0...31_536_000.0
 
     private var waiting: [(request: Request, deadline: BootInstant)] = []
-    /// The latest settled fix, and what it meant.
-    private var latest: (observed: Admission.Observation, heard: BootInstant)?
+    /// The latest settled fix, and what became of it.
+    private var latest: (observed: Admission.Observation, received: BootInstant)?
 
-    /// Nobody waits.
+    /// Starts without requests.
     public init() {}
 
-    /// Nobody waits.
+    /// Whether no client is waiting.
     public var isEmpty: Bool { waiting.isEmpty }
-    /// When the next one has waited long enough.
+    /// When the next request times out.
     public var deadline: BootInstant? { waiting.map(\.deadline).min() }
 
-    /// The latest fix, when it is young and accurate enough for the request.
-    public func known(for request: Request, now: BootInstant) -> Admission.Observation? {
-        guard let latest, request.maxAge > 0, now.seconds(since: latest.heard) <= request.maxAge,
-            request.takes(latest.observed.fix)
+    /// The latest fix, if it is recent and accurate enough for the request.
+    public func cachedFix(for request: Request, now: BootInstant) -> Admission.Observation? {
+        guard let latest, request.maxAge > 0, now.seconds(since: latest.received) <= request.maxAge,
+            request.accepts(latest.observed.fix)
         else { return nil }
         return latest.observed
     }
 
-    /// Waits for the next fix.
+    /// Queues the request until a suitable fix arrives.
     public mutating func add(_ request: Request, now: BootInstant) {
         waiting.append((request, now.advanced(bySeconds: request.timeout)))
     }
 
-    /// Takes the next settled fix.
+    /// Processes the next settled fix.
     ///
-    /// - Returns: those whom it satisfies; they wait no longer.
+    /// - Returns: the clients whose requests it satisfies; these requests are removed.
     public mutating func offer(_ observed: Admission.Observation, now: BootInstant) -> [Int] {
         latest = (observed, now)
-        return end { $0.request.takes(observed.fix) }
+        return end { $0.request.accepts(observed.fix) }
     }
 
-    /// The latest fix is not to be told any more, when it is of this time or before; nil: in any case.
+    /// Discards the latest fix if its time is not after the cutoff. nil: discards it in any case.
     public mutating func forgetLatest(upTo cutoff: Timestamp?) {
         guard let time = latest?.observed.fix.time, cutoff.map({ time <= $0 }) ?? true else { return }
         latest = nil
     }
 
-    /// - Returns: those who have waited long enough.
+    /// - Returns: the clients whose requests have timed out; these requests are removed.
     public mutating func expire(now: BootInstant) -> [Int] {
         end { $0.deadline <= now }
     }
 
-    /// No fix can come.
+    /// Removes all requests, because no fix can arrive.
     ///
-    /// - Returns: all who waited.
-    public mutating func giveUp() -> [Int] {
+    /// - Returns: all clients that were waiting.
+    public mutating func cancelAll() -> [Int] {
         end { _ in true }
     }
 
-    /// Who asked has gone.
-    public mutating func forget(_ id: Int) {
+    /// Removes the requests of a client that has disconnected.
+    public mutating func cancel(_ id: Int) {
         _ = end { $0.request.id == id }
     }
 
@@ -94,7 +94,7 @@ public struct OneShots: Sendable {
 }
 
 extension OneShots.Request {
-    func takes(_ fix: Fix) -> Bool {
+    func accepts(_ fix: Fix) -> Bool {
         guard let accuracy else { return true }
         return fix.accuracy.map { $0 <= accuracy } ?? false
     }

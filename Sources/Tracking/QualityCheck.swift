@@ -1,24 +1,24 @@
 /// When a fix is doubtful.
 public struct QualityLimits: Equatable, Sendable {
-    /// Metres of accuracy.
+    /// Metres; an accuracy worse than this is low.
     public var accuracy: Double
-    /// Metres per second from the fix before.
+    /// Metres per second; a jump from the previous fix at a higher speed is implausible.
     public var speed: Double
 
-    /// The defaults are those of the configuration.
+    /// The default values match the configuration's.
     public init(accuracy: Double = 100, speed: Double = 100) {
         self.accuracy = accuracy
         self.speed = speed
     }
 }
 
-/// Tells doubtful fixes. Pure, and it drops none.
+/// Flags doubtful fixes; drops none. Pure.
 struct QualityCheck: Sendable {
     private var last: (time: Timestamp, coordinate: Coordinate, accuracy: Double)?
 
-    /// Takes the next settled fix. Of two things that are doubtful the speed is told.
+    /// Processes the next settled fix. If both accuracy and speed are doubtful, speed is reported.
     ///
-    /// An unknown accuracy is not low; for the speed it counts as it does for motion.
+    /// An unknown accuracy does not count as low; in the speed check it counts as `Motion.assumedAccuracy`.
     mutating func judge(_ fix: Fix, _ limits: QualityLimits) -> Quality? {
         let accuracy = fix.accuracy ?? Motion.assumedAccuracy
         defer { last = (fix.time, fix.coordinate, accuracy) }

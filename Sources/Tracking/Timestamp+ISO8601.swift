@@ -11,7 +11,7 @@ extension Timestamp {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Bytes of `iso8601`.
+    /// Length of `iso8601` in bytes.
     public static let textSize = 24
 
     /// Appends the 24 bytes of `iso8601`.
@@ -22,7 +22,7 @@ extension Timestamp {
         }
     }
 
-    /// Puts the 24 bytes of `iso8601` at the begin of `room`, which must have as many.
+    /// Writes the 24 bytes of `iso8601` to the start of `room`, which must be at least that long.
     public func putISO8601(into room: UnsafeMutableRawBufferPointer) {
         precondition(room.count >= Self.textSize)
         let lowest: Int64 = -62_167_219_200_000
@@ -40,7 +40,7 @@ extension Timestamp {
             put(48 &+ value % 10, at: position + 1)
             put(end.value, at: position + 2)
         }
-        // What stands behind two digits is written over by the next two, where there is no sign.
+        // The character after two digits is overwritten by the next two where no separator belongs.
         put(two: year / 100, at: 0, then: "-")
         put(two: year % 100, at: 2, then: "-")
         put(two: UInt32(truncatingIfNeeded: date.month), at: 5, then: "-")
@@ -53,8 +53,8 @@ extension Timestamp {
         put(UInt32(UInt8(ascii: "Z")), at: 23)
     }
 
-    /// Reads `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; a space may stand for the T. A leap second (:60) reads as
-    /// the first moment of the next minute; digits beyond milliseconds are cut. Anything else is nil.
+    /// Parses `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; a space may replace the T. A leap second (:60) is read as
+    /// the first moment of the next minute; digits beyond milliseconds are truncated. Anything else yields nil.
     public init?(iso8601 text: some StringProtocol) {
         var scanner = DigitScanner(bytes: Array(text.utf8.prefix(64)))
         guard text.utf8.count <= 64,
@@ -100,7 +100,7 @@ private struct DigitScanner {
         return value
     }
 
-    /// Milliseconds; zero without a fraction, nil with a point and no digit.
+    /// Milliseconds; 0 without a fraction, nil for a point without digits.
     mutating func fraction() -> Int64? {
         guard skip(".") else { return 0 }
         var value: Int64 = 0

@@ -1,12 +1,12 @@
-/// A UUID of version 7 (RFC 9562): 48 bits of Unix milliseconds, then 74 bits that make it unique.
+/// A version 7 UUID (RFC 9562): 48 bits of Unix milliseconds, followed by 74 bits that make it unique.
 public struct UUIDv7: Hashable, Comparable, Sendable {
     /// The 16 bytes in network order, as two halves.
     private let high: UInt64
     private let low: UInt64
 
     /// - Parameters:
-    ///   - time: its milliseconds fill the time part, modulo 2⁴⁸.
-    ///   - counter: the 74 bits after it: `high` gives 12 of them, `low` 62.
+    ///   - time: its milliseconds, modulo 2⁴⁸, form the time part.
+    ///   - counter: the remaining 74 bits: 12 from `high`, 62 from `low`.
     init(time: Timestamp, counter: (high: UInt16, low: UInt64)) {
         high = UInt64(bitPattern: time.milliseconds) << 16 | 0x7000 | UInt64(counter.high & 0x0FFF)
         low = 0x8000_0000_0000_0000 | counter.low & 0x3FFF_FFFF_FFFF_FFFF
@@ -18,7 +18,7 @@ public struct UUIDv7: Hashable, Comparable, Sendable {
         self = id
     }
 
-    /// The same, of bytes that are somebody else's.
+    /// The same, without copying the bytes into an array first.
     public init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
         high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
@@ -30,14 +30,14 @@ public struct UUIDv7: Hashable, Comparable, Sendable {
         withBytes { [UInt8]($0) }
     }
 
-    /// Hands over the 16 bytes in network order without an array for them.
+    /// Passes the 16 bytes in network order to `body`, without allocating an array.
     public func withBytes<Result, Failure>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try withUnsafeBytes(of: (high.bigEndian, low.bigEndian), body)
     }
 
-    /// By the time part first: ids of one run sort as they were minted.
+    /// Orders by the time part first: ids of one run sort in the order in which they were minted.
     public static func < (left: UUIDv7, right: UUIDv7) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
@@ -52,7 +52,7 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Bytes of `description`.
+    /// Length of `description` in bytes.
     public static let textSize = 36
 
     /// Appends the 36 bytes of `description`.
@@ -63,7 +63,7 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
         }
     }
 
-    /// Puts the 36 bytes of `description` at the begin of `room`, which must have as many.
+    /// Writes the 36 bytes of `description` to the start of `room`, which must be at least that long.
     public func put(into room: UnsafeMutableRawBufferPointer) {
         precondition(room.count >= Self.textSize)
         let parts = (
@@ -89,19 +89,19 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
         room.storeBytes(of: parts.3.bigEndian, toByteOffset: 28, as: UInt64.self)
     }
 
-    /// The eight hexadecimal digits of 32 bits, the first one in the highest byte: all at once, because ids are most of what
-    /// an upload writes.
+    /// The eight hexadecimal digits of 32 bits, the first in the highest byte. Computed in parallel, because ids make
+    /// up most of what an upload writes.
     private static func hex(_ value: UInt64) -> UInt64 {
-        // Each nibble to the lower half of a byte of its own …
+        // Spread the nibbles, one to the lower half of each byte …
         var digits = value << 16 & 0x0000_FFFF_0000_0000 | value & 0xFFFF
         digits = digits << 8 & 0x00FF_0000_00FF_0000 | digits & 0x0000_00FF_0000_00FF
         digits = digits << 4 & 0x0F00_0F00_0F00_0F00 | digits & 0x000F_000F_000F_000F
-        // … and made a character. No byte carries into the next one: 15 + 6 and 15 + 48 + 39 fit in.
+        // … and turn each into a character. No byte overflows into the next: 15 + 6 and 15 + 48 + 39 both fit.
         let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
     }
 
-    /// Reads the 36-character form in either case; the version is not checked.
+    /// Parses the 36-character form in either case; the version is not checked.
     public init?(_ description: String) {
         var nibbles = [UInt8]()
         nibbles.reserveCapacity(32)
@@ -122,19 +122,20 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
     }
 }
 
-/// Mints UUIDs whose last 74 bits count up from a random start (RFC 9562 section 6.2, method 2): unique across runs
-/// like random ones, sorted within a run, and 11 bytes a fix cheaper under gzip because neighbours differ in few digits.
+/// Mints UUIDs whose last 74 bits count up from a random start (RFC 9562 section 6.2, method 2): as unique across
+/// runs as random ones, sorted within a run, and 11 bytes a fix cheaper under gzip because neighbours differ in few
+/// digits.
 public struct UUIDv7Generator: Sendable {
     private var high: UInt16
     private var low: UInt64
 
-    /// Starts at a random number below half of the range, so that no run ever counts past the end.
+    /// Starts at a random number in the lower half of the range, so that no run ever counts past the end.
     public init(using random: inout some RandomNumberGenerator) {
         high = UInt16.random(in: 0..<0x0800, using: &random)
         low = UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF, using: &random)
     }
 
-    /// The next one, with `time` as its time part.
+    /// The next id, with `time` as its time part.
     public mutating func next(at time: Timestamp) -> UUIDv7 {
         low += 1
         if low > 0x3FFF_FFFF_FFFF_FFFF {

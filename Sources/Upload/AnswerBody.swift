@@ -1,33 +1,34 @@
 /// Why a complete 2xx is not believed. The names are those of the failure in the status.
 public enum Doubt: String, Equatable, Sendable {
-    /// A page has come in the backend's place: of a captive portal, of a single-page app, of maintenance.
+    /// A page answers in place of the backend: a captive portal, a single-page app or a maintenance page.
     case page
-    /// An acknowledgement was demanded, and the body is none of this batch.
+    /// An acknowledgement was demanded, and the body does not acknowledge this batch.
     case noAck = "no_ack"
 }
 
-/// Decides by the first bytes of an answer whether it is a page. Pure; the bytes may come in any pieces.
+/// Decides from the first bytes of an answer whether it is a page. Pure; the bytes may arrive in any pieces.
 ///
-/// The type that an answer has decides nothing: PHP calls everything `text/html`. Only where the body is compressed, though
-/// nobody asked for that, and nothing of it can be read, does the type stand for it.
+/// The content type decides nothing: PHP labels everything `text/html`. It is used only when the body is compressed
+/// without having been asked for, and cannot be read.
 public struct AnswerBody: Sendable {
     private enum State { case leading, matching, decided }
 
-    /// After white space, in any case; a space stands for any white space.
+    /// After white space, in upper or lower case; a space stands for any white space.
     private static let beginnings = ["<!doctype html", "<html"].map { Array($0.utf8) }
 
-    /// It begins like a page.
+    /// Whether it begins like a page.
     public private(set) var isPage = false
     private var state = State.leading
     /// Of the byte order mark.
     private var markBytes = 0
-    /// What may begin a page, in lower case, with one space for each white space. No longer than a beginning.
+    /// The beginning of the body, in lower case, with one space for each white space. No longer than needed to
+    /// compare.
     private var start: [UInt8] = []
 
-    /// Nothing has come yet.
+    /// Nothing has arrived yet.
     public init() {}
 
-    /// Takes the next bytes. Costs nothing once it is decided.
+    /// Processes the next bytes. Costs nothing once it is decided.
     public mutating func take(_ bytes: some Sequence<UInt8>) {
         guard state != .decided else { return }
         for byte in bytes {
@@ -54,17 +55,17 @@ public struct AnswerBody: Sendable {
     }
 }
 
-/// Whether an answer that says 2xx is believed.
+/// Decides whether a 2xx answer is believed.
 struct Belief {
-    /// The `batch_id` that the body must have; nil: none is demanded.
+    /// The `batch_id` that the body must contain; nil: none is demanded.
     var acknowledging: String?
 
-    /// - Parameter text: the body, when an acknowledgement is demanded; empty when it has more than 64 KiB.
+    /// - Parameter text: the body, if an acknowledgement is demanded; empty when it exceeds 64 KiB.
     func doubt(_ head: AnswerHead, _ body: AnswerBody, text: [UInt8]) -> Doubt? {
         if body.isPage || head.isCoded && head.isHTML { return .page }
         guard let acknowledging else { return nil }
         guard !head.isCoded, case .string(let id)? = JSONReader.read(text)?[member: "batch_id"],
-            // Some backends write ids in capitals.
+            // Some backends write ids in upper case.
             id.lowercased() == acknowledging.lowercased()
         else { return .noAck }
         return nil

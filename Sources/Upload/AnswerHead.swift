@@ -5,9 +5,9 @@ struct AnswerHead {
 
     /// The value of `Retry-After`, without the blanks around it.
     private(set) var retryAfter: String?
-    /// The body is a page, by its `Content-Type`.
+    /// The body is a page, according to its `Content-Type`.
     private(set) var isHTML = false
-    /// The body is compressed, though nobody asked for that: it cannot be read.
+    /// The body is compressed without having been asked for, so it cannot be read.
     private(set) var isCoded = false
     /// The empty line after the headers has come: a server that dies before it has promised nothing.
     private(set) var isComplete = false

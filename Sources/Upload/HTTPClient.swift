@@ -59,7 +59,7 @@ public struct HTTPClient: ~Copyable {
     /// Sends `body` and waits for the answer.
     ///
     /// - Parameters:
-    ///   - acknowledging: the `batch_id` that the body of a 2xx must have to be believed; nil: none is demanded.
+    /// - acknowledging: the `batch_id` that the body of a 2xx must contain to be believed; nil: none is demanded.
     ///   - wakeup: makes `isCancelled` be asked at once.
     ///   - isCancelled: ends the request when true.
     public mutating func post(

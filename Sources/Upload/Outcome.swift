@@ -23,7 +23,7 @@ public struct TransportFailure: Error, Equatable, Sendable {
 
     /// Something of the request went out, so that the server may have had it.
     public let wasSent: Bool
-    /// It was given up because it took too long, or was too slow.
+    /// It was cancelled because it took too long, or was too slow.
     public let isTimeout: Bool
 
     /// An answer that did not come, or came cut off.
@@ -34,7 +34,7 @@ public struct TransportFailure: Error, Equatable, Sendable {
         self.isTimeout = isTimeout
     }
 
-    /// The request was on its way when the time was over: what is sent may be too large for the link.
+    /// The request was being sent when the time ran out: it may be too large for the link.
     public var isForTime: Bool { wasSent && isTimeout }
 }
 
@@ -53,8 +53,8 @@ public enum Verdict: Equatable, Sendable {
     /// The status table of the upload contract.
     ///
     /// - Parameters:
-    ///   - retryAfter: the header of that name, read already.
-    ///   - doubt: why a 2xx is not believed; nil: it is.
+    /// - retryAfter: the parsed header of that name.
+    /// - doubt: why a 2xx is not believed; nil: it is.
     public init(status: Int, retryAfter: Double?, doubt: Doubt? = nil) {
         self =
             switch status {

@@ -23,8 +23,8 @@ public struct TokenStore: Sendable {
         public let description: String
     }
 
-    /// Whether the file in the state directory is one by which somebody could upload in this installation's name: the
-    /// tokens, also those that were put aside, and their key.
+    /// Whether a file in the state directory would let others upload in this installation's name: the tokens,
+    /// including those put aside, and their key.
     public static func holdsSecrets(_ file: String) -> Bool {
         [name, keyName].contains { file == $0 || file.hasPrefix($0 + ".") }
     }
@@ -53,7 +53,7 @@ public struct TokenStore: Sendable {
             }
             bytes = found
         } catch {
-            // There may be nothing wrong with the file: too many others are open, or there is no memory.
+            // The file may be intact: too many others are open, or there is no memory.
             if [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
             return .damaged(aside: try directory.putAside(Self.name))
         }

@@ -8,8 +8,8 @@ struct BeekonSim: ParsableCommand {
         commandName: "beekon-sim",
         abstract: "A simulated GNSS receiver: drives a route and sends what a receiver would, as NMEA 0183.",
         discussion: """
-            The vehicle accelerates, brakes for corners, waits at lights and parks now and then. Without --duration \
-            it drives until SIGINT or SIGTERM. The same --seed and --start always give the same bytes.
+            The vehicle accelerates, brakes for corners, waits at lights and occasionally parks. Without --duration \
+            it drives until SIGINT or SIGTERM. The same --seed and --start always produce the same bytes.
 
             EXAMPLE:
               gpsd -N -n -S 2950 udp://127.0.0.1:2951 &
@@ -17,7 +17,7 @@ struct BeekonSim: ParsableCommand {
             """,
         version: "0.1.0")
 
-    @OptionGroup(title: "Where to (one of these)")
+    @OptionGroup(title: "Output (choose one)")
     var destination: Destination
 
     @OptionGroup(title: "The drive")
@@ -46,7 +46,7 @@ struct BeekonSim: ParsableCommand {
         }
     }
 
-    /// A file of a drive with a known beginning and end has nobody to wait for.
+    /// A file with a known start and duration need not be paced.
     private var wholeDriveAtOnce: Bool {
         destination.file != nil && speedUp == nil && drive.duration != nil && drive.start != nil
     }
@@ -62,8 +62,8 @@ struct BeekonSim: ParsableCommand {
     }
 }
 
-/// Ends the program at once, with success: being told to stop is how a drive without `--duration` ends.
-/// Nothing is buffered, so there is nothing to flush, and `_exit` is safe in a handler.
+/// Exits at once and successfully: being told to stop is how a drive without `--duration` ends. Nothing is buffered,
+/// so there is nothing to flush, and `_exit` is async-signal-safe.
 private func exitOnSignal() {
     for number in [SIGINT, SIGTERM] {
         signal(number) { _ in _exit(0) }

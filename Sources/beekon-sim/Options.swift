@@ -19,7 +19,7 @@ struct Destination: ParsableArguments {
     func validate() throws {
         let chosen = (udp == nil ? 0 : 1) + (pty ? 1 : 0) + (file == nil ? 0 : 1)
         guard chosen == 1 else {
-            throw ValidationError("Say where to send to: give one of --udp HOST:PORT, --pty and --file PATH.")
+            throw ValidationError("Choose where to send: give one of --udp HOST:PORT, --pty and --file PATH.")
         }
     }
 
@@ -54,7 +54,7 @@ struct DriveOptions: ParsableArguments {
     @Flag(help: "Never move.")
     var parked = false
 
-    @Option(help: .init("Chooses the route, the satellites and the errors.", valueName: "n"))
+    @Option(help: .init("Determines the route, the satellites and the errors.", valueName: "n"))
     var seed: UInt64 = 1
 
     @Option(
@@ -62,12 +62,12 @@ struct DriveOptions: ParsableArguments {
     )
     var start: StartTime?
 
-    @Option(help: .init("End after so many simulated seconds.", valueName: "seconds"))
+    @Option(help: .init("End after this many simulated seconds.", valueName: "seconds"))
     var duration: Double?
 
     @Option(
         parsing: .unconditional,  // a southern latitude begins with a dash
-        help: .init("Where the drive begins, degrees.", valueName: "lat,lon"))
+        help: .init("Start of the drive, in degrees.", valueName: "lat,lon"))
     var at = Place(origin: Coordinate(latitude: 52.5163, longitude: 13.3777))
 
     @Option(help: "Sentence prefix of the position: gp (GPS) or gn (combined).")
@@ -101,7 +101,7 @@ struct DriveOptions: ParsableArguments {
     }
 }
 
-/// The talkers by the names they have on the command line.
+/// The talkers by their command-line names.
 enum TalkerName: String, CaseIterable, ExpressibleByArgument {
     case gp, gn
 
@@ -148,7 +148,7 @@ struct StartTime: ExpressibleByArgument {
     }
 }
 
-/// `52.5163,13.3777`. The plane the vehicle drives on gets too distorted beyond 85 degrees of latitude.
+/// `52.5163,13.3777`. Beyond 85 degrees of latitude the plane that the vehicle drives on would be too distorted.
 struct Place: ExpressibleByArgument {
     var origin: Coordinate
 

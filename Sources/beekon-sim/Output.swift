@@ -1,11 +1,11 @@
 import Glibc
 
-/// Somewhere the sentences of an epoch go.
+/// A destination for the sentences of an epoch.
 protocol Output {
     mutating func send(_ text: String) throws
 }
 
-/// What went wrong, as one sentence that says what to do, and how to exit (sysexits.h).
+/// An error as one sentence that says what to do, with an exit status from sysexits.h.
 struct Failure: Error {
     static let noHost: Int32 = 68
     static let osError: Int32 = 71
@@ -23,7 +23,7 @@ struct Failure: Error {
     static var reason: String { String(cString: strerror(errno)) }
 }
 
-/// Writes everything; false leaves the reason in errno.
+/// Writes everything; on failure returns false with the reason in errno.
 @discardableResult
 func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
     bytes.withUnsafeBytes { buffer in
@@ -66,7 +66,7 @@ struct FileOutput: Output {
     }
 }
 
-/// One datagram an epoch. Nobody listening yet is no failure: a receiver sends whether or not it is heard.
+/// One datagram per epoch. A missing listener is not an error: a receiver sends whether or not anyone listens.
 struct UDPOutput: Output {
     private let descriptor: Int32
     private let name: String
@@ -99,7 +99,7 @@ struct UDPOutput: Output {
         guard Glibc.send(descriptor, bytes, bytes.count, 0) < 0 else { return }
         switch errno {
         case ECONNREFUSED, EAGAIN, ENOBUFS, EINTR, ENETUNREACH, EHOSTUNREACH, ENETDOWN:
-            // Refused is what the previous datagram met. A lost datagram is a lost epoch, as on any air link.
+            // ECONNREFUSED refers to the previous datagram. A lost datagram is a lost epoch, as on any radio link.
             return
         default:
             throw Failure(

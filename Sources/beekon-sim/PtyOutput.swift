@@ -1,9 +1,9 @@
 import Glibc
 
-/// A pseudo terminal in raw mode, which gpsd takes for a serial port.
+/// A pseudo terminal in raw mode, which gpsd treats as a serial port.
 struct PtyOutput: Output {
     private let primary: Int32
-    /// Kept open, so that the line lives on while gpsd comes and goes, and unread bytes can be thrown away.
+    /// Kept open, so that the line survives gpsd closing it, and unread bytes can be discarded.
     private let secondary: Int32
 
     init() throws {
@@ -15,7 +15,7 @@ struct PtyOutput: Output {
         guard fcntl(primary, F_SETFL, O_NONBLOCK) == 0, tcgetattr(secondary, &settings) == 0 else {
             throw Self.failure
         }
-        // Without this the terminal would echo every sentence back and turn its line ends around.
+        // Otherwise the terminal would echo every sentence and translate line ends.
         cfmakeraw(&settings)
         guard tcsetattr(secondary, TCSANOW, &settings) == 0 else { throw Self.failure }
         let path = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
@@ -37,13 +37,13 @@ struct PtyOutput: Output {
                 Failure.ioError,
                 "cannot write to the pseudo terminal: \(Failure.reason). Start beekon-sim again.")
         }
-        // Nobody reads. A serial line would have lost the old bytes, so lose them: what gpsd meets later is
-        // of now.
+        // Nobody is reading. A serial line would have lost the old bytes, so discard them: gpsd then sees current
+        // data.
         tcflush(secondary, TCIFLUSH)
         writeAll(primary, bytes)
     }
 
-    /// gpsd writes probes to a receiver, and would block if nobody took them.
+    /// gpsd sends probes to a receiver and would block if nobody read them.
     private func discardInput() {
         var buffer = [UInt8](repeating: 0, count: 1024)
         while read(primary, &buffer, buffer.count) > 0 {}

@@ -6,14 +6,14 @@ import Glibc
 struct AuthCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "auth",
-        abstract: "Show the state of the upload's token, or give beekond a new one.",
+        abstract: "Show the state of the upload token, or give beekond a new one.",
         subcommands: [AuthShowCommand.self, AuthSeedCommand.self])
 }
 
 struct AuthShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show whether the token is good, when it expires, and what is wrong. Never the token.",
+        abstract: "Show whether the token is valid, when it expires, and what is wrong; never the token.",
         discussion: """
             EXAMPLES:
               beekonctl auth show
@@ -35,13 +35,13 @@ struct AuthShowCommand: ParsableCommand {
 struct AuthSeedCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "seed",
-        abstract: "Give beekond new tokens; it keeps them encrypted and tries them at once.",
+        abstract: "Give beekond new tokens; it stores them encrypted and tries them at once.",
         discussion: """
-            FILE holds the access token on one line, or a JSON object as a token endpoint answers it: \
+            FILE holds the access token on one line, or a JSON object as returned by a token endpoint: \
             access_token, refresh_token, expires_at (Unix seconds) or expires_in. Without FILE it is read from \
-            standard input. Tokens are never taken from the command line, which everybody can read.
+            standard input. Tokens are never taken from the command line, which every user can read.
 
-            Needs root or group beekon-admin, and a table [sync.auth] in the configuration.
+            Requires root or group beekon-admin, and a [sync.auth] table in the configuration.
 
             EXAMPLES:
               beekonctl auth seed tokens.json
@@ -51,13 +51,13 @@ struct AuthSeedCommand: ParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Argument(help: "What holds the tokens; - or nothing: standard input.")
+    @Argument(help: "File with the tokens; - or nothing for standard input.")
     var file: String?
 
-    @Option(help: "The refresh token, alone on one line.")
+    @Option(help: "File with the refresh token on a single line.")
     var refreshTokenFile: String?
 
-    @Option(parsing: .unconditional, help: "When the access token expires: ISO-8601.")
+    @Option(parsing: .unconditional, help: "When the access token expires, in ISO-8601.")
     var expiresAt: String?
 
     func run() throws {
@@ -73,9 +73,9 @@ struct AuthSeedCommand: ParsableCommand {
                     try TimeArgument.instant(expiresAt, now: clock.now, zone: clock.zone).milliseconds / 1000)
             }
             var client = try common.connect()
-            // A refresh under way is waited for first.
+            // A refresh in progress is completed first.
             let result = try client.call(Wire.SeedAuth.self, parameters, timeoutSeconds: 90)
-            try common.print(result, text: ["adopted: beekonctl auth show tells how it goes"])
+            try common.print(result, text: ["accepted: beekonctl auth show shows the state"])
         }
     }
 
@@ -107,7 +107,7 @@ struct AuthSeedCommand: ParsableCommand {
             bytes += piece.prefix(count)
             guard bytes.count <= TokenSeed.limit else {
                 throw Failure(
-                    "\(name) has more than \(TokenSeed.limit) bytes: is it the right one?", exitCode: 65)
+                    "\(name) has more than \(TokenSeed.limit) bytes: is it the right file?", exitCode: 65)
             }
         }
     }

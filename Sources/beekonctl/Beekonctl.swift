@@ -27,11 +27,11 @@ struct Beekonctl: ParsableCommand {
             AuthCommand.self, PlotCommand.self, DoctorCommand.self,
         ])
 
-    /// Before the verb they mean the same as after it: the verb's own group takes what was given here.
+    /// Given before the verb they have the same effect: the verb's own group adopts them.
     @OptionGroup var common: CommonOptions
 
     static func main() {
-        // A reader that goes away is met as EPIPE where the output is written, and ends the tool quietly.
+        // If the reader goes away, writing fails with EPIPE, which ends the tool quietly.
         signal(SIGPIPE, SIG_IGN)
         main(nil)
     }

@@ -3,7 +3,7 @@ import ControlProtocol
 import ControlTool
 import Glibc
 
-/// What every verb takes, and how every verb ends.
+/// The options common to all verbs, and error handling.
 struct CommonOptions: ParsableArguments {
     @Flag(help: "Print JSON instead of text.")
     var json = false
@@ -15,38 +15,38 @@ struct CommonOptions: ParsableArguments {
         try ControlClient(path: path)
     }
 
-    /// The socket of the daemon.
+    /// Path of the daemon's socket.
     var path: String {
         if let socket { return socket }
         if let variable = getenv("BEEKOND_SOCKET"), variable.pointee != 0 { return String(cString: variable) }
         return ControlClient.defaultPath
     }
 
-    /// Runs a verb, and turns whatever goes wrong into one sentence and an exit code.
+    /// Runs a verb, turning any error into one sentence and an exit code.
     func run(_ verb: () throws -> Void) throws {
         do {
             try verb()
         } catch is Output.ReaderGone {
-            // `beekonctl history | head` has what it wanted.
+            // `beekonctl history | head` has all it wanted.
             return
         } catch {
             guard let failure = Failure(error) else { throw error }
-            Self.complain(failure.message)
+            Self.warn(failure.message)
             throw ExitCode(failure.exitCode)
         }
     }
 
     /// Writes a line to stderr.
-    static func complain(_ message: String) {
+    static func warn(_ message: String) {
         let line = Array("beekonctl: \(message)\n".utf8)
-        // Nobody can be told when stderr is gone as well.
+        // If stderr is gone as well, there is nobody left to tell.
         _ = write(STDERR_FILENO, line, line.count)
     }
 
     /// Prints the parameters of a reply as JSON, or `text`.
     func print(_ value: some Encodable, text: @autoclosure () -> [String]) throws {
         var output = Output()
-        for line in json ? [try JSONText.line(value)] : text() { try output.line(line) }
+        for line in json ? [try JSONLine.encode(value)] : text() { try output.line(line) }
         try output.finish()
     }
 
@@ -59,33 +59,33 @@ struct CommonOptions: ParsableArguments {
             enabled: Palette.wanted(isTerminal: isatty(STDOUT_FILENO) == 1, environment: environment))
     }
 
-    /// Where lines of tables end; nil when nobody looks at them, so that a script gets all of them.
+    /// Width of tables; nil when stdout is not a terminal, so that scripts get complete lines.
     static var columns: Int? { isatty(STDOUT_FILENO) == 1 ? max(Terminal.size().columns, 60) : nil }
 
     static var clock: Clock { Clock(now: .now(), zone: .local) }
 }
 
-/// Asks before something goes for good.
+/// Asks for confirmation before something is deleted permanently.
 ///
-/// Throws when the answer is not yes, and when nobody is there to give one.
+/// Throws unless the answer is yes, and when there is no terminal to ask on.
 func confirm(_ question: String) throws {
     guard isatty(STDIN_FILENO) == 1 else {
-        throw Failure("nobody is there to ask: add --yes to delete without asking", exitCode: 64)
+        throw Failure("cannot ask without a terminal: add --yes to delete without confirmation", exitCode: 64)
     }
     let text = Array("\(question) [y/N] ".utf8)
-    // On stderr: stdout may be a file that wants only the result.
+    // On stderr: stdout may be a file meant only for the result.
     _ = write(STDERR_FILENO, text, text.count)
     guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else {
         throw Failure("nothing deleted", exitCode: 1)
     }
 }
 
-/// Reads a time argument of the user, as the interface wants it.
+/// Parses a time argument into the interface's format.
 func interfaceTime(_ text: String?, clock: Clock) throws -> String? {
     try text.map { try TimeArgument.instant($0, now: clock.now, zone: clock.zone).iso }
 }
 
-/// Reads a range as the user gives it: `last` so much time, or from one time to another.
+/// Parses a range: either `last`, or from one time to another.
 func interfaceRange(
     from: String?, to: String?, last: String?, clock: Clock
 ) throws -> (from: String?, to: String?) {

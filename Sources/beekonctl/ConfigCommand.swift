@@ -8,7 +8,7 @@ struct ConfigCommand: ParsableCommand {
         commandName: "config",
         abstract: "Show, change or check the configuration.",
         discussion: """
-            What is set here counts from the next fix on, wins over all files, and outlives restarts and upgrades.
+            What is set here takes effect with the next fix, overrides all files, and survives restarts and upgrades.
 
             EXAMPLES:
               beekonctl config show tracking --origin
@@ -20,7 +20,7 @@ struct ConfigCommand: ParsableCommand {
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "show", abstract: "Show the configuration in force; secrets are (set).",
+            commandName: "show", abstract: "Show the configuration in effect; secrets appear as (set).",
             discussion: """
                 EXAMPLES:
                   beekonctl config show
@@ -30,11 +30,11 @@ struct ConfigCommand: ParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
-        @Flag(help: "Show as well where each value comes from: file and line, runtime, or default.")
+        @Flag(help: "Also show where each value comes from: file and line, runtime, or default.")
         var origin = false
 
         @Argument(
-            help: "Only these: keys, or tables such as tracking.", completion: .list(ConfigurationCheck.keys))
+            help: "Only these keys, or tables such as tracking.", completion: .list(ConfigurationCheck.keys))
         var names: [String] = []
 
         func run() throws {
@@ -51,11 +51,12 @@ struct ConfigCommand: ParsableCommand {
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set", abstract: "Set values, all or none, and show what holds then.",
+            commandName: "set", abstract: "Set values, all or none, and show the result.",
             discussion: """
-                All of gpsd and store, and all of sync but interval_seconds, batch_size and sync_threshold, need root \
-                or group beekon-admin. Where secrets of the configuration files are sent, only root may change. Secrets and names of files cannot be set here: they belong into the configuration, \
-                new tokens into beekonctl auth seed.
+                All of gpsd and store, and all of sync except interval_seconds, batch_size and sync_threshold, \
+                require root or group beekon-admin. Only root may change where secrets of the configuration files \
+                are sent. Secrets and file names cannot be set here: put them into the configuration file, and give \
+                new tokens to beekonctl auth seed.
 
                 EXAMPLES:
                   beekonctl config set tracking.interval_seconds=10 tracking.distance_meters=0
@@ -65,7 +66,7 @@ struct ConfigCommand: ParsableCommand {
         @OptionGroup var common: CommonOptions
 
         @Argument(
-            help: "A key and its value, with = between them.",
+            help: "A key and its value, separated by =.",
             completion: .list(ConfigurationCheck.keys.map { $0 + "=" }))
         var pairs: [String]
 
@@ -83,7 +84,7 @@ struct ConfigCommand: ParsableCommand {
                 _ = try client.call(Wire.Configure.self, .init(settings: wanted), timeoutSeconds: 60)
                 let chosen = try common.printSettings(&client) { wanted[$0] != nil }
                 for text in ConfigText.differences(chosen, from: wanted) {
-                    CommonOptions.complain(Text.safe(text))
+                    CommonOptions.warn(Text.safe(text))
                 }
             }
         }
@@ -91,9 +92,9 @@ struct ConfigCommand: ParsableCommand {
 
     struct Unset: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "unset", abstract: "Take back what was set, and show what holds then.",
+            commandName: "unset", abstract: "Undo config set, and show the result.",
             discussion: """
-                The files count again, or the defaults.
+                The values from the files, or the defaults, apply again.
 
                 EXAMPLES:
                   beekonctl config unset tracking.interval_seconds
@@ -102,7 +103,7 @@ struct ConfigCommand: ParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
-        @Flag(help: "Everything that config show --origin calls runtime.")
+        @Flag(help: "Every setting that config show --origin lists as runtime.")
         var all = false
 
         @Argument(help: "A key.", completion: .list(ConfigurationCheck.keys))
@@ -123,7 +124,7 @@ struct ConfigCommand: ParsableCommand {
                     names = settings.filter { $0.origin == "runtime" }.map(\.key)
                 }
                 _ = try client.call(Wire.ResetConfig.self, .init(keys: names), timeoutSeconds: 60)
-                if names.isEmpty { CommonOptions.complain("nothing was set while running") }
+                if names.isEmpty { CommonOptions.warn("nothing was set at runtime") }
                 try common.printSettings(&client) { names.contains($0) }
             }
         }
@@ -131,10 +132,10 @@ struct ConfigCommand: ParsableCommand {
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "check", abstract: "Look for mistakes in configuration files; beekond need not run.",
+            commandName: "check", abstract: "Check configuration files for mistakes; works without beekond.",
             discussion: """
-                Without FILE it looks at what beekond would read: its file, *.toml in the folder beside it, and what \
-                was set while it runs. Exits with 78 when there are mistakes.
+                Without FILE, checks what beekond would read: its configuration file, *.toml in the folder beside \
+                it, and what was set at runtime. Exits with 78 if there are mistakes.
 
                 EXAMPLES:
                   sudo beekonctl config check
@@ -154,7 +155,7 @@ struct ConfigCommand: ParsableCommand {
                 if isGood || common.json {
                     try common.print(check, text: check.lines)
                 } else {
-                    for line in check.lines { CommonOptions.complain(line) }
+                    for line in check.lines { CommonOptions.warn(line) }
                 }
             }
             if !isGood { throw ExitCode(78) }
@@ -163,7 +164,7 @@ struct ConfigCommand: ParsableCommand {
 }
 
 extension CommonOptions {
-    /// Prints what holds now of these.
+    /// Prints the current values of the chosen settings.
     @discardableResult
     fileprivate func printSettings(
         _ client: inout ControlClient, where isChosen: (String) -> Bool

@@ -5,10 +5,11 @@ import ControlTool
 struct DeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete stored locations for good, uploaded or not.",
+        abstract: "Permanently delete stored locations, uploaded or not.",
         discussion: """
-            Without --before, everything goes, and no file of beekond tells any more where it was. With it, what \
-            nothing can be cut out of is named. Needs root or group beekon-admin.
+            Without --before, deletes everything, and no file of beekond shows any more where it was. With \
+            --before, names the files that may still hold such positions because nothing can be cut out of \
+            them. Requires root or group beekon-admin.
 
             EXAMPLES:
               beekonctl delete --before -7d
@@ -18,10 +19,10 @@ struct DeleteCommand: ParsableCommand {
     @OptionGroup var common: CommonOptions
 
     @Option(
-        parsing: .unconditional, help: "Only what is at or before this time: ISO-8601, -2h, now or today.")
+        parsing: .unconditional, help: "Only locations at or before this time: ISO-8601, -2h, now or today.")
     var before: String?
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
     func run() throws {
@@ -30,7 +31,7 @@ struct DeleteCommand: ParsableCommand {
             let cutoff = try before.map {
                 try TimeArgument.instant($0, now: clock.now, zone: clock.zone)
             }
-            // Before the question: an answer to a daemon that is not there would be given in vain.
+            // Connect before asking: without a daemon the question would be pointless.
             var client = try common.connect()
             if !yes {
                 let what = cutoff.map { "every stored location up to \($0.text(in: clock.zone))" }
@@ -53,14 +54,14 @@ struct DeleteCommand: ParsableCommand {
     ) throws -> Wire.DeleteLocations.Result {
         let progress = Progress.onTerminal(isBusy: false)
         progress.show("deleting…")
-        // In steps of 1000 rows on whatever disk there is.
+        // Deletes in steps of 1000 rows, on a possibly slow disk.
         return try client.call(Wire.DeleteLocations.self, .init(before: cutoff), timeoutSeconds: 300) {
             guard let left = try? stored() else { return }
             progress.show("deleting… \(Quantity.count(left)) stored now")
         }
     }
 
-    /// Rows that are left, by a connection of its own: the other one is busy deleting.
+    /// Number of rows left. Uses a connection of its own, since the other one is busy deleting.
     private func stored() throws -> Int {
         var client = try common.connect()
         return try client.call(Wire.GetStatus.self, .init(), timeoutSeconds: 1).status.store.locations

@@ -7,10 +7,10 @@ import Glibc
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Walk from receiver to backend, and say what is wrong and what to do.",
+        abstract: "Check everything from receiver to backend, and say what is wrong and what to do.",
         discussion: """
-            Posts an empty batch to sync.url, with the headers of the configuration, if it may read them: as root, or \
-            as a member of group beekond. Without sync.url it sends nothing anywhere.
+            Posts an empty batch to sync.url with the configured headers if it may read them, that is, as root or as \
+            a member of group beekond. Without sync.url, sends nothing anywhere.
 
             Exits with 0 when nothing is wrong, and with 1 otherwise.
 
@@ -36,7 +36,7 @@ struct DoctorCommand: ParsableCommand {
         try common.run {
             let examination = Examination(
                 socket: common.path, configuration: config, stateDirectory: stateDir)
-            let report = Report(gathered(examination))
+            let report = Report(gatherFacts(examination))
             failures = report.failures
             let width = min(Terminal.size().columns, 100)
             try common.print(report, text: report.lines(width: width, palette: CommonOptions.palette))
@@ -44,8 +44,8 @@ struct DoctorCommand: ParsableCommand {
         if failures > 0 { throw ExitCode(1) }
     }
 
-    /// The line of progress is gone before the report begins.
-    private func gathered(_ examination: Examination) -> Facts {
+    /// In a function of its own, so that the progress line is cleared before the report begins.
+    private func gatherFacts(_ examination: Examination) -> Facts {
         let progress = Progress.onTerminal(isBusy: false)
         return examination.facts { progress.show($0 + "…") }
     }

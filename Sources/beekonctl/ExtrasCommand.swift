@@ -5,9 +5,9 @@ import ControlTool
 struct ExtrasCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extras",
-        abstract: "Show or change the texts that go with every location.",
+        abstract: "Show or change the texts attached to every location.",
         discussion: """
-            A change applies to locations stored from then on, and outlives restarts. It wins over [extras] in the \
+            A change applies to locations stored from then on, survives restarts, and overrides [extras] in the \
             configuration.
 
             EXAMPLES:
@@ -19,7 +19,7 @@ struct ExtrasCommand: ParsableCommand {
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "show", abstract: "Show the extras in force.",
+            commandName: "show", abstract: "Show the extras in effect.",
             discussion: """
                 EXAMPLE:
                   beekonctl extras show --json | jq -r .extras.driver
@@ -37,7 +37,7 @@ struct ExtrasCommand: ParsableCommand {
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set", abstract: "Set extras; the others stay as they are.",
+            commandName: "set", abstract: "Set extras; others are left unchanged.",
             discussion: """
                 EXAMPLE:
                   beekonctl extras set driver=7 trailer="B-AB 12"
@@ -45,7 +45,7 @@ struct ExtrasCommand: ParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
-        @Argument(help: "A name and its text, with = between them.")
+        @Argument(help: "A name and its text, separated by =.")
         var pairs: [String]
 
         func run() throws {
@@ -60,7 +60,7 @@ struct ExtrasCommand: ParsableCommand {
 
     struct Unset: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "unset", abstract: "Leave extras out from now on.",
+            commandName: "unset", abstract: "Remove extras.",
             discussion: """
                 EXAMPLE:
                   beekonctl extras unset trailer
@@ -88,14 +88,14 @@ struct ExtrasCommand: ParsableCommand {
 extension CommonOptions {
     fileprivate func print(extras: [String: String]) throws {
         if extras.isEmpty && !json {
-            CommonOptions.complain("no extras are set: beekonctl extras set name=text sets one")
+            CommonOptions.warn("no extras are set: beekonctl extras set name=text sets one")
         }
         try print(
             Wire.GetExtras.Result(extras: extras),
             text: ExtrasText.lines(extras, columns: CommonOptions.columns))
     }
 
-    /// Two clients that change extras at the same time: the later one wins.
+    /// If two clients change extras at the same time, the later one wins.
     fileprivate func change(_ change: (inout [String: String]) throws -> Void) throws {
         var client = try connect()
         var extras = try client.call(Wire.GetExtras.self, .init()).extras

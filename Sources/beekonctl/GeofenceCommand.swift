@@ -5,7 +5,7 @@ import ControlTool
 struct GeofenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "geofence",
-        abstract: "Circles whose entries and exits are recorded, also while nobody tracks.",
+        abstract: "Manage circles whose entries and exits are recorded, even when not tracking.",
         discussion: """
             EXAMPLES:
               beekonctl geofence add depot 52.5163 13.3777 150
@@ -16,16 +16,16 @@ struct GeofenceCommand: ParsableCommand {
 
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "add", abstract: "Add geofences, or replace those of the same id; all or none.",
+            commandName: "add", abstract: "Add geofences, replacing those with the same id; all or none.",
             usage: """
                 beekonctl geofence add ID LATITUDE LONGITUDE RADIUS [--no-entry] [--no-exit]
                 beekonctl geofence add --file FILE
                 """,
             discussion: """
-                FILE is GeoJSON (Point features with the properties id and radius, in metres; notify_on_entry \
-                and notify_on_exit if wanted) or a JSON list as `geofence list --json` prints it; - reads the \
-                standard input. The same circle again keeps what is known of it. A vehicle that is inside \
-                already makes an enter event.
+                FILE is GeoJSON (Point features with the properties id and radius in metres, optionally \
+                notify_on_entry and notify_on_exit) or a JSON list as printed by `geofence list --json`; - reads \
+                standard input. A geofence that is added again with the same circle keeps its state. If the \
+                vehicle is already inside a new one, an enter event is recorded.
 
                 EXAMPLES:
                   beekonctl geofence add depot 52.5163 13.3777 150
@@ -44,7 +44,7 @@ struct GeofenceCommand: ParsableCommand {
         @Flag(name: .customLong("no-exit"), help: "Record no exits.")
         var noExit = false
 
-        // Southern and western coordinates begin like options.
+        // Southern and western coordinates start with a minus sign, like options.
         @Argument(parsing: .allUnrecognized, help: "ID, latitude and longitude in degrees, radius in metres.")
         var values: [String] = []
 
@@ -100,7 +100,7 @@ struct GeofenceCommand: ParsableCommand {
         @Flag(help: "Remove every geofence.")
         var all = false
 
-        @Argument(help: "Their ids; unknown ones are no error.")
+        @Argument(help: "Ids of geofences; unknown ones are ignored.")
         var ids: [String] = []
 
         func validate() throws {
@@ -111,12 +111,12 @@ struct GeofenceCommand: ParsableCommand {
         func run() throws {
             try common.run {
                 var client = try common.connect()
-                let doomed =
+                let targets =
                     try all ? client.allGeofences().map(\.id) : ids
                 var removed = 0
-                // Ids of 400 bytes, each with its escapes: so many fit into a request.
-                for first in stride(from: 0, to: max(doomed.count, 1), by: Self.atOnce) {
-                    let some = Array(doomed[first...].prefix(Self.atOnce))
+                // A request holds this many ids of 400 bytes, even with everything escaped.
+                for first in stride(from: 0, to: max(targets.count, 1), by: Self.atOnce) {
+                    let some = Array(targets[first...].prefix(Self.atOnce))
                     removed += try client.call(
                         Wire.RemoveGeofences.self, .init(ids: some), timeoutSeconds: 60
                     ).removed
@@ -129,7 +129,7 @@ struct GeofenceCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "List the geofences, and whether the vehicle is inside.",
+            commandName: "list", abstract: "List the geofences and whether the vehicle is inside them.",
             discussion: """
                 EXAMPLES:
                   beekonctl geofence list
@@ -143,7 +143,7 @@ struct GeofenceCommand: ParsableCommand {
                 var client = try common.connect()
                 let result = Wire.ListGeofences.Result(geofences: try client.allGeofences())
                 if result.geofences.isEmpty && !common.json {
-                    CommonOptions.complain("no geofences: beekonctl geofence add makes one")
+                    CommonOptions.warn("no geofences: beekonctl geofence add makes one")
                     return
                 }
                 try common.print(
@@ -157,7 +157,7 @@ struct GeofenceCommand: ParsableCommand {
             commandName: "events", abstract: "List the recorded entries and exits, oldest first.",
             discussion: """
                 Events leave the store once the server has acknowledged them, unless \
-                store.keep_uploaded is true. With --json, one object a line.
+                store.keep_uploaded is true. With --json, one object per line.
 
                 EXAMPLES:
                   beekonctl geofence events --last 24h
@@ -166,13 +166,13 @@ struct GeofenceCommand: ParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
-        @Option(parsing: .unconditional, help: "The first time, inclusive: ISO-8601, -2h, now or today.")
+        @Option(parsing: .unconditional, help: "Start of the range, inclusive: ISO-8601, -2h, now or today.")
         var from: String?
 
-        @Option(parsing: .unconditional, help: "The last time, inclusive.")
+        @Option(parsing: .unconditional, help: "End of the range, inclusive.")
         var to: String?
 
-        @Option(parsing: .unconditional, help: "Only the last so much time, such as 2h; instead of --from.")
+        @Option(parsing: .unconditional, help: "Only the most recent period, such as 2h; instead of --from.")
         var last: String?
 
         func validate() throws {
@@ -196,21 +196,21 @@ struct GeofenceCommand: ParsableCommand {
                         let columns = CommonOptions.columns
                         try output.line(
                             common.json
-                                ? JSONText.line(event)
+                                ? JSONLine.encode(event)
                                 : GeofenceText.event(event, clock: clock, columns: columns))
                     }
                     count += page.events.count
                     return true
                 }
                 try output.finish()
-                if count == 0 { CommonOptions.complain("no geofence events in this range") }
+                if count == 0 { CommonOptions.warn("no geofence events in this range") }
             }
         }
     }
 }
 
 extension ControlClient {
-    /// All geofences, however many pages they are.
+    /// All geofences, on however many pages.
     mutating func allGeofences() throws -> [Wire.Geofence] {
         var found: [Wire.Geofence] = []
         try stream(Wire.ListGeofences.self, .init(), timeoutSeconds: 60) { page in

@@ -23,12 +23,12 @@ struct HistoryCommand: ParsableCommand {
     @OptionGroup var common: CommonOptions
     @OptionGroup var range: RangeOptions
 
-    @Option(help: "How to write them (--json is jsonl).")
+    @Option(help: "Output format (--json is jsonl).")
     var format: HistoryWriter.Format?
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: "Write to this file, readable only by you; it appears once it is whole.", completion: .file())
+        help: "Write to this file, readable only by you; it appears only when complete.", completion: .file())
     var output: String?
 
     private var chosen: HistoryWriter.Format { format ?? (common.json ? .jsonl : .table) }
@@ -44,7 +44,8 @@ struct HistoryCommand: ParsableCommand {
             let clock = CommonOptions.clock
             let parameters = try range.parameters(clock)
             var writer = HistoryWriter(format: chosen, clock: clock)
-            // The file is made only once the daemon has answered, so that an error leaves the old one alone.
+            // The file is created only once the daemon has answered, so that an error leaves an existing one
+            // untouched.
             var sink: Output?
             let isBusy = isatty(STDOUT_FILENO) == 1 && (output ?? "-") == "-"
             let count = try range.stream(common, parameters, isBusy: isBusy) { page in

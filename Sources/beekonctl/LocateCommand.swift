@@ -5,10 +5,10 @@ import ControlTool
 struct LocateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "locate",
-        abstract: "Get one position now, tracking or not; it is not stored.",
+        abstract: "Get one position now, whether tracking or not; it is not stored.",
         discussion: """
-            Exits with 0 for a position, 1 when none came in time, 69 when none can come: gpsd cannot be \
-            reached, or has no receiver.
+            Exits with 0 for a position, 1 if none arrived in time, and 69 if none can arrive because gpsd cannot be \
+            reached or has no receiver.
 
             EXAMPLES:
               beekonctl locate
@@ -21,10 +21,10 @@ struct LocateCommand: ParsableCommand {
     @Option(help: "How long to wait, in seconds, 0 to 3600 (default: 15).")
     var timeout: Double?
 
-    @Option(name: .customLong("max-age"), help: "A position this young will do, in seconds (default: 0).")
+    @Option(name: .customLong("max-age"), help: "Accept a position up to this old, in seconds (default: 0).")
     var maxAge: Double?
 
-    @Option(help: "Only a position at least this accurate, in metres.")
+    @Option(help: "Accept only a position at least this accurate, in metres.")
     var accuracy: Double?
 
     func validate() throws {

@@ -6,10 +6,10 @@ import Glibc
 struct PlotCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plot",
-        abstract: "Draw the track in the terminal, or write it as a page for a browser.",
+        abstract: "Draw the track in the terminal, or write it as a page for the browser.",
         discussion: """
-            The page is one file that needs no network: the track with its stops and geofences, speed and altitude \
-            over time. In the terminal, A is the start, B the end, and P a stop of two minutes and more.
+            The page is a single file that needs no network and shows the track with its stops and geofences, and speed \
+            and altitude over time. In the terminal, A is the start, B the end, and P a stop of two minutes or more.
 
             EXAMPLES:
               beekonctl plot --last 2h
@@ -72,7 +72,7 @@ struct PlotCommand: ParsableCommand {
         if common.json { try common.print(summary, text: []) }
     }
 
-    /// A daemon that has no geofences yet can still have a track.
+    /// A daemon without support for geofences can still have a track.
     private func fences() throws -> [Wire.Geofence] {
         var client = try common.connect()
         do {

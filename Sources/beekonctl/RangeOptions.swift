@@ -3,15 +3,15 @@ import ControlProtocol
 import ControlTool
 import Glibc
 
-/// Which locations: what `history` and `plot` have in common.
+/// The selection of locations, common to `history` and `plot`.
 struct RangeOptions: ParsableArguments {
-    @Option(parsing: .unconditional, help: "The first time, inclusive: ISO-8601, -2h, now or today.")
+    @Option(parsing: .unconditional, help: "Start of the range, inclusive: ISO-8601, -2h, now or today.")
     var from: String?
 
-    @Option(parsing: .unconditional, help: "The last time, inclusive.")
+    @Option(parsing: .unconditional, help: "End of the range, inclusive.")
     var to: String?
 
-    @Option(parsing: .unconditional, help: "Only the last so much time, such as 2h; instead of --from.")
+    @Option(parsing: .unconditional, help: "Only the most recent period, such as 2h; instead of --from.")
     var last: String?
 
     @Option(help: "Only this session; beekonctl sessions lists them.")
@@ -24,22 +24,24 @@ struct RangeOptions: ParsableArguments {
         }
     }
 
-    /// Five groups of hexadecimal digits.
+    /// Whether the text is five groups of hexadecimal digits.
     private static func isID(_ text: String) -> Bool {
         let groups = text.split(separator: "-", omittingEmptySubsequences: false)
         return groups.map(\.count) == [8, 4, 4, 4, 12]
             && groups.joined().allSatisfy { $0.isASCII && $0.isHexDigit }
     }
 
-    /// As the interface wants them.
+    /// The selection in the interface's format.
     func parameters(_ clock: Clock) throws -> Wire.GetLocations.Parameters {
         let (first, end) = try interfaceRange(from: from, to: to, last: last, clock: clock)
         return .init(from: first, to: end, sessionId: session)
     }
 
-    /// Streams the locations page by page, with progress on stderr if that is a terminal and nothing else is.
-    /// - Parameter isBusy: the terminal is being written to.
-    /// - Returns: how many there were.
+    /// Streams the locations page by page. Progress is shown on stderr if that is a terminal and nothing else is
+    /// drawn there.
+    ///
+    /// - Parameter isBusy: whether the output itself goes to the terminal.
+    /// - Returns: the number of locations.
     func stream(
         _ common: CommonOptions, _ parameters: Wire.GetLocations.Parameters, isBusy: Bool,
         _ body: ([Wire.Location]) throws -> Void
@@ -60,7 +62,7 @@ struct RangeOptions: ParsableArguments {
         return count
     }
 
-    /// Says why there is nothing. An empty answer is right and yet surprising where uploaded rows leave the store.
+    /// Explains an empty result, which is correct yet surprising where uploaded rows leave the store.
     func explainEmptiness(_ common: CommonOptions) {
         let status = try? fetch(Wire.GetStatus.self, common).status
         let stored = status?.store.locations ?? 0
@@ -77,10 +79,10 @@ struct RangeOptions: ParsableArguments {
             message += ": rows leave the store when the server acknowledges them; "
             message += "set store.keep_uploaded = true to keep them"
         }
-        CommonOptions.complain(message)
+        CommonOptions.warn(message)
     }
 
-    /// On a connection of its own: the first one may have ended with its stream.
+    /// Uses a connection of its own: the first one may have ended with its stream.
     private func fetch<M: ControlMethod>(_ method: M.Type, _ common: CommonOptions) throws -> M.Result
     where M.Parameters == Wire.Empty {
         var client = try common.connect()

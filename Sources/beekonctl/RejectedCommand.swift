@@ -5,7 +5,7 @@ import ControlTool
 struct RejectedCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rejected",
-        abstract: "List, export, send again or delete what the server has rejected (dead letters).",
+        abstract: "List, export, resend or delete what the server has rejected (dead letters).",
         discussion: """
             A batch that the server answers with 400 or 422 leaves the queue; its locations are kept for 7 days.
 
@@ -18,7 +18,7 @@ struct RejectedCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "List the rejected locations, the one rejected first on top.",
+            commandName: "list", abstract: "List the rejected locations, earliest rejection first.",
             discussion: """
                 EXAMPLE:
                   beekonctl rejected list --json | jq -r .batch_id | sort | uniq -c
@@ -29,7 +29,7 @@ struct RejectedCommand: ParsableCommand {
         func run() throws {
             try common.run {
                 let count = try common.export(as: common.json ? .jsonl : .table, to: nil)
-                if count == 0 { CommonOptions.complain("nothing has been rejected") }
+                if count == 0 { CommonOptions.warn("nothing has been rejected") }
             }
         }
     }
@@ -38,7 +38,7 @@ struct RejectedCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "export", abstract: "Write the rejected locations to a file.",
             discussion: """
-                jsonl has geofence events as well; csv has none, and says how many it leaves out.
+                jsonl includes geofence events; csv does not, and reports how many it leaves out.
 
                 EXAMPLE:
                   beekonctl rejected export --format csv -o rejected.csv
@@ -46,7 +46,7 @@ struct RejectedCommand: ParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
-        @Option(help: "How to write them.")
+        @Option(help: "Output format.")
         var format: RejectedWriter.Format?
 
         @Option(
@@ -63,7 +63,7 @@ struct RejectedCommand: ParsableCommand {
         func run() throws {
             try common.run {
                 guard try common.export(as: format ?? .jsonl, to: output) == 0 else { return }
-                CommonOptions.complain(
+                CommonOptions.warn(
                     "nothing has been rejected" + (output == nil ? "" : ", so no file was written"))
             }
         }
@@ -74,7 +74,7 @@ struct RejectedCommand: ParsableCommand {
             commandName: "retry",
             abstract: "Put the rejected locations back into the queue, and upload at once.",
             discussion: """
-                For when the server has been mended. They keep their ids; none is sent twice as another.
+                Use this once the server has been fixed. Locations keep their ids, so the server can recognise duplicates.
 
                 EXAMPLE:
                   beekonctl rejected retry && beekonctl sync
@@ -99,9 +99,9 @@ struct RejectedCommand: ParsableCommand {
 
     struct Purge: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "purge", abstract: "Delete the rejected locations for good.",
+            commandName: "purge", abstract: "Permanently delete the rejected locations.",
             discussion: """
-                Needs root or group beekon-admin.
+                Requires root or group beekon-admin.
 
                 EXAMPLE:
                   beekonctl rejected export -o rejected.jsonl && beekonctl rejected purge --yes
@@ -109,7 +109,7 @@ struct RejectedCommand: ParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
-        @Flag(help: "Do not ask.")
+        @Flag(help: "Do not ask for confirmation.")
         var yes = false
 
         func run() throws {
@@ -124,14 +124,14 @@ struct RejectedCommand: ParsableCommand {
 }
 
 extension CommonOptions {
-    /// Writes all dead letters to a file, or to the standard output; says how many.
+    /// Writes all dead letters to a file or to standard output, and returns their number.
     fileprivate func export(as format: RejectedWriter.Format, to path: String?) throws -> Int {
         var client = try connect()
         let isFile = path != nil && path != "-"
         let columns = isFile ? nil : CommonOptions.columns
         var writer = RejectedWriter(format: format, clock: CommonOptions.clock, columns: columns)
         let progress = Progress.onTerminal(isBusy: !isFile && columns != nil)
-        // The file is made only once the daemon has answered, so that an error leaves the old one alone.
+        // The file is created only once the daemon has answered, so that an error leaves an existing one untouched.
         var sink: Output?
         var count = 0
         do {
@@ -152,7 +152,7 @@ extension CommonOptions {
         if writer.leftOut > 0 {
             let events =
                 writer.leftOut == 1 ? "1 geofence event" : "\(Quantity.count(writer.leftOut)) geofence events"
-            CommonOptions.complain("\(events) left out: csv holds locations alone, --format jsonl has both")
+            CommonOptions.warn("\(events) left out: csv holds locations alone, --format jsonl has both")
         }
         return count
     }

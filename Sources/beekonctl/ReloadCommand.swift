@@ -5,9 +5,9 @@ import ControlTool
 struct ReloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reload",
-        abstract: "Have beekond read its configuration files again, and tell what has changed.",
+        abstract: "Make beekond reread its configuration files, and show what has changed.",
         discussion: """
-            A bad file changes nothing; the error names the line. Exits with 78 then.
+            If a file is invalid, nothing changes: the error names the line, and the exit code is 78.
 
             EXAMPLE:
               sudoedit /etc/beekond/beekond.toml && beekonctl reload
@@ -23,13 +23,13 @@ struct ReloadCommand: ParsableCommand {
         try common.run {
             var client = try common.connect()
             let before = try client.call(Wire.GetConfig.self, .init()).settings
-            // A disk that is slow just now is waited for.
+            // Allow for a disk that is slow at the moment.
             _ = try client.call(Wire.Reload.self, .init(), timeoutSeconds: 60)
             let after = try client.call(Wire.GetConfig.self, .init()).settings
             let changes = ConfigText.changes(from: before, to: after)
             try common.print(
                 Result(changes: changes),
-                text: changes.isEmpty ? ["read again; nothing that is shown has changed"] : changes)
+                text: changes.isEmpty ? ["reread; nothing that is shown has changed"] : changes)
         }
     }
 }

@@ -21,7 +21,7 @@ struct ResendCommand: ParsableCommand {
     @Option(parsing: .unconditional, help: "The first time, inclusive: ISO-8601, -2h, now or today.")
     var from: String
 
-    @Option(parsing: .unconditional, help: "The last time, inclusive; all since without it.")
+    @Option(parsing: .unconditional, help: "The last time, inclusive; without it, there is no end.")
     var to: String?
 
     func run() throws {

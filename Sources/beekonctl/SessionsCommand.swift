@@ -5,7 +5,7 @@ import ControlTool
 struct SessionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sessions",
-        abstract: "List the sessions: start, end, locations admitted and the way they make.",
+        abstract: "List the sessions: start, end, locations admitted and distance travelled.",
         discussion: """
             EXAMPLES:
               beekonctl sessions
@@ -19,7 +19,7 @@ struct SessionsCommand: ParsableCommand {
             var client = try common.connect()
             let result = try client.call(Wire.GetSessions.self, .init(), timeoutSeconds: 60)
             if result.sessions.isEmpty && !common.json {
-                CommonOptions.complain("no sessions yet: beekonctl start begins one")
+                CommonOptions.warn("no sessions yet: beekonctl start begins one")
                 return
             }
             try common.print(

@@ -5,7 +5,7 @@ import ControlTool
 struct StartCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "start",
-        abstract: "Start tracking; it goes on over restarts and power cuts until stop.",
+        abstract: "Start tracking; it continues across restarts and power cuts until stopped.",
         discussion: """
             EXAMPLE:
               beekonctl start

@@ -16,11 +16,11 @@ struct StatusCommand: ParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Flag(help: "Show it anew every second until Ctrl-C; with --json an object a line.")
+    @Flag(help: "Refresh every second until Ctrl-C; with --json, one object per line.")
     var watch = false
 
-    /// Seconds: Ctrl-C must not wait long for a daemon that has stopped answering.
-    private static let patience = 3.0
+    /// Seconds. Ctrl-C must not be delayed by a daemon that has stopped answering.
+    private static let timeout = 3.0
 
     func run() throws {
         var ending: Int32 = 0
@@ -46,7 +46,7 @@ struct StatusCommand: ParsableCommand {
         while true {
             do {
                 var link = try client.take() ?? common.connect()
-                let status = try link.call(Wire.GetStatus.self, .init(), timeoutSeconds: Self.patience).status
+                let status = try link.call(Wire.GetStatus.self, .init(), timeoutSeconds: Self.timeout).status
                 client = consume link
                 if common.json {
                     try common.print(status, text: [])
@@ -54,15 +54,15 @@ struct StatusCommand: ParsableCommand {
                     try live.draw(screen(status))
                 }
             } catch let failure as ClientFailure {
-                // A daemon that restarts comes back.
-                try lost(failure, live)
+                // A daemon that is restarting will be back.
+                try showUnreachable(failure, live)
             }
             if case .end(let number) = live.wait() { return number }
         }
     }
 
-    private func lost(_ failure: ClientFailure, _ live: borrowing LiveScreen) throws {
-        if common.json { return CommonOptions.complain(failure.message) }
+    private func showUnreachable(_ failure: ClientFailure, _ live: borrowing LiveScreen) throws {
+        if common.json { return CommonOptions.warn(failure.message) }
         let palette = CommonOptions.palette
         try live.draw(
             [palette.bad("No answer from beekond"), ""] + Text.wrap(Text.safe(failure.message), width: 78)

@@ -5,7 +5,7 @@ import ControlTool
 struct StopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
-        abstract: "Stop tracking; what is pending is still uploaded.",
+        abstract: "Stop tracking; pending locations are still uploaded.",
         discussion: """
             EXAMPLE:
               beekonctl stop

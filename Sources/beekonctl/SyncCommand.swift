@@ -5,9 +5,9 @@ import ControlTool
 struct SyncCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
-        abstract: "Upload what is pending now, and report what came of it.",
+        abstract: "Upload what is pending now, and report the outcome.",
         discussion: """
-            Exits with 0 when nothing is left, 75 when the server cannot be reached just now, 77 when it \
+            Exits with 0 when nothing is left, 75 when the server cannot be reached at the moment, 77 when it \
             refuses the credentials, 65 when it rejects the data, 76 when its answer will not change by \
             itself, 78 when no upload is configured.
 
@@ -24,7 +24,7 @@ struct SyncCommand: ParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Flag(name: .customLong("no-wait"), help: "Ask for the upload and do not wait for it.")
+    @Flag(name: .customLong("no-wait"), help: "Request the upload without waiting for it.")
     var noWait = false
 
     @Flag(help: "First dissolve a batch that is too large for the link or the server.")
@@ -36,11 +36,11 @@ struct SyncCommand: ParsableCommand {
             var client = try common.connect()
             if rebatch {
                 let dissolved = try client.call(Wire.Rebatch.self, .init())
-                CommonOptions.complain(
+                CommonOptions.warn(
                     "batch \(dissolved.batchId) dissolved: its \(Quantity.count(dissolved.rows)) rows go into new "
                         + "batches, and may arrive twice, under two batch ids")
             }
-            // A drain of a large backlog takes its time; Ctrl-C leaves it running in the daemon.
+            // Draining a large backlog takes time; Ctrl-C leaves the drain running in the daemon.
             let result = try client.call(
                 Wire.Sync.self, .init(wait: !noWait),
                 timeoutSeconds: noWait ? ControlClient.defaultTimeoutSeconds : nil)

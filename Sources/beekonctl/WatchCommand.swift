@@ -6,7 +6,7 @@ import Glibc
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Show the live stream, a line an event, until Ctrl-C.",
+        abstract: "Show events live, one per line, until Ctrl-C.",
         discussion: """
             The first lines are the current state and the latest location.
 
@@ -20,10 +20,10 @@ struct WatchCommand: ParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Option(help: "End after this many locations, the latest one at the beginning included.")
+    @Option(help: "End after this many locations, including the initial one.")
     var count: Int?
 
-    @Option(help: "Only these, separated by commas: \(Self.kinds.joined(separator: ", ")).")
+    @Option(help: "Only these kinds, separated by commas: \(Self.kinds.joined(separator: ", ")).")
     var kinds: String?
 
     private var wanted: [String]? { kinds?.split(separator: ",").map(String.init) }
@@ -45,9 +45,9 @@ struct WatchCommand: ParsableCommand {
     }
 
     func run() throws {
-        // Every line is written at once, so there is nothing to save: 130 is what shells expect after Ctrl-C.
+        // Every line is written immediately, so nothing is showUnreachable. Shells expect status 130 after Ctrl-C.
         signal(SIGINT) { _ in
-            // The prompt of the shell does not belong behind the ^C of the terminal.
+            // Keeps the shell's prompt off the line with the terminal's ^C.
             if isatty(STDERR_FILENO) == 1 { _ = write(STDERR_FILENO, "\n", 1) }
             _exit(130)
         }
@@ -61,7 +61,7 @@ struct WatchCommand: ParsableCommand {
                 let event = reply.event
                 let lines =
                     common.json
-                    ? [try JSONText.line(event)]
+                    ? [try JSONLine.encode(event)]
                     : EventText.lines(
                         event, clock: CommonOptions.clock, palette: palette,
                         columns: CommonOptions.columns ?? 80)

@@ -1,7 +1,7 @@
 internal import Daemon
 internal import Glibc
 
-/// What the command line asks for.
+/// What the command line requests.
 enum Request {
     case run(Daemon.Options), check(Daemon.Options), version, help
     case misuse(String)
@@ -13,18 +13,18 @@ let help = """
     Reads fixes from gpsd, stores those that pass the gate, and uploads them. Runs in the foreground.
 
       --config FILE    configuration (default /etc/beekond/beekond.toml, which may be missing)
-      --state-dir DIR  where the database lies (default $STATE_DIRECTORY, else /var/lib/beekond)
+      --state-dir DIR  directory of the database (default $STATE_DIRECTORY, else /var/lib/beekond)
       --socket PATH    control socket (default $RUNTIME_DIRECTORY/beekond.sock, else /run/beekond/beekond.sock)
-      --check          look whether the configuration is good, and exit
+      --check          check the configuration, and exit
       --version        print the version, and exit
       --help           print this, and exit
 
-    Control it with beekonctl. BEEKOND_LOG=debug in the environment makes it say more.
+    Control it with beekonctl. Set BEEKOND_LOG=debug in the environment for detailed logs.
     Example: beekond --config ./beekond.toml --state-dir ./state --socket ./beekond.sock
 
     """
 
-/// Four flags do not need a parser library, which would cost the daemon 5 MB of memory.
+/// Four options do not justify a parser library, which would cost the daemon 5 MB of memory.
 func parse(_ arguments: [String]) -> Request {
     var options = Daemon.Options { getenv($0).map { String(cString: $0) } }
     var isCheck = false

@@ -19,7 +19,7 @@ struct CallTests {
         #expect(throws: ProtocolViolation.self) { try call(text) }
     }
 
-    @Test("bytes that are no UTF-8 are refused, wherever they stand")
+    @Test("invalid UTF-8 is refused, wherever it occurs")
     func invalidUTF8() {
         for bad: [UInt8] in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82]] {
             let frame = Array("{\"method\":\"a.B\",\"x\":\"".utf8) + bad + Array("\"}".utf8)
@@ -27,7 +27,7 @@ struct CallTests {
         }
     }
 
-    @Test("nesting is limited; brackets in texts do not count")
+    @Test("nesting is limited; brackets inside strings do not count")
     func depth() throws {
         func nested(_ levels: Int) -> String {
             // The call itself is one level.
@@ -40,7 +40,7 @@ struct CallTests {
         _ = try call("{\"method\":\"a.B\",\"x\":\"\\\"\(String(repeating: "[{", count: 100))\\\\\"}")
     }
 
-    @Test("flags, interface and foreign members")
+    @Test("flags, interface and unknown members")
     func flags() throws {
         let plain = try call("{\"method\":\"org.example.One.Do\",\"parameters\":null,\"org.ext\":{\"a\":1}}")
         #expect(plain.interface == "org.example.One")
@@ -58,7 +58,7 @@ struct CallTests {
         }
     }
 
-    @Test("what is encoded is decoded, and the method comes first")
+    @Test("calls survive a round trip, and the method comes first")
     func roundTrip() throws {
         let parameters = Wire.GetLocations.Parameters(from: "2026-06-15T12:34:10.000Z")
         let bytes = try Call.encode(Wire.GetLocations.self, parameters, more: true)
@@ -84,7 +84,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("a misspelt `before` does not wipe everything")
+    @Test("a misspelt `before` does not delete everything")
     func unknown() throws {
         #expect(
             try culprit(Wire.DeleteLocations.self, "{\"befor\":\"2026-01-01T00:00:00.000Z\"}")
@@ -94,7 +94,7 @@ struct ParameterTests {
             try culprit(Wire.Sync.self, "{\"wait\":true,\"Wait\":true}") == .invalidParameter("Wait"))
     }
 
-    @Test("missing, mistyped and impossible values carry the name of the parameter")
+    @Test("missing, mistyped and impossible values are reported with the parameter's name")
     func mistyped() throws {
         #expect(try culprit(Wire.RemoveGeofences.self, "{}") == .invalidParameter("ids"))
         #expect(try culprit(Wire.RemoveGeofences.self, "{\"ids\":null}") == .invalidParameter("ids"))
@@ -122,7 +122,7 @@ struct ParameterTests {
         #expect(try culprit(Wire.SetExtras.self, "{\"extras\":{\"a\":1}}") == .invalidParameter("extras"))
     }
 
-    @Test("optional parameters may be left out or null, and so may all of them")
+    @Test("optional parameters may be omitted or null, individually or all together")
     func absent() throws {
         #expect(try culprit(Wire.DeleteLocations.self, "{}") == nil)
         #expect(try culprit(Wire.DeleteLocations.self, "{\"before\":null}") == nil)

@@ -8,7 +8,7 @@ struct ControlClientTests {
         try Reply.encode(Wire.GetPendingUploadCount.self, .init(count: number))
     }
 
-    @Test("calls one after the other, replies in any pieces")
+    @Test("successive calls, with replies in any pieces")
     func calls() throws {
         let (one, two) = (try count(1), try count(2))
         let server = try TinyServer([[one], two.map { [$0] }])
@@ -18,7 +18,7 @@ struct ControlClientTests {
         #expect(throws: ClientFailure.self) { try client.call(Wire.GetPendingUploadCount.self, .init()) }
     }
 
-    @Test("what the daemon refuses is a ControlError")
+    @Test("a refusal by the daemon is a ControlError")
     func refused() throws {
         let server = try TinyServer([[Reply.encode(.invalidTime(value: "soon"))]])
         var client = try ControlClient(path: server.path)
@@ -27,7 +27,7 @@ struct ControlClientTests {
         }
     }
 
-    @Test("a stream ends with its last reply, or when the reader has enough")
+    @Test("a stream ends with its last reply, or when the reader has had enough")
     func streams() throws {
         let replies = try (1...4).map { number in
             try Reply.encode(
@@ -46,7 +46,7 @@ struct ControlClientTests {
         }
     }
 
-    @Test("a stream that breaks off is an error, not an end")
+    @Test("an interrupted stream is an error, not an end")
     func brokenStream() throws {
         let page = try Reply.encode(Wire.GetLocations.self, .init(locations: []), continues: true)
         let server = try TinyServer([[page]])
@@ -69,7 +69,7 @@ struct ControlClientTests {
         close(pipes[1])
     }
 
-    @Test("a daemon that says nothing is given up, also when it trickles")
+    @Test("a silent daemon times out, even when it sends a trickle")
     func timeout() throws {
         let server = try TinyServer([[Array("{\"para".utf8)]], stayOpen: true)
         var client = try ControlClient(path: server.path)
@@ -80,7 +80,7 @@ struct ControlClientTests {
         #expect(failure?.exitCode == 75)
     }
 
-    @Test("garbage is named as such", arguments: ["HTTP/1.1 400 Bad Request\0", "{\"parameters\":[]}\0"])
+    @Test("garbage is reported as such", arguments: ["HTTP/1.1 400 Bad Request\0", "{\"parameters\":[]}\0"])
     func garbage(text: String) throws {
         let server = try TinyServer([[Array(text.utf8)]], stayOpen: true)
         var client = try ControlClient(path: server.path)
@@ -89,7 +89,7 @@ struct ControlClientTests {
         #expect(failure?.exitCode == 76)
     }
 
-    @Test("a reply without end is cut off")
+    @Test("an endless reply is cut off")
     func endless() throws {
         let megabyte = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
         let server = try TinyServer([Array(repeating: megabyte, count: 17)], stayOpen: true)
@@ -112,7 +112,7 @@ struct ControlClientTests {
         }
     }
 
-    @Test("each way of not reaching the daemon says what to do")
+    @Test("each way of failing to reach the daemon says what to do")
     func unreachable() throws {
         func failure(_ path: String) -> ClientFailure? {
             do throws(ClientFailure) {

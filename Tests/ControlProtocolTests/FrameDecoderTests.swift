@@ -9,7 +9,7 @@ struct FrameDecoderTests {
         return frames
     }
 
-    @Test("any cut in two gives the same messages")
+    @Test("splitting the stream anywhere yields the same messages")
     func everyCut() throws {
         let stream = Array("{\"a\":1}\0\0{\"method\":\"é\"}\0rest".utf8)
         for cut in 0...stream.count {
@@ -52,7 +52,7 @@ struct FrameDecoderTests {
         }
     }
 
-    @Test("only AddGeofences may be large, and that up to its own limit")
+    @Test("only AddGeofences may be large, up to its own limit")
     func largeRequests() throws {
         let fences = Array("{\"method\":\"org.beekond.Tracker.AddGeofences\",\"parameters\":".utf8)
         let fill = [UInt8](repeating: UInt8(ascii: " "), count: Limits.request)
@@ -98,7 +98,7 @@ struct FrameDecoderTests {
             }
         }
         let elapsed = clock.now - start
-        // Quadratic would be minutes; the bound is loose because this machine may be busy.
+        // Quadratic time would take minutes; the bound is loose because this machine may be busy.
         #expect(elapsed < .seconds(20))
     }
 }

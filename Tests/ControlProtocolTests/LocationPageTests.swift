@@ -3,7 +3,7 @@ import Testing
 
 @testable import ControlProtocol
 
-@Suite("pages of locations, written and read by hand")
+@Suite("pages of locations without JSONEncoder and JSONDecoder")
 struct LocationPageTests {
     private func encoded(_ page: [Wire.Location], continues: Bool) throws -> [UInt8] {
         try Reply.encode(Wire.GetLocations.self, .init(locations: page), continues: continues)
@@ -37,7 +37,7 @@ struct LocationPageTests {
             quality: maybe(text()))
     }
 
-    @Test("the bytes are those of JSONEncoder, and read as JSONDecoder reads them")
+    @Test("the bytes equal those of JSONEncoder, and decode as with JSONDecoder")
     func equality() throws {
         var random = SeededGenerator(seed: testSeed(8))
         for _ in 0..<2000 {
@@ -51,7 +51,7 @@ struct LocationPageTests {
         }
     }
 
-    @Test("a location without anything odd in it is read by hand")
+    @Test("an ordinary location is parsed without JSONDecoder")
     func isRead() throws {
         let bytes = try encoded([Samples.location, Samples.bareLocation], continues: true)
         let page = try #require(LocationPage(bytes.dropLast()))
@@ -59,7 +59,7 @@ struct LocationPageTests {
         #expect(page.continues)
     }
 
-    @Test("a page that was cut or damaged anywhere is read as JSONDecoder reads it, or not at all")
+    @Test("a page truncated or damaged anywhere decodes as with JSONDecoder, or not at all")
     func damage() throws {
         let whole = Array(try encoded([Samples.location, Samples.bareLocation], continues: false).dropLast())
         for index in whole.indices {
@@ -76,7 +76,7 @@ struct LocationPageTests {
         }
     }
 
-    @Test("a number that is not finite cannot be written")
+    @Test("a number that is not finite cannot be encoded")
     func finite() {
         var odd = Samples.bareLocation
         odd.latitude = .nan

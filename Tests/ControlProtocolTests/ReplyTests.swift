@@ -33,7 +33,7 @@ struct ReplyTests {
         (.other(name: "a.B", parameters: ["x": .bool(true)]), "a.B", "\"x\":true"),
     ]
 
-    @Test("every error has its name and values on the wire, and comes back", arguments: errors)
+    @Test("every error survives a round trip with its name and values", arguments: errors)
     func mapping(error: ControlError, name: String, body: String) throws {
         let bytes = Reply.encode(error)
         #expect(
@@ -43,13 +43,13 @@ struct ReplyTests {
         #expect(throws: error) { try reply.result(of: Wire.Stop.self) }
     }
 
-    @Test("an error without its values is still that error")
+    @Test("an error without its parameters is still that error")
     func bareError() throws {
         let reply = try Reply(decoding: Array("{\"error\":\"org.beekond.Tracker.InvalidTime\"}".utf8))
         #expect(reply.error == .invalidTime(value: ""))
     }
 
-    @Test("a result, its continuation, and the empty one")
+    @Test("a result, a continued one, and an empty one")
     func results() throws {
         let bytes = try Reply.encode(Wire.Stop.self, .init(state: .stopped), continues: true)
         #expect(
@@ -80,7 +80,7 @@ struct ReplyTests {
         #expect(throws: ProtocolViolation.self) { try Reply(decoding: Array("[1]".utf8)) }
     }
 
-    @Test("numbers that JSON cannot say are an error, not text")
+    @Test("numbers that JSON cannot represent are an error, not text")
     func notFinite() {
         #expect(throws: (any Error).self) {
             try Reply.encode(

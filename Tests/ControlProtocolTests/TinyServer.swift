@@ -1,7 +1,7 @@
 import Glibc
 
-/// A Unix socket server for one connection at a time, on a thread of its own. It reads until a NUL, answers
-/// with the next script entry in the given pieces, and closes when the script is used up.
+/// A Unix socket server for one connection at a time, on its own thread. It reads up to a NUL, answers with the next
+/// script entry in the given pieces, and closes once the script is exhausted.
 final class TinyServer: Sendable {
     let path: String
     private let directory: String

@@ -36,7 +36,7 @@ struct WireTests {
         for state in Wire.SyncState.allCases { try roundTrip(state) }
     }
 
-    @Test("an absent value is left out, never null")
+    @Test("an absent value is omitted, never null")
     func absent() throws {
         let data = try JSONEncoder().encode(Samples.bareLocation)
         #expect(!String(decoding: data, as: UTF8.self).contains("null"))
@@ -82,7 +82,7 @@ struct WireTests {
     }
 }
 
-/// Reads the interface definition, line by line as the shipped file is laid out.
+/// Parses the interface definition line by line, relying on the layout of the shipped file.
 enum Definition {
     static let lines = InterfaceDescription.tracker.text.split(separator: "\n").map(String.init)
     static let types = lines.filter { $0.hasPrefix("type ") }

@@ -37,7 +37,7 @@ struct ConfigTextTests {
         #expect(lines.contains("Files are in /etc/beekond/") == withOrigin)
     }
 
-    @Test("an origin is short where there is room: without the folder of all files")
+    @Test("an origin is shown without the common folder")
     func origins() {
         let lines = ConfigText.table(Array(Self.settings[0...3]), withOrigin: true)
         #expect(
@@ -80,7 +80,7 @@ struct ConfigTextTests {
         } throws: { ($0 as? Failure)?.exitCode == code }
     }
 
-    @Test("keys and tables choose, a name that chooses nothing is refused")
+    @Test("keys and tables select settings; a name that selects nothing is refused")
     func chosen() throws {
         #expect(try ConfigText.chosen(Self.settings, named: []).count == 7)
         let found = try ConfigText.chosen(Self.settings, named: ["tracking", "gpsd.host"])
@@ -88,7 +88,7 @@ struct ConfigTextTests {
         #expect(throws: Failure.self) { try ConfigText.chosen(Self.settings, named: ["track"]) }
     }
 
-    @Test("what holds is told, and what is not as it was asked for")
+    @Test("the result is shown, and values that differ from the requested ones")
     func differences() {
         let settings = Array(Self.settings[2...3])
         #expect(
@@ -101,7 +101,7 @@ struct ConfigTextTests {
                 == ["tracking.distance_meters is 0.5, the nearest to 9 that is allowed"])
     }
 
-    @Test("changes, new ones and those that are gone")
+    @Test("changed, new and removed settings")
     func changes() {
         var new = Array(Self.settings[1...3])
         new[0].value = .bool(true)

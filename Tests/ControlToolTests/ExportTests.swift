@@ -12,7 +12,7 @@ struct ExportTests {
         return (lines + writer.end()).joined(separator: "\n") + "\n"
     }
 
-    /// Numbers that XML's decimals cannot hold as they are, texts that would end an element, and no values at all.
+    /// Numbers that XML decimals cannot represent directly, texts that would end an element, and no values at all.
     private var odd: Wire.Location {
         var location = ScreenSamples.location
         location.sessionId = "<&\"'>\u{0}\u{1B}"
@@ -21,7 +21,7 @@ struct ExportTests {
         return location
     }
 
-    @Test("GPX: a point with everything, and the order that the schema wants")
+    @Test("GPX: a point with every value, in the order of the schema")
     func gpx() throws {
         let text = try text(.gpx, [[ScreenSamples.location]])
         #expect(
@@ -33,7 +33,7 @@ struct ExportTests {
         #expect(text.hasSuffix("</trkseg></trk>\n</gpx>\n"))
     }
 
-    @Test("GPX: a track for each session, also across pages; none for an empty history")
+    @Test("GPX: one track per session, even across pages; none for an empty history")
     func gpxSessions() throws {
         var other = ScreenSamples.location
         other.sessionId = "other"
@@ -44,7 +44,7 @@ struct ExportTests {
         #expect(try !self.text(.gpx, [[]]).contains("<trk"))
     }
 
-    @Test("texts and numbers are made fit for XML", arguments: [HistoryWriter.Format.gpx, .kml])
+    @Test("texts and numbers are escaped for XML", arguments: [HistoryWriter.Format.gpx, .kml])
     func escaped(format: HistoryWriter.Format) throws {
         let text = try text(format, [[odd]])
         #expect(text.contains("&lt;&amp;&quot;&#39;&gt;\u{FFFD}\u{FFFD}"))
@@ -54,7 +54,7 @@ struct ExportTests {
         #expect(!text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
     }
 
-    @Test("GeoJSON: longitude first, features between commas, whatever the pages")
+    @Test("GeoJSON: longitude first, features separated by commas, whatever the pages")
     func geojson() throws {
         let one = ScreenSamples.location
         let text = try text(.geojson, [[one], [one, one]])
@@ -65,7 +65,7 @@ struct ExportTests {
         #expect(try self.text(.geojson, [[]]) == "{\"type\":\"FeatureCollection\",\"features\":[\n]}\n")
     }
 
-    @Test("KML: as many times as places and values in each track")
+    @Test("KML: as many times as positions and values in each track")
     func kml() throws {
         let one = ScreenSamples.location
         let text = try text(.kml, [[one, odd], [odd, odd]])
@@ -88,7 +88,7 @@ struct ExportTests {
 }
 
 extension String {
-    /// How often a mark occurs.
+    /// Number of occurrences of a substring.
     fileprivate func components(_ mark: String) -> Int {
         var rest = self[...]
         var count = 0

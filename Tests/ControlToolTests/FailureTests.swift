@@ -3,7 +3,7 @@ import ControlTool
 import Glibc
 import Testing
 
-@Suite("what ends the tool")
+@Suite("failures of the tool")
 struct FailureTests {
     @Test(
         "each refusal has its exit code and says what to do",
@@ -25,7 +25,7 @@ struct FailureTests {
         #expect(!failure.message.contains("\u{1B}"))
     }
 
-    @Test("an unreachable daemon keeps its own words and code")
+    @Test("an unreachable daemon keeps its message and exit code")
     func unreachable() throws {
         do {
             _ = try ControlClient(path: "/nonexistent/\u{1B}.sock")
@@ -38,7 +38,7 @@ struct FailureTests {
         #expect(Failure(CancellationError()) == nil)
     }
 
-    @Test("what an upload came to")
+    @Test("the outcome of an upload")
     func outcomes() {
         let codes = [
             "drained": 0, "nothing_pending": 0, "transient": 75, "auth": 77, "rejected": 65, "permanent": 76,
@@ -65,7 +65,7 @@ struct FailureTests {
         #expect(failure?.message.contains("No space left") == true)
     }
 
-    @Test("a file is complete, and private")
+    @Test("a file is complete and private")
     func file() throws {
         let path = "/tmp/beekond-output-\(getpid())"
         defer { unlink(path) }

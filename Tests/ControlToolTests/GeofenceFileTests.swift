@@ -29,16 +29,16 @@ struct GeofenceFileTests {
             ])
     }
 
-    @Test("a list, as the tool prints it")
+    @Test("a list as printed by the tool")
     func list() throws {
         let fence = Wire.Geofence(
             id: "a", latitude: 1, longitude: 2.5, radiusMeters: 3, notifyOnEntry: true, notifyOnExit: false)
         var listed = fence
         listed.inside = true
-        let printed = try JSONText.line(Wire.ListGeofences.Result(geofences: [listed]))
+        let printed = try JSONLine.encode(Wire.ListGeofences.Result(geofences: [listed]))
         #expect(try read(printed) == [fence])
-        #expect(try read("[\(try JSONText.line(listed))]") == [fence])
-        #expect(try read(try JSONText.line(fence)) == [fence])
+        #expect(try read("[\(try JSONLine.encode(listed))]") == [fence])
+        #expect(try read(try JSONLine.encode(fence)) == [fence])
         #expect(try read("[]") == [])
     }
 

@@ -19,7 +19,7 @@ struct LinesTests {
         #expect(row.count <= 80)
     }
 
-    @Test("what the receiver did not report is a dash")
+    @Test("values that the receiver did not report are shown as a dash")
     func absentValues() {
         let bare = Wire.Location(
             id: "", timestamp: "2026-06-15T12:34:07.000Z", trigger: "motion", motion: "unknown",
@@ -31,7 +31,7 @@ struct LinesTests {
         #expect(LocationText.phrase(bare) == "0.000000, 0.000000, unknown")
     }
 
-    @Test("CSV has a header, quotes what must be, and empty fields for what is absent")
+    @Test("CSV has a header, quotes where necessary, and empty fields for absent values")
     func csv() throws {
         var location = ScreenSamples.location
         location.sessionId = nil
@@ -47,7 +47,7 @@ struct LinesTests {
         #expect(try writer.lines([location]).count == 1)
     }
 
-    @Test("jsonl is a location a line; an empty table has no header, an empty csv has")
+    @Test("jsonl has one location per line; an empty table has no header, an empty csv does")
     func formats() throws {
         var jsonl = HistoryWriter(format: .jsonl, clock: clock)
         let line = try #require(try jsonl.lines([ScreenSamples.location]).first)
@@ -78,7 +78,7 @@ struct LinesTests {
         #expect(lines.allSatisfy { $0.count <= 80 })
     }
 
-    @Test("an event is a line, and lost ones are told")
+    @Test("an event is one line, and lost events are reported")
     func events() {
         func lines(_ event: Wire.Event) -> [String] {
             EventText.lines(event, clock: clock, palette: Palette(enabled: false))

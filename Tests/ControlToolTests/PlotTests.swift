@@ -31,7 +31,7 @@ struct PlotTests {
             palette: Palette(enabled: false))
     }
 
-    /// Columns and rows of cells that are not empty, without title and legend.
+    /// Number of columns and rows with non-empty cells, without title and legend.
     private func drawn(_ lines: [String]) -> (columns: Int, rows: Int) {
         let body = lines.dropFirst().dropLast(3)
         let used = body.map { $0.enumerated().filter { $0.element != " " }.map(\.offset) }
@@ -95,7 +95,7 @@ struct PlotTests {
         #expect(summary(apart).distanceMeters < 200)
     }
 
-    @Test("a stop is who stays, and who says stationary and leaves no trace until the departure")
+    @Test("a stop is staying in place, or being stationary without locations until the departure")
     func stops() {
         let jitter = (0..<5).map { location($0 * 60, 52 + Double($0 % 2) * 0.0001, 13) }
         #expect(summary(jitter + [location(400, 52.1, 13)]).stops.map(\.seconds) == [240])
@@ -108,7 +108,7 @@ struct PlotTests {
         #expect(summary([location(0, 52, 13), location(500, 52, 13, session: "b")]).stops.isEmpty)
     }
 
-    @Test("the page holds the rows as plain numbers, and texts that cannot end the script")
+    @Test("the page contains the rows as plain numbers, and texts that cannot end the script")
     func page() throws {
         var page = TrackPage()
         let first = page.lines([location(0, 52, 13, speed: 2.5)])
@@ -127,7 +127,7 @@ struct PlotTests {
     }
 
     private func cosine(_ degrees: Double) -> Double {
-        // Good to six digits, and enough for a test without a maths library.
+        // Accurate to six digits, which is enough for a test without a maths library.
         let x = degrees * Double.pi / 180
         return 1 - x * x / 2 + x * x * x * x / 24 - x * x * x * x * x * x / 720 + x * x * x * x * x * x * x
             * x / 40320

@@ -29,7 +29,7 @@ enum ScreenSamples {
             refused: 0),
         sync: sync, auth: .init(state: "none", failures: 0), geofences: 2, degraded: [])
 
-    /// The same daemon when everything goes wrong at once, and the world is hostile.
+    /// The same daemon with everything going wrong at once, and hostile texts.
     static var broken: Wire.Status {
         var status = status
         status.source.health = .noDevice

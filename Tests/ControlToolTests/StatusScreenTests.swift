@@ -8,7 +8,7 @@ struct StatusScreenTests {
         StatusScreen(status, clock: ScreenSamples.clock, palette: Palette(enabled: colour)).lines()
     }
 
-    @Test("a good day fits one small screen")
+    @Test("a good day fits on one small screen")
     func goodDay() {
         #expect(
             lines(ScreenSamples.status) == [
@@ -35,7 +35,7 @@ struct StatusScreenTests {
             #expect(line.count <= 80, "\(line)")
             #expect(!line.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
         }
-        // Without the line breaks, which may fall anywhere.
+        // Without the line breaks, whose position does not matter.
         let text = lines.joined(separator: " ").split(separator: " ").joined(separator: " ")
         for hint in [
             "make room", "gpsd has no receiver", "correct [sync.headers]", "120 locations are kept",
@@ -92,7 +92,7 @@ struct StatusScreenTests {
         #expect(lines(status).contains { $0.contains("Degraded: \(word)") })
     }
 
-    @Test("an attempt that is due is not in the past, and long times stay within 80 columns")
+    @Test("a due attempt is not shown in the past, and long durations stay within 80 columns")
     func due() {
         var status = ScreenSamples.status
         status.sync.nextAttempt = "2026-06-15T12:34:00.000Z"

@@ -15,7 +15,7 @@ struct TextTests {
         #expect(Text.safe(text) == expected)
     }
 
-    @Test("cutting, filling and wrapping")
+    @Test("truncating, padding and wrapping")
     func layout() {
         #expect(Text.cut("abcdef", to: 6) == "abcdef")
         #expect(Text.cut("abcdefg", to: 6) == "abcde…")
@@ -30,7 +30,7 @@ struct TextTests {
         #expect(Text.cut("到着地点", to: nil) == "到着地点")
         #expect(Text.cutFront("/dev/serial/by-id/usb-x", to: 9) == "…id/usb-x")
         #expect(Text.left("到", 4) + "|" == "到  |")
-        #expect(Text.exactly("abcdef", 4) + Text.exactly("e\u{301}", 3) + "|" == "abc…e\u{301}  |")
+        #expect(Text.fitted("abcdef", 4) + Text.fitted("e\u{301}", 3) + "|" == "abc…e\u{301}  |")
         #expect(Text.wrap("", width: 5).isEmpty)
     }
 
@@ -47,7 +47,7 @@ struct TextTests {
         #expect(Palette(enabled: true).bad("x") == "\u{1B}[1;31mx\u{1B}[0m")
     }
 
-    @Test("numbers as people read them")
+    @Test("numbers for people")
     func quantities() {
         #expect(Quantity.fixed(37.7749, 6) == "37.774900")
         #expect(Quantity.fixed(-0.05, 1) == "-0.1")
@@ -78,8 +78,8 @@ struct TextTests {
         #expect([180, 0.1, -0.0, 5e-7].map(Quantity.exact) == ["180", "0.1", "0", "5e-07"])
     }
 
-    @Test("JSON for a terminal has no control characters and still says the same")
+    @Test("JSON for a terminal has no control characters but the same meaning")
     func json() throws {
-        #expect(try JSONText.line(["b": "\u{9B}\u{1B}/é", "a": "x"]) == #"{"a":"x","b":"\u009b\u001b/é"}"#)
+        #expect(try JSONLine.encode(["b": "\u{9B}\u{1B}/é", "a": "x"]) == #"{"a":"x","b":"\u009b\u001b/é"}"#)
     }
 }

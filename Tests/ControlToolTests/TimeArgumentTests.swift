@@ -5,7 +5,7 @@ import Testing
 struct TimeArgumentTests {
     static let now = Instant(milliseconds: 1_781_526_850_123)  // 2026-06-15T12:34:10.123Z
 
-    /// Central Europe in 2026, roughly: an hour ahead, two from 29 March 01:00 UTC to 25 October 01:00 UTC.
+    /// Central Europe in 2026, roughly: one hour ahead, two from 29 March 01:00 UTC to 25 October 01:00 UTC.
     static let berlin = Zone(name: "Berlin") { seconds in
         (1_774_746_000..<1_792_890_000).contains(seconds) ? 7200 : 3600
     }
@@ -29,7 +29,7 @@ struct TimeArgumentTests {
             ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
             ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"),
             ("-999999999d", "0001-01-01T00:00:00.000Z"),
-            // The hour that does not exist in spring, and the one that comes twice in autumn.
+            // The hour that does not exist in spring, and the one that occurs twice in autumn.
             ("2026-03-29T02:30", "2026-03-29T01:30:00.000Z"),
             ("2026-10-25T02:30", "2026-10-25T00:30:00.000Z"),
             ("2026-10-25T03:30", "2026-10-25T02:30:00.000Z"),
@@ -56,7 +56,7 @@ struct TimeArgumentTests {
         #expect(error?.description.contains("\u{1B}") == false)
     }
 
-    @Test("lengths of time")
+    @Test("durations")
     func durations() throws {
         #expect(try TimeArgument.duration("2h") == 7200)
         #expect(try TimeArgument.duration("-2h") == 7200)
@@ -66,7 +66,7 @@ struct TimeArgumentTests {
         }
     }
 
-    @Test("every day of four centuries reads back as itself")
+    @Test("every day of four centuries survives a round trip")
     func calendar() throws {
         var day = Int64(-62_135_596_800)
         while day < 12_622_780_800 {
@@ -76,7 +76,7 @@ struct TimeArgumentTests {
         }
     }
 
-    @Test("the zone of the host gives a plausible offset")
+    @Test("the host's zone has a plausible offset")
     func localZone() {
         #expect(abs(Zone.local.offset(at: 1_781_526_850)) <= 14 * 3600)
     }

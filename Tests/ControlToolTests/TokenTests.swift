@@ -42,7 +42,7 @@ struct TokenTests {
         #expect(failure?.message.contains("hunter2") == false)
     }
 
-    @Test("nothing absurd makes it stop working")
+    @Test("absurd input does not crash it")
     func bounds() throws {
         #expect(throws: Failure.self) { try TokenSeed.parse([0xFF], now: Self.now) }
         #expect(throws: Failure.self) {

@@ -4,7 +4,7 @@ import Testing
 @testable import ControlTool
 @testable import Doctor
 
-/// A change of the good facts, and the one check that must notice.
+/// A change to the healthy facts, and the only check that must notice it.
 struct Case: Sendable, CustomTestStringConvertible {
     let check: String
     let result: Finding.Result
@@ -26,7 +26,7 @@ struct Case: Sendable, CustomTestStringConvertible {
 
 @Suite("the doctor's checks")
 struct CheckTests {
-    @Test("a good day: nothing is wrong, everything was looked at")
+    @Test("a good day: nothing is wrong, everything was checked")
     func good() {
         let report = Report(Samples.good)
         #expect(report.failures == 0)
@@ -51,7 +51,7 @@ struct CheckTests {
         let said = finding.text + " " + (finding.remedy ?? "")
         #expect(said.contains(row.words), "\(said)")
         if row.result == .failed { #expect(finding.remedy?.isEmpty == false) }
-        // One fault is one line, and not a row of them: the rest is skipped, or still good.
+        // One fault yields one failed line: all other checks are skipped or still pass.
         #expect(
             report.failures == (row.result == .failed ? 1 : 0),
             "\(report.findings.filter { $0.result == .failed })")
@@ -68,7 +68,7 @@ struct CheckTests {
         }
     }
 
-    @Test("the number of faults is told")
+    @Test("the number of faults is reported")
     func summary() {
         var facts = Samples.good
         func last() -> String? { Report(facts).lines(width: 80, palette: Palette(enabled: false)).last }
@@ -79,7 +79,7 @@ struct CheckTests {
         #expect(last() == "2 things are wrong.")
     }
 
-    @Test("the daemon names its file, whatever it read last")
+    @Test("the main file is derived from any origin")
     func file() {
         #expect(Examination.file(namedBy: ["default", "/etc/b/b.d/10-x.toml:3"]) == "/etc/b/b.toml")
         #expect(Examination.file(namedBy: ["default", "/etc/b/b.toml:12", "runtime"]) == "/etc/b/b.toml")

@@ -4,7 +4,7 @@ import Testing
 @testable import GPSD
 @testable import Tracking
 
-/// What happens to the epochs: a TPV of an instant, with a mark in its speed; or only time going on.
+/// An input to the epochs: a TPV of an instant, marked by its speed; or just the passing of time.
 private enum Act {
     case tpv(_ instant: Double, speed: Double? = nil, device: String = "A", at: Double)
     case expire(at: Double)
@@ -15,7 +15,7 @@ private func tpv(_ instant: Double, speed: Double? = nil, device: String = "A") 
     TPV(device: device, mode: 3, time: time(instant), latitude: 1, longitude: 2, speed: speed)
 }
 
-/// What closes, in words: the instant, the speed that the merged epoch has, and the device if it is not A.
+/// The closed epochs as text: the instant, the speed of the merged epoch, and the device unless it is A.
 private func play(_ acts: [Act]) -> [[String]] {
     var epochs = Epochs()
     return acts.map { act in
@@ -34,7 +34,7 @@ private func play(_ acts: [Act]) -> [[String]] {
     }
 }
 
-@Test("a receiver with one TPV an epoch is waited for once only")
+@Test("a receiver with one TPV per epoch is waited for only once")
 func oneTPV() {
     #expect(
         play([
@@ -42,7 +42,7 @@ func oneTPV() {
         ]) == [[], ["1", "2"], ["3"], ["4"], [], []])
 }
 
-@Test("a receiver with two TPVs an epoch: each closes with its second, merged")
+@Test("a receiver with two TPVs per epoch: each epoch closes with its second TPV, merged")
 func twoTPVs() {
     #expect(
         play([
@@ -51,7 +51,7 @@ func twoTPVs() {
         ]) == [[], [], ["1 11"], ["2 21"], [], ["3 30"], []])
 }
 
-@Test("a receiver with three TPVs an epoch, one of which is missing once")
+@Test("a receiver with three TPVs per epoch, one of which is missing once")
 func threeTPVs() {
     #expect(
         play([
@@ -65,13 +65,14 @@ func threeTPVs() {
 @Test("the fullest of the last five epochs counts, and an older one no more")
 func memoryOfFive() {
     var acts: [Act] = [.tpv(0, at: 0), .tpv(0, at: 0.1), .tpv(0, at: 0.2)]
-    // From here on each epoch has one TPV. Five close only when the next begins; then the three are forgotten.
+    // From here on each epoch has one TPV. Five close only when the next one begins; then the three TPVs are
+    // forgotten.
     for second in 1...8 { acts.append(.tpv(Double(second), at: Double(second))) }
     #expect(
         play(acts) == [[], [], [], ["0"], ["1"], ["2"], ["3"], ["4"], ["5", "6"], ["7"], ["8"]])
 }
 
-@Test("a TPV that comes late is no new fix; the next epochs wait for as many")
+@Test("a late TPV is not a new fix; the following epochs wait for as many")
 func lateTPV() {
     #expect(
         play([
@@ -80,7 +81,7 @@ func lateTPV() {
         ]) == [[], ["1", "2"], ["3 30"], [], [], ["4 41"]])
 }
 
-@Test("a TPV that comes even after the next epoch has begun closes nothing and is no new fix")
+@Test("a TPV that arrives after the next epoch has begun closes nothing and is not a new fix")
 func veryLateTPV() {
     #expect(
         play([
@@ -89,12 +90,12 @@ func veryLateTPV() {
         ]) == [[], [], ["1"], ["2"], [], [], [], ["3"]])
 }
 
-@Test("a time that stands still gives one fix")
+@Test("a frozen time yields a single fix")
 func frozenTime() {
     var acts: [Act] = [.tpv(1, at: 1), .tpv(2, at: 2)]
     for second in 3...50 { acts += [.tpv(2, at: Double(second)), .expire(at: Double(second) + 0.9)] }
     #expect(play(acts).flatMap { $0 } == ["1", "2"])
-    // When it goes on, so do the fixes.
+    // When the time advances again, fixes resume.
     acts += [.tpv(3, at: 51), .tpv(4, at: 52), .expire(at: 53.5)]
     #expect(play(acts).flatMap { $0 } == ["1", "2", "3", "4"])
 }
@@ -113,7 +114,7 @@ func expiry() {
         ]) == [[], [], [], [], ["1 5"], []])
 }
 
-@Test("the deadline is that of the epoch which has waited longest")
+@Test("the deadline is that of the epoch that has waited longest")
 func epochDeadline() {
     var epochs = Epochs()
     #expect(epochs.deadline == nil)
@@ -136,14 +137,14 @@ func twoDevices() {
         ]) == [[], [], ["1", "2"], ["1 B", "2 B"], ["3 B"], ["3"], []])
 }
 
-@Test("receivers that come under ever new names do not fill the memory")
+@Test("receivers under ever new names do not exhaust memory")
 func manyDevices() {
     var epochs = Epochs()
     for number in 0..<1000 { _ = epochs.add(tpv(1, device: "\(number)"), now: boot(1)) }
     #expect(epochs.flush().count <= 16)
 }
 
-@Test("a TPV without a time is of no epoch")
+@Test("a TPV without a time belongs to no epoch")
 func noTime() {
     var epochs = Epochs()
     #expect(epochs.add(TPV(device: "A", mode: 1, time: nil), now: boot(1)) == [])
@@ -169,11 +170,11 @@ func randomEpochs(seed: UInt64) throws {
     #expect(closed.map(\.time) == (0..<300).map { time(Double($0)) }, "seed \(seed)")
 }
 
-@Test("a time that goes back to the instant before is a new epoch, also while another waits for more reports")
+@Test("a step back to the previous instant starts a new epoch, even while another waits for more reports")
 func backToTheInstantBefore() {
     var epochs = Epochs()
     var closed: [TPV] = []
-    // The second report of instant 2 is late, and makes the following epochs wait for two.
+    // The second report of instant 2 is late, so the following epochs wait for two.
     for second in [1, 2, 2, 1, 2, 3] as [Double] {
         closed += epochs.add(TPV(device: "A", mode: 3, time: time(second)), now: boot(0))
     }
@@ -181,7 +182,7 @@ func backToTheInstantBefore() {
     #expect(closed.map(\.time) == [1, 2, 1, 2, 3].map { time($0) })
 }
 
-@Test("eph counts, whichever report of the instant had it; a later one replaces it")
+@Test("eph takes precedence, whichever report of the instant had it; a later one replaces it")
 func mergedAccuracy() {
     var epoch = TPV(device: "A", mode: 3, time: time(1), epx: 3)
     #expect(epoch.accuracy == nil)
@@ -195,7 +196,7 @@ func mergedAccuracy() {
     #expect(epoch.accuracy == 7)
 }
 
-@Test("a later report of the instant replaces and fills in, and takes nothing away")
+@Test("a later report of the instant replaces and adds values, but removes none")
 func mergeRules() {
     var first = TPV(
         device: "A", mode: 2, time: time(1), latitude: 1, longitude: 2, eph: 3, speed: 4, bearing: 5)

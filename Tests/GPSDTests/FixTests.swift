@@ -3,7 +3,7 @@ import Testing
 @testable import GPSD
 @testable import Tracking
 
-/// A TPV line with these fields beside device and time.
+/// A TPV line with these fields in addition to device and time.
 private func line(_ fields: String) -> String {
     #"{"class":"TPV","device":"/dev/gps0","time":"2027-03-15T08:00:00.000Z",\#(fields)}"#
 }
@@ -27,7 +27,7 @@ func fullFix() throws {
     #expect(try fix(fields) == expected)
 }
 
-@Test("a report without more than a position has no other values, not even from the report before")
+@Test("a report with only a position has no other values, not even those of the previous report")
 func emptyFix() throws {
     var parser = try makeParser()
     _ = parser.parse(tpvLine(0, fields: #""speed":5.0,"track":7.0,"eph":3.0,"altHAE":9.0,"status":8"#))
@@ -50,7 +50,7 @@ func noFix(fields: String) throws {
     #expect(try fix(fields) == nil)
 }
 
-@Test("a report without a time, or with one that cannot be, is no fix")
+@Test("a report without a time, or with an impossible one, is not a fix")
 func noFixTime() throws {
     let place = #""mode":3,"lat":52.5,"lon":13.25"#
     for time in ["", #""time":"","#, #""time":"1969-12-31T23:59:59.000Z","#] {
@@ -86,7 +86,7 @@ func altitudeNeedsMode3() throws {
     #expect(try fix(#""mode":3"# + place)?.altitude == 80.5)
 }
 
-@Test("a simulated fix says so", arguments: [(0, false), (1, false), (2, false), (8, true), (9, false)])
+@Test("a simulated fix is marked", arguments: [(0, false), (1, false), (2, false), (8, true), (9, false)])
 func simulated(status: Int, isMock: Bool) throws {
     #expect(try fix(#""mode":3,"lat":52.5,"lon":13.25,"status":\#(status)"#)?.isMock == isMock)
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import GPSD
 @testable import Tracking
 
-/// A source and the gpsd that it talks to; the test moves the clock.
+/// A source connected to a fake gpsd; the test controls the clock.
 struct Listener: ~Copyable {
     let gpsd: FakeGPSD
     var source: Source
@@ -23,7 +23,7 @@ struct Listener: ~Copyable {
         self.source = source
     }
 
-    /// One that has connected, and has been greeted.
+    /// A source that has connected and received the greeting.
     static func watching(device: String = "", devices: String = devicesLine) throws -> Listener {
         var listener = try Listener(device: device)
         listener.source.acquire(now: boot(0))
@@ -32,7 +32,7 @@ struct Listener: ~Copyable {
         return listener
     }
 
-    /// Runs until the connection stands, and takes it at gpsd's end.
+    /// Runs until the connection is established, and accepts it on gpsd's side.
     mutating func connect() throws -> [Source.Event] {
         let events = try runUntil { events, _ in events.contains(.connected) }
         try gpsd.accept()
@@ -46,7 +46,7 @@ struct Listener: ~Copyable {
         return source.run(now: boot(seconds))
     }
 
-    /// Waits for the descriptor and runs, until `condition` holds; the time stands still meanwhile.
+    /// Waits for the descriptor and runs, until `condition` holds; the clock stands still meanwhile.
     mutating func runUntil(_ condition: ([Source.Event], borrowing Listener) -> Bool) throws -> [Source.Event]
     {
         var events: [Source.Event] = []
@@ -61,8 +61,8 @@ struct Listener: ~Copyable {
         }
     }
 
-    /// Lets gpsd say these lines, and waits until they have been heard: until the satellites that are said to be
-    /// visible after them are known.
+    /// Makes gpsd send these lines and waits until they have been processed, by means of a final SKY report with a
+    /// unique number of visible satellites.
     mutating func hear(_ lines: String...) throws -> [Source.Event] {
         for line in lines { try gpsd.say(line) }
         let marker = (source.facts.satellitesVisible ?? 0) % 9 + 1
@@ -70,7 +70,7 @@ struct Listener: ~Copyable {
         return try runUntil { $1.source.facts.satellitesVisible == marker }
     }
 
-    /// Lets gpsd say a TPV at that moment.
+    /// Makes gpsd send a TPV at that moment.
     mutating func tpv(
         _ seconds: Double, at moment: Double, device: String = "/dev/gps0", mode: Int = 3
     ) throws -> [Source.Event] {
@@ -89,14 +89,14 @@ func makeSource(host: String, port: UInt16, device: String = "") throws -> Sourc
 }
 
 extension [Source.Event] {
-    /// The instants of the fixes, in seconds.
+    /// Times of the fixes, in seconds.
     var fixTimes: [Double] {
         compactMap { event in
             if case .fix(let fix) = event { fix.time.seconds(since: time(0)) } else { nil }
         }
     }
 
-    /// Why and for how long, of each disconnection.
+    /// The reason and delay of each disconnection.
     var losses: [(reason: String, retryIn: Double)] {
         compactMap { event in
             if case .disconnected(let reason, let delay) = event { (reason, delay) } else { nil }

@@ -58,7 +58,7 @@ func garbage(line: String) throws {
     #expect(try parse(line) == .other)
 }
 
-@Test("a message that is cut anywhere harms neither the parser nor the next message")
+@Test("a message truncated anywhere harms neither the parser nor the next message")
 func cutAnywhere() throws {
     var parser = try makeParser()
     let whole = tpvLine(0, fields: #""speed":5.0,"track":7.0"#)

@@ -14,7 +14,7 @@ func boot(_ seconds: Double) -> BootInstant {
     BootInstant(nanoseconds: 1_000_000_000_000).advanced(bySeconds: seconds)
 }
 
-/// A TPV line as gpsd writes it; `fields` are further ones.
+/// A TPV line as gpsd writes it, with additional `fields`.
 func tpvLine(
     _ seconds: Double, device: String = "/dev/gps0", mode: Int = 3, latitude: Double = 52.5,
     fields: String = ""
@@ -23,7 +23,7 @@ func tpvLine(
         + #""lat":\#(latitude),"lon":13.25\#(fields.isEmpty ? "" : ",")\#(fields)}"#
 }
 
-/// One device, as gpsd answers to ?WATCH.
+/// One device, as in gpsd's answer to ?WATCH.
 let devicesLine =
     #"{"class":"DEVICES","devices":[{"class":"DEVICE","path":"/dev/gps0","driver":"NMEA0183","#
     + #""activated":"2027-03-15T08:00:00.000Z","flags":1,"native":0,"bps":9600,"parity":"N","stopbits":1,"#
@@ -43,18 +43,18 @@ func skyLine(bytes: Int) -> String {
     return text
 }
 
-/// Parses one line with a parser of its own.
+/// Parses one line with a new parser.
 func parse(_ line: String) throws -> Report {
     var parser = try makeParser()
     return parser.parse(line)
 }
 
-func makeParser() throws -> Parser {
-    guard let parser = Parser() else { throw NoMemory() }
+func makeParser() throws -> ReportParser {
+    guard let parser = ReportParser() else { throw NoMemory() }
     return parser
 }
 
-/// A SKY line with so many satellites, none of them used; of no receiver in particular.
+/// A SKY line with this many satellites, none of them used, of no particular receiver.
 func skyLine(visible: Int, device: String? = nil) -> String {
     let satellites = (1...visible).map { #"{"PRN":\#($0),"used":false}"# }.joined(separator: ",")
     let name = device.map { #""device":"\#($0)","# } ?? ""
@@ -69,7 +69,7 @@ func devicesLine(_ paths: String...) -> String {
 
 struct NoMemory: Error {}
 
-extension Parser {
+extension ReportParser {
     mutating func parse(_ line: String) -> Report {
         let copy = UnsafeMutableBufferPointer<CChar>.allocate(capacity: line.utf8.count + 1)
         defer { copy.deallocate() }

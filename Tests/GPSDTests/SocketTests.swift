@@ -5,11 +5,11 @@ import Testing
 @testable import GPSD
 @testable import Tracking
 
-/// A socket that is connected to a fake gpsd.
+/// A socket connected to a fake gpsd.
 private struct Line: ~Copyable {
     let gpsd: FakeGPSD
     var socket: Socket
-    var parser: Parser
+    var parser: ReportParser
 
     static func connected() throws -> Line {
         let gpsd = try FakeGPSD()
@@ -19,7 +19,7 @@ private struct Line: ~Copyable {
         return line
     }
 
-    /// Reads until `count` reports have come.
+    /// Reads until `count` reports have arrived.
     mutating func reports(_ count: Int) throws -> [Report] {
         var reports: [Report] = []
         let isComplete = try wait(upTo: 5) {
@@ -39,14 +39,14 @@ private func makeSocket(port: UInt16) throws -> Socket {
     return try Socket(address)
 }
 
-@Test("lines that come in two pieces are read whole, wherever they are cut")
+@Test("lines that arrive in two pieces are read whole, wherever they are split")
 func splitEverywhere() throws {
     var line = try Line.connected()
     let text = tpvLine(1) + "\r\n" + #"{"class":"DEVICES","devices":[]}"# + "\r\n"
     let expected = [try parse(tpvLine(1)), .devices([])]
     for cut in 1..<text.utf8.count {
         try line.gpsd.send(Array(text.utf8.prefix(cut)))
-        // Whatever of it is there is read now, before the rest is sent.
+        // Read whatever has arrived before the rest is sent.
         var first: [Report] = []
         var poll = PollSet()
         poll.add(line.socket.raw)
@@ -58,7 +58,7 @@ func splitEverywhere() throws {
     }
 }
 
-@Test("lines that come byte by byte, together, or with a bare line feed are the same lines")
+@Test("lines that arrive byte by byte, together, or with a bare line feed are the same lines")
 func pieces() throws {
     var line = try Line.connected()
     let expected = [try parse(tpvLine(1)), .devices([])]
@@ -82,7 +82,7 @@ func pieces() throws {
     ])
 func longLines(size: Int, isRead: Bool) throws {
     var line = try Line.connected()
-    // A line feed and a carriage return count as well.
+    // The line feed and carriage return count as well.
     try line.gpsd.say(skyLine(bytes: size - 2 + 1), tpvLine(1))
     let reports = try line.reports(isRead ? 2 : 1)
     #expect(reports.last == (try parse(tpvLine(1))))
@@ -111,7 +111,7 @@ func garbageBetween() throws {
     #expect(reports.count { $0 == whole } == 50)
 }
 
-@Test("what came before gpsd closed the connection is still read")
+@Test("data that arrived before gpsd closed the connection is still read")
 func closing() throws {
     var line = try Line.connected()
     try line.gpsd.say(tpvLine(1))
@@ -129,7 +129,7 @@ func closing() throws {
     #expect(reports == [try parse(tpvLine(1))])
 }
 
-@Test("one read takes no more than a flood's share")
+@Test("a single read takes only a bounded part of a flood")
 func floodIsRationed() throws {
     var line = try Line.connected()
     let flood = [UInt8](Array(repeating: tpvLine(1) + "\r\n", count: 20_000).joined().utf8)

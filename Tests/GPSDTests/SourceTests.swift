@@ -5,7 +5,7 @@ import Testing
 @testable import GPSD
 @testable import Tracking
 
-@Test("without need there is no connection")
+@Test("there is no connection until it is needed")
 func released() throws {
     var listener = try Listener()
     #expect(listener.run(at: 0) == [])
@@ -15,7 +15,7 @@ func released() throws {
     #expect(!listener.gpsd.hasCaller)
 }
 
-@Test("from the need to the fix and back")
+@Test("from acquisition to the fix and back")
 func lifeOfASource() throws {
     var listener = try Listener()
     listener.source.acquire(now: boot(0))
@@ -28,7 +28,7 @@ func lifeOfASource() throws {
     #expect(listener.health() == .noFix)
     #expect(try listener.tpv(1, at: 1, mode: 1) == [])
     #expect(listener.health() == .noFix)
-    // The first epoch closes when the second begins, which is known to be as full by then.
+    // The first epoch closes when the second begins, whose expected size is known by then.
     let events = try listener.tpv(2, at: 2)
     #expect(events.first == .noFix)
     #expect(events.fixTimes == [2])
@@ -44,14 +44,14 @@ func lifeOfASource() throws {
     #expect(listener.gpsd.hear() == nil, "gpsd sees the end of the connection")
 }
 
-@Test("the end of the tracking closes the epoch that is open")
+@Test("the end of tracking closes the open epoch")
 func releaseFlushes() throws {
     var listener = try Listener.watching()
     #expect(try listener.tpv(1, at: 1) == [])
     #expect(listener.source.release(now: boot(1.1)).fixTimes == [1])
 }
 
-@Test("an epoch that nothing follows closes after 1.5 s, and the source says when to come back")
+@Test("an epoch that nothing follows closes after 1.5 s, and the source reports that deadline")
 func epochExpires() throws {
     var listener = try Listener.watching()
     #expect(try listener.tpv(1, at: 1) == [])
@@ -60,7 +60,7 @@ func epochExpires() throws {
     #expect(listener.run(at: 2.5).fixTimes == [1])
 }
 
-@Test("no device is told, and a device that comes and goes")
+@Test("reports that there is no device, and devices that come and go")
 func devices() throws {
     var listener = try Listener.watching(devices: #"{"class":"DEVICES","devices":[]}"#)
     #expect(listener.health() == .noDevice)
@@ -93,7 +93,7 @@ func stale() throws {
     #expect(listener.health() == .ok)
 }
 
-@Test("a receiver whose time stands still is stale")
+@Test("a receiver whose time is frozen is stale")
 func frozen() throws {
     var listener = try Listener.watching()
     _ = try listener.tpv(1, at: 1)
@@ -102,7 +102,7 @@ func frozen() throws {
     #expect(listener.health() == .stale)
 }
 
-@Test("a sky without a fix is told at once")
+@Test("a lost fix is reported at once")
 func fixLost() throws {
     var listener = try Listener.watching()
     _ = try listener.tpv(1, at: 1)
@@ -113,7 +113,7 @@ func fixLost() throws {
     #expect(listener.health() == .ok)
 }
 
-@Test("a gpsd that is not there is tried again, with back-off, and found when it comes")
+@Test("a missing gpsd is retried with back-off, and found once it is there")
 func refused() throws {
     var listener = try Listener()
     listener.gpsd.stopListening()
@@ -151,15 +151,15 @@ func foundAtNextAttempt(failures: Int) throws {
     try gpsd.accept()
 }
 
-@Test("a name with several addresses is tried at all of them at once")
+@Test("all addresses of a name are tried without delay")
 func severalAddresses() throws {
-    // localhost is ::1 first, where the fake gpsd does not listen.
+    // localhost resolves to ::1 first, where the fake gpsd does not listen.
     var listener = try Listener(host: "localhost")
     listener.source.acquire(now: boot(0))
     #expect(try listener.connect() == [.connected])
 }
 
-@Test("a name that nobody knows is a failed attempt like any other")
+@Test("an unknown name is a failed attempt like any other")
 func unknownName() throws {
     var listener = try Listener(host: "no such host")
     listener.source.acquire(now: boot(0))
@@ -167,7 +167,7 @@ func unknownName() throws {
     #expect(listener.health() == .disconnected)
 }
 
-@Test("gpsd goes away and comes back: the open epoch is closed, and a new watch begins")
+@Test("gpsd goes away and returns: the open epoch is closed, and a new watch begins")
 func peerCloses() throws {
     var listener = try Listener.watching()
     _ = try listener.tpv(1, at: 1)
@@ -226,7 +226,7 @@ func silence() throws {
     #expect(listener.health() == .disconnected)
 }
 
-@Test("a connection that does not come about within 5 s is given up, and every attempt is one")
+@Test("a connection not established within 5 s is abandoned, and every attempt has that limit")
 func connectTimeout() throws {
     let gpsd = try FakeGPSD(backlog: 0)
     gpsd.fillQueue()
@@ -248,7 +248,7 @@ func connectTimeout() throws {
     }
 }
 
-@Test("the receiver in use keeps its place until it has given no fix for 10 s")
+@Test("the receiver in use keeps its place until it has delivered no fix for 10 s")
 func deviceStickiness() throws {
     var listener = try Listener.watching()
     _ = try listener.tpv(1, at: 1)
@@ -265,7 +265,7 @@ func deviceStickiness() throws {
     #expect(try listener.tpv(13.5, at: 13.5, device: "/dev/gps1").fixTimes == [13.5])
 }
 
-@Test("another receiver's lost sky is not that of the one in use")
+@Test("a fix lost by another receiver does not affect the one in use")
 func otherDeviceWithoutFix() throws {
     var listener = try Listener.watching()
     _ = try listener.tpv(1, at: 1)
@@ -275,12 +275,12 @@ func otherDeviceWithoutFix() throws {
     #expect(listener.health() == .ok)
 }
 
-@Test("time in which nobody listened is no silence of the receiver in use")
-func excused() throws {
+@Test("a pause in which nobody listened does not count as silence of the receiver")
+func pauseIsDiscounted() throws {
     var listener = try Listener.watching()
     _ = try listener.tpv(1, at: 1)
     _ = try listener.tpv(2, at: 2)
-    listener.source.excuse(seconds: 60)
+    listener.source.discountPause(seconds: 60)
     #expect(try listener.tpv(62, at: 62, device: "/dev/gps1") == [])
     #expect(listener.health() == .ok)
     #expect(try listener.tpv(63, at: 71.9, device: "/dev/gps1") == [])
@@ -304,7 +304,7 @@ func satellitesOfTheOneInUse() throws {
     _ = try listener.tpv(1, at: 1)
     _ = try listener.tpv(2, at: 2)
     _ = try listener.hear(skyLine(visible: 5, device: "/dev/gps0"))
-    // Any other sky would end the wait for the marker, which has no name, too early or too late.
+    // Any other sky report would satisfy the wait for the unnamed marker too early or too late.
     try listener.gpsd.say(skyLine(visible: 11, device: "/dev/gps0"))
     try listener.gpsd.say(skyLine(visible: 12, device: "/dev/gps1"))
     try listener.gpsd.say(tpvLine(3))
@@ -312,7 +312,7 @@ func satellitesOfTheOneInUse() throws {
     #expect(listener.source.facts.satellitesVisible == 11)
 }
 
-@Test("a pinned receiver that gpsd has not got is missing, whatever others there are")
+@Test("a pinned receiver that gpsd does not have is missing, whatever others there are")
 func pinnedIsMissing() throws {
     var listener = try Listener.watching(device: "/dev/gps1")
     #expect(listener.health() == .noDevice)
@@ -324,7 +324,7 @@ func pinnedIsMissing() throws {
     #expect(listener.health() == .noDevice)
 }
 
-@Test("a pinned receiver is the only one")
+@Test("only the pinned receiver is used")
 func pinnedDevice() throws {
     var listener = try Listener.watching(device: "/dev/gps1", devices: devicesLine("/dev/gps0", "/dev/gps1"))
     for second in 1...20 {
@@ -336,7 +336,7 @@ func pinnedDevice() throws {
     #expect(listener.source.facts.device == "/dev/gps1")
 }
 
-@Test("a flood is taken in portions, so that nothing else starves")
+@Test("a flood is processed in portions, so that nothing else starves")
 func flood() throws {
     var listener = try Listener.watching()
     let flood = Array((0..<4000).map { tpvLine(Double($0) / 10) + "\r\n" }.joined().utf8)
@@ -355,7 +355,7 @@ func flood() throws {
     #expect(fixes == (0..<4000).map { Double($0) / 10 }.prefix(fixes.count).map { $0 })
 }
 
-@Test("a source that is needed and not needed in turn leaks no descriptor")
+@Test("acquiring and releasing a source repeatedly leaks no descriptor")
 func noLeak() throws {
     var listener = try Listener()
     var descriptors: Set<Int32> = []

@@ -18,7 +18,7 @@ func readFileLimit(size: Int) throws {
     }
 }
 
-@Test("whatever is no regular file is refused without waiting for it")
+@Test("anything but a regular file is refused without blocking")
 func readFileRefuses() throws {
     let temporary = try TemporaryDirectory()
     #expect(mkfifo(temporary.file("fifo"), 0o600) == 0)
@@ -32,7 +32,7 @@ func readFileRefuses() throws {
     #expect(error?.description == "open \(temporary.file("missing")): No such file or directory")
 }
 
-@Test("what is not there yet is nil, the end is empty")
+@Test("no data yet is nil, end of file is empty")
 func readStates() throws {
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)
@@ -48,7 +48,7 @@ func readStates() throws {
     #expect(try reader.read(upTo: 10) == [])
 }
 
-@Test("more than a pipe holds is written whole")
+@Test("more than a pipe holds is written completely")
 func writeAllWaits() throws {
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Linux
 
-@Test("a file reads back as it was replaced, and a missing one is nil")
+@Test("a replaced file reads back, and a missing one is nil")
 func replaceAndRead() throws {
     let temporary = try TemporaryDirectory()
     let directory = try StateDirectory(temporary.path)
@@ -19,7 +19,7 @@ func replaceAndRead() throws {
     #expect(status.st_mode & 0o777 == 0o600)
 }
 
-@Test("a cut before the rename leaves the old content, and the next replacement does not mind the remains")
+@Test("a power cut before the rename leaves the old content, and the next replacement ignores the remains")
 func cutBeforeRename() throws {
     let temporary = try TemporaryDirectory()
     let directory = try StateDirectory(temporary.path)
@@ -72,7 +72,7 @@ func directoryMode(mode: mode_t, isAccepted: Bool) throws {
     }
 }
 
-@Test("a missing directory is made for its owner alone; a file in its place is refused")
+@Test("a missing directory is created for its owner only; a file in its place is refused")
 func directoryIsMade() throws {
     let temporary = try TemporaryDirectory()
     let directory = try StateDirectory(temporary.file("state"))
@@ -149,7 +149,7 @@ func lockExcludes() throws {
     _ = try directory.lock()
 }
 
-/// flock(1), which exits 1 when somebody else holds the lock.
+/// Runs flock(1), which exits with 1 when another process holds the lock.
 private func otherProcessLocks(_ path: String) -> Bool {
     let words = ["flock", "--nonblock", path, "true"]
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { $0.withCString { strdup($0) } } + [nil]

@@ -11,7 +11,7 @@ private func isReady(_ descriptor: Int32, within seconds: Double? = 0) -> Bool {
     return poll.isReadable(0)
 }
 
-@Test("a mailbox takes as many messages as it may, wakes its owner, and gives them in order")
+@Test("a mailbox accepts messages up to its limit, wakes its owner, and returns them in order")
 func mailbox() throws {
     let mailbox = try Mailbox<Int>(limit: 3)
     #expect(!isReady(mailbox.wakeup.descriptor))
@@ -24,7 +24,7 @@ func mailbox() throws {
     #expect(mailbox.takeAll() == [6])
 }
 
-@Test("messages from several threads arrive all, and none is slept through")
+@Test("all messages from several threads arrive, and none goes unnoticed")
 func mailboxThreads() throws {
     let mailbox = try Mailbox<(Int, Int)>(limit: 10_000)
     for thread in 0..<4 {
@@ -44,7 +44,7 @@ func mailboxThreads() throws {
     #expect(isComplete)
 }
 
-@Test("poll sleeps for its time, not shorter, and wakes at once when something is ready")
+@Test("poll sleeps for no less than its timeout, and wakes at once when something is ready")
 func pollTimeouts() throws {
     let wakeup = try Wakeup()
     for seconds in [0, 0.0004, 0.02] {
@@ -61,7 +61,7 @@ func pollTimeouts() throws {
     #expect(!isReady(wakeup.descriptor, within: -1), "a deadline that has passed does not wait")
 }
 
-@Test("poll tells the entries apart, and a descriptor of -1 is never ready")
+@Test("poll distinguishes the entries, and a descriptor of -1 is never ready")
 func pollEntries() throws {
     let (quiet, loud) = (try Wakeup(), try Wakeup())
     loud.signal()
@@ -75,7 +75,7 @@ func pollEntries() throws {
     #expect((0..<4).map { poll.isWritable($0) } == [false, false, true, true])
 }
 
-@Test("the other end's going away makes a descriptor ready")
+@Test("a hang-up at the other end makes a descriptor ready")
 func pollHangUp() throws {
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)
@@ -85,7 +85,7 @@ func pollHangUp() throws {
     #expect(isReady(reader.raw, within: nil))
 }
 
-@Test("threads have their name")
+@Test("threads have their names")
 func threadName() throws {
     let mailbox = try Mailbox<String>(limit: 1)
     try startThread(named: "beekon-reader") {
@@ -96,7 +96,7 @@ func threadName() throws {
     #expect(mailbox.takeAll() == ["beekon-reader\n"])
 }
 
-@Test("the boot clock goes on and the real-time clock is in this century")
+@Test("the boot clock advances and the real-time clock is in this century")
 func clocks() {
     let before = Clock.boot()
     #expect(Clock.boot() >= before)

@@ -20,7 +20,7 @@ struct DriveTests {
         #expect(epochs(scenario, count: 300).map(\.truth) == plain)
     }
 
-    @Test("errors are as large as asked, and wander instead of jumping")
+    @Test("errors are as large as requested, and drift instead of jumping")
     func noise() throws {
         var scenario = Drive.Scenario.test(seed: 5, noise: 4)
         scenario.parked = true
@@ -35,7 +35,7 @@ struct DriveTests {
         #expect(widest < 4)
     }
 
-    @Test("parked: no speed worth the name, no track, one place")
+    @Test("parked: hardly any speed, no track, one position")
     func parked() throws {
         var scenario = Drive.Scenario.test()
         scenario.parked = true
@@ -46,7 +46,7 @@ struct DriveTests {
         }
     }
 
-    @Test("a park window stops the vehicle and lets it go again")
+    @Test("a park window stops the vehicle and then releases it")
     func parkWindow() throws {
         var scenario = Drive.Scenario.test()
         scenario.parks = [try #require(Drive.Window(from: 15, to: 200))]

@@ -3,13 +3,13 @@ import Testing
 
 @Suite("the sentences")
 struct NMEATests {
-    @Test("a checksum from the books")
+    @Test("a checksum from the literature")
     func checksum() {
         let body = "GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,"
         #expect(NMEA.sentence(body) == "$\(body)*47\r\n")
     }
 
-    @Test("every sentence parses back to what was seen", arguments: [NMEA.Talker.gp, .gn])
+    @Test("every sentence parses back to the observation", arguments: [NMEA.Talker.gp, .gn])
     func parsesBack(talker: NMEA.Talker) throws {
         var scenario = Drive.Scenario.test(rate: 5, noise: 3)
         scenario.talker = talker
@@ -48,7 +48,7 @@ struct NMEATests {
         #expect(drive.allSatisfy { sentences($0, "GGA")[0].fields[1] == sentences($0, "RMC")[0].fields[1] })
     }
 
-    @Test("three epochs a second round down to milliseconds and never drift")
+    @Test("three epochs a second are rounded down to milliseconds and never drift")
     func threeHertz() {
         let times = epochs(.test(rate: 3), count: 7).map { sentences($0, "RMC")[0].fields[1] }
         #expect(times[1...3] == ["120000.333", "120000.666", "120001.000"] && times[6] == "120002.000")
@@ -70,7 +70,7 @@ struct NMEATests {
         #expect(Set(epoch.seen.satellites.map(\.number)).count == total)
     }
 
-    @Test("lost sky: void, no position, no mode; time goes on; then all is back")
+    @Test("lost sky: void, no position, no mode; time continues; then everything returns")
     func lostSky() throws {
         var scenario = Drive.Scenario.test()
         scenario.lostSky = [try #require(Drive.Window(from: 3, to: 6))]
@@ -90,7 +90,7 @@ struct NMEATests {
         }
     }
 
-    @Test("marked fixes say that they are simulated")
+    @Test("fixes can be marked as simulated")
     func marked() {
         var scenario = Drive.Scenario.test()
         scenario.marked = true

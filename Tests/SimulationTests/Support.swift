@@ -1,11 +1,11 @@
 import Glibc
 import Simulation
 
-/// A sentence taken apart again, by rules of its own: nothing of the writer is used.
+/// A sentence parsed independently: shares no code with the writer.
 struct ParsedSentence {
     var fields: [String]
 
-    /// Nil when the frame or the checksum is wrong.
+    /// nil when the framing or the checksum is wrong.
     init?(_ line: String) {
         guard line.hasPrefix("$"), line.hasSuffix("\r\n"), line.utf8.count <= 82 else { return nil }
         let parts = line.dropFirst().dropLast(1).split(separator: "*", omittingEmptySubsequences: false)
@@ -17,7 +17,7 @@ struct ParsedSentence {
 
     var kind: String { String(fields[0].suffix(3)) }
 
-    /// Degrees from a field such as 5230.97720 and the hemisphere behind it.
+    /// Degrees from a field such as 5230.97720 and the hemisphere in the next one.
     func degrees(at index: Int) -> Double? {
         guard let value = Double(fields[index]) else { return nil }
         let whole = (value / 100).rounded(.towardZero)
@@ -27,7 +27,7 @@ struct ParsedSentence {
 }
 
 extension Drive.Scenario {
-    /// Noon of a summer day in Berlin, without errors unless told otherwise.
+    /// Noon of a summer day in Berlin, without errors unless specified.
     static func test(rate: Int = 1, seed: UInt64 = 1, noise: Double = 0) -> Drive.Scenario {
         var scenario = Drive.Scenario(
             start: Timestamp(unixMilliseconds: 1_781_524_800_000),
@@ -47,7 +47,7 @@ func sentences(_ epoch: Drive.Epoch, _ kind: String) -> [ParsedSentence] {
     epoch.sentences.compactMap(ParsedSentence.init).filter { $0.kind == kind }
 }
 
-/// Metres between two places some metres apart, on a sphere.
+/// Distance in metres between two nearby positions, on a sphere.
 func meters(_ a: (Double, Double), _ b: (Double, Double)) -> Double {
     let north = (b.0 - a.0) * 111_195
     let east = (b.1 - a.1) * 111_195 * cos(a.0 * .pi / 180)

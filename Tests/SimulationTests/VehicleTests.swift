@@ -35,7 +35,7 @@ struct VehicleTests {
         #expect(states.allSatisfy { $0.speed >= 0 && (0..<360).contains($0.heading) })
     }
 
-    @Test("waits at lights, parks, goes on, and stays near home", arguments: [1, 2, 42] as [UInt64])
+    @Test("waits at lights, parks, drives on, and stays near home", arguments: [1, 2, 42] as [UInt64])
     func stops(seed: UInt64) {
         let states = Self.hour(seed: seed)
         let stands = states.split { $0.speed > 0 }.map { Double($0.count) / 10 }
@@ -52,7 +52,7 @@ struct VehicleTests {
         #expect(hypot(states[299].east, states[299].north) > 250)
     }
 
-    @Test("held, it brakes to a halt and stays; let go, it goes on")
+    @Test("when held it brakes to a halt and stays; when released it drives on")
     func held() {
         var vehicle = Vehicle(seed: 3)
         vehicle.advance(milliseconds: 20_000)
@@ -66,7 +66,7 @@ struct VehicleTests {
         #expect(vehicle.state.speed > 5)
     }
 
-    @Test("the drive does not depend on how often it is looked at")
+    @Test("the drive does not depend on how often it is observed")
     func stepping() {
         var fine = Vehicle(seed: 7)
         var coarse = Vehicle(seed: 7)

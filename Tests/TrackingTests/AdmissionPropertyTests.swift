@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tracking
 
-/// A vehicle that parks, creeps, drives, is towed and loses its speeds, with steps of every kind.
+/// A vehicle that parks, creeps, drives, is towed and stops reporting speeds, with time steps of every kind.
 private struct Wanderer {
     var random: SeededGenerator
     var time = 0.0
@@ -37,7 +37,7 @@ private struct Wanderer {
 
     private mutating func change() {
         left = .random(in: 3...120, using: &random)
-        // The last is a tow: it moves, and the speed says it does not.
+        // The last one is a tow: the vehicle moves although the speed says otherwise.
         speed = [0, 0, 0, 0, 0.6, 1.2, 2.8, 3.2, 15, 12.5].randomElement(using: &random) ?? 0
         noise = [0.5, 3, 12, 40].randomElement(using: &random) ?? 0
         accuracy = [2, 5, 30, 150].randomElement(using: &random) ?? 5
@@ -57,7 +57,7 @@ private func randomThresholds(_ random: inout SeededGenerator) -> Admission.Thre
         quality: QualityLimits(accuracy: 100, speed: [20, 100].randomElement(using: &random) ?? 100))
 }
 
-@Test("random journeys are decided as the plain rules say", arguments: 1...24 as ClosedRange<UInt64>)
+@Test("random journeys are decided according to the plain rules", arguments: 1...24 as ClosedRange<UInt64>)
 func admissionAgainstReference(number: UInt64) throws {
     let seed = testSeed(2027) &+ number
     var random = SeededGenerator(seed: seed)
@@ -81,7 +81,7 @@ func admissionAgainstReference(number: UInt64) throws {
         let crosses = Int.random(in: 0..<50, using: &random) == 0
         let observed = admission.observe(fix)
         let verdict = admission.decide(observed, crosses: crosses)
-        let (expected, motion, quality) = reference.take(fix, crosses: crosses)
+        let (expected, motion, quality) = reference.process(fix, crosses: crosses)
         let place: Comment = "seed \(seed), step \(step): \(fix)"
         try #require(verdict == expected, place)
         try #require(observed.motion == motion && observed.quality == quality, place)

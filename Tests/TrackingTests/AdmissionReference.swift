@@ -4,7 +4,7 @@
     import Glibc
 #endif
 
-/// The rules of gate, motion, check-ins and quality, sentence by sentence, over everything that has ever been seen.
+/// The rules of gate, motion, check-ins and quality, one by one, applied to all fixes ever seen.
 struct AdmissionReference {
     var thresholds: Admission.Thresholds
     var motion = MotionState.unknown
@@ -12,12 +12,12 @@ struct AdmissionReference {
     var checkInFrom: Timestamp?
     var odometer = 0.0
     private var seen: [Fix] = []
-    /// The radius in force when each of them came: a change applies to the next fix.
+    /// The radius in effect at each of them: a change takes effect with the next fix.
     private var radii: [Double] = []
-    /// The first that may count for standing, and for moving.
+    /// Index of the first fix that counts towards standing, and towards moving.
     private var standingFrom = 0
     private var movingFrom = 0
-    /// The first since the start of the daemon.
+    /// The first fix since the daemon started.
     private var knownFrom = 0
     private var admitted: (fix: Fix, motion: MotionState, spot: Coordinate?)?
 
@@ -25,14 +25,14 @@ struct AdmissionReference {
         self.thresholds = thresholds
     }
 
-    /// Only what the last admitted fix left behind is known again.
+    /// Only what was stored with the last admitted fix survives.
     mutating func restart() {
         motion = admitted?.motion ?? .unknown
         spot = admitted?.spot
         (standingFrom, movingFrom, knownFrom) = (seen.count, seen.count, seen.count)
     }
 
-    mutating func take(_ fix: Fix, crosses: Bool) -> (Gate.Verdict, MotionState, Quality?) {
+    mutating func process(_ fix: Fix, crosses: Bool) -> (Gate.Verdict, MotionState, Quality?) {
         let quality = quality(fix)
         let before = motion
         look(at: fix)
@@ -91,16 +91,16 @@ struct AdmissionReference {
         if motion == .stationary, let spot {
             guard isMoving(from: spot) else { return }
         } else if motion == .unknown {
-            guard spanOfLast({ fix, _ in (fix.speed ?? 0) >= 1 }) >= 1 else { return lookWhetherStanding() }
+            guard spanOfLast({ fix, _ in (fix.speed ?? 0) >= 1 }) >= 1 else { return checkStanding() }
         } else {
-            return lookWhetherStanding()
+            return checkStanding()
         }
         motion = .moving
         spot = nil
         (standingFrom, movingFrom) = (present, present + 1)
     }
 
-    /// The middle one of the last five steps forward.
+    /// The median of the last five steps forward.
     private var usualStep: Double {
         let steps = zip(seen[knownFrom...], seen[knownFrom...].dropFirst()).map {
             $1.time.seconds(since: $0.time)
@@ -109,7 +109,7 @@ struct AdmissionReference {
         return last.isEmpty ? 0 : last[(last.count - 1) / 2]
     }
 
-    /// Seconds that the last fixes without a break have been so.
+    /// Seconds for which the latest fixes have satisfied the condition without a break.
     private func spanOfLast(_ isSo: (Fix, _ radius: Double) -> Bool) -> Double {
         guard let present = seen.last else { return -1 }
         let run = seen.indices[movingFrom...].reversed().prefix {
@@ -130,7 +130,7 @@ struct AdmissionReference {
             || spanOfLast { fix, radius in distance(fix) > max(4 * radius, 50) } >= 1
     }
 
-    private mutating func lookWhetherStanding() {
+    private mutating func checkStanding() {
         guard let present = seen.last else { return }
         let candidates = seen.indices[standingFrom...]
         guard
@@ -138,7 +138,7 @@ struct AdmissionReference {
                 present.time.seconds(since: seen[$0].time) >= thresholds.motion.duration
             })
         else { return }
-        // What has once fallen out of the window does not come back when it is made longer.
+        // A fix that has left the window does not return when the window is made longer.
         standingFrom = first
         let window = seen[first...]
         let slow = window.count { ($0.speed ?? 0) < 1 }

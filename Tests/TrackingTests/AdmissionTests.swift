@@ -3,15 +3,15 @@ import Testing
 
 @testable import Tracking
 
-/// So many fixes a second apart, at this speed northward and with this accuracy.
+/// So many fixes one second apart, moving north at this speed and with this accuracy.
 private struct Stretch {
     var count: Int
     var speed: Double?
-    /// What the fixes do not say.
+    /// Values that the fixes do not report.
     var drift: Double?
     var step = 1.0
     var accuracy: Double? = 5
-    /// Seconds without a fix before it; negative for time that runs backwards.
+    /// Seconds without a fix before it; negative when time runs backwards.
     var pause = 0.0
 }
 
@@ -22,7 +22,7 @@ private func stretch(
     Stretch(count: count, speed: speed, drift: drift, step: step, accuracy: accuracy, pause: pause)
 }
 
-/// What came of each fix that was admitted: its number, from 0, and its trigger.
+/// The admitted fixes: their indices, from 0, and triggers.
 private struct Journey {
     var admission: Admission
     var admitted: [String] = []
@@ -60,11 +60,11 @@ private struct Journey {
 
 private let parked = stretch(121, at: 0)
 
-@Test("standing for the whole span is stationary, and its first moment is the parking spot")
+@Test("standing for the whole span is stationary, and the mean position is the parking spot")
 func motionParks() {
     var journey = Journey()
     journey.go(stretch(2, at: 10), parked, stretch(3600, at: 0.2, drift: 0))
-    // The second fix moves, and two minutes of standing begin with the third.
+    // The second fix moves, and the two minutes of standing begin with the third.
     #expect(journey.admitted == ["0 interval", "122 motion"])
     #expect(Array(journey.motions[...1]) == [.unknown, .moving])
     #expect(journey.motions[121] == .moving && journey.motions[122] == .stationary)
@@ -122,11 +122,11 @@ private func movingRule(name: String, stretch: Stretch, expected: Int?) {
     journey.go(stretch)
     let set = journey.motions[before...].firstIndex(of: .moving).map { $0 - before }
     #expect(set == expected, "\(name)")
-    // It is admitted, whatever the gate thinks.
+    // It is admitted regardless of the gate.
     if let expected { #expect(journey.admitted.contains("\(before + expected) motion"), "\(name)") }
 }
 
-@Test("from unknown a walk is movement, and admits nothing by itself")
+@Test("from unknown, a walk counts as movement, but admits nothing by itself")
 func motionFromUnknown() {
     var journey = Journey()
     journey.go(stretch(5, at: 1))
@@ -137,7 +137,7 @@ func motionFromUnknown() {
     #expect(slow.motions.allSatisfy { $0 == .unknown })
 }
 
-@Test("check-ins come at the first fix that is due, also after a silence, and when time has run backwards")
+@Test("check-ins happen at the first fix that is due, also after silence or when time runs backwards")
 func checkIns() {
     var journey = Journey(.checkIns(every: 900))
     journey.go(parked, stretch(900, at: 0))
@@ -157,7 +157,7 @@ func keepTracking() {
         ])
 }
 
-@Test("a crossing is admitted while parked, motion goes before it, and each of them resets the gate")
+@Test("a crossing is admitted while parked, motion takes precedence, and either resets the gate")
 func triggersHaveRanks() {
     var journey = Journey(.checkIns(every: 1))
     journey.go(parked)
@@ -173,19 +173,19 @@ func triggersHaveRanks() {
     #expect(admission.decide(next) == .drop(.tooSoon))
 }
 
-@Test("the odometer leaves out what wanders between two stationary fixes")
+@Test("the odometer leaves out jitter between two stationary fixes")
 func odometer() {
     var journey = Journey(.gate)
     journey.admission.thresholds.gate = Gate.Thresholds(interval: 10, distance: 0)
     journey.go(stretch(31, at: 10), parked, stretch(600, at: 0, drift: 0.01))
     let driven = journey.admission.odometer
     #expect(abs(driven - 300) < 0.5)
-    // Stored are the second, which sets off, and the one 10 s after it.
+    // The stored fixes are the second, which departs, and the one 10 s later.
     journey.go(stretch(12, at: 10))
     #expect(abs(journey.admission.odometer - driven - 120) < 1)
 }
 
-@Test("after a restart it stays parked, and sets off as before")
+@Test("after a restart it is still parked, and departs as before")
 func motionSurvives() {
     var journey = Journey()
     journey.go(parked, stretch(60, at: 0))
@@ -199,7 +199,7 @@ func motionSurvives() {
     #expect(journey.admitted.suffix(1) == ["782 motion"])
 }
 
-@Test("quality informs")
+@Test("quality is informational")
 func quality() {
     var check = QualityCheck()
     let limits = QualityLimits()
@@ -210,28 +210,28 @@ func quality() {
     }
     #expect(judge(0, 0, 100) == nil)
     #expect(judge(1, 0, 100.1) == .lowAccuracy)
-    // 100 m/s and both accuracies.
+    // 100 m/s plus both accuracies.
     #expect(judge(2, 301, 101) == .lowAccuracy)
     #expect(judge(3, 0, 99) == .implausibleSpeed)
     #expect(judge(4, 213, nil) == nil)
     #expect(judge(5, 0, 90) == .implausibleSpeed)
-    // No speed can be told where no time has passed.
+    // Without elapsed time the speed is unknown.
     #expect(judge(5, 9000, 5) == nil)
     #expect(judge(4, 0, 5) == nil)
 }
 
-@Test("a year of standing is looked for in bounded memory")
+@Test("detecting a year of standing takes bounded memory")
 func windowIsBounded() {
     var window = MotionWindow()
     let year = 31_536_000.0
     let thresholds = Motion.Thresholds(radius: 5, duration: year)
     var standing: [Int] = []
     for hour in 0...8800 {
-        // Three fixes an hour stand for all.
+        // Three fixes an hour are representative.
         for part in 0..<3 {
             window.append(fix(at: Double(hour) * 3600 + Double(part), speed: 0), duration: year)
         }
-        if window.standing(thresholds) != nil { standing.append(hour) }
+        if window.standingPosition(thresholds) != nil { standing.append(hour) }
     }
     #expect(window.count <= MotionWindow.places + 1)
     #expect(standing.first == 8760)
@@ -244,7 +244,7 @@ func windowIsBounded() {
         ([(15, 6)], .cycling), ([(15, 20)], .automotive),
         // A traffic light of 25 s does not make it stationary; a minute of standing does.
         ([(60, 20), (25, 0)], .automotive), ([(60, 20), (60, 0)], .stationary),
-        // Within 15 % of a limit it stays what it was.
+        // Within 15 % of a limit the activity is kept.
         ([(60, 1.8), (60, 2.4)], .walking), ([(60, 1.8), (60, 2.6)], .running),
         ([(60, 3), (60, 2)], .running), ([(60, 3), (60, 1.8)], .walking),
     ] as [([(Int, Double)], Activity)])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tracking
 
-@Test("each delay lies between half of the doubled one and the whole", arguments: [UInt64(1), 2, 3])
+@Test("each delay lies between half of the nominal delay and all of it", arguments: [UInt64(1), 2, 3])
 func backOffBounds(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var backOff = BackOff(first: 2, ceiling: 300)
@@ -31,7 +31,7 @@ func backOffLowCeiling() {
     #expect((0.5...1).contains(backOff.next(using: &random)))
 }
 
-@Test("delays are spread over the whole range, so that a fleet does not come back together")
+@Test("delays are spread over the whole range, so that a fleet does not return together")
 func backOffSpreads() {
     var random = SeededGenerator(seed: 6)
     let delays = (0..<1000).map { _ in

@@ -8,14 +8,14 @@ import Testing
     import Glibc
 #endif
 
-/// A simulated journey, and what must come of it with the thresholds of the configuration's defaults.
+/// A simulated journey, and the expected result with default thresholds.
 private struct Ride: CustomTestStringConvertible, Sendable {
     var name: String
     var noise = 1.5
     var stretches: [Journey.Stretch]
-    /// How often it stands for long enough to be stationary.
+    /// How often it stands long enough to become stationary.
     var parkings: Int
-    /// Times that it comes to a stand, and times that it sets off from one: each is stored.
+    /// Number of stops and departures, each of which must be stored.
     var turningPoints: Int
 
     var testDescription: String { name }
@@ -64,7 +64,7 @@ private let rides = [
         ], parkings: 2, turningPoints: 3),
 ]
 
-/// As gpsd would tell it: 19 m of accuracy for a unit of HDOP.
+/// As gpsd would report it: 19 m of accuracy per unit of HDOP.
 private func fix(_ seen: Receiver.Observation) -> Fix? {
     guard let fix = seen.fix,
         let place = Tracking.Coordinate(latitude: fix.latitude, longitude: fix.longitude)
@@ -74,15 +74,15 @@ private func fix(_ seen: Receiver.Observation) -> Fix? {
         accuracy: fix.hdop * 19, speed: fix.speed, bearing: fix.track)
 }
 
-/// What a ride has left behind.
+/// The result of a ride.
 private struct Outcome {
     var stored = 0
     var motions = 0
     var checkIns = 0
-    /// Stored while it had been standing for longer than it takes to be stationary.
+    /// Number of fixes stored after it had been standing long enough to be stationary.
     var whileParked: [Trigger] = []
-    /// Seconds from the first movement after a stand to its stored fix, where they are more than 30, or where another trigger
-    /// was first.
+    /// Seconds from the first movement after a stop to its stored fix, if that is more than 30 or another trigger
+    /// came first.
     var lateStarts: [Double] = []
 }
 

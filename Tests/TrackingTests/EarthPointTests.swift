@@ -7,8 +7,8 @@ import Testing
     import Glibc
 #endif
 
-/// The length of the geodesic on WGS-84, by Vincenty's inverse formula (Survey Review 23, 1975): to 0.1 mm, but for points
-/// that are nearly antipodal.
+/// Length of the geodesic on WGS-84 by Vincenty's inverse formula (Survey Review 23, 1975): accurate to 0.1 mm except
+/// for nearly antipodal points.
 func geodesic(_ from: Coordinate, _ to: Coordinate) -> Double {
     let (a, f) = (6_378_137.0, 1 / 298.257_223_563)
     let b = a * (1 - f)
@@ -47,7 +47,7 @@ func geodesic(_ from: Coordinate, _ to: Coordinate) -> Double {
     return b * bigA * (sigma - bigB * sinSigma * (cosMiddle + bigB / 4 * inner))
 }
 
-/// A place about `metres` away in the direction `bearing`, on a sphere.
+/// The position about `metres` away in direction `bearing`, on a sphere.
 func place(from start: Coordinate, metres: Double, bearing: Double) throws -> Coordinate {
     let radians = Double.pi / 180
     let (arc, latitude, course) = (metres / 6_371_008.8, start.latitude * radians, bearing * radians)
@@ -60,7 +60,7 @@ func place(from start: Coordinate, metres: Double, bearing: Double) throws -> Co
     return try #require(Coordinate(latitude: end / radians, longitude: longitude))
 }
 
-/// The bounds stand in the description of `EarthPoint`.
+/// The bounds are those stated in the documentation of `EarthPoint`.
 @Test(
     "distances keep to their error bounds everywhere: poles and antimeridian are nothing special",
     arguments: [
@@ -71,7 +71,7 @@ func errorBounds(metres: Double, bound: Double) throws {
     var random = SeededGenerator(seed: 7)
     var worst = 0.0
     for round in 0..<2000 {
-        // Half of them around the poles and the antimeridian.
+        // Half of them are around the poles and the antimeridian.
         let latitude =
             round % 4 == 0 ? 90 : round % 4 == 1 ? -89.9999 : Double.random(in: -90...90, using: &random)
         let longitude = round % 4 == 2 ? 179.9999 : Double.random(in: -180...180, using: &random)
@@ -82,7 +82,7 @@ func errorBounds(metres: Double, bound: Double) throws {
     #expect(worst <= bound, "\(worst) m at \(metres) m")
 }
 
-@Test("arc and chord undo each other, and nothing is further away than the other side of the Earth")
+@Test("arc and chord are inverse, and nothing is further away than the other side of the Earth")
 func arcsAndChords() throws {
     for arc in [0.0, 1, 1000, 1e6, 1e7, 2e7] {
         #expect(abs(EarthPoint.arc(ofChord: EarthPoint.chord(ofArc: arc)) - arc) <= 1e-9 * arc)
@@ -91,25 +91,25 @@ func arcsAndChords() throws {
     #expect(EarthPoint.chord(ofArc: 1e9) == 2 * 6_371_008.8)
 }
 
-@Test("a way passes a place where it should")
+@Test("a segment passes a point where it should")
 func passages() throws {
     let centre = EarthPoint(x: 0, y: 0, z: 0)
-    func way(_ fromX: Double, _ toX: Double, y: Double = 0) -> Segment {
+    func segment(_ fromX: Double, _ toX: Double, y: Double = 0) -> Segment {
         Segment(start: EarthPoint(x: fromX, y: y, z: 0), end: EarthPoint(x: toX, y: y, z: 0))
     }
-    func passage(_ way: Segment) -> [Double]? {
-        way.passage(of: centre, within: 5).map { [$0.enters, $0.leaves] }
+    func passage(_ segment: Segment) -> [Double]? {
+        segment.passage(of: centre, within: 5).map { [$0.enters, $0.leaves] }
     }
-    #expect(passage(way(-10, 10)) == [0.25, 0.75])
-    #expect(passage(way(0, 10)) == [0, 0.5])
-    #expect(passage(way(-10, 0)) == [0.5, 1])
-    #expect(passage(way(1, 2)) == [0, 1])
-    #expect(passage(way(6, 10)) == nil)
-    #expect(passage(way(-10, -6)) == nil)
-    #expect(passage(way(-10, 10, y: 6)) == nil)
-    #expect(passage(way(3, 3)) == [0, 1])
-    #expect(passage(way(6, 6)) == nil)
-    #expect(abs(way(-10, 10, y: 3).closestApproach(to: centre) - 3) < 1e-9)
-    #expect(abs(way(6, 10).closestApproach(to: centre) - 6) < 1e-9)
-    #expect(abs(way(6, 6).closestApproach(to: centre) - 6) < 1e-9)
+    #expect(passage(segment(-10, 10)) == [0.25, 0.75])
+    #expect(passage(segment(0, 10)) == [0, 0.5])
+    #expect(passage(segment(-10, 0)) == [0.5, 1])
+    #expect(passage(segment(1, 2)) == [0, 1])
+    #expect(passage(segment(6, 10)) == nil)
+    #expect(passage(segment(-10, -6)) == nil)
+    #expect(passage(segment(-10, 10, y: 6)) == nil)
+    #expect(passage(segment(3, 3)) == [0, 1])
+    #expect(passage(segment(6, 6)) == nil)
+    #expect(abs(segment(-10, 10, y: 3).closestApproach(to: centre) - 3) < 1e-9)
+    #expect(abs(segment(6, 10).closestApproach(to: centre) - 6) < 1e-9)
+    #expect(abs(segment(6, 6).closestApproach(to: centre) - 6) < 1e-9)
 }

@@ -30,7 +30,7 @@ func firstFixPasses() {
         (after: 29.951, north: 101.0, expected: .admit(.interval)),
         (after: 29.95, north: 101.0, expected: .admit(.interval)),
         (after: 29.949, north: 101.0, expected: .drop(.tooSoon)),
-        // Time that runs backwards re-arms the gate, where it stands.
+        // Time that runs backwards re-arms the gate at its current position.
         (after: -0.001, north: 0.0, expected: .admit(.interval)),
         (after: -1e9, north: 0.0, expected: .admit(.interval)),
         (after: 0.0, north: 500.0, expected: .drop(.tooSoon)),
@@ -77,7 +77,7 @@ func gateTurnOff() {
     #expect(gate.decide(fix(at: 1, speed: 20, bearing: 180)) == .drop(.tooSoon))
 }
 
-@Test("a restart knows the last admitted fix again")
+@Test("a restart restores the last admitted fix")
 func gateRestart() {
     var before = Gate(thresholds: thresholds)
     before.admitted(fix(at: 0))
@@ -86,7 +86,7 @@ func gateRestart() {
     #expect(after.decide(fix(at: 30, north: 500)) == .admit(.interval))
 }
 
-@Test("changed thresholds apply to the next fix")
+@Test("changed thresholds take effect with the next fix")
 func gateThresholdsChange() {
     var gate = gate(thresholds)
     #expect(gate.decide(fix(at: 10, north: 200)) == .drop(.tooSoon))
@@ -94,7 +94,7 @@ func gateThresholdsChange() {
     #expect(gate.decide(fix(at: 10, north: 200)) == .admit(.interval))
 }
 
-/// The rule again, written down as plainly as the contract does.
+/// The same rule again, stated as plainly as possible.
 private func naive(_ fix: Fix, last: Fix?, _ thresholds: Gate.Thresholds) -> Bool {
     guard let last else { return true }
     let milliseconds = fix.time.milliseconds - last.time.milliseconds
@@ -111,7 +111,7 @@ private func naive(_ fix: Fix, last: Fix?, _ thresholds: Gate.Thresholds) -> Boo
     return isLate && isFar
 }
 
-@Test("random walks are gated as the plain rule says", arguments: 1...20 as ClosedRange<UInt64>)
+@Test("random walks are gated according to the plain rule", arguments: 1...20 as ClosedRange<UInt64>)
 func gateAgainstNaive(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let thresholds = Gate.Thresholds(
@@ -136,7 +136,7 @@ func gateAgainstNaive(seed: UInt64) throws {
             gate.admitted(next)
             last = next
         }
-        // A restart now and then must change nothing.
+        // An occasional restart must not change anything.
         if step % 97 == 0 { gate = Gate(thresholds: thresholds, last: gate.last) }
     }
 }

@@ -28,7 +28,7 @@ func distanceAgainstGeodesic(
     #expect(abs(end.distance(to: start) - start.distance(to: end)) < 1e-6)
 }
 
-@Test("a distance is a number also for the same place and for antipodes")
+@Test("distances are finite, even for identical points and antipodes")
 func distanceExtremes() throws {
     var random = SeededGenerator(seed: 11)
     for _ in 0..<1000 {

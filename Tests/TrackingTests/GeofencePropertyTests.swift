@@ -32,7 +32,7 @@ private struct Walk {
         random = SeededGenerator(seed: seed)
     }
 
-    /// A new way of moving every now and then.
+    /// Changes the kind of movement every now and then.
     private mutating func change() throws {
         steps = Int.random(in: 5...60, using: &random)
         speed = [0, 1.4, 8, 15, 35, 80].randomElement(using: &random) ?? 0
@@ -41,7 +41,7 @@ private struct Walk {
         accuracy = [nil, 1, 3, 5, 10, 20, 60].randomElement(using: &random) ?? nil
         bearing = Double.random(in: 0...360, using: &random)
         guard GeofenceReference.Offset(of: place, from: centre).length > 1500 else { return }
-        // Carried back to the fences, switched off, so that there is something to cross.
+        // Returned to the fences while switched off, so that there is something to cross.
         place = try TrackingTests.place(
             from: centre, metres: Double.random(in: 0...1400, using: &random), bearing: bearing)
         bearing = Double.random(in: 0...360, using: &random)
@@ -62,7 +62,7 @@ private struct Walk {
         bearing += Double.random(in: -20...20, using: &random)
         place = try TrackingTests.place(
             from: place, metres: speed * min(max(step, 0), 60), bearing: bearing)
-        // Noise of about the accuracy.
+        // Noise of roughly the accuracy.
         let noise = Double.random(in: 0...2, using: &random) * (accuracy ?? 10)
         let seen = try TrackingTests.place(
             from: place, metres: noise, bearing: Double.random(in: 0...360, using: &random))
@@ -76,7 +76,7 @@ private struct Walk {
 }
 
 private struct Comparison {
-    /// Metres: what rounding and two ways of measuring may decide.
+    /// Metres: differences that rounding and two ways of measuring may cause.
     static let band = 0.01
 
     var walk: Walk
@@ -112,12 +112,12 @@ private struct Comparison {
         var closeness = Double.infinity
         for index in candidates.indices {
             let centre = try #require(centres[candidates[index].id])
-            expected += candidates[index].take(
+            expected += candidates[index].process(
                 next.fix, offset: GeofenceReference.Offset(of: next.fix.coordinate, from: centre),
                 isImplausible: next.isImplausible, isParked: next.isParked)
             closeness = min(closeness, candidates[index].closeness)
         }
-        // What rounding would decide is left out, for both.
+        // What rounding would decide is skipped by both.
         guard closeness > Self.band else {
             leftOut += 1
             return
@@ -152,7 +152,7 @@ private struct Comparison {
                 == references.sorted { $0.id < $1.id }.map { "\($0.id) \(String(describing: $0.isInside))" })
     }
 
-    /// What was decided is known again; what was not starts afresh. Nothing is recorded by it.
+    /// Decided states survive, undecided ones start afresh. Nothing is recorded.
     private mutating func restart() throws {
         let kept = fences.items
         fences = Geofences(kept, nextKey: fences.nextKey)
@@ -188,13 +188,13 @@ func randomWalk(latitude: Double, longitude: Double, fixes: Int) throws {
             + "\(comparison.restarts) restarts, \(comparison.leftOut) fixes left out")
 }
 
-/// Position noise of a standing receiver: it wanders, and jitters a little besides.
+/// Position noise of a stationary receiver: slow drift with a little jitter.
 private struct Noise {
     private var random: SeededGenerator
     private var wander = (north: 0.0, east: 0.0)
-    /// Metres, in each direction.
+    /// Standard deviation in metres, in each direction.
     let sigma: Double
-    /// Seconds in which it forgets where it was; 0 for none.
+    /// Time constant of the drift in seconds; 0 for none.
     let memory: Double
 
     init(sigma: Double, memory: Double, seed: UInt64) {
@@ -219,7 +219,7 @@ private struct Noise {
     }
 }
 
-/// - Returns: the events of a receiver that stands at the edge of a fence of 50 m, and is known to be inside.
+/// - Returns: the events of a receiver that stands at the edge of a 50 m fence and is known to be inside.
 private func standAtEdge(
     hours: Double, noise: inout Noise, accuracy: Double, isParked: Bool
 ) throws -> Int {
@@ -229,7 +229,7 @@ private func standAtEdge(
         let (north, east) = noise.next()
         var fix = fix(at: Double(second), north: 50 + north, east: east, speed: 0.1)
         fix.accuracy = accuracy
-        // Motion takes two minutes to notice.
+        // Motion needs two minutes to become stationary.
         count += fences.judge(fix, isParked: isParked && second >= 120).crossings.count
     }
     return count
@@ -252,7 +252,7 @@ func noiseAtTheEdge(seed: UInt64) throws {
 func parkedAtTheEdge(seed: UInt64) throws {
     for (sigma, memory) in [(5.0, 60.0), (10, 300), (10, 20)] {
         var noise = Noise(sigma: sigma, memory: memory, seed: seed)
-        // Receivers give about twice the deviation: 95 % of the fixes lie within.
+        // Receivers report about twice the standard deviation: 95 % of the fixes lie within.
         let count = try standAtEdge(hours: 12, noise: &noise, accuracy: 2 * sigma, isParked: true)
         #expect(count <= 1, "seed \(seed), noise of \(sigma) m that lasts \(memory) s")
     }

@@ -4,10 +4,10 @@
     import Glibc
 #endif
 
-/// The rules about one geofence, sentence by sentence, with everything remembered and nothing clever. It also tells how
-/// near its decisions were to going the other way, so that a test can leave out what rounding decides.
+/// The rules for one geofence, one by one, remembering everything and optimising nothing. Also reports how close each
+/// decision was to the opposite one, so that tests can leave out what rounding decides.
 struct GeofenceReference {
-    /// Metres east and north of the fence's middle.
+    /// Metres east and north of the fence's centre.
     struct Offset {
         var east: Double
         var north: Double
@@ -24,11 +24,11 @@ struct GeofenceReference {
     let id: String
     let radius: Double
     var isInside: Bool?
-    /// Of the fixes that decide anything, oldest first.
+    /// The fixes that count as evidence, oldest first.
     private var seen: [Seen] = []
-    /// How many of them had come when it was last decided.
+    /// The number of fixes seen at the latest decision.
     private var decided = 0
-    /// Metres between what was compared and what it was compared with, at the nearest.
+    /// The smallest difference, in metres, between two quantities compared.
     private(set) var closeness = Double.infinity
 
     init(id: String, radius: Double, isInside: Bool? = nil) {
@@ -37,12 +37,12 @@ struct GeofenceReference {
         self.isInside = isInside
     }
 
-    /// - Parameter offset: of the fix.
-    mutating func take(_ fix: Fix, offset: Offset, isImplausible: Bool, isParked: Bool) -> [Crossing] {
+    /// - Parameter offset: position of the fix.
+    mutating func process(_ fix: Fix, offset: Offset, isImplausible: Bool, isParked: Bool) -> [Crossing] {
         closeness = .infinity
         let accuracy = fix.accuracy ?? 10
         guard accuracy <= max(radius, 100), !isImplausible else { return [] }
-        // A step back in time: how long ago the others were is not known any more.
+        // After a step back in time, the age of the earlier fixes is unknown.
         if let last = seen.last, fix.time <= last.time { (seen, decided) = ([], 0) }
         seen.append(Seen(time: fix.time, offset: offset, accuracy: accuracy, isParked: isParked))
         if isParked { return parkedExit() }
@@ -54,7 +54,8 @@ struct GeofenceReference {
         return left <= right
     }
 
-    /// The fixes at the end of the row that all do, after the last decision, without a change to or from parked.
+    /// The latest consecutive fixes that satisfy the condition, since the last decision and without a change of
+    /// parking state.
     private mutating func row(_ isParked: Bool, _ does: (inout Self, Seen) -> Bool) -> [Seen] {
         var row: [Seen] = []
         for fix in seen[decided...].reversed() {
@@ -111,12 +112,12 @@ struct GeofenceReference {
         row.last.flatMap { last in row.first.map { last.time.seconds(since: $0.time) } } ?? 0
     }
 
-    /// The way before the fix of the last decision has been judged.
+    /// The path up to the fix of the last decision has been judged already.
     private mutating func passage() -> [Crossing] {
         guard isInside == false, let latest = seen.last, !compare(latest.offset.length, radius) else {
             return []
         }
-        // As far back as the way is known from one fix to the next.
+        // As far back as the path between consecutive fixes is known.
         var way = Array(seen[max(decided - 1, 0)...].suffix(3))
         for index in way.indices.dropFirst().reversed()
         where way[index].time.seconds(since: way[index - 1].time) > 10 {
@@ -129,7 +130,7 @@ struct GeofenceReference {
             let seconds = end.time.seconds(since: start.time)
             let nearest = closest(start.offset, end.offset)
             if compare(nearest + max(start.accuracy, end.accuracy), radius) { isThrough = true }
-            // Where the distance is the radius, by bisection on both sides of the nearest point.
+            // Where the distance equals the radius, by bisection on both sides of the nearest point.
             guard at(nearestPart(start.offset, end.offset), start, end) <= radius else { continue }
             let part = nearestPart(start.offset, end.offset)
             for edge in [bisect(0, part, start, end), bisect(1, part, start, end)] {
@@ -177,7 +178,7 @@ struct GeofenceReference {
 extension GeofenceReference.Offset {
     private static let (a, e2) = (6_378_137.0, 6.694_379_990_141_317e-3)
 
-    /// By the radii of curvature of WGS-84 at the latitude between; around a pole by the meridians.
+    /// Uses the radii of curvature of WGS-84 at the mean latitude; around a pole, the meridians.
     init(of place: Coordinate, from centre: Coordinate) {
         let radians = Double.pi / 180
         if abs(centre.latitude) > 89 {

@@ -10,7 +10,7 @@ func geofence(
         notifiesOnEntry: notifiesOnEntry, notifiesOnExit: notifiesOnExit)
 }
 
-/// One fix of a table: seconds, metres north of the middle of the fence, accuracy.
+/// One fix of a table: seconds, metres north of the fence's centre, accuracy.
 struct Seen {
     var at: Double
     var north: Double
@@ -37,7 +37,7 @@ struct Seen {
 }
 
 extension Geofences {
-    /// Takes the steps, and tells the crossings: `enter 12` is an entry at second 12.
+    /// Processes the steps and returns the crossings: `enter 12` is an entry at second 12.
     mutating func take(_ steps: [Seen]) -> [String] {
         steps.flatMap { step in
             judge(step.fix, isImplausible: step.isImplausible, isParked: step.isParked).crossings

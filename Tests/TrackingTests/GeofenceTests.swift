@@ -2,8 +2,8 @@ import Testing
 
 @testable import Tracking
 
-/// A fence of 100 m, whose margin is 7.5 m for an accuracy of 5 m. The vehicle was known to be where `isInside` says, and
-/// has been seen there a second before the first step.
+/// A fence of 100 m, whose margin is 7.5 m at an accuracy of 5 m. The vehicle is known to be where `isInside` says,
+/// and was seen there a second before the first step.
 private func events(
     _ isInside: Bool?, _ steps: [Seen], radius: Double = 100, from start: Double? = nil
 ) throws -> [String] {
@@ -12,7 +12,7 @@ private func events(
     return fences.take([Seen(-1, before)] + steps)
 }
 
-/// A fix a second, all at the same place.
+/// One fix a second, always at the same place.
 private func stay(
     _ seconds: ClosedRange<Int>, _ north: Double, _ accuracy: Double? = 5, parked: Bool = false
 ) -> [Seen] {
@@ -28,10 +28,10 @@ private func stay(
         ([Seen(0, 99), Seen(0.5, 99), Seen(1, 99)], ["enter 0"]),
         ([Seen(0, 99), Seen(1, 101), Seen(2, 99)], []),
         ([Seen(0, 101), Seen(1, 101), Seen(2, 101)], []),
-        // The accuracy plays no part in a row of two.
+        // Accuracy is irrelevant when there are two in a row.
         ([Seen(0, 99, 80), Seen(1, 99, 80)], ["enter 0"]),
         ([Seen(0, 99, nil), Seen(1, 99, nil)], ["enter 0"]),
-        // Those that decide nothing are as if they had not come.
+        // Fixes that do not count as evidence are treated as if they had not arrived.
         ([Seen(0, 99), Seen(0.5, 5000, 101), Seen(1, 99)], ["enter 0"]),
         ([Seen(0, 99), Seen(0.5, 5000, implausible: true), Seen(1, 99)], ["enter 0"]),
         ([Seen(0, 99), Seen(1, 99, 101)], []),
@@ -53,14 +53,14 @@ func entry(steps: [Seen], expected: [String]) throws {
         (stay(0...4, 108) + [Seen(5, 107)] + stay(6...16, 108), ["exit 6"]),
         ([Seen(0, 108), Seen(9, 108), Seen(18, 108)], ["exit 0"]),
         ([Seen(0, 108), Seen(9, 108)], []),
-        // The margin is at most the larger of radius and 100 m.
+        // The margin is at most the larger of the radius and 100 m.
         (stay(0...10, 199, 99), []),
         (stay(0...10, 201, 99), ["exit 0"]),
         // Unknown accuracy counts as 10 m.
         (stay(0...10, 114, nil), []),
         (stay(0...10, 116, nil), ["exit 0"]),
         (stay(0...20, 5000, 101), []),
-        // Time that runs backwards starts the count afresh.
+        // Time that runs backwards restarts the count.
         (stay(0...8, 108) + [Seen(7.5, 108)] + stay(8...17, 108), []),
     ])
 func exit(steps: [Seen], expected: [String]) throws {
@@ -73,7 +73,7 @@ func exit(steps: [Seen], expected: [String]) throws {
         (false, [Seen(9, 94)], ["enter 9"]),
         (false, [Seen(8.9, 94)], []),
         (false, [Seen(9, 96)], []),
-        // Not good enough alone, it is the first of two.
+        // Not accurate enough to decide alone, it counts as the first of two.
         (false, [Seen(9, 96), Seen(10, 96)], ["enter 9"]),
         (false, [Seen(9, 91, nil)], []),
         (false, [Seen(9, 89, nil)], ["enter 9"]),
@@ -82,12 +82,12 @@ func exit(steps: [Seen], expected: [String]) throws {
         (true, [Seen(9, 114)], []),
         (true, [Seen(9, 131, nil)], ["exit 9"]),
         (true, [Seen(9, 129, nil)], []),
-        // A fix that decides nothing does not end the gap.
+        // A fix that does not count as evidence does not end the gap.
         (true, [Seen(4, 116, 101), Seen(9, 116)], ["exit 9"]),
         (true, [Seen(4, 116, implausible: true), Seen(9, 116)], ["exit 9"]),
         (false, [Seen(9, 94, parked: true)], []),
         (true, [Seen(9, 5000, parked: true)], []),
-        // After a step back in time nobody knows how long it was.
+        // After a step back in time the length of the gap is unknown.
         (true, [Seen(-1.5, 116)], ["exit -2"]),
     ] as [(Bool, [Seen], [String])])
 func gap(isInside: Bool, steps: [Seen], expected: [String]) throws {
@@ -117,7 +117,7 @@ func afterStart() throws {
         ),
         (stay(0...60, 141, nil, parked: true), ["exit 0"]),
         (stay(0...60, 139, nil, parked: true), []),
-        // What was seen while it was parked counts for nothing afterwards.
+        // Evidence gathered while parked does not count afterwards.
         (stay(0...30, 121, parked: true) + stay(31...40, 121), []),
         (stay(0...30, 121, parked: true) + stay(31...41, 121), ["exit 31"]),
         (stay(0...8, 121) + stay(9...9, 121, parked: true) + stay(10...19, 121), []),
@@ -131,34 +131,34 @@ func parked(steps: [Seen], expected: [String]) throws {
     arguments: [
         // 400 m in 4 s: in at −100 m, out at +100 m.
         ([Seen(0, -200), Seen(4, 200)], ["enter 1", "exit 3"], 100),
-        // One fix inside, with the ways before and after it.
+        // One fix inside, with the paths before and after it.
         ([Seen(0, -260), Seen(3, 40), Seen(6, 340)], ["enter 2", "exit 4"], 100),
-        // Once only.
+        // Only once.
         ([Seen(0, -200), Seen(4, 200), Seen(5, 300), Seen(6, 400)], ["enter 1", "exit 3"], 100),
         // There and back.
         ([Seen(0, -200), Seen(4, 200), Seen(8, -200)], ["enter 1", "exit 3", "enter 5", "exit 7"], 100),
-        // The middle is hit with 5 m to spare, but not with 6.
+        // The centre is cleared by 5 m, but not by 6.
         ([Seen(0, -60, 4), Seen(4, 60, 4)], ["enter 2", "exit 2"], 5),
         ([Seen(0, -60, 4), Seen(4, 60, 6)], [], 5),
         ([Seen(0, -60, 6), Seen(4, 60, 4)], [], 5),
-        // Nobody knows the way between fixes more than ten seconds apart.
+        // The path between fixes more than ten seconds apart is unknown.
         ([Seen(0, -220), Seen(10, 180)], ["enter 3", "exit 8"], 100),
         ([Seen(0, -200), Seen(10.1, 200)], [], 100),
-        // One fix inside, and then nobody knows.
+        // One fix inside, and nothing known afterwards.
         ([Seen(0, -200), Seen(4, 50), Seen(14.1, 200)], [], 100),
         ([Seen(0, -200), Seen(4, 200, parked: true)], [], 100),
         ([Seen(0, -200), Seen(4, 200, implausible: true)], [], 100),
         ([Seen(0, -200), Seen(4, 200, 101)], [], 100),
-        // The fix between is too inaccurate for this fence; the way then leads past it.
+        // The fix in between is too inaccurate for this fence; without it the path leads past.
         ([Seen(0, -200), Seen(2, 900, 101), Seen(4, 200)], ["enter 1", "exit 3"], 100),
     ] as [([Seen], [String], Double)])
 func passage(steps: [Seen], expected: [String], radius: Double) throws {
     #expect(try events(false, steps, radius: radius, from: -5000) == expected)
 }
 
-@Test("no passage is seen on a way that an exit has judged already")
+@Test("no passage is detected on a path that an exit has judged already")
 func passageAfterExit() throws {
-    // Ten seconds are a gap and still a way that is known: the exit is decided by it, and the way began inside.
+    // Ten seconds are a gap, yet the path is still known. The gap decides the exit, and the path began inside.
     #expect(try events(true, [Seen(0, 0), Seen(10, 200), Seen(11, 300)]) == ["exit 10"])
 }
 
@@ -167,7 +167,7 @@ func passageAfterExit() throws {
     arguments: [
         ([Seen(0, 50), Seen(1, 50)], ["enter 0"], true),
         (stay(0...10, 200), [], false),
-        // Undecided still: passing through is no decision.
+        // Still undecided: passing through decides nothing.
         ([Seen(0, -200), Seen(4, 200)], [], nil),
         (stay(0...10, 200) + [Seen(11, 50), Seen(12, 50)], ["enter 11"], true),
     ] as [([Seen], [String], Bool?)])
@@ -180,14 +180,14 @@ func newFence(steps: [Seen], expected: [String], isInside: Bool?) throws {
     #expect(fences.items.first { $0.fence.id == "home" }?.isInside == isInside)
 }
 
-@Test("what nobody wants to hear of changes the state all the same")
+@Test("crossings that are not recorded change the state all the same")
 func silentFences() throws {
     var fences = Geofences()
     _ = fences.add([
         try geofence("in", notifiesOnExit: false), try geofence("out", notifiesOnEntry: false),
         try geofence("never", notifiesOnEntry: false, notifiesOnExit: false),
     ])
-    var verdict = Geofences.Verdict()
+    var verdict = Geofences.Outcome()
     for step in stay(0...1, 0) + stay(10...22, 300) + stay(30...31, 0) {
         let next = fences.judge(step.fix)
         verdict.crossings += next.crossings
@@ -197,7 +197,7 @@ func silentFences() throws {
     #expect(verdict.changes.filter { $0.key == 3 }.map(\.isInside) == [true, false, true])
 }
 
-@Test("the same circle again keeps its state; another one is undecided and has another key")
+@Test("an identical circle keeps its state; a different one is undecided and gets a new key")
 func replacedFences() throws {
     var fences = Geofences()
     _ = fences.add([try geofence("a"), try geofence("b")])
@@ -210,7 +210,7 @@ func replacedFences() throws {
     #expect(Geofences(items, nextKey: fences.nextKey).items == items)
 }
 
-@Test("fences are removed by id, unknown ones are no matter, and the others stay as they are")
+@Test("fences are removed by id, unknown ids are ignored, and the others are unaffected")
 func removedFences() throws {
     var fences = Geofences()
     _ = fences.add([try geofence("a"), try geofence("b", north: 500), try geofence("c")])
@@ -219,12 +219,12 @@ func removedFences() throws {
     #expect(fences.items.map(\.fence.id) == ["b", "c"])
     #expect(fences.items.map(\.isInside) == [false, true])
     #expect(fences.take(stay(2...12, 300)) == ["exit 2"])
-    // What comes again under the same id is another fence.
+    // A fence added again under the same id is a different fence.
     _ = fences.add([try geofence("a", north: 300)])
     #expect(fences.take(stay(13...14, 300)) == ["enter 13"])
 }
 
-@Test("there are 10,000 fences at most, and what does not fit is not added in part")
+@Test("there are at most 10,000 fences, and what does not fit is not added in part")
 func tooManyFences() throws {
     var fences = Geofences()
     let all = try (0..<Geofences.limit).map { try geofence("f\($0)", north: Double($0)) }
@@ -254,7 +254,7 @@ func invalidFences(id: String, latitude: Double, longitude: Double, radius: Doub
     }
 }
 
-@Test("an id may hold what can be printed, in any script", arguments: ["a", "Depot Süd, Tor 3", "東京", "x y"])
+@Test("an id may be printable text in any script", arguments: ["a", "Depot Süd, Tor 3", "東京", "x y"])
 func printableIDs(id: String) throws {
     #expect(try Geofence(id: id, latitude: 0, longitude: 0, radius: 1).id == id)
     #expect(

@@ -17,7 +17,7 @@ private func fix(_ seconds: Double, accuracy: Double?) -> Admission.Observation 
 struct OneShotTests {
     private var shots = OneShots()
 
-    @Test("the next fix answers everybody who takes it, once")
+    @Test("the next fix answers everyone who accepts it, once")
     mutating func answers() {
         shots.add(OneShots.Request(id: 1, timeout: 15), now: instant(0))
         shots.add(OneShots.Request(id: 2, timeout: 15, accuracy: 5), now: instant(0))
@@ -30,7 +30,7 @@ struct OneShotTests {
         #expect(shots.isEmpty && shots.deadline == nil)
     }
 
-    @Test("who has waited long enough gets nothing, the others go on")
+    @Test("a request that times out gets nothing; the others keep waiting")
     mutating func expiry() {
         shots.add(OneShots.Request(id: 1, timeout: 15), now: instant(0))
         shots.add(OneShots.Request(id: 2, timeout: 5), now: instant(1))
@@ -41,12 +41,12 @@ struct OneShotTests {
         #expect(shots.offer(fix(0, accuracy: 5), now: instant(7)) == [1])
     }
 
-    @Test("who has gone is forgotten, and when no fix can come all are told")
+    @Test("a request can be cancelled; when no fix can arrive, all of them are")
     mutating func ends() {
         for id in 1...3 { shots.add(OneShots.Request(id: id, timeout: 15), now: instant(0)) }
-        shots.forget(2)
-        shots.forget(99)
-        #expect(shots.giveUp() == [1, 3])
+        shots.cancel(2)
+        shots.cancel(99)
+        #expect(shots.cancelAll() == [1, 3])
         #expect(shots.isEmpty)
     }
 
@@ -60,8 +60,8 @@ struct OneShotTests {
             (OneShots.Request(id: 1, timeout: 15, maxAge: 60, accuracy: 7), false),
         ])
     mutating func young(request: OneShots.Request, isKnown: Bool) {
-        #expect(shots.known(for: request, now: instant(0)) == nil)
+        #expect(shots.cachedFix(for: request, now: instant(0)) == nil)
         _ = shots.offer(fix(0, accuracy: 8), now: instant(100))
-        #expect((shots.known(for: request, now: instant(110)) != nil) == isKnown)
+        #expect((shots.cachedFix(for: request, now: instant(110)) != nil) == isKnown)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tracking
 
-/// One fix as the judge meets it: when its time says, and when it came, in seconds from a common start.
+/// One fix: its own time and the time of its arrival, in seconds from a common start.
 private struct Step {
     var time: Double
     var now: Double
@@ -22,7 +22,7 @@ private func boot(_ seconds: Double) -> BootInstant {
 }
 
 extension ReceiverTime {
-    /// The place, counted from 1, of the first settled fix; nil when none settles.
+    /// The position, counted from 1, of the first settled fix; nil when none settles.
     fileprivate mutating func settles(_ steps: [Step]) -> Int? {
         var first: Int?
         for (index, step) in steps.enumerated() {
@@ -34,7 +34,7 @@ extension ReceiverTime {
     }
 }
 
-/// `count` fixes, `step` seconds apart by the receiver, `now` seconds apart by our clock.
+/// `count` fixes, `step` seconds apart by the receiver's clock and `now` seconds apart by ours.
 private func row(_ count: Int, every step: Double, now: Double? = nil, mode: Int = 3, from: Double = 0)
     -> [Step]
 {
@@ -84,7 +84,7 @@ private func settled(isReplay: Bool = false) -> ReceiverTime {
     return receiver
 }
 
-@Test("an epoch without a fix starts the count again, but unsettles nothing")
+@Test("an epoch without a fix restarts the count, but does not unsettle")
 func noFixBetween() {
     var receiver = ReceiverTime()
     _ = receiver.settles(row(2, every: 1))
@@ -94,7 +94,7 @@ func noFixBetween() {
     #expect(receiver.isSettled)
 }
 
-@Test("a reconnect or another receiver has to prove itself again")
+@Test("after a reconnection or a change of receiver, time has to settle again")
 func unsettled() {
     var receiver = settled()
     #expect(receiver.settledSince == boot(2))
@@ -114,7 +114,7 @@ func unsettled() {
         (time: -1e6, now: 3.0, isSettled: false),
         (time: 3602.9, now: 3.0, isSettled: true),
         (time: 3603.1, now: 3.0, isSettled: false),
-        // A long gap is no step: the clock has gone on as well.
+        // A long gap is not a step: our clock has advanced as well.
         (time: 90_000.0, now: 90_000.0, isSettled: true),
         (time: 10.0, now: 90_000.0, isSettled: true),
     ] as [(time: Double, now: Double, isSettled: Bool)])
@@ -123,7 +123,7 @@ func steps(time: Double, now: Double, isSettled: Bool) {
     let verdict = receiver.judge(fix(at: time), now: boot(now), systemClock: unknownClock)
     #expect(verdict == (isSettled ? .settled(fix(at: time)) : .unsettled))
     #expect(receiver.isSettled == isSettled)
-    // It settles again by the same rule, from this fix on.
+    // It settles again by the same rule, starting from this fix.
     if !isSettled {
         let next = receiver.judge(fix(at: time + 1), now: boot(now + 1), systemClock: unknownClock)
         #expect(next == .unsettled)
@@ -136,7 +136,7 @@ func steps(time: Double, now: Double, isSettled: Bool) {
 
 private let period = 1024.0 * 7 * 86_400
 
-@Test("weeks that rolled over are put right", arguments: [1.0, 2.0])
+@Test("week rollovers are corrected", arguments: [1.0, 2.0])
 func rollover(periods: Double) {
     var receiver = ReceiverTime()
     for index in 0..<3 {
@@ -171,14 +171,14 @@ func rolloverRefused(direction: Double) {
     #expect(receiver.judge(fix(at: -period), now: boot(1), systemClock: close) == .unsettled)
 }
 
-@Test("a time more than a day ahead of a known-good clock is refused; any other clock is not asked")
+@Test("a time more than a day ahead of a known-good clock is refused; any other clock is ignored")
 func future() {
     var receiver = ReceiverTime()
     #expect(receiver.judge(fix(at: 86_401), now: boot(0), systemClock: goodClock(0)) == .refused)
     #expect(receiver.refusals == 1)
     #expect(receiver.judge(fix(at: 86_400), now: boot(1), systemClock: goodClock(0)) == .unsettled)
     #expect(receiver.judge(fix(at: 86_401), now: boot(2), systemClock: unknownClock) == .unsettled)
-    // Late fixes are nobody's fault.
+    // Late fixes are legitimate.
     var late = ReceiverTime()
     #expect(late.judge(fix(at: 0), now: boot(0), systemClock: goodClock(30 * 86_400)) == .unsettled)
     #expect(late.refusals == 0)

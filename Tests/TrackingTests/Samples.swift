@@ -1,6 +1,6 @@
 @testable import Tracking
 
-/// A fix at `seconds` after a moment in 2027, `north` and `east` metres from a place in Berlin.
+/// A fix `seconds` after a moment in 2027, `north` and `east` metres from a place in Berlin.
 func fix(
     at seconds: Double, north: Double = 0, east: Double = 0, mode: Int = 3, speed: Double? = nil,
     bearing: Double? = nil, device: String = ""
@@ -13,7 +13,7 @@ func fix(
 /// 2027-03-15T08:00:00Z.
 let start: Int64 = 1_805_097_600_000
 
-/// `north` and `east` metres from 52.5163° N, 13.3777° E, on the sphere that distances are measured on.
+/// The position `north` and `east` metres from 52.5163° N, 13.3777° E, on the sphere used for distances.
 func place(north: Double, east: Double = 0) -> Coordinate {
     let metersPerDegree = 6_371_008.8 * Double.pi / 180
     guard

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tracking
 
-/// Year 0 to year 9999 in milliseconds: what the four digits of the format can tell.
+/// Years 0 to 9999 in milliseconds: what four digits can express.
 private let written: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
 @Test("a time reads back as it was written, over all years", arguments: [UInt64(1), 2, 3])
@@ -36,7 +36,7 @@ func timestampText(text: String, milliseconds: Int64) {
 
 @Test("the calendar agrees with one counted day by day")
 func calendarCountedByHand() throws {
-    // From 1600 to 2400: a whole cycle of the Gregorian calendar and twice the way across.
+    // From 1600 to 2400: two full cycles of the Gregorian calendar.
     var days: Int64 = -135_140
     for year in 1600...2400 {
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
@@ -89,7 +89,7 @@ func noTimestamp(text: String) {
     #expect(Timestamp(iso8601: text) == nil)
 }
 
-@Test("moments beyond the four digits stop at the ends")
+@Test("years beyond four digits are clamped")
 func timestampClamped() {
     #expect(Timestamp(milliseconds: .max).iso8601 == "9999-12-31T23:59:59.999Z")
     #expect(Timestamp(milliseconds: .min).iso8601 == "0000-01-01T00:00:00.000Z")

@@ -20,7 +20,7 @@ func uuidRoundTrip(seed: UInt64) throws {
     }
 }
 
-@Test("ids and times are written as the slow way writes them, and nothing behind them")
+@Test("ids and times are written like by the slow reference, and nothing beyond them")
 func textForms() throws {
     let seed = testSeed(UInt64.random(in: 0...UInt64.max))
     var random = SeededGenerator(seed: seed)
@@ -41,7 +41,7 @@ func textForms() throws {
         let groups = [hex[..<4], hex[4..<6], hex[6..<8], hex[8..<10], hex[10...]].map { $0.joined() }
         let written = try text(UUIDv7.textSize) { id.put(into: $0) }
         try #require(written == groups.joined(separator: "-"), "BEEKOND_SEED=\(seed)")
-        // Days after 1970 until 2199, one by one: no calendar arithmetic in common with what is tested.
+        // Every day from 1970 to 2199, one by one, without any calendar arithmetic shared with the code under test.
         let moment = Int64.random(in: 0..<7_258_118_400_000, using: &random)
         var (year, month, day) = (1970, 0, Int(moment / 86_400_000))
         func isLeap(_ year: Int) -> Bool { year % 4 == 0 && year % 100 != 0 || year % 400 == 0 }
@@ -65,9 +65,9 @@ func textForms() throws {
     }
 }
 
-@Test("version, variant and time stand where RFC 9562 wants them")
+@Test("version, variant and time are where RFC 9562 puts them")
 func uuidLayout() throws {
-    // The example of RFC 9562, appendix A.6.
+    // The example in RFC 9562, appendix A.6.
     let id = UUIDv7(
         time: Timestamp(milliseconds: 0x017F_22E2_79B0), counter: (high: 0xCC3, low: 0x18C4_DC0C_0C07_398F))
     #expect(id.description == "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
@@ -98,7 +98,7 @@ func uuidByteCount(count: Int) {
     #expect(UUIDv7(bytes: [UInt8](repeating: 1, count: count)) == nil)
 }
 
-@Test("ids of one run count up strictly, also within a millisecond and across a carry")
+@Test("ids of one run increase strictly, even within a millisecond and across a carry")
 func uuidIncreases() throws {
     var random = SeededGenerator(seed: 3)
     var generator = UUIDv7Generator(using: &random)
@@ -108,7 +108,7 @@ func uuidIncreases() throws {
         try #require(next > last)
         last = next
     }
-    // A start just below the carry from the low 62 bits into the high 12.
+    // Start just below the carry from the low 62 bits into the high 12.
     var full = AllOnes()
     var carrying = UUIDv7Generator(using: &full)
     let before = carrying.next(at: time)

@@ -1,4 +1,4 @@
-// Kernel interfaces that the Glibc module does not show to Swift.
+// Kernel interfaces missing from the Glibc module.
 #ifndef CLINUX_H
 #define CLINUX_H
 
@@ -22,19 +22,19 @@ static inline void clinux_set_thread_name(const char *name) {
 
 static inline void clinux_forbid_core_dumps(void) {
     struct rlimit none = {0, 0};
-    // Either is enough; a sandbox may forbid one of them.
+    // Either call suffices; a sandbox may forbid one of them.
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_DUMPABLE, 0);
 }
 
-// All threads allocate from one heap; to be called before there are any.
+// Makes all threads allocate from one heap; must be called before any thread is started.
 void clinux_use_one_heap(void);
 
-// Gives back free heap, and the mapped pages of code and constants of this program and its libraries. What is used again
-// is mapped again, from the kernel's page cache.
+// Releases free heap, and the mapped pages of code and constants of this program and its libraries, which are mapped
+// again from the page cache when used.
 void clinux_release_unused_memory(void);
 
-// struct ucred needs _GNU_SOURCE, which would give this module another fd_set than the Glibc module has.
+// struct ucred needs _GNU_SOURCE, with which this module's fd_set would conflict with that of the Glibc module.
 struct clinux_credentials {
     int32_t pid;
     uint32_t uid;
@@ -46,7 +46,7 @@ static inline int clinux_peer_credentials(int socket, struct clinux_credentials 
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, credentials, &size);
 }
 
-// The peer's supplementary groups: returns how many there are, or -1 (ERANGE: more than `limit`).
+// The peer's supplementary groups. Returns their number, or -1 (ERANGE when there are more than `limit`).
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
 #endif
@@ -64,10 +64,10 @@ static inline int clinux_accept(int socket, int flags) {
     return accept4(socket, NULL, NULL, flags);
 }
 
-// These need _GNU_SOURCE, too. The numbers are those of every architecture that Swift runs on.
+// These also need _GNU_SOURCE. The values are the same on every architecture that Swift runs on.
 static const int CLINUX_O_PATH = 010000000, CLINUX_AT_EMPTY_PATH = 0x1000;
 
-// sigset_t is filled by macros and functions that differ between libraries.
+// sigset_t is filled by macros and functions that differ between C libraries.
 static inline int clinux_block_signals(const int *signals, int count, int flags) {
     sigset_t set;
     sigemptyset(&set);

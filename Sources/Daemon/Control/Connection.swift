@@ -13,7 +13,7 @@ final class Connection {
         case awaiting(Token, oneway: Bool)
         /// Pages of history, each read when the one before has been sent.
         case history(Pages)
-        /// The same with geofences: the next page is asked for when the one before has been sent.
+        /// The same for geofences: the next page is requested when the previous one has been sent.
         case geofences(after: String?)
         case subscribed(Subscription)
     }
@@ -37,7 +37,7 @@ final class Connection {
             events.append(event)
         }
 
-        /// Locations and geofence events found no room before they came here.
+        /// Number of locations and geofence events that were dropped before they reached this connection.
         mutating func miss(_ count: Int) {
             guard kinds.map({ $0.contains("location") || $0.contains("geofence_event") }) ?? true else {
                 return
@@ -58,7 +58,7 @@ final class Connection {
     let descriptor: FileDescriptor
     let peer: Peer
     var activity = Activity.idle
-    /// The answer awaited is a page of geofences, of several.
+    /// The awaited answer is one of several pages of geofences.
     var isListing = false
     /// For history; made when it is asked for.
     var history: History?
@@ -108,7 +108,7 @@ final class Connection {
     /// Bytes of answers that are not sent yet.
     var outputBytes: Int { output.count - sent }
 
-    /// Bytes that answers take until all of them are sent.
+    /// Bytes of answers that are not completely sent.
     var heldBytes: Int { output.count }
 
     /// Reads what has come.
@@ -130,7 +130,7 @@ final class Connection {
     }
 
     func send(_ bytes: [UInt8]) {
-        // Appending would ask for twice the room.
+        // Appending would need twice the memory.
         if output.isEmpty { output = bytes } else { output += bytes }
     }
 

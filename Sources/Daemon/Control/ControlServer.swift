@@ -24,8 +24,8 @@ final class ControlServer {
     private static let evictionsPerTurn = 16
     /// Bytes of all requests under way together: some fleets' worth of fences.
     private static let inputLimit = 16 << 20
-    /// Bytes of all answers together that are made and not sent: a page of history for each connection. What nobody reads
-    /// must not fill the memory.
+    /// Bytes of all answers that are built but not sent: a page of history for each connection. Answers that nobody
+    /// reads must not fill the memory.
     private static let outputTotal = 16 << 20
 
     let handlers: Handlers
@@ -33,7 +33,7 @@ final class ControlServer {
     private var connections: [Connection] = []
     private var firstIndex = 0
     private var turn = 0
-    /// When somebody was last told of a client that held too much.
+    /// When a client that held too much was last logged.
     private var toldOfBound: BootInstant?
 
     init(path: String, handlers: Handlers) throws(SystemError) {
@@ -41,7 +41,7 @@ final class ControlServer {
         self.handlers = handlers
     }
 
-    /// Removes the socket, if it is still ours.
+    /// Removes the socket if it is still ours.
     func removeSocket() {
         listener.remove()
     }
@@ -91,7 +91,7 @@ final class ControlServer {
     }
 
     private func serve(_ connection: Connection, isReadable: Bool, now: BootInstant) {
-        // It may have been closed for what it held, in this very turn.
+        // It may have been closed in this same turn for what it held.
         guard isOpen(connection) else { return }
         connection.lastTurn = turn
         do {
@@ -111,19 +111,19 @@ final class ControlServer {
         bound(Self.outputTotal, now: now, \.heldBytes)
     }
 
-    /// Closes who holds much, and most of all who does not read, until all together hold no more than they may.
+    /// Closes the clients that hold most, first those that do not read, until all together are within the limit.
     private func bound(_ limit: Int, now: BootInstant, _ held: (Connection) -> Int) {
         while connections.reduce(0, { $0 + held($1) }) > limit,
             let most = connections.map(held).max(), most > 0
         {
-            // Of those who hold much, whoever reads goes last.
+            // Among those, the ones that read are closed last.
             let victim = connections.filter { held($0) >= most / 2 }.min {
                 let (left, right) = ($0.stalledSince ?? now, $1.stalledSince ?? now)
                 return left == right ? held($0) > held($1) : left < right
             }
             guard let victim else { return }
             close(victim)
-            // Whoever does it on purpose comes again at once.
+            // A client that does this on purpose reconnects at once.
             if let told = toldOfBound, now.seconds(since: told) < 60 { continue }
             toldOfBound = now
             Log.warning(
@@ -261,7 +261,7 @@ final class ControlServer {
         }
     }
 
-    /// A page of geofences has come, for one who wants all of them or for one who wants them in one reply.
+    /// Handles a page of geofences, for a client that reads page by page or wants all in one reply.
     func complete(
         _ token: Token, page: [Geofences.Item], isLast: Bool, now: BootInstant
     ) throws {
@@ -297,7 +297,7 @@ final class ControlServer {
         noteListeners()
     }
 
-    /// So many events never came here: each subscriber that wanted such is told with its next one.
+    /// Notes how many events were dropped: each subscriber concerned learns of it with its next event.
     func miss(_ count: Int) {
         guard count > 0 else { return }
         for connection in connections {

@@ -21,7 +21,7 @@ extension Handlers {
             }
         }
         log(call, peer)
-        // Each waits for the disk; fleets' worth of them from whoever comes and goes would not fit into memory.
+        // Each waits for the disk; whole fleets' fences from clients that come and go would not fit into memory.
         let waiting = fencesWaiting.values.reduce(0, +)
         guard waiting == 0 || waiting + geofences.count <= Geofences.limit else {
             throw ControlError.rateLimited(retryAfterSeconds: 1)
@@ -43,13 +43,13 @@ extension Handlers {
         return try ask { .listGeofences(after: nil, limit: Geofences.limit, $0) }
     }
 
-    /// The next page for one who lists with `more`.
+    /// The next page for a client that lists with `more`.
     func askForGeofences(after id: String?) throws -> Token {
         _ = try ask { .listGeofences(after: id, limit: Limits.fencePage, $0) }
         return lastToken
     }
 
-    /// The reader has done with what this call brought.
+    /// The reader has finished with the fences of this call.
     func noteTaken(_ token: Token) {
         fencesWaiting[token] = nil
     }

@@ -38,7 +38,7 @@ extension Handlers {
         return try ask { .rejected(.purge, $0) }
     }
 
-    // MARK: Once more
+    // MARK: Sending again
 
     func resend(_ call: Call, _ peer: Peer) throws -> Answer {
         let parameters = try call.parameters(of: Wire.Resend.self)

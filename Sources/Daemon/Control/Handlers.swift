@@ -13,7 +13,7 @@ final class Handlers {
         /// Another thread answers.
         case later(Token)
         case history(Pages)
-        /// Geofences page by page, of which the reader knows.
+        /// Geofences page by page, requested from the reader.
         case geofences
         case subscription(Connection.Subscription)
     }
@@ -31,7 +31,7 @@ final class Handlers {
     private var attempts = Allowance(burst: 60, perSecond: 1)
     private let adminGroupID = groupID(named: adminGroup)
     private(set) var lastToken: Token = 0
-    /// Fences that the reader has not taken yet, by call.
+    /// Fences that the reader has not accepted yet, by call.
     var fencesWaiting: [Token: Int] = [:]
 
     init(
@@ -181,7 +181,7 @@ final class Handlers {
         guard let adminGroupID, peer.groups.contains(adminGroupID) else { throw .permissionDenied }
     }
 
-    /// Also the user that the daemon runs as, who can read its files.
+    /// Also true for the user that the daemon runs as, who can read its files.
     func isRoot(_ peer: Peer) -> Bool { peer.uid == 0 || peer.uid == ownUID() }
 
     func log(_ call: Call, _ peer: Peer) {

@@ -1,7 +1,7 @@
 import Glibc
 
-/// One of the things that read what others wrote. It must neither trap nor hang, whatever the bytes are; what it gives
-/// back must be within its bounds.
+/// A parser of untrusted input. It must neither trap nor hang on any bytes, and its results must stay within their
+/// bounds.
 struct Subject: Sendable {
     let name: String
     let run: @Sendable (UnsafeRawBufferPointer) -> Void
@@ -9,7 +9,7 @@ struct Subject: Sendable {
     static let all = [answer, retryAfter, token, envelope, toml, configuration, varlink, gpsd]
 }
 
-/// Chosen by `BEEKOND_FUZZ_SUBJECT`: one program for all, because they share most of what must be linked.
+/// Selected by `BEEKOND_FUZZ_SUBJECT`: a single program for all, because they share most of what must be linked.
 private let subject: Subject = {
     let name = getenv("BEEKOND_FUZZ_SUBJECT").map { String(cString: $0) } ?? ""
     guard let found = Subject.all.first(where: { $0.name == name }) else {
@@ -19,7 +19,7 @@ private let subject: Subject = {
     return found
 }()
 
-/// What libFuzzer calls.
+/// libFuzzer's entry point.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     subject.run(UnsafeRawBufferPointer(start: bytes, count: count))

@@ -5,7 +5,7 @@ import Tracking
 @testable import GPSD
 
 extension Subject {
-    /// The TOML of a configuration file alone, which is quick.
+    /// Only the TOML of a configuration file, which is fast.
     static let toml = Subject(name: "toml") { input in
         guard let text = String(validating: input, as: UTF8.self) else { return }
         _ = TOMLReader.read(text)
@@ -29,7 +29,7 @@ extension Subject {
         precondition(Settings.complaint(aboutExtras: settings.extras) == nil)
     }
 
-    /// What a client of the control socket sends, in pieces.
+    /// Input from a client of the control socket, in pieces.
     static let varlink = Subject(name: "varlink") { input in
         var decoder = FrameDecoder.requests()
         let piece = max(1, Int(input.first ?? 1))
@@ -40,13 +40,13 @@ extension Subject {
             do {
                 while let frame = try decoder.next() { read(try Call(decoding: frame)) }
             } catch {
-                // The connection is closed.
+                // The connection would be closed.
                 return
             }
         }
     }
 
-    /// Reads the parameters as the method that is called, and as one of each other shape.
+    /// Decodes the parameters for the called method, and for one method of every other shape.
     private static func read(_ call: Call) {
         _ = InterfaceDescription.refusal(of: call)
         _ = try? call.parameters(of: Wire.GetLocations.self)
@@ -57,7 +57,7 @@ extension Subject {
         _ = try? call.parameters(of: Wire.Subscribe.self)
     }
 
-    /// Lines of gpsd, from bytes to fixes.
+    /// Lines from gpsd, from bytes to fixes.
     static let gpsd = Subject(name: "gpsd") { input in
         guard var parser = Parser() else { return }
         var epochs = Epochs()

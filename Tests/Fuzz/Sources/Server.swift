@@ -3,7 +3,7 @@ import Tracking
 @testable import Upload
 
 extension Subject {
-    /// The status and the header lines of an answer: what becomes of the batch.
+    /// Status and headers of a response: decides what happens to the batch.
     static let answer = Subject(name: "answer") { input in
         let status = input.prefix(2).reduce(0) { $0 << 8 | Int($1) }
         var (head, body) = (AnswerHead(), AnswerBody())
@@ -34,7 +34,7 @@ extension Subject {
         precondition(seconds.map { (0...RetryAfter.limit).contains($0) } ?? true)
     }
 
-    /// What a token endpoint answers, to a token and its expiry.
+    /// A token endpoint's response, parsed into a token and its expiry.
     static let token = Subject(name: "token") { input in
         let mapping = TokenMapping(accessToken: "data.0.t", expiresAt: "data.at", expiresIn: "in")
         for mapping in [TokenMapping(), mapping] {
@@ -48,7 +48,7 @@ extension Subject {
         }
     }
 
-    /// The file that tokens are kept in: nothing that was not sealed opens.
+    /// The file that stores the tokens: nothing opens that was not sealed.
     static let envelope = Subject(name: "envelope") { input in
         guard let key = TokenKey(material: [UInt8](repeating: 7, count: 32)) else { return }
         let opened = try? TokenEnvelope.open(Array(input), with: [key])

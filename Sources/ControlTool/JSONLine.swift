@@ -1,16 +1,16 @@
 public import ControlProtocol
 internal import FoundationEssentials
 
-/// Values as one line of JSON.
-public enum JSONText {
-    /// One line without its end. Control characters, also those that JSON would let through, are escaped: the
-    /// line may go to a terminal.
-    public static func line(_ value: some Encodable) throws -> String {
+/// Values as single lines of JSON.
+public enum JSONLine {
+    /// One line without its line end. All control characters are escaped, even those that JSON allows, since the line
+    /// may go to a terminal.
+    public static func encode(_ value: some Encodable) throws -> String {
         escaped(String(decoding: try JSONEncoder.wire.encode(value), as: UTF8.self))
     }
 
-    /// The same for a location, of which there may be 100,000.
-    public static func line(_ location: Wire.Location) throws -> String {
+    /// The same for a location, optimised because there may be 100,000 of them.
+    public static func encode(_ location: Wire.Location) throws -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(420)
         try location.append(to: &bytes)
@@ -18,7 +18,7 @@ public enum JSONText {
     }
 
     private static func escaped(_ text: String) -> String {
-        // Such characters are two bytes in UTF-8, but for DEL.
+        // Except for DEL, such characters take two bytes in UTF-8.
         guard text.utf8.contains(where: { $0 >= 0x7F }) else { return text }
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         var result = ""

@@ -1,21 +1,21 @@
 internal import Glibc
 internal import Linux
 
-/// A TCP connection for a short conversation, with a deadline for everything.
-struct Link: ~Copyable {
-    /// What went wrong, in words.
+/// A TCP connection for a short conversation, in which everything has a deadline.
+struct TCPConnection: ~Copyable {
+    /// What failed, with the system's message.
     enum Failure: Error {
         case name(String), connect(String)
     }
 
     private let descriptor: FileDescriptor
     private var buffer: [UInt8] = []
-    /// Seconds a connection may take.
-    private static let patience = 5.0
-    /// gpsd's lines are shorter; who sends longer ones is something else.
+    /// Seconds allowed for connecting.
+    private static let connectTimeout = 5.0
+    /// gpsd's lines are shorter; a peer that sends longer ones is not gpsd.
     private static let lineLimit = 65_536
 
-    /// Asks for the name and connects to the first of its addresses that answers.
+    /// Resolves the name and connects to the first address that answers.
     init(host: String, port: Int) throws(Failure) {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -30,24 +30,24 @@ struct Link: ~Copyable {
             case .success(let raw):
                 descriptor = FileDescriptor(owning: raw)
                 return
-            case .failure(let error): failure = error.words
+            case .failure(let error): failure = error.message
             }
             next = address.ai_next
         }
         throw .connect(failure)
     }
 
-    private struct Refusal: Error { let words: String }
+    private struct ConnectFailure: Error { let message: String }
 
-    private static func connect(_ address: addrinfo) -> Result<Int32, Refusal> {
+    private static func connect(_ address: addrinfo) -> Result<Int32, ConnectFailure> {
         let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let raw = socket(address.ai_family, Int32(SOCK_STREAM.rawValue) | flags, 0)
-        guard raw >= 0 else { return .failure(Refusal(words: words(errno))) }
+        guard raw >= 0 else { return .failure(ConnectFailure(message: message(errno))) }
         var code: Int32 = 0
         if Glibc.connect(raw, address.ai_addr, address.ai_addrlen) != 0 { code = errno }
         if code == EINPROGRESS {
             var entry = pollfd(fd: raw, events: Int16(POLLOUT), revents: 0)
-            if poll(&entry, 1, Int32(patience * 1000)) > 0 {
+            if poll(&entry, 1, Int32(connectTimeout * 1000)) > 0 {
                 var size = socklen_t(MemoryLayout<Int32>.size)
                 getsockopt(raw, SOL_SOCKET, SO_ERROR, &code, &size)
             } else {
@@ -56,20 +56,20 @@ struct Link: ~Copyable {
         }
         guard code == 0 else {
             close(raw)
-            return .failure(Refusal(words: words(code)))
+            return .failure(ConnectFailure(message: message(code)))
         }
         return .success(raw)
     }
 
-    private static func words(_ code: Int32) -> String { String(cString: strerror(code)) }
+    private static func message(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-    /// A few bytes, for which the kernel always has room.
+    /// Sends a few bytes, for which the kernel always has room.
     func send(_ text: String) {
         let bytes = Array(text.utf8)
         _ = Glibc.send(descriptor.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// The next line without its end; nil at the deadline, at the end of the stream, and when the line is too long.
+    /// The next line without its line end; nil at the deadline, at end of stream, or when the line is too long.
     mutating func line(until deadline: Int64) -> [UInt8]? {
         while true {
             if let end = buffer.firstIndex(of: 10) {

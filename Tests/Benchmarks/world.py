@@ -34,7 +34,7 @@ class World:
         os.environ["BEEKOND_BIN"] = self.bin
         sys.path.insert(0, os.path.join(ROOT, "Tests", "System"))
         sys.path.insert(0, os.path.join(ROOT, "etc", "demo"))
-        import harness
+        from support import harness
         self.harness = harness
         # On the disk that is measured. Sockets lie in /tmp: their paths must be short.
         self.folder = tempfile.mkdtemp(prefix="bench-", dir=os.environ.get("BENCH_DIR", build))
@@ -97,12 +97,12 @@ class World:
 
     # Processes. Each ends with the world, if not before.
 
-    def run(self, command: list, **options) -> "Peer":
+    def run(self, command: list, **options) -> Peer:
         peer = Peer(command, **options)
         self._ending.append(peer.kill)
         return peer
 
-    def peer(self, name: str, *arguments: str, **options) -> "Peer":
+    def peer(self, name: str, *arguments: str, **options) -> Peer:
         return self.run([os.path.join(self.peers, name), *arguments], **options)
 
     def has_peer(self, name: str) -> bool:
@@ -134,12 +134,12 @@ class World:
         fake.wait_watched()
         return fake, daemon
 
-    def sink(self, bodies: str | None = None) -> "Sink":
+    def sink(self, bodies: str | None = None) -> Sink:
         return Sink(self, bodies)
 
     # Databases
 
-    def backlog(self) -> "Backlog":
+    def backlog(self) -> Backlog:
         """A simulated drive that beekond has stored and not uploaded: the same for every benchmark."""
         if self._backlog is None:
             self._backlog = Backlog(self, self.scaled(100_000, 2000))

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 import debian
-from harness import Child, wait_for
+from support.harness import Child, wait_for
 
 
 class Container(debian.Layer):
@@ -22,7 +22,7 @@ class Container(debian.Layer):
         self.boots = 0
         self.nspawn = None
 
-    def boot(self) -> "Container":
+    def boot(self) -> Container:
         self.boots += 1
         log = os.path.join(self.folder, f"boot-{self.boots}.log")
         self.nspawn = Child(

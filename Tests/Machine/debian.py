@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import ROOT, program
+from support.harness import ROOT, program
 
 KEPT = os.path.abspath(os.environ.get("BEEKOND_MACHINES", os.path.join(ROOT, ".build", "machines")))
 PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join(ROOT, ".build", "deb")))

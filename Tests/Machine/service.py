@@ -9,7 +9,7 @@ import unittest
 
 import container
 import debian
-from harness import Tracker, toml, wait_for
+from support.harness import Tracker, toml, wait_for
 
 STATE = "/var/lib/beekond"
 LONG = 90.0

@@ -9,8 +9,8 @@ import tempfile
 import unittest
 
 import container
-from harness import BIN, ROOT, wait_for
 from service import need_machines
+from support.harness import BIN, ROOT, wait_for
 
 INSTALL = os.path.join(ROOT, "etc", "build", "install")
 

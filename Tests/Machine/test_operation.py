@@ -13,11 +13,11 @@ import types
 import unittest
 
 import debian
-from fakegpsd import FakeGPSD
-from faults import Fault, no_strace
-from harness import Backend, NEVER, never, wait_for
 from service import EVERY_FIX, STATE, Service, need_machines
-from tokens import Endpoint, Guarded
+from support.fakegpsd import FakeGPSD
+from support.faults import Fault, no_strace
+from support.harness import NEVER, Backend, never, wait_for
+from support.tokens import Endpoint, Guarded
 
 EXAMPLE = "/usr/share/doc/beekond/examples/encrypted-key.conf"
 EVENTS = {"source": "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a06", "failed": "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0c",

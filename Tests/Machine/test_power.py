@@ -15,9 +15,9 @@ import unittest
 from datetime import datetime
 
 import debian
-import tls
 import virtual
-from harness import Backend, toml, wait_for
+from support import tls
+from support.harness import Backend, toml, wait_for
 
 CUTS = int(os.environ.get("BEEKOND_CUTS", "1" if debian.BRIEF else "3"))
 SEED = int(os.environ.get("BEEKOND_SEED", str(random.randrange(1 << 32))))

@@ -6,8 +6,8 @@ import signal
 import subprocess
 import unittest
 
-import tls
-from harness import SystemTest, free_port, reachable, wait_for
+from support import tls
+from support.harness import SystemTest, free_port, reachable, wait_for
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 

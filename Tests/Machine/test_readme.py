@@ -9,9 +9,9 @@ import unittest
 
 import container
 import debian
-import tls
-from harness import ROOT, Backend, wait_for
 from service import need_machines
+from support import tls
+from support.harness import ROOT, Backend, wait_for
 
 HEADING = "### On a vehicle\n"
 

@@ -13,8 +13,8 @@ import unittest
 
 import container
 import debian
-from harness import Backend, wait_for
 from service import STATE, Service, need_machines
+from support.harness import Backend, wait_for
 
 
 def setUpModule():

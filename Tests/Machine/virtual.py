@@ -9,8 +9,8 @@ import subprocess
 import threading
 
 import debian
-from faults import no_loops
-from harness import Child, program, wait_for
+from support.faults import no_loops
+from support.harness import Child, program, wait_for
 
 # The host, as the machine's network sees it.
 HOST = "10.0.2.2"

@@ -1,0 +1,88 @@
+"""Who may change which settings, as the kernel tells the daemon who calls."""
+import json
+import os
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.people import DAEMON, TownTest
+from support.tracker import Refusal
+
+TUNER, ADMINISTRATOR = "a member of beekon", "an administrator"
+INTERVAL = "tracking.interval_seconds"
+
+
+def configure(**settings) -> tuple:
+    return ("Configure", {"settings": {name.replace("__", "."): value for name, value in settings.items()}})
+
+
+def reset(*keys: str) -> tuple:
+    return ("ResetConfig", {"keys": list(keys)})
+
+
+class SettingsRightsTests(TownTest):
+    def calls(self, daemon, calls: list, name: str) -> list:
+        """What comes of these calls by that person."""
+        found = []
+        with self.visit(daemon, name) as tracker:
+            for method, parameters in calls:
+                try:
+                    tracker.call(method, **parameters)
+                    found.append("done")
+                except Refusal as refusal:
+                    found.append(refusal.name)
+        return found
+
+    def test_who_may_set_what(self):
+        daemon = self.town(1, sync={"url": "https://a.example/"}).start()
+        tunable = [
+            configure(tracking__interval_seconds=5, store__max_rows=5000, gpsd__port=2000, gpsd__device="/dev/x"),
+            configure(sync__interval_seconds=600, sync__batch_size=5, sync__sync_threshold=7),
+            configure(extras__driver="7"), configure(store__durability="normal"), reset(INTERVAL, "sync.batch_size"), reset(),
+            ("Reload", {}), ("GetConfig", {}), configure(),
+        ]
+        guarded = [
+            configure(gpsd__host="192.0.2.1"), configure(sync__url="https://b.example/"), configure(sync__url=""),
+            configure(sync__timeout_seconds=1), configure(sync__on_reject="isolate"), configure(sync__platform="x"),
+            configure(sync__allow_insecure_http=True), configure(sync__proxy="http://p.example"),
+            configure(sync__auth__skew_margin_seconds=5), configure(sync__auth__refresh_url="https://b.example/"),
+            configure(sync__headers__X="x"), configure(sync__ca_file="/etc/passwd"), reset("gpsd.host"), reset("sync.url"),
+            reset("sync.of_the_future"), configure(tracking__interval_seconds=6, gpsd__host="192.0.2.1"),
+            reset(INTERVAL, "sync.url"), ("SeedAuth", {"access_token": "a"}), ("DeleteLocations", {}), ("PurgeRejected", {}),
+        ]
+        before = daemon.call("GetConfig")
+        self.assertEqual(self.calls(daemon, guarded, TUNER), ["PermissionDenied"] * len(guarded))
+        self.assertEqual(daemon.call("GetConfig"), before)
+        for name in (TUNER, ADMINISTRATOR, "root"):
+            self.assertEqual(self.calls(daemon, tunable, name), ["done"] * len(tunable), name)
+        # Mistakes are told to everybody, whatever they would be about.
+        self.assertEqual(self.calls(daemon, [configure(sync__ulr="x"), configure(nonsense=1)], TUNER),
+                         ["InvalidConfiguration"] * 2)
+        for name in (ADMINISTRATOR, "root"):
+            found = self.calls(daemon, guarded, name)
+            self.assertNotIn("PermissionDenied", found)
+            # A secret, a path, and what nobody has set.
+            self.assertEqual([guarded[index] for index, word in enumerate(found) if word == "InvalidConfiguration"],
+                             [guarded[10], guarded[11], guarded[14]])
+            daemon.call("ResetConfig", keys=["gpsd.host", "sync.url", INTERVAL])
+        self.assertIn("Configure by uid 64721, pid ", daemon.text())
+        self.assertIn("Reload by uid 64721, pid ", daemon.text())
+        self.assertIn("set while running: gpsd.host, tracking.interval_seconds", daemon.text())
+
+    def test_what_another_version_has_set_keeps_its_rights(self):
+        daemon = self.town(1)
+        path = os.path.join(daemon.state, "settings.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"version": 1, "settings": {"sync.of_the_future": 1, "tracking.of_the_future": 1}}, file)
+        os.chown(path, DAEMON, DAEMON)
+        daemon.start()
+        calls = [reset("sync.of_the_future"), reset("tracking.of_the_future")]
+        self.assertEqual(self.calls(daemon, calls, TUNER), ["PermissionDenied", "done"])
+        self.assertEqual(self.calls(daemon, calls[:1], ADMINISTRATOR), ["done"])
+        self.assertEqual(daemon.status()["degraded"], [])
+
+
+if __name__ == "__main__":
+    unittest.main()

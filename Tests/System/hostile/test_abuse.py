@@ -1,0 +1,150 @@
+"""Clients that nobody wants: the others are served as if they were not there, and the daemon does not grow."""
+import os
+import statistics
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.abusers import KINDS
+from support.harness import PATIENCE, Closed, SystemTest, Tracker, wait_for
+
+# Milliseconds within which somebody else is served by a release on a machine that has nothing else to do; five times as
+# many are let pass here.
+SERVED = 50.0
+CALLS = 150
+# KiB that all of it together may cost, in a build for debugging.
+GROWTH = 48 * 1024
+
+
+class AbuseTests(SystemTest):
+    def abuse(self, kind: str):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "support.abusers", self.victim.socket, kind], cwd=Path(__file__).resolve().parent.parent,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, process)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def end(self, process):
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+    def status(self) -> dict:
+        """By a connection of its own: an old one would have been put out."""
+        with Tracker(self.victim.socket) as tracker:
+            return tracker.call("GetStatus")["status"]
+
+    def stored(self, count: int):
+        wait_for(lambda: self.status()["gate"]["admitted"] >= count, f"{count} fixes stored")
+
+    def measure(self, tracker=None) -> list:
+        """Milliseconds of single calls: on this connection, or each on a new one."""
+        times = []
+        for _ in range(CALLS):
+            began = time.monotonic()
+            if tracker:
+                tracker.call("GetPendingUploadCount")
+            else:
+                self.call_anew(began)
+            times.append((time.monotonic() - began) * 1000)
+        return sorted(times)
+
+    def call_anew(self, began: float):
+        """Who is put out before he has spoken comes again, as any client would."""
+        while True:
+            try:
+                with Tracker(self.victim.socket) as tracker:
+                    return tracker.call("GetPendingUploadCount")
+            except (Closed, OSError):
+                self.put_out += 1
+                self.assertLess(time.monotonic() - began, PATIENCE)
+
+    def memory(self, name: str) -> int:
+        with open(f"/proc/{self.victim.child.process.pid}/status", encoding="utf-8") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith(name))
+
+    def test_everybody_else_is_served(self):
+        fake, self.victim = self.tracking(store={"durability": "normal"})
+        fake.drive(5000)
+        self.victim.wait_stored(5001)
+        # Busy ever again, so that it is not the one that is put out.
+        with Tracker(self.victim.socket) as tracker:
+            calm = self.measure(tracker)
+            self.put_out = 0
+            # What a full house of ordinary clients makes everybody wait, each asking for the status.
+            house = self.measure_statuses(tracker)
+        before = self.memory("VmRSS")
+        allowed = max(5 * SERVED, 10 * house)
+        print(f"\n34 statuses take {house:.1f} ms: others may wait for {allowed:.1f} ms\n{'':24}{'median':>8}{'p99':>8}{'max':>9} ms{'put out':>9}{'VmHWM':>9} KiB")
+        self.show("nobody", calm)
+        for kind in KINDS:
+            with self.subTest(kind):
+                self.put_out = 0
+                process = self.abuse(kind)
+                try:
+                    if kind == "subscribers asleep":
+                        self.fill_sleepers(fake)
+                    times = self.measure()
+                    self.show(kind, times)
+                    self.assertLess(statistics.median(times), allowed)
+                finally:
+                    self.end(process)
+        grown = self.memory("VmHWM") - before
+        print(f"it has grown by {grown} KiB at most")
+        self.assertLess(grown, GROWTH)
+        # Fixes were stored all the while.
+        stored = self.status()["gate"]["admitted"]
+        fake.drive(3)
+        self.stored(stored + 3)
+        wait_for(lambda: self.connections() < 10, "all of them are gone", 3 * PATIENCE)
+        # SQLite keeps descriptors of closed readers for the next ones, while the writer has its lock.
+        self.assertLess(len(self.descriptors()), 120)
+
+    def fill_sleepers(self, fake):
+        """Until the sockets of all who subscribed are full. They take every place; ten seconds later, one for each who
+        comes is taken from them."""
+        with Tracker(self.victim.socket) as tracker:
+            wait_for(lambda: self.connections() > 30 or not tracker.is_open(), "they have come")
+        for _ in range(30):
+            fake.drive(50)
+        wait_for(self.is_let_in, "somebody else is let in")
+
+    def is_let_in(self) -> bool:
+        try:
+            return self.status() is not None
+        except (Closed, OSError):
+            return False
+
+    def measure_statuses(self, tracker) -> float:
+        began = time.monotonic()
+        for _ in range(34):
+            tracker.call("GetStatus")
+        return (time.monotonic() - began) * 1000
+
+    def descriptors(self) -> list:
+        folder = f"/proc/{self.victim.child.process.pid}/fd"
+        found = []
+        for name in os.listdir(folder):
+            try:
+                found.append(os.readlink(os.path.join(folder, name)))
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        return found
+
+    def connections(self) -> int:
+        """Sockets: that of gpsd is one."""
+        return sum(name.startswith("socket:") for name in self.descriptors())
+
+    def show(self, name: str, times: list):
+        print(f"{name:24}{statistics.median(times):8.1f}{times[int(len(times) * 0.99)]:8.1f}{times[-1]:9.1f}   "
+              f"{self.put_out:>9}{self.memory('VmHWM'):>9}")
+
+
+if __name__ == "__main__":
+    unittest.main()

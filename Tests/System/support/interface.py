@@ -1,0 +1,66 @@
+"""The interface as the shipped file has it: every method with the types of its parameters, read from the text."""
+from __future__ import annotations
+
+import os
+import re
+
+from support.harness import ROOT
+from support.tracker import INTERFACE
+
+DESCRIPTION = os.path.join(ROOT, "Sources", "ControlProtocol", INTERFACE + ".varlink")
+SERVICE = "org.varlink.service"
+# What a peer of group beekon may, and what only administrators may.
+ANYBODY, ADMINISTRATORS = "anybody who may connect", "administrators"
+
+
+def description() -> str:
+    with open(DESCRIPTION, encoding="utf-8") as file:
+        return file.read()
+
+
+def _fields(text: str) -> dict:
+    return {name: kind for name, kind in re.findall(r"(\w+): *([^,\s]+)", text)}
+
+
+def methods() -> dict:
+    """Method to parameter to type, such as {"Sync": {"wait": "?bool"}, …}."""
+    found = re.findall(r"^method (\w+)\(([^)]*)\) *->", description(), re.M)
+    assert len(found) > 20
+    return {name: _fields(text) for name, text in found}
+
+
+def errors() -> list:
+    return re.findall(r"^error (\w+)", description(), re.M)
+
+
+FENCE = {"id": "depot", "latitude": 52.5, "longitude": 13.4, "radius_meters": 100.0}
+LONG_AGO = "2001-01-01T00:00:00.000Z"
+
+
+class Row:
+    """A call that every method takes, and who may make it."""
+
+    def __init__(self, method: str, parameters: dict | None = None, who: str = ANYBODY, more: bool = False,
+                 is_logged: bool = False):
+        self.method, self.parameters, self.who, self.more = method, parameters or {}, who, more
+        # It changes something: uid, pid and method are in the log.
+        self.is_logged = is_logged
+
+
+# A method that is added to the interface is one row here.
+CALLS = (
+    Row("GetStatus"), Row("GetSessions"), Row("GetPendingUploadCount"), Row("ListGeofences"), Row("GetExtras"),
+    Row("GetConfig"), Row("GetRejected"), Row("GetRejected", more=True), Row("GetGeofenceEvents", {"from": LONG_AGO}),
+    Row("GetLocations", {"to": LONG_AGO}), Row("GetLocations", {"from": LONG_AGO}, more=True),
+    Row("GetCurrentLocation", {"timeout_seconds": 0.01}), Row("Subscribe", {"kinds": ["state"]}, more=True),
+    Row("Stop", is_logged=True), Row("Start", is_logged=True), Row("Sync", {"wait": False}, is_logged=True),
+    Row("AddGeofences", {"geofences": [FENCE]}, is_logged=True), Row("RemoveGeofences", {"ids": ["depot"]}, is_logged=True),
+    Row("SetExtras", {"extras": {"driver": "7"}}, is_logged=True), Row("RetryRejected", is_logged=True),
+    Row("DeleteLocations", {"before": LONG_AGO}, ADMINISTRATORS, is_logged=True),
+    Row("PurgeRejected", who=ADMINISTRATORS, is_logged=True),
+    Row("Configure", {"settings": {"tracking.angle_degrees": 30}}, is_logged=True),
+    Row("Configure", {"settings": {"gpsd.host": "127.0.0.1"}}, ADMINISTRATORS, is_logged=True),
+    Row("ResetConfig", {"keys": ["tracking.angle_degrees"]}, is_logged=True),
+    Row("ResetConfig", {"keys": ["gpsd.host"]}, ADMINISTRATORS, is_logged=True), Row("Reload", is_logged=True),
+    Row("SeedAuth", {"access_token": "abc", "refresh_token": "def"}, ADMINISTRATORS, is_logged=True),
+)

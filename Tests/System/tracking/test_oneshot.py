@@ -1,0 +1,148 @@
+"""One position on request: in every state, without a trace, and with gpsd let go afterwards."""
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.fakegpsd import from_iso
+from support.harness import Refusal, SystemTest, free_port, never, wait_for
+
+
+class OneShotTest(SystemTest):
+    def idle(self, **options) -> tuple:
+        fake = self.fake(**options)
+        return fake, self.daemon(fake.port).start()
+
+    def ask(self, daemon, **parameters):
+        """Asks, and does not wait for the answer."""
+        tracker = daemon.connect(timeout=60)
+        tracker.send("GetCurrentLocation", {"timeout_seconds": 50.0, **parameters})
+        return tracker
+
+
+class OneShotTests(OneShotTest):
+    def test_idle_gpsd_gets_a_client_and_loses_it_again(self):
+        fake, daemon = self.idle()
+        never(lambda: fake.connections, "a connection to gpsd that nothing needs")
+        listener = self.listener(daemon)
+        asked = self.ask(daemon)
+        fake.wait_watched()
+        self.assertEqual(fake.watchers, 1)
+        at = fake.drive(3)[-1]
+        location = asked.receive()["location"]
+        self.assertEqual((from_iso(location["timestamp"]), location["trigger"]), (at, "manual"))
+        self.assertNotIn("session_id", location)
+        self.assertEqual(location["accuracy"], 4.5)
+        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+        status = daemon.wait_health("released")
+        self.assertEqual((status["state"], status["store"]["locations"], status.get("last_location")), ("idle", 0, None))
+        self.assertEqual(listener.ids, [])
+        self.assertEqual(fake.connections, 1)
+
+    def test_unsettled_fixes_are_none(self):
+        fake, daemon = self.idle()
+        asked = self.ask(daemon, timeout_seconds=3.0)
+        fake.wait_watched()
+        fake.drive(2)
+        self.assertIsNone(asked.receive().get("location"))
+        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+
+    def test_tracking_is_not_disturbed(self):
+        fake, daemon = self.tracking(tracking={"interval_seconds": 86_400, "distance_meters": 100_000})
+        asked = self.ask(daemon)
+        # When it is heard is not told, so fixes come until one is the answer.
+        sent: list = []
+        wait_for(lambda: (sent.extend(fake.drive(1)), asked.has_answer(0.2))[1], "an answer")
+        at = from_iso(asked.receive()["location"]["timestamp"])
+        self.assertIn(at, sent)
+        status = daemon.status()
+        self.assertEqual((status["state"], status["gate"]["admitted"], status["store"]["locations"]), ("tracking", 1, 1))
+        self.assertNotEqual(from_iso(status["last_location"]["timestamp"]), at)
+        self.assertEqual((fake.watchers, fake.connections), (1, 1))
+        daemon.call("Stop")
+        # Stopped is no obstacle either.
+        asked = self.ask(daemon)
+        fake.settle()
+        self.assertEqual(asked.receive()["location"]["trigger"], "manual")
+        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+
+    def test_several_at_once_and_an_accuracy_wish(self):
+        fake, daemon = self.idle()
+        anything = [self.ask(daemon) for _ in range(4)]
+        exact = self.ask(daemon, accuracy_meters=3.0)
+        fake.wait_watched()
+        daemon.call("ListGeofences")
+        at = fake.drive(3)[-1]
+        for asked in anything:
+            self.assertEqual(from_iso(asked.receive()["location"]["timestamp"]), at)
+        fake.drive(3)
+        fake.drive(1, eph=None)
+        self.assertEqual(fake.watchers, 1)
+        better = fake.drive(1, eph=2.5)[0]
+        location = exact.receive()["location"]
+        self.assertEqual((from_iso(location["timestamp"]), location["accuracy"]), (better, 2.5))
+        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+
+    def test_a_young_fix_will_do(self):
+        fake, daemon = self.tracking()
+        at = fake.drive(1)[0]
+        daemon.wait_stored(2)
+        location = daemon.call("GetCurrentLocation", max_age_seconds=3600.0, timeout_seconds=0.0)["location"]
+        self.assertEqual(from_iso(location["timestamp"]), at)
+        parameters = {"max_age_seconds": 3600.0, "accuracy_meters": 4.0, "timeout_seconds": 0.0}
+        self.assertIsNone(daemon.call("GetCurrentLocation", **parameters).get("location"))
+        self.assertIsNone(daemon.call("GetCurrentLocation", timeout_seconds=0.0).get("location"))
+
+    def test_none_in_time(self):
+        fake, daemon = self.idle()
+        self.assertEqual(daemon.call("GetCurrentLocation", timeout_seconds=0.2), {})
+        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+
+    def test_who_goes_away_frees_gpsd(self):
+        fake, daemon = self.idle()
+        asked = self.ask(daemon, timeout_seconds=3600.0)
+        fake.wait_watched()
+        asked.close()
+        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+
+    def test_gpsd_cannot_be_reached(self):
+        daemon = self.daemon(free_port()).start()
+        with self.assertRaises(Refusal) as caught:
+            daemon.call("GetCurrentLocation", timeout_seconds=3600.0)
+        self.assertEqual(caught.exception.name, "LocationUnavailable")
+        self.assertIn("gpsd at 127.0.0.1", caught.exception.parameters["reason"])
+        daemon.wait_health("released")
+        # The same while tracking, when the attempt has failed already.
+        daemon.call("Start")
+        daemon.wait_health("disconnected")
+        with self.assertRaises(Refusal):
+            daemon.call("GetCurrentLocation", timeout_seconds=3600.0)
+
+    def test_gpsd_has_no_receiver(self):
+        fake, daemon = self.idle(has_device=False)
+        with self.assertRaises(Refusal) as caught:
+            daemon.call("GetCurrentLocation", timeout_seconds=3600.0)
+        self.assertEqual(caught.exception.name, "LocationUnavailable")
+        self.assertIn("no receiver", caught.exception.parameters["reason"])
+        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+
+    def test_a_restart_of_gpsd_is_waited_for(self):
+        fake, daemon = self.idle()
+        asked = self.ask(daemon)
+        fake.wait_watched()
+        fake.drop()
+        fake.settle()
+        self.assertIsNotNone(asked.receive()["location"])
+
+    def test_parameters_out_of_range(self):
+        daemon = self.daemon(self.fake().port).start()
+        for name, value in (("timeout_seconds", -1), ("timeout_seconds", 3601), ("max_age_seconds", -0.5),
+                            ("max_age_seconds", 1e12), ("accuracy_meters", 0), ("accuracy_meters", -3)):
+            with self.subTest(name=name, value=value), self.assertRaises(Refusal) as caught:
+                daemon.call("GetCurrentLocation", **{name: value})
+            self.assertEqual((caught.exception.name, caught.exception.parameters), ("InvalidParameter", {"parameter": name}))
+
+
+if __name__ == "__main__":
+    unittest.main()

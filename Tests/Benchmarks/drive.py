@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 KNOT = 1852 / 3600
 DEVICE = "/dev/ttyFAKE0"
@@ -24,7 +24,7 @@ SKY = ('{"class":"SKY","device":"' + DEVICE + '","xdop":0.59,"ydop":0.56,"vdop":
 def tpv(milliseconds: int, latitude: float, longitude: float, speed: float, track: float, altitude: float,
         hdop: float = 0.8) -> bytes:
     """One report, its length and its digits gpsd's."""
-    moment = datetime.fromtimestamp(milliseconds // 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+    moment = datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return (f'{{"class":"TPV","device":"{DEVICE}","mode":3,"time":"{moment}.{milliseconds % 1000:03d}Z","ept":0.005,'
             f'"lat":{latitude:.9f},"lon":{longitude:.9f},"altHAE":{altitude + 39.7:.4f},"altMSL":{altitude:.4f},'
             f'"alt":{altitude:.4f},"epx":8.864,"epy":8.375,"epv":25.760,"track":{track:.4f},'
@@ -34,11 +34,12 @@ def tpv(milliseconds: int, latitude: float, longitude: float, speed: float, trac
 
 def driven(simulator: str, seconds: int, start_ms: int, seed: int = 1) -> list:
     """The reports of a simulated drive, one a second."""
-    start = datetime.fromtimestamp(start_ms // 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    start = datetime.fromtimestamp(start_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     done = subprocess.run(
         [simulator, "--file", "-", "--start", start, "--duration", str(seconds), "--seed", str(seed)],
         stdout=subprocess.PIPE, text=True, check=True)
-    reports, speed, track = [], 0.0, 0.0
+    reports: list = []
+    speed, track = 0.0, 0.0
     for line in done.stdout.splitlines():
         fields = line.split(",")
         if fields[0] == "$GPRMC":

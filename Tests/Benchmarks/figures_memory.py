@@ -10,6 +10,7 @@ import time
 from drive import SKY, driven, hours_ago
 from figures_reader import ticking
 from measuring import Meter, Row
+from support.ports import free_port
 from world import EVERY_FIX, World
 
 SAME = "a C program with the same libraries"
@@ -104,7 +105,7 @@ class Broker(socketserver.ThreadingTCPServer):
         self.published = 0
         self.port = self.server_address[1]
 
-    def __enter__(self) -> "Broker":
+    def __enter__(self) -> Broker:
         threading.Thread(target=self.serve_forever, daemon=True).start()
         return self
 
@@ -115,6 +116,8 @@ class Broker(socketserver.ThreadingTCPServer):
 
 class BrokerLink(socketserver.StreamRequestHandler):
     """One client of it."""
+
+    server: Broker
 
     ANSWERS = {0x10: b"\x20\x02\x00\x00", 0x80: b"\x90\x03", 0x30: b"\x40\x02", 0xC0: b"\xd0\x00"}
 
@@ -177,7 +180,7 @@ def listening(world: World, command, broker: Broker | None = None) -> dict:
 
 def beginning(world: World) -> dict:
     """The most that is there until the daemon gives back what only its start needed."""
-    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False},
+    daemon = world.daemon(free_port(), tracking={"autostart": False},
                           sync={"url": "http://127.0.0.1:9/"}).launch()
     watch = Watch(Meter(daemon.child.process.pid))
     watch.meter.wait_quiet(SETTLED)
@@ -187,7 +190,7 @@ def beginning(world: World) -> dict:
 
 
 def idle(world: World, **sections) -> dict:
-    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False}, **sections).start()
+    daemon = world.daemon(free_port(), tracking={"autostart": False}, **sections).start()
     daemon.disconnect()
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(SETTLED)
@@ -229,7 +232,7 @@ def hour_with_sync(world: World) -> tuple:
 def draining(world: World) -> tuple:
     """The most while the backlog is uploaded, and what is there when it has been."""
     sink = world.sink()
-    daemon = world.daemon(world.harness.free_port(), world.backlog().copy(), tracking={"autostart": False},
+    daemon = world.daemon(free_port(), world.backlog().copy(), tracking={"autostart": False},
                           sync={"url": sink.url, "batch_size": 100}).start()
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(SETTLED)

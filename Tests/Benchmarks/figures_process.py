@@ -17,7 +17,7 @@ from world import EVERY_FIX, ROOT, World, wait_for
 def start(world: World) -> list:
     """From the start of the process to READY=1, after a SIGKILL with 100,000 rows stored."""
     backlog = world.backlog()
-    times = []
+    times: list = []
     for _ in range(world.runs):
         state = backlog.copy()
         path = os.path.join(world.sockets, f"notify{len(times)}")

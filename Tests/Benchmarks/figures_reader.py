@@ -9,6 +9,7 @@ import time
 
 from drive import SKY, driven, hours_ago, parked
 from measuring import Meter, Row, interleaved
+from support.ports import free_port
 from world import EVERY_FIX, World
 
 
@@ -140,7 +141,7 @@ def geofences(world: World) -> list:
         return spent
 
     mine, theirs = interleaved(world.runs, lambda: cost(1000), lambda: cost(0))
-    extra = [with_fences - without for with_fences, without in zip(mine, theirs)]
+    extra = [with_fences - without for with_fences, without in zip(mine, theirs, strict=True)]
     return [Row("1,000 geofences: CPU that they add to a fix", "µs", extra, "a fix without geofences", theirs,
                 target=50)]
 
@@ -169,7 +170,7 @@ def steady(world: World) -> list:
 
 def resting(world: World, seconds: int, sections: dict) -> float:
     """Wake-ups a second of a daemon that has nothing to do."""
-    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False}, **sections).start()
+    daemon = world.daemon(free_port(), tracking={"autostart": False}, **sections).start()
     daemon.disconnect()
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(3)

@@ -11,6 +11,7 @@ import time
 import zlib
 
 from measuring import Meter, Row, interleaved
+from support.ports import free_port
 from world import World, wait_for
 
 
@@ -43,7 +44,7 @@ def drained(world: World, batch: int, bodies: str | None = None) -> dict:
     """Seconds until a daemon has uploaded the backlog, from the command on."""
     sink = world.sink(bodies)
     daemon = world.daemon(
-        world.harness.free_port(), world.backlog().copy(), tracking={"autostart": False}, store={"durability": "full"},
+        free_port(), world.backlog().copy(), tracking={"autostart": False}, store={"durability": "full"},
         sync={"url": sink.url, "batch_size": batch}).start()
     meter, sink_meter = Meter(daemon.child.process.pid), Meter(sink.pid)
     meter.wait_quiet()
@@ -92,7 +93,7 @@ def history(world: World) -> list:
     if shutil.which("sqlite3") is None:
         return []
     backlog = world.backlog()
-    daemon = world.daemon(world.harness.free_port(), backlog.copy(), tracking={"autostart": False}).start()
+    daemon = world.daemon(free_port(), backlog.copy(), tracking={"autostart": False}).start()
     copy = os.path.join(world.path(), "copy.db")
     source = sqlite3.connect(backlog.database)
     target = sqlite3.connect(copy)

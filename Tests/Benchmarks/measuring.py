@@ -7,6 +7,8 @@ import statistics
 import time
 from dataclasses import dataclass, field
 
+from support.text import match
+
 
 class Meter:
     """One process. Where the kernel does not let us look (another user's process), a figure is None."""
@@ -25,14 +27,14 @@ class Meter:
         count = 0
         for thread in os.listdir(f"/proc/{self.pid}/task"):
             with open(f"/proc/{self.pid}/task/{thread}/status", encoding="ascii", errors="replace") as file:
-                count += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", file.read(), re.M)[1])
+                count += int(match(r"^voluntary_ctxt_switches:\s+(\d+)", file.read(), re.M)[1])
         return count
 
     def written(self) -> int | None:
         """Bytes that were handed to the disk."""
         try:
             with open(f"/proc/{self.pid}/io", encoding="ascii") as file:
-                return int(re.search(r"^write_bytes: (\d+)", file.read(), re.M)[1])
+                return int(match(r"^write_bytes: (\d+)", file.read(), re.M)[1])
         except OSError:
             return None
 
@@ -44,8 +46,8 @@ class Meter:
         except OSError:
             with open(f"/proc/{self.pid}/status", encoding="ascii", errors="replace") as file:
                 text, names = file.read(), ("VmRSS", "RssAnon")
-        return {key: int(re.search(rf"^{name}:\s+(\d+)", text, re.M)[1]) * 1024 / 1e6
-                for key, name in zip(("resident", "anonymous"), names)}
+        return {key: int(match(rf"^{name}:\s+(\d+)", text, re.M)[1]) * 1024 / 1e6
+                for key, name in zip(("resident", "anonymous"), names, strict=True)}
 
     def descriptors(self) -> int:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
@@ -83,7 +85,7 @@ class Row:
 
     @property
     def ratios(self) -> list:
-        return [ours / peer for ours, peer in zip(self.ours, self.peer) if peer]
+        return [ours / peer for ours, peer in zip(self.ours, self.peer, strict=False) if peer]
 
     @property
     def is_met(self) -> bool | None:

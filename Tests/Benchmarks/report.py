@@ -8,6 +8,7 @@ import re
 import time
 
 from measuring import HEADINGS, Row
+from support.text import match
 
 BEGIN, END = "<!-- the last run -->", "<!-- end of the last run -->"
 
@@ -19,7 +20,7 @@ def table(rows: list) -> str:
     left = (0, 2, 5, 6)
     return "\n".join("  ".join(
         cell.ljust(width) if column in left else cell.rjust(width)
-        for column, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
+        for column, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip() for line in lines)
 
 
 def markdown(rows: list, facts: dict) -> str:
@@ -59,9 +60,9 @@ def facts(build: str, folder: str, runs: int, scale: float) -> dict:
         text = file.read()
     name = re.search(r"^model name\s*: (.*)$", text, re.M)
     with open("/proc/meminfo", encoding="ascii") as file:
-        memory = int(re.search(r"^MemTotal:\s+(\d+)", file.read(), re.M)[1]) // 1024 // 1024
+        memory = int(match(r"^MemTotal:\s+(\d+)", file.read(), re.M)[1]) // 1024 // 1024
     with open("/etc/os-release", encoding="utf-8") as file:
-        system = re.search(r'^PRETTY_NAME="(.*)"', file.read(), re.M)[1]
+        system = match(r'^PRETTY_NAME="(.*)"', file.read(), re.M)[1]
     version = os.popen(os.path.join(build, "release", "beekond") + " --version").read().split()[-1]
     return {
         "date": time.strftime("%Y-%m-%d", time.gmtime()), "version": version, "runs": runs, "scale": scale,

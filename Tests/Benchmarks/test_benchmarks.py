@@ -8,17 +8,17 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "System"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "System"))
 
-import drive  # noqa: E402
-import figures_memory  # noqa: E402
-import figures_upload  # noqa: E402
-import report  # noqa: E402
-from measuring import Meter, Row, interleaved, number, percentile  # noqa: E402
-from support.harness import wait_for
-from verdict import away, slope, verdict  # noqa: E402
+import drive
+import figures_memory
+import figures_upload
+import report
+from measuring import Meter, Row, interleaved, number, percentile
+from support.waiting import wait_for
+from verdict import away, slope, verdict
 
 # Sleeps ten times, then uses CPU until it is told to stop.
 SLEEPER = """
@@ -52,8 +52,13 @@ class RowTests(unittest.TestCase):
 
     def test_ratios_are_of_runs_in_turn(self):
         self.assertEqual(Row("f", "s", [2, 9], "p", [1, 3]).ratios, [2, 3])
-        calls = []
-        mine, theirs = interleaved(2, lambda: calls.append("a") or len(calls), lambda: calls.append("b") or len(calls))
+        calls: list = []
+
+        def call(name: str) -> int:
+            calls.append(name)
+            return len(calls)
+
+        mine, theirs = interleaved(2, lambda: call("a"), lambda: call("b"))
         self.assertEqual((mine, theirs, calls), ([1, 3], [2, 4], ["a", "b", "a", "b"]))
 
     def test_cells(self):
@@ -99,10 +104,12 @@ class MeterTests(unittest.TestCase):
     def test_a_process_is_measured(self):
         child = subprocess.Popen([sys.executable, "-c", SLEEPER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                  bufsize=1)
+        assert child.stdin and child.stdout
+        orders, words = child.stdin, child.stdout
 
         def step(word: str):
-            child.stdin.write("\n")
-            self.assertEqual(child.stdout.readline().strip(), word)
+            orders.write("\n")
+            self.assertEqual(words.readline().strip(), word)
 
         try:
             meter = Meter(child.pid)
@@ -119,7 +126,7 @@ class MeterTests(unittest.TestCase):
             self.assertLess(abs(grown["anonymous"] - memory["anonymous"] - 20), 0.3)
             self.assertGreater(grown["resident"], grown["anonymous"])
             self.assertEqual(meter.descriptors(), 3)
-            child.stdin.close()
+            orders.close()
             # It has ended, and nobody has asked how.
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
             with self.assertRaisesRegex(RuntimeError, "has ended"):
@@ -127,15 +134,19 @@ class MeterTests(unittest.TestCase):
         finally:
             child.kill()
             child.wait()
-            child.stdout.close()
+            words.close()
 
     def test_the_most_is_kept(self):
-        class Known:
+        class Known(Meter):
             looks = 0
+
+            def __init__(self):
+                """Of no process."""
 
             def memory(self):
                 self.looks += 1
-                return dict(zip(("resident", "anonymous"), {1: (5.0, 1.0), 2: (9.0, 2.0)}.get(self.looks, (4.0, 3.0))))
+                resident, anonymous = {1: (5.0, 1.0), 2: (9.0, 2.0)}.get(self.looks, (4.0, 3.0))
+                return {"resident": resident, "anonymous": anonymous}
 
         meter = Known()
         watch = figures_memory.Watch(meter)

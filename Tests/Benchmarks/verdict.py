@@ -45,4 +45,4 @@ def slope(looks: list, key: str) -> float:
     values = [look[key] for look in looks]
     mean, level = sum(hours) / len(hours), sum(values) / len(values)
     spread = sum((hour - mean) ** 2 for hour in hours)
-    return sum((hour - mean) * (value - level) for hour, value in zip(hours, values)) / spread if spread else 0.0
+    return sum((hour - mean) * (value - level) for hour, value in zip(hours, values, strict=True)) / spread if spread else 0.0

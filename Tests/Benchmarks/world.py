@@ -7,10 +7,13 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import threading
 import time
+
+from support.daemon import NEVER, Beekond
+from support.fake_gpsd import FakeGPSD
+from support.ports import free_port
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
@@ -32,16 +35,12 @@ class World:
         self.scale = scale
         self.bin = os.path.join(build, "release")
         os.environ["BEEKOND_BIN"] = self.bin
-        sys.path.insert(0, os.path.join(ROOT, "Tests", "System"))
-        sys.path.insert(0, os.path.join(ROOT, "etc", "demo"))
-        from support import harness
-        self.harness = harness
         # On the disk that is measured. Sockets lie in /tmp: their paths must be short.
         self.folder = tempfile.mkdtemp(prefix="bench-", dir=os.environ.get("BENCH_DIR", build))
         self.sockets = tempfile.mkdtemp(prefix="beekond-bench-", dir="/tmp")
         self._ending: list = []
         self._count = 0
-        self._backlog = None
+        self._backlog: Backlog | None = None
         self.peers = os.path.join(build, "peers")
         unpacked = os.path.join(self.peers, "gpsd-clients", "usr", "bin")
         os.environ["PATH"] += os.pathsep + unpacked
@@ -72,7 +71,8 @@ class World:
             self._compile(name, ["-Wl,--no-as-needed"] + self.libraries() if name == "resident" else flags)
         if libraries := self.mosquitto():
             header = os.path.join(self.peers, "mosquitto", "usr", "include")
-            self._compile("mqtt", [f"-I{header}", f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-l:libmosquitto.so.1", "-lgps", "-lssl", "-lcrypto"])
+            self._compile("mqtt", [f"-I{header}", f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-l:libmosquitto.so.1", "-lgps",
+                                   "-lssl", "-lcrypto"])
         # As the release is built.
         subprocess.run(
             ["swiftc", "-O", "-static-stdlib", "-use-ld=lld", "-Xlinker", "-s", "-Xlinker", "--no-export-dynamic",
@@ -109,19 +109,19 @@ class World:
         return os.access(os.path.join(self.peers, name), os.X_OK)
 
     def fake(self, **options):
-        fake = self.harness.FakeGPSD(**options)
+        fake = FakeGPSD(**options)
         self._ending.append(fake.stop)
         return fake
 
     def daemon(self, port: int, state: str | None = None, **sections):
         """A released beekond, not started yet, with its state on the measured disk, or in a folder that is there."""
         folder = tempfile.mkdtemp(dir=self.sockets)
-        chosen = {"gpsd": {"port": port}, "tracking": {"autostart": True, **NO_FIX}}
+        chosen: dict = {"gpsd": {"port": port}, "tracking": {"autostart": True, **NO_FIX}}
         for name, values in sections.items():
             chosen[name] = {**chosen.get(name, {}), **values}
         if "sync" in chosen:
-            chosen["sync"].setdefault("interval_seconds", self.harness.NEVER)
-        daemon = self.harness.Beekond(folder, **chosen)
+            chosen["sync"].setdefault("interval_seconds", NEVER)
+        daemon = Beekond(folder, **chosen)
         daemon.state = state or os.path.join(self.path(), "state")
         os.makedirs(daemon.state, mode=0o700, exist_ok=True)
         self._ending.append(daemon.kill)
@@ -158,7 +158,7 @@ class World:
 
     def schema(self) -> list:
         if not hasattr(self, "_schema"):
-            daemon = self.daemon(self.harness.free_port(), tracking={"autostart": False}).start()
+            daemon = self.daemon(free_port(), tracking={"autostart": False}).start()
             daemon.terminate()
             self._schema = [row[0] for row in daemon.query(
                 "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND type = 'table'")]
@@ -170,23 +170,26 @@ class Peer:
 
     def __init__(self, command: list, **options):
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, **options)
+        self.name = command[0]
+        assert self.process.stdout
+        self.stdout = self.process.stdout
         self.pid = self.process.pid
 
     def line(self) -> str:
-        return self.process.stdout.readline().strip()
+        return self.stdout.readline().strip()
 
     def output(self) -> str:
         """Everything that it says until it ends."""
         text = self.process.communicate()[0]
         if self.process.returncode:
-            raise RuntimeError(f"{self.process.args[0]} failed with {self.process.returncode}")
+            raise RuntimeError(f"{self.name} failed with {self.process.returncode}")
         return text
 
     def kill(self):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self.process.stdout.close()
+        self.stdout.close()
 
 
 class Sink:
@@ -201,7 +204,7 @@ class Sink:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
-        for line in self._peer.process.stdout:
+        for line in self._peer.stdout:
             self.connections.append(tuple(int(word) for word in line.split()))
 
     def stop(self):

@@ -73,7 +73,7 @@ class SimulatorTests(unittest.TestCase):
         found = self.reports("--rate", "5", count=25)
         for report, arrived in found:
             sent = datetime.datetime.strptime(report["time"], "%Y-%m-%dT%H:%M:%S.%fZ")
-            lag = arrived - sent.replace(tzinfo=datetime.timezone.utc).timestamp()
+            lag = arrived - sent.replace(tzinfo=datetime.UTC).timestamp()
             self.assertTrue(0 <= lag < 1, lag)
         self.check_full(found[-1][0])
         # gpsd needs a moment to learn which sentence ends an epoch; from then on it is one TPV each.

@@ -10,7 +10,8 @@ import sys
 import tempfile
 
 import debian
-from support.harness import Child, wait_for
+from support.child import Child
+from support.waiting import wait_for
 
 
 class Container(debian.Layer):
@@ -20,12 +21,17 @@ class Container(debian.Layer):
         super().__init__(folder)
         self.folder = folder
         self.boots = 0
-        self.nspawn = None
+        self._nspawn: Child | None = None
+
+    @property
+    def nspawn(self) -> Child:
+        assert self._nspawn is not None, "this container was never booted"
+        return self._nspawn
 
     def boot(self) -> Container:
         self.boots += 1
         log = os.path.join(self.folder, f"boot-{self.boots}.log")
-        self.nspawn = Child(
+        self._nspawn = Child(
             ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--machine=van", "--console=pipe",
              "--resolv-conf=off", "--timezone=off", "-D", self.path, "-b"], log)
         wait_for(self._leader, lambda: f"the machine boots; it said:\n{self.nspawn.text()}", 60)
@@ -90,11 +96,13 @@ class Container(debian.Layer):
 
     def cut(self):
         """Ends it without a word to anything in it."""
-        os.kill(self._leader(), signal.SIGKILL)
+        leader = self._leader()
+        assert leader is not None, "the container has no process 1"
+        os.kill(leader, signal.SIGKILL)
         self.nspawn.wait(60)
 
     def stop(self):
-        if self.nspawn and self.nspawn.running:
+        if self._nspawn and self._nspawn.running:
             self.cut()
         self.remove()
 

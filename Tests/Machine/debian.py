@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from support.harness import ROOT, program
+from support.programs import ROOT, program
 
 KEPT = os.path.abspath(os.environ.get("BEEKOND_MACHINES", os.path.join(ROOT, ".build", "machines")))
 PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join(ROOT, ".build", "deb")))
@@ -22,16 +22,18 @@ PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join
 BRIEF = os.environ.get("BEEKOND_BRIEF") == "1"
 
 # What a small Debian box has, and what the package wants; the package itself is installed by the tests.
-PACKAGES = ("systemd systemd-sysv dbus udev sudo procps gpsd chrony ca-certificates "
-            "libcurl4 libgps28 libsqlite3-0 libsystemd0 zlib1g").split()
+PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "sudo", "procps", "gpsd", "chrony", "ca-certificates",
+            "libcurl4", "libgps28", "libsqlite3-0", "libsystemd0", "zlib1g"]
 # The kernel for machines without strange hardware, and the one that knows every cable; containers need none.
-KERNELS = {"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"} if platform.machine() == "x86_64" else {"small": None}
+KERNELS = ({"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"} if platform.machine() == "x86_64"
+           else {"small": None})
 
 # gpsd with datagrams for its receiver, and somebody who sends some.
 FILES = {
     "etc/default/gpsd": 'DEVICES="udp://127.0.0.1:5000"\nGPSD_OPTIONS="-n"\nUSBAUTO="false"\n',
     "etc/systemd/system/receiver.service":
-        "[Unit]\nDescription=Simulated receiver\n[Service]\nExecStart=/usr/local/bin/beekon-sim --udp 127.0.0.1:5000\nRestart=always\n",
+        "[Unit]\nDescription=Simulated receiver\n"
+        "[Service]\nExecStart=/usr/local/bin/beekon-sim --udp 127.0.0.1:5000\nRestart=always\n",
     "etc/hostname": "van\n",
     # The journal as an operator finds it, also after a boot.
     "etc/systemd/journald.conf.d/keep.conf": "[Journal]\nStorage=persistent\nRateLimitIntervalSec=0\n",
@@ -47,15 +49,19 @@ def missing() -> str | None:
     for tool, home in (("mmdebstrap", "mmdebstrap"), ("systemd-nspawn", "systemd-container")):
         if not shutil.which(tool):
             return f"{tool} is not installed (Debian's package {home})"
-    if not package():
+    if not packages():
         return f"no package in {PACKAGE_FOLDER}: run 'make deb'"
     return None
 
 
-def package() -> str | None:
-    """The package under test."""
-    found = glob.glob(os.path.join(PACKAGE_FOLDER, "beekond_*.deb"))
-    return found[0] if found else None
+def packages() -> list:
+    """The package under test; empty if none was built."""
+    return glob.glob(os.path.join(PACKAGE_FOLDER, "beekond_*.deb"))
+
+
+def package() -> str:
+    """The package under test, which `missing` has looked for."""
+    return packages()[0]
 
 
 def root(kernel: str = "small") -> str:

@@ -9,7 +9,9 @@ import unittest
 
 import container
 import debian
-from support.harness import Tracker, toml, wait_for
+from support.control_client import ControlClient
+from support.daemon import toml
+from support.waiting import wait_for
 
 STATE = "/var/lib/beekond"
 LONG = 90.0
@@ -26,6 +28,9 @@ def need_machines():
 
 class Service(unittest.TestCase):
     """Booting takes longer than most tests; each begins from a running, idle service."""
+
+    folder: str
+    machine: container.Container
 
     @classmethod
     def setUpClass(cls):
@@ -55,12 +60,15 @@ class Service(unittest.TestCase):
         return json.loads(self.beekonctl("status", "--json")[1])
 
     def wait_status(self, condition, what: str, seconds: float = LONG) -> dict:
-        def look():
+        last = ""
+
+        def look() -> dict | None:
+            nonlocal last
             code, text, errors = self.beekonctl("status", "--json", check=False)
-            look.last = text or errors
+            last = text or errors
             return json.loads(text) if code == 0 and condition(json.loads(text)) else None
 
-        return wait_for(look, lambda: f"{what}; the status is {look.last}", seconds)
+        return wait_for(look, lambda: f"{what}; the status is {last}", seconds)
 
     def drive(self):
         """Fixes begin to come, and every one is admitted."""
@@ -82,10 +90,14 @@ class Service(unittest.TestCase):
         return [json.loads(line) for line in text.splitlines() if line.strip()]
 
     def wait_new_process(self, before: int) -> int:
-        return wait_for(lambda: self.property("ActiveState") == "active" and self.main_pid() not in (0, before) and self.main_pid(),
-                        lambda: f"another process; {self.machine.output('systemctl', 'status', 'beekond', check=False)}", LONG)
+        def found() -> int | None:
+            pid = self.main_pid() if self.property("ActiveState") == "active" else before
+            return pid if pid not in (0, before) else None
+
+        return wait_for(
+            found, lambda: f"another process; {self.machine.output('systemctl', 'status', 'beekond', check=False)}", LONG)
 
     def interval(self) -> float:
-        with Tracker(self.machine.seen("/run/beekond/beekond.sock")) as tracker:
+        with ControlClient(self.machine.seen("/run/beekond/beekond.sock")) as tracker:
             found = tracker.call("GetConfig")["settings"]
         return {setting["key"]: setting["value"] for setting in found}["tracking.interval_seconds"]

@@ -10,7 +10,9 @@ import unittest
 
 import container
 from service import need_machines
-from support.harness import BIN, ROOT, wait_for
+from support.programs import BIN, ROOT
+from support.text import match
+from support.waiting import wait_for
 
 INSTALL = os.path.join(ROOT, "etc", "build", "install")
 
@@ -56,11 +58,12 @@ class InstallTest(unittest.TestCase):
     def run_in_a_box(self):
         """With the commands that are left to do, as `make install` tells them."""
         with open(INSTALL, encoding="utf-8") as file:
-            told = re.search(r"^installed\..*\n((?: {4}.*\n)+)", file.read(), re.M)[1].replace("$SYSCONFDIR", "/etc")
+            told = match(r"^installed\..*\n((?: {4}.*\n)+)", file.read(), re.M)[1].replace("$SYSCONFDIR", "/etc")
         place = tempfile.mkdtemp(dir=self.folder)
         machine = container.Container(place)
         try:
-            subprocess.run(["cp", "-a", "--no-preserve=ownership", os.path.join(self.folder, "stage") + "/.", machine.path], check=True)
+            stage = os.path.join(self.folder, "stage")
+            subprocess.run(["cp", "-a", "--no-preserve=ownership", stage + "/.", machine.path], check=True)
             machine.boot()
             machine.run("sh", "-e", "-c", told)
             wait_for(lambda: machine.run("beekonctl", "start", check=False)[0] == 0, "it answers", 60)

@@ -9,15 +9,18 @@ import os
 import re
 import signal
 import time
-import types
 import unittest
+from typing import NamedTuple
 
 import debian
 from service import EVERY_FIX, STATE, Service, need_machines
-from support.fakegpsd import FakeGPSD
+from support.backend import Backend
+from support.daemon import NEVER
+from support.fake_gpsd import FakeGPSD
 from support.faults import Fault, no_strace
-from support.harness import NEVER, Backend, never, wait_for
-from support.tokens import Endpoint, Guarded
+from support.text import match
+from support.token_endpoint import Endpoint, Guarded
+from support.waiting import never, wait_for
 
 EXAMPLE = "/usr/share/doc/beekond/examples/encrypted-key.conf"
 EVENTS = {"source": "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a06", "failed": "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0c",
@@ -28,6 +31,14 @@ MOST_LINES = 20
 
 def setUpModule():
     need_machines()
+
+
+class Victim(NamedTuple):
+    """The daemon in the container, as a fault finds it."""
+
+    directory: str
+    state: str
+    pid: int
 
 
 class OperationTest(Service):
@@ -53,7 +64,7 @@ class OperationTest(Service):
         self.machine.run("journalctl", "--sync")
         # Of the unit itself: behind the entry of another, journalctl 252 skips one more.
         text = self.machine.output("journalctl", "-u", "beekond", "-n", "1", "--show-cursor", "--no-pager")
-        self.cursor = re.search(r"cursor: (\S+)", text)[1]
+        self.cursor = match(r"cursor: (\S+)", text)[1]
 
     def drop_in(self, text: str):
         self.machine.run("mkdir", "-p", "/etc/systemd/system/beekond.service.d")
@@ -173,8 +184,8 @@ class OperationTest(Service):
     def said(self, text: str) -> bool:
         return any(text in entry.get("MESSAGE", "") for entry in self.journal("-n", "50"))
 
-    def victim(self) -> types.SimpleNamespace:
-        """The daemon as those see it who inject faults from outside."""
+    def victim(self) -> Victim:
+        """The daemon as seen from outside, where faults are injected."""
         inside = self.main_pid()
         for path in glob.glob("/proc/[0-9]*/status"):
             try:
@@ -183,9 +194,7 @@ class OperationTest(Service):
             except OSError:
                 continue
             if found and int(found[2]) == inside and text.startswith("Name:\tbeekond\n"):
-                process = types.SimpleNamespace(pid=int(found[1]))
-                return types.SimpleNamespace(
-                    directory=self.folder, state=STATE, child=types.SimpleNamespace(process=process))
+                return Victim(self.folder, STATE, int(found[1]))
         raise AssertionError(f"process {inside} of the machine is not seen from outside")
 
     @unittest.skipIf(no_strace(), no_strace())

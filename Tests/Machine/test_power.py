@@ -17,7 +17,9 @@ from datetime import datetime
 import debian
 import virtual
 from support import tls
-from support.harness import Backend, toml, wait_for
+from support.backend import Backend
+from support.daemon import toml
+from support.waiting import wait_for
 
 CUTS = int(os.environ.get("BEEKOND_CUTS", "1" if debian.BRIEF else "3"))
 SEED = int(os.environ.get("BEEKOND_SEED", str(random.randrange(1 << 32))))
@@ -81,13 +83,15 @@ class PowerTest(MachineTest):
         self.assertEqual(len(sessions), 1, "one session throughout")
         self.assertEqual(self.backend.faults(), [], "each id in one batch, each batch with one set of bytes")
         self.assert_sound(machine)
-        print(f"{machine.boots} boots, {machine.boots} cuts; {len(set(reported))} reported stored, {len(self.received())} received, "
+        print(f"{machine.boots} boots, {machine.boots} cuts; {len(set(reported))} reported stored, "
+              f"{len(self.received())} received, "
               f"{sum(request.duplicate for request in self.backend.requests)} batches sent again with the same bytes, "
               "0 ids in two batches, 0 lost")
 
     def session(self, machine: virtual.Machine) -> str:
         """What the daemon went on with, by itself."""
         status = machine.status()
+        assert status is not None
         self.assertEqual(status["state"], "tracking")
         self.assertNotIn("storage", status["degraded"])
         return status["session_id"]
@@ -171,8 +175,9 @@ class CableTest(MachineTest):
         machine.start("-device", "qemu-xhci", "-device", "usb-serial,chardev=receiver,id=cable", receiver=("-serial", "none"))
         session = machine.wait_status(lambda status: status["gate"]["admitted"] >= 3, "fixes are stored")["session_id"]
         machine.tell("device_del cable")
-        machine.wait_status(lambda status: status["source"]["health"] not in ("ok", "unsettled"), "the receiver is missed")
-        before = machine.status()["gate"]["admitted"]
+        missed = machine.wait_status(
+            lambda status: status["source"]["health"] not in ("ok", "unsettled"), "the receiver is missed")
+        before = (machine.status() or missed)["gate"]["admitted"]
         machine.tell("device_add usb-serial,chardev=receiver,id=cable")
         after = machine.wait_status(lambda status: status["gate"]["admitted"] >= before + 3, "fixes are stored again")
         self.assertEqual(after["session_id"], session)

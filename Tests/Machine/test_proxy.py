@@ -7,7 +7,11 @@ import subprocess
 import unittest
 
 from support import tls
-from support.harness import SystemTest, free_port, reachable, wait_for
+from support.child import Child
+from support.ports import free_port, reachable
+from support.programs import installed
+from support.system_test import SystemTest
+from support.waiting import wait_for
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 
@@ -23,8 +27,7 @@ class ProxyTest(SystemTest):
         self.certificate, self.key = authority.certificate("backend")
         self.ca = authority.ca
         self.write(limit="1m")
-        self.nginx = None
-        self.start()
+        self.nginx = self.start()
 
     def write(self, limit: str):
         with open(self.path("nginx.conf"), "w", encoding="ascii") as file:
@@ -41,11 +44,12 @@ class ProxyTest(SystemTest):
                     }}
                 }}""")
 
-    def start(self):
+    def start(self) -> Child:
         # Registered behind the child's own end, so it comes first.
         self.nginx = self.child([NGINX, "-p", self.directory, "-c", self.path("nginx.conf")], "nginx")
         self.addCleanup(self.stop)
         wait_for(lambda: reachable(self.port), lambda: f"nginx listens; it said:\n{self.nginx.text()}")
+        return self.nginx
 
     def stop(self):
         """As a whole: a master that is killed leaves its workers behind."""
@@ -64,7 +68,7 @@ class ProxyTest(SystemTest):
         daemon.wait_stored(admitted + count)
 
     def reload(self):
-        subprocess.run([NGINX, "-p", self.directory, "-c", self.path("nginx.conf"), "-s", "reload"], check=True,
+        subprocess.run([installed(NGINX), "-p", self.directory, "-c", self.path("nginx.conf"), "-s", "reload"], check=True,
                        stderr=subprocess.DEVNULL)
 
     def limit(self, size: str):

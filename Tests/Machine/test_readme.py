@@ -1,4 +1,4 @@
-"""The first five minutes on a vehicle: every command of README's section, as it stands there, on a box that has never seen beekond."""
+"""The first five minutes on a vehicle: every command of README's section, verbatim, on a box that has never seen beekond."""
 from __future__ import annotations
 
 import os
@@ -11,7 +11,10 @@ import container
 import debian
 from service import need_machines
 from support import tls
-from support.harness import ROOT, Backend, wait_for
+from support.backend import Backend
+from support.programs import ROOT
+from support.text import match
+from support.waiting import wait_for
 
 HEADING = "### On a vehicle\n"
 
@@ -24,7 +27,7 @@ def commands() -> list:
     """The lines of the section's first block of shell commands."""
     with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
         section = file.read().split(HEADING)[1].split("\n##")[0]
-    return re.search(r"```sh\n(.*?)```", section, re.S)[1].strip().splitlines()
+    return match(r"```sh\n(.*?)```", section, re.S)[1].strip().splitlines()
 
 
 @tls.needs_openssl
@@ -52,7 +55,7 @@ class VehicleTest(unittest.TestCase):
     def test_every_command_does_what_it_says(self):
         lines = commands()
         self.machine.boot()
-        host = re.search(r"https://([\w.]+)/", "\n".join(lines))[1]
+        host = match(r"https://([\w.]+)/", "\n".join(lines))[1]
         backend = self.serve(host)
         shutil.copy(debian.package(), self.machine.path + "/root")
         # A receiver is plugged in.

@@ -14,7 +14,9 @@ import unittest
 import container
 import debian
 from service import STATE, Service, need_machines
-from support.harness import Backend, wait_for
+from support.backend import Backend
+from support.text import match
+from support.waiting import wait_for
 
 
 def setUpModule():
@@ -30,7 +32,7 @@ class ServiceTest(Service):
     def test_is_hardened_as_the_unit_says(self):
         line = self.machine.output("systemd-analyze", "security", "--no-pager", "beekond.service").strip().splitlines()[-1]
         print("\n" + line)
-        self.assertLessEqual(float(re.search(r"([0-9.]+) [A-Z]+", line)[1]), 1.5)
+        self.assertLessEqual(float(match(r"([0-9.]+) [A-Z]+", line)[1]), 1.5)
         found = self.machine.output("sh", "-c", f"grep -h '^Seccomp:\\|^CapEff\\|^NoNewPrivs' /proc/{self.main_pid()}/status")
         self.assertRegex(found, r"CapEff:\s+0000000000000000")
         self.assertRegex(found, r"NoNewPrivs:\s+1")
@@ -175,7 +177,8 @@ class PackageTest(unittest.TestCase):
         with open(control, "w", encoding="utf-8") as file:
             file.write(text)
         path = os.path.join(self.folder, "beekond_0.0.1.deb")
-        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", unpacked, path], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", unpacked, path], check=True,
+                       stdout=subprocess.DEVNULL)
         return path
 
     def state(self) -> str:

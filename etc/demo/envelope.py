@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -95,7 +95,7 @@ def parse(text: bytes):
 
 
 def milliseconds(time: str) -> int:
-    moment = datetime.strptime(time, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+    moment = datetime.strptime(time, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
     return int(moment.timestamp()) * 1000 + moment.microsecond // 1000
 
 
@@ -103,7 +103,7 @@ def number_problem(number: Number):
     """An integral number has no decimal point, and any number is the shortest text that reads back the same."""
     if number != number or number in (float("inf"), float("-inf")):
         return "is not finite"
-    if number == int(number) and abs(number) < 2**53 and number.raw != str(int(number)):
+    if float(number) == int(number) and abs(number) < 2**53 and number.raw != str(int(number)):
         return f"is written {number.raw} where {int(number)} is meant"
     if significant(number.raw) != significant(repr(float(number))):
         return f"is written {number.raw} where {float(number)!r} is the shortest text"
@@ -187,8 +187,7 @@ def check(root) -> list:
     if isinstance(root.get("device"), Fields):
         problems += object_problems(root["device"], DEVICE, "device")
     problems += extras_problems(root)
-    rows = root.get("locations") if isinstance(root.get("locations"), list) else []
-    events = root.get("geofence_events") if isinstance(root.get("geofence_events"), list) else []
+    rows, events = (found if isinstance(found, list) else [] for found in (root.get("locations"), root.get("geofence_events")))
     for index, row in enumerate(rows):
         found = object_problems(row, LOCATION, f"locations[{index}]")
         problems += found or identity_problems(row, f"locations[{index}]")

@@ -79,6 +79,8 @@ class Processes:
         self.running: list = []
         self._guard = subprocess.Popen(
             [sys.executable, "-c", GUARD], stdin=subprocess.PIPE, start_new_session=True, text=True)
+        assert self._guard.stdin
+        self._guarded = self._guard.stdin
 
     def start(self, name: str, command: list, **options) -> subprocess.Popen:
         """Starts a program in a session of its own, so that Ctrl-C reaches it through us, in order."""
@@ -88,7 +90,7 @@ class Processes:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stderr=log, start_new_session=True, **options)
             except OSError as error:
-                raise Failure(f"cannot start {command[0]}: {error.strerror}.\nBuild it with `make build`.")
+                raise Failure(f"cannot start {command[0]}: {error.strerror}.\nBuild it with `make build`.") from error
             self._tell("+", process)
             self.running.append((name, process))
         return process
@@ -132,13 +134,13 @@ class Processes:
         for name, process in reversed(list(self.running)):
             if not self.stop(process):
                 print(f"{name} did not end when asked and was killed.", file=sys.stderr)
-        self._guard.stdin.close()
+        self._guarded.close()
         self._guard.wait()
 
     def _tell(self, sign: str, process: subprocess.Popen):
         try:
-            self._guard.stdin.write(f"{sign}{process.pid}\n")
-            self._guard.stdin.flush()
+            self._guarded.write(f"{sign}{process.pid}\n")
+            self._guarded.flush()
         except OSError:
             pass  # someone killed the guard; we still stop what we know
 

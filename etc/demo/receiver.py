@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ import time
 import zlib
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
 
 import envelope
 
@@ -113,7 +115,7 @@ class Receiver:
         self.url = f"http://127.0.0.1:{self.port}/locations"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
 
-    def start(self) -> "Receiver":
+    def start(self) -> Self:
         self._thread.start()
         return self
 
@@ -251,6 +253,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
     request_queue_size = 32
+    receiver: Receiver
 
     def handle_error(self, request, client_address):
         """A client that goes away in the middle is nothing to report; anything else is a fault of ours."""
@@ -260,6 +263,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    server: _Server
     protocol_version = "HTTP/1.1"
     server_version = "beekon-receiver"
     sys_version = ""
@@ -350,7 +354,7 @@ def answers(text: str) -> list:
             with open(text[1:], encoding="utf-8") as script:
                 text = script.read()
         except OSError as error:
-            raise argparse.ArgumentTypeError(f"cannot read the script: {error}.")
+            raise argparse.ArgumentTypeError(f"cannot read the script: {error}.") from error
     return [answer(word) for word in text.replace(",", " ").split()]
 
 
@@ -370,7 +374,8 @@ def options():
 
 def main() -> int:
     chosen = options()
-    sys.stdout.reconfigure(errors="replace")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     style = Style()
 
     def say(request):

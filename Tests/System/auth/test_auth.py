@@ -8,9 +8,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.authtest import PAYLOAD, AuthTest
-from support.harness import never, wait_for
-from support.tokens import Endpoint, Guarded
+from support.auth_test import PAYLOAD, AuthTest
+from support.token_endpoint import Endpoint, Guarded
+from support.waiting import never, wait_for
 
 
 class RefreshTests(AuthTest):

@@ -12,10 +12,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.authtest import AuthTest
+from support.auth_test import AuthTest
+from support.control_client import ConnectionClosed
 from support.faults import STRACE, is_traced, numbered, thread
-from support.harness import Closed, wait_for
-from support.tokens import Endpoint
+from support.programs import installed
+from support.token_endpoint import Endpoint
+from support.waiting import wait_for
 
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 STEP = 1 if LONG else 5
@@ -36,7 +38,7 @@ class CutTests(AuthTest):
         """One sync under strace; what it has seen of the uploader."""
         log = self.path("strace")
         tracer = subprocess.Popen(
-            [STRACE, "-qq", "-y", "-s", "80", "-o", log, *options, "-p", thread(daemon, "uploader")],
+            [installed(STRACE), "-qq", "-y", "-s", "80", "-o", log, *options, "-p", thread(daemon, "uploader")],
             stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(tracer.wait)
         self.addCleanup(tracer.kill)
@@ -55,7 +57,7 @@ class CutTests(AuthTest):
     def has_ended(self, daemon) -> bool:
         try:
             return daemon.status()["sync"]["pending"] == 0
-        except (Closed, OSError):
+        except (ConnectionClosed, OSError):
             return not daemon.child.running
 
     def test_the_order_of_a_rotation(self):
@@ -80,7 +82,7 @@ class CutTests(AuthTest):
     def test_a_cut_at_every_call(self):
         calls = numbered(self.one(None)[0])
         self.assertGreater(len(calls), 40)
-        outcomes = {}
+        outcomes: dict = {}
         for call in calls[::STEP]:
             with self.subTest(call=call):
                 outcome = self.one(call)[1]

@@ -6,15 +6,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.authtest import AuthTest
-from support.harness import never
-from support.tokens import Endpoint
+from support.auth_test import AuthTest
+from support.token_endpoint import Endpoint
+from support.waiting import never
 
 
 class FailureTests(AuthTest):
     def test_dead_credentials(self):
         """2xx without a token, 3xx, 4xx: no more refreshing, but for one attempt a start and an hour."""
-        steps = [301, 302, 307, 400, 401, 403, 404, 410, 422, ("raw", b""), ("raw", b"{}"), ("raw", b"[1"),
+        steps: list = [301, 302, 307, 400, 401, 403, 404, 410, 422, ("raw", b""), ("raw", b"{}"), ("raw", b"[1"),
                  ("raw", b'{"access_token":""}'), ("raw", b'{"access_token":5}'), ("raw", b'{"access_token":"a\\nb"}'),
                  ("raw", b'{"access_token":"\xff\xfe"}'), ("raw", b"<html>" + b"x" * 70_000), ("raw", b"[" * 60_000)]
         for step in steps:

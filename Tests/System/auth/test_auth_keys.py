@@ -8,9 +8,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.authtest import AuthTest
-from support.harness import never
-from support.tokens import Endpoint
+from support.auth_test import AuthTest
+from support.token_endpoint import Endpoint
+from support.waiting import never
 
 
 class KeyTests(AuthTest):

@@ -9,9 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.authtest import AuthTest
-from support.harness import Refusal, program
-from support.tokens import Endpoint
+from support.auth_test import AuthTest
+from support.control_client import Refusal
+from support.programs import program
+from support.token_endpoint import Endpoint
 
 # The folder of the package `support`, for a Python in a process of its own.
 SUPPORT = str(Path(__file__).resolve().parent.parent)
@@ -120,8 +121,8 @@ class SeedTests(AuthTest):
         os.chmod(self.directory, 0o755)
         os.chmod(daemon.directory, 0o755)
         os.chmod(daemon.socket, 0o666)
-        script = ("import sys; sys.path[:0] = [sys.argv[1]]; from support.tracker import *\n"
-                  "try: Tracker(sys.argv[2]).call('SeedAuth', access_token='x')\n"
+        script = ("import sys; sys.path[:0] = [sys.argv[1]]; from support.control_client import *\n"
+                  "try: ControlClient(sys.argv[2]).call('SeedAuth', access_token='x')\n"
                   "except Refusal as error: print(error.name)")
         done = subprocess.run(["/usr/bin/python3", "-c", script, SUPPORT, daemon.socket],
                               capture_output=True, text=True, timeout=60, user=65534, group=65534, extra_groups=[])
@@ -185,7 +186,7 @@ class SeedTests(AuthTest):
         daemon.configure(sync={"timeout_seconds": 33})
         daemon.reload()
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
-        self.assertEqual(len(set(request.sha256 for request in receiver.requests)), 1)
+        self.assertEqual(len({request.sha256 for request in receiver.requests}), 1)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import SystemTest, program, wait_for
 from support.interface import CALLS
-from support.tokens import Endpoint
+from support.programs import program
+from support.system_test import SystemTest
+from support.token_endpoint import Endpoint
+from support.waiting import wait_for
 
 # A word for each place, so that a find says which it was.
 SECRETS = {
@@ -62,7 +64,8 @@ class SecretTests(SystemTest):
         calls += [("SeedAuth", {"access_token": SECRETS["access"] + "\n"}, False),
                   ("SeedAuth", {"access_token": SECRETS["access"], "expires_at": -1}, False),
                   ("Configure", {"settings": {"sync.headers.X-Api-Key": SECRETS["header"]}}, False),
-                  ("Configure", {"settings": {"sync.auth.access_token": SECRETS["access"], "no.such": SECRETS["payload"]}}, False)]
+                  ("Configure", {"settings": {"sync.auth.access_token": SECRETS["access"], "no.such": SECRETS["payload"]}},
+                   False)]
         for method, parameters, more in calls:
             with self.subTest(method), daemon.connect() as tracker:
                 tracker.send(method, parameters, **({"more": True} if more else {}))
@@ -86,7 +89,8 @@ class SecretTests(SystemTest):
 
     def screens(self, daemon) -> bytes:
         shown = b""
-        for words in (["status"], ["status", "--json"], ["auth", "show"], ["history"], ["watch", "--count", "1"], ["rejected", "list"],
+        for words in (["status"], ["status", "--json"], ["auth", "show"], ["history"], ["watch", "--count", "1"],
+                      ["rejected", "list"],
                       ["doctor", "--config", daemon.config, "--state-dir", daemon.state], ["sync"]):
             done = subprocess.run([program("beekonctl"), *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
                                   env={**os.environ, "BEEKOND_SOCKET": daemon.socket})

@@ -11,8 +11,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.fakegpsd import iso
-from support.harness import PATIENCE, Child, SystemTest, program, wait_for
+from support.child import Child
+from support.fake_gpsd import iso
+from support.programs import program
+from support.system_test import SystemTest
+from support.waiting import PATIENCE, wait_for
 
 
 class ControlToolTests(SystemTest):
@@ -135,7 +138,7 @@ class ControlToolTests(SystemTest):
         self.assertEqual(self.text(daemon, "history", "--json").splitlines(), lines)
         rows = list(csv.DictReader(io.StringIO(self.text(daemon, "history", "--format", "csv"))))
         self.assertEqual([row["id"] for row in rows], [location["id"] for location in locations])
-        for row, location in zip(rows, locations):
+        for row, location in zip(rows, locations, strict=True):
             for name in ("latitude", "longitude", "accuracy", "speed", "bearing", "altitude"):
                 self.assertEqual(float(row[name]), location[name])
         table = self.text(daemon, "history").splitlines()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.ctl import CtlTest
+from support.beekonctl import CtlTest
 
 
 class ConfigTests(CtlTest):
@@ -24,7 +24,7 @@ class ConfigTests(CtlTest):
         self.assertRegex(text, r'(?m)^gpsd\.device +"/dev/x" +runtime$')
         self.assertRegex(text, r"(?m)^tracking\.interval_seconds +7 +beekond\.toml:\d+$")
         self.assertRegex(text, r"(?m)^store\.max_rows +100000 +default$")
-        self.assertRegex(text, r"(?m)^sync\.headers\.x-api-key +\(set\) |(?m)^sync\.headers\.X-Api-Key +\(set\) ".replace("|(?m)", "|"))
+        self.assertRegex(text, r"(?m)^sync\.headers\.(x-api-key|X-Api-Key) +\(set\) ")
         self.assertIn(f"Files are in {daemon.directory}/", text)
         found = json.loads(self.run_ctl(daemon, "config", "show", "--json").stdout)
         self.assertEqual(found, daemon.call("GetConfig"))

@@ -9,10 +9,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support import conservation
+from support.beekonctl import CtlTest
 from support.conservation import shape_faults
-from support.ctl import CtlTest
-from support.fakedaemon import status
-from support.harness import free_port, needs_gpsd
+from support.fake_daemon import status
+from support.ports import free_port
+from support.programs import needs_gpsd
 
 LOCATION = {"id": "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f", "timestamp": "2026-06-15T12:34:10.000Z", "trigger": "interval",
             "motion": "moving", "is_mock": False, "latitude": 1, "longitude": 2}

@@ -16,10 +16,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.ctl import CtlTest, drive, needs
-from support.fakedaemon import status
-from support.fakegpsd import from_iso
-from support.harness import ROOT, program, wait_for
+from support.beekonctl import CtlTest, drive, needs
+from support.fake_daemon import status
+from support.fake_gpsd import from_iso
+from support.programs import ROOT, program
+from support.waiting import wait_for
 
 GPX = "{http://www.topografix.com/GPX/1/1}"
 TPX = "{http://www.garmin.com/xmlschemas/TrackPointExtension/v2}"
@@ -42,7 +43,7 @@ class ExportTests(CtlTest):
 
     def assert_same_places(self, found: list, locations: list, tolerance: float = 1e-6):
         self.assertEqual(len(found), len(locations))
-        for (latitude, longitude), expected in zip(found, locations):
+        for (latitude, longitude), expected in zip(found, locations, strict=True):
             self.assertAlmostEqual(latitude, expected["latitude"], delta=tolerance)
             turn = (longitude - expected["longitude"] + 180) % 360 - 180
             self.assertAlmostEqual(turn, 0, delta=tolerance)
@@ -51,15 +52,15 @@ class ExportTests(CtlTest):
         daemon = self.driven()
         root = ElementTree.parse(self.export(daemon, "gpx")).getroot()
         tracks = root.findall(GPX + "trk")
-        self.assertEqual([track.find(GPX + "name").text for track in tracks],
+        self.assertEqual([track.findtext(GPX + "name") for track in tracks],
                          sorted({found["session_id"] for found in daemon.locations}))
         points = root.findall(f".//{GPX}trkpt")
-        self.assert_same_places([(float(p.get("lat")), float(p.get("lon"))) for p in points], daemon.locations, 0)
-        for point, expected in zip(points, daemon.locations):
-            self.assertEqual(point.find(GPX + "time").text, expected["timestamp"])
+        self.assert_same_places([(float(p.attrib["lat"]), float(p.attrib["lon"])) for p in points], daemon.locations, 0)
+        for point, expected in zip(points, daemon.locations, strict=True):
+            self.assertEqual(point.findtext(GPX + "time"), expected["timestamp"])
             for path, name in ((GPX + "ele", "altitude"), (f".//{TPX}speed", "speed"), (f".//{TPX}course", "bearing")):
-                node = point.find(path)
-                self.assertEqual(None if node is None else float(node.text), expected.get(name), name)
+                text = point.findtext(path)
+                self.assertEqual(None if text is None else float(text), expected.get(name), name)
 
     @needs("xmllint")
     def test_gpx_schema(self):
@@ -122,8 +123,8 @@ class ExportTests(CtlTest):
         self.assertEqual(len(root.findall(f".//{KML}Placemark")), 3)
         places, times = [], []
         for track in root.findall(f".//{GX}Track"):
-            coordinates = [node.text.split() for node in track.findall(GX + "coord")]
-            moments = [node.text for node in track.findall(KML + "when")]
+            coordinates = [(node.text or "").split() for node in track.findall(GX + "coord")]
+            moments = [node.text or "" for node in track.findall(KML + "when")]
             self.assertEqual(len(coordinates), len(moments))
             for data in track.findall(f".//{GX}SimpleArrayData"):
                 self.assertEqual(len(data.findall(GX + "value")), len(moments), data.get("name"))
@@ -213,7 +214,11 @@ class DiskTests(CtlTest):
 
     def test_a_limit_on_file_sizes(self):
         path = self.precious()
-        limit = lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)))
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+
         done = self.run_ctl(self.driven(), "history", "--format", "kml", "-o", path, code=74, preexec_fn=limit)
         self.assertIn("File too large", done.stderr)
         self.assert_untouched(path)
@@ -282,7 +287,12 @@ class ProgressTests(CtlTest):
             return {"removed": 7}
 
         daemon = self.fake_daemon(DeleteLocations=delete, GetStatus=status(store={"locations": 4321}))
-        shown = self.on_terminal(daemon, ["delete", "--yes"], lambda shown: b"4,321 stored now" in shown and end.set())
+
+        def see(shown: bytes):
+            if b"4,321 stored now" in shown:
+                end.set()
+
+        shown = self.on_terminal(daemon, ["delete", "--yes"], see)
         self.assertIn("deleting… 4,321 stored now".encode(), shown)
         self.assertEqual(self.run_ctl(daemon, "delete", "--yes").stderr, "")
 

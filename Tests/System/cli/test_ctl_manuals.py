@@ -12,8 +12,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.ctl import CtlTest, needs
-from support.harness import BIN, ROOT, program, wait_for
+from support.beekonctl import CtlTest, needs
+from support.programs import BIN, ROOT, program
+from support.waiting import wait_for
 
 PAGES = sorted(glob.glob(os.path.join(ROOT, "etc", "man", "*.[1-8]")))
 
@@ -25,7 +26,7 @@ def tree(name: str) -> dict:
 
 def verbs(command: dict, path: tuple = ()) -> list:
     """Every verb with what it takes; groups of verbs are not verbs."""
-    found = []
+    found: list = []
     for sub in command.get("subcommands", []):
         if sub["commandName"] == "help":
             continue
@@ -92,7 +93,7 @@ class ManualTests(CtlTest):
 
 class HelpTests(CtlTest):
     def test_every_verb_has_an_example(self):
-        for path, verb in verbs(tree("beekonctl")):
+        for path, _ in verbs(tree("beekonctl")):
             text = subprocess.run([program("beekonctl"), *path, "--help"], capture_output=True, text=True, check=True).stdout
             self.assertRegex(text, rf"EXAMPLES?:\n( .*\n)* +(sudo )?.*beekonctl {' '.join(path)}", path)
             self.assertTrue(all(len(line) <= 80 for line in text.splitlines() if not line.startswith("USAGE")), path)
@@ -171,7 +172,8 @@ class HelpTests(CtlTest):
 
         wait_for(lambda: shows("ready>"), lambda: f"a prompt: {self.shown!r}")
         # zle is switched off on a dumb terminal.
-        os.write(master, f"fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; setopt zle; echo set; echo up\n".encode())
+        setup = f"fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; setopt zle; echo set; echo up\n"
+        os.write(master, setup.encode())
         wait_for(lambda: shows("\nup"), lambda: f"compinit: {self.shown!r}")
         self.shown = ""
         os.write(master, typed.encode() + b"\t")

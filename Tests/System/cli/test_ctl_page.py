@@ -9,9 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.beekonctl import SEED, CtlTest, drive
 from support.browser import CHROMIUM, Browser
-from support.ctl import SEED, CtlTest, drive
-from support.fakedaemon import location, status
+from support.fake_daemon import location, status
+from support.text import match
 
 EVIL = "</script><script>document.title='owned'</script>"
 FENCES = {"geofences": [
@@ -62,10 +63,10 @@ class PageTests(CtlTest):
         self.assertIn('data-drawn="1200"', document)
         self.assertNotIn("<title>owned", document)
         self.assertIn("<title>Track of June 15, 2026</title>", document)
-        summary = html.unescape(re.search(r'id="summary">([^<]*)<', document)[1])
+        summary = html.unescape(match(r'id="summary">([^<]*)<', document)[1])
         for part in ("1,200 locations", "at most 68.4 km/h", "35 min", "times in UTC", "13.9 km"):
             self.assertIn(part, summary)
-        stops, fences = (re.search(rf'id="{name}".*?<tbody>(.*?)</tbody>', document, re.S)[1] for name in ("stops", "fences"))
+        stops, fences = (match(rf'id="{name}".*?<tbody>(.*?)</tbody>', document, re.S)[1] for name in ("stops", "fences"))
         self.assertEqual(stops.count("<tr"), 1)
         self.assertIn(">15 min<", stops)
         self.assertEqual(fences.count("<tr"), 2)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.ctl import CtlTest, drive, needs
-from support.fakedaemon import status
-from support.fakegpsd import iso
-from support.harness import program
+from support.beekonctl import CtlTest, drive, needs
+from support.fake_daemon import status
+from support.fake_gpsd import iso
+from support.programs import program
 from support.terminal import TerminalTest
 
 
@@ -102,6 +102,7 @@ class JSONStreamTests(CtlTest):
         daemon = self.fake_daemon()
         process = subprocess.Popen([program("beekonctl"), "status", "--watch", "--json"], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, text=True, env=self.environment(daemon))
+        assert process.stdout
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)

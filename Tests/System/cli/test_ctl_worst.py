@@ -1,18 +1,19 @@
-"""Every screen on its worst day, in a terminal of 80 columns: nothing wraps, nothing is cut without a sign, tables stay tables."""
+"""Every screen on its worst day, in 80 columns: nothing wraps, nothing is truncated without a mark, tables stay tables."""
 import sys
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.ctl import CtlTest, drive, needs
-from support.fakedaemon import location, status
-from support.harness import program
+from support.beekonctl import CtlTest, drive, needs
+from support.fake_daemon import location, status
+from support.programs import program
 from support.terminal import WIDTH, TerminalTest, columns
 
 HUGE = 9_223_372_036_854_775_807
 # A fleet's own words, as long as they may be, in signs of two columns, joined signs, and some that steer terminals.
-IDS = ["depot-" + "x" * 94, "到着地点の名前がとても長い場合" * 6, "🚚🚛👩‍🔧" * 20, "a\x1b[31mb\u202ec\u200f" * 8, "e\u0301" * 50, "home"]
+IDS = ["depot-" + "x" * 94, "到着地点の名前がとても長い場合" * 6, "🚚🚛👩‍🔧" * 20, "a\x1b[31mb\u202ec\u200f" * 8, "e\u0301" * 50,
+       "home"]
 LONG = "the reason is that " + "something or other went wrong and " * 20 + "/a/path/without/any/space" * 12
 EVER, NEVER_AGAIN = "0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"
 WORST = {"accuracy": 2e7, "speed": 123456.789, "bearing": 359.96, "altitude": -123456.789, "trigger": "check_in",
@@ -49,7 +50,8 @@ def worst_events() -> list:
               {"kind": "auth", "auth": full["auth"]}, {"kind": "auth", "auth": {**full["auth"], "reason": LONG}},
               {"kind": "location", "location": worst_location(), "missed": HUGE}]
     events += [{"kind": "location", "location": worst_location(trigger=trigger, motion=motion, accuracy=accuracy, speed=speed)}
-               for trigger in ("interval", "motion", "check_in", "geofence", "t" * 50) for motion in ("moving", "stationary", "m" * 50)
+               for trigger in ("interval", "motion", "check_in", "geofence", "t" * 50)
+            for motion in ("moving", "stationary", "m" * 50)
                for accuracy in (5.0, 999.0, 2e7) for speed in (9.9, 123.4, 1e12)]
     events += [{"kind": "geofence_event", "geofence_event": crossing(identity)} for identity in IDS]
     return [{"event": event} for event in events]
@@ -67,7 +69,7 @@ class WorstScreenTests(TerminalTest):
             GetExtras={"extras": {**{identity[:100]: "v" for identity in IDS}, "note": LONG}},
             ListGeofences={"geofences": [
                 {"id": identity, "latitude": -89.1234567, "longitude": -179.1234567, "radius_meters": radius}
-                for identity, radius in zip(IDS, (0.123456789, 12345678.9, 20000000, 1e-9, 150, 1e300))]},
+                for identity, radius in zip(IDS, (0.123456789, 12345678.9, 20000000, 1e-9, 150, 1e300), strict=True)]},
             GetGeofenceEvents={"events": [crossing(identity, time) for identity in IDS for time in (EVER, NEVER_AGAIN)]},
             GetSessions={"sessions": [
                 {"id": "0190d4e0-1234-7000-8000-aabbccddeeff", "started_at": EVER, "stopped_at": end, "locations": count,
@@ -78,9 +80,10 @@ class WorstScreenTests(TerminalTest):
                    "rejected_at": NEVER_AGAIN} for index in range(3)),
                 *({"geofence_event": crossing(identity), "batch_id": "b", "http_status": 400, "rejected_at": EVER}
                   for identity in IDS)]})
-        daemon.locations = [worst_location(index, **change) for index, change in enumerate((
+        changes: tuple[dict, ...] = (
             {}, {"accuracy": None, "speed": None, "bearing": None, "altitude": None}, {"trigger": "t" * 50},
-            {"accuracy": 1e300, "altitude": 1e300}))]
+            {"accuracy": 1e300, "altitude": 1e300})
+        daemon.locations = [worst_location(index, **change) for index, change in enumerate(changes)]
         return daemon
 
     def check(self, words: str, *expected: str) -> list:

@@ -7,10 +7,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import NEVER, PATIENCE, SystemTest, program, wait_for
+from support.daemon import NEVER
+from support.programs import program
+from support.system_test import SystemTest
+from support.waiting import PATIENCE, wait_for
 
 # What is wrong, the file, and per mistake the line, the key (None: the file cannot even be read as TOML) and the remedy.
-BROKEN = [
+BROKEN: list[tuple[str, str, list]] = [
     ("a misspelt key", "[tracking]\nintervall_seconds = 5\n",
      [(2, "tracking.intervall_seconds", "interval_seconds")]),
     ("a misspelt section", "[tracking]\n\n[snyc]\nbatch_size = 5\n", [(3, "snyc", "sync")]),

@@ -10,10 +10,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.fakegpsd import from_iso, iso
-from support.harness import PATIENCE, Closed, Refusal, SystemTest, never, wait_for
+from support.control_client import INTERFACE, ConnectionClosed, Refusal, frame
+from support.fake_gpsd import from_iso, iso
 from support.interface import SERVICE, description
-from support.tracker import INTERFACE, frame
+from support.system_test import SystemTest
+from support.waiting import PATIENCE, never, wait_for
 
 # Connections at once, and how many more root may have.
 CONNECTIONS = 32 + (2 if os.geteuid() == 0 else 0)
@@ -332,7 +333,7 @@ class SubscriptionTests(ControlTest):
             self.assertEqual(event["location"]["id"], listener.ids[-1])
             self.assertGreater(missed, 0)
             self.assertEqual(received + missed, count + 1)
-        except Closed:
+        except ConnectionClosed:
             self.assertLess(received, count)
 
 
@@ -380,7 +381,7 @@ class FramingTests(ControlTest):
                     tracker.link.sendall(garbage)
                 except (BrokenPipeError, ConnectionResetError):
                     pass  # closed before it had all of it
-                with self.assertRaises(Closed):
+                with self.assertRaises(ConnectionClosed):
                     for _ in range(3):
                         tracker.reply()
         self.assertEqual(witness.call("GetPendingUploadCount"), {"count": 1})
@@ -394,11 +395,11 @@ class FramingTests(ControlTest):
             text = "x" * (REQUEST_LIMIT - empty)
             parameters = self.refused("InvalidTime", tracker, "GetLocations", **{"from": text})
             self.assertLessEqual(len(parameters["value"]), len(text))
-        with daemon.connect() as tracker, self.assertRaises(Closed):
+        with daemon.connect() as tracker, self.assertRaises(ConnectionClosed):
             try:
                 tracker.send("GetLocations", {"from": text + "x"})
             except (BrokenPipeError, ConnectionResetError):
-                raise Closed from None
+                raise ConnectionClosed from None
             tracker.receive()
 
     def test_half_a_request_is_given_up_after_ten_seconds(self):
@@ -406,7 +407,7 @@ class FramingTests(ControlTest):
         silent, half = daemon.connect(), daemon.connect(timeout=PATIENCE)
         half.link.sendall(b'{"method":"org.beekond')
         began = time.monotonic()
-        with self.assertRaises(Closed):
+        with self.assertRaises(ConnectionClosed):
             half.reply()
         self.assertTrue(9 < time.monotonic() - began < 13)
         # One that has asked for nothing yet may take its time.
@@ -422,7 +423,7 @@ class FramingTests(ControlTest):
             self.assertEqual(trackers[-1].call("GetPendingUploadCount"), {"count": 0})
         # The first is busy: the second has been idle longest.
         trackers[0].call("GetPendingUploadCount")
-        for extra in range(3):
+        for _ in range(3):
             trackers.append(daemon.connect())
             self.addCleanup(trackers[-1].close)
             self.assertEqual(trackers[-1].call("GetPendingUploadCount"), {"count": 0})

@@ -8,7 +8,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import Refusal, SystemTest, program
+from support.control_client import Refusal
+from support.programs import program
+from support.system_test import SystemTest
 
 
 class ExtrasTests(SystemTest):

@@ -10,7 +10,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import PATIENCE, SystemTest, Tracker, never, wait_for
+from support.control_client import ControlClient
+from support.system_test import SystemTest
+from support.waiting import PATIENCE, never, wait_for
 
 # The promise is two seconds; it is measured here on a machine that does other things as well.
 END = 2.0
@@ -100,7 +102,7 @@ class IntentTests(SystemTest):
         fake.drive(1)
         daemon.wait_stored(2)
         # The first of two epochs of a new kind: one report more each, so the daemon waits for more of the second.
-        from support.fakegpsd import tpv
+        from support.fake_gpsd import tpv
         second = tpv(fake.next_ms, 50.5)
         fake.report(second, second, tpv(fake.next_ms + 1000, 50.6))
         daemon.wait_status(lambda status: status["source"]["fixes"] >= 5, "the epoch before the last")
@@ -121,7 +123,7 @@ class IntentTests(SystemTest):
             self.assertRegex(done.stderr, "another|already|in use")
         self.assertFalse(os.path.exists(other))
         # The first one did not notice.
-        with Tracker(daemon.socket) as tracker:
+        with ControlClient(daemon.socket) as tracker:
             self.assertEqual(tracker.call("GetStatus")["status"]["state"], "tracking")
         fake.drive(1)
         daemon.wait_stored(2)

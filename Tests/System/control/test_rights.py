@@ -7,10 +7,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import wait_for
+from support.control_client import ConnectionClosed, ControlClient, Refusal
 from support.interface import ADMINISTRATORS, ANYBODY, CALLS, methods
-from support.people import ADMIN, BEEKON, DAEMON, PEOPLE, TownTest, as_person
-from support.tracker import Closed, Refusal, Tracker
+from support.users import ADMIN_GID, BEEKON_GID, DAEMON_ID, USERS, UsersTest, as_user
+from support.waiting import wait_for
 
 MAY = {
     "a stranger": (), "one of beekon-admin alone": (),
@@ -21,11 +21,11 @@ MAY = {
 DENIED = "org.varlink.service.PermissionDenied"
 
 
-class RightsTests(TownTest):
+class RightsTests(UsersTest):
     def served(self):
         backend = self.backend()
         fake = self.fake()
-        daemon = self.town(fake.port, sync={"url": backend.url}, **{"sync.auth": {"access_token": "abc"}}).start()
+        daemon = self.unprivileged_daemon(fake.port, sync={"url": backend.url}, **{"sync.auth": {"access_token": "abc"}}).start()
         daemon.call("Start")
         fake.settle()
         daemon.wait_stored(1)
@@ -33,33 +33,33 @@ class RightsTests(TownTest):
 
     def test_the_table_has_every_method(self):
         self.assertEqual({row.method for row in CALLS}, set(methods()))
-        self.assertEqual(set(MAY), set(PEOPLE))
+        self.assertEqual(set(MAY), set(USERS))
 
     def test_the_socket_lets_in_its_group_alone(self):
         daemon = self.served()
         status = os.stat(daemon.socket)
-        self.assertEqual((stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid), (0o660, DAEMON, BEEKON))
+        self.assertEqual((stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid), (0o660, DAEMON_ID, BEEKON_GID))
         for name, rights in MAY.items():
-            with self.subTest(name), as_person(name):
+            with self.subTest(name), as_user(name):
                 if rights:
-                    Tracker(daemon.socket).close()
+                    ControlClient(daemon.socket).close()
                 else:
-                    self.assertRaises(PermissionError, Tracker, daemon.socket)
+                    self.assertRaises(PermissionError, ControlClient, daemon.socket)
 
     def test_every_method_for_everybody(self):
         daemon = self.served()
         # Also for whom the socket keeps out: rights do not hang on its mode alone.
         os.chmod(daemon.socket, 0o666)
-        for name in PEOPLE:
+        for name in USERS:
             rights = MAY[name] or (ANYBODY,)
             # beekon-admin is for those who may connect; who gets in has its rights.
-            rights += (ADMINISTRATORS,) if ADMIN in PEOPLE[name][2] else ()
+            rights += (ADMINISTRATORS,) if ADMIN_GID in USERS[name][2] else ()
             for row in CALLS:
                 with self.subTest(person=name, method=row.method, more=row.more):
                     self.assertEqual(self.answer(daemon, name, row), "done" if row.who in rights else DENIED)
 
     def answer(self, daemon, name: str, row) -> str:
-        with self.visit(daemon, name) as tracker:
+        with self.client_as(daemon, name) as tracker:
             tracker.send(row.method, row.parameters, **({"more": True} if row.more else {}))
             try:
                 tracker.receive()
@@ -71,7 +71,7 @@ class RightsTests(TownTest):
         daemon = self.served()
         before = daemon.stored_ids()
         self.assertEqual(len(before), 1)
-        with self.visit(daemon, "a member of beekon") as tracker:
+        with self.client_as(daemon, "a member of beekon") as tracker:
             for method, parameters in (("DeleteLocations", {}), ("SeedAuth", {"access_token": "other"}), ("PurgeRejected", {})):
                 with self.assertRaises(Refusal):
                     tracker.call(method, **parameters)
@@ -79,7 +79,7 @@ class RightsTests(TownTest):
                 tracker.send(method, parameters, oneway=True)
             tracker.call("GetStatus")
         self.assertEqual(daemon.stored_ids(), before)
-        wait_for(lambda: f"DeleteLocations denied to uid {PEOPLE['a member of beekon'][0]}, pid {os.getpid()}" in daemon.text(),
+        wait_for(lambda: f"DeleteLocations denied to uid {USERS['a member of beekon'][0]}, pid {os.getpid()}" in daemon.text(),
                  "a line in the log")
 
     def test_every_change_is_logged_with_who_made_it(self):
@@ -89,7 +89,7 @@ class RightsTests(TownTest):
                 if row.is_logged and row.who in MAY[name]:
                     with self.subTest(person=name, method=row.method):
                         self.assertEqual(self.answer(daemon, name, row), "done")
-                        line = f"{row.method} by uid {PEOPLE[name][0]}, pid {os.getpid()}"
+                        line = f"{row.method} by uid {USERS[name][0]}, pid {os.getpid()}"
                         wait_for(lambda: line in daemon.text(), line)
                 elif not row.is_logged:
                     self.answer(daemon, name, row)
@@ -98,7 +98,7 @@ class RightsTests(TownTest):
     def test_rights_are_those_of_the_moment_of_connecting(self):
         daemon = self.served()
         # The same process, now root, goes on with a connection that somebody else has made.
-        tracker = self.visit(daemon, "a member of beekon")
+        tracker = self.client_as(daemon, "a member of beekon")
         with self.assertRaises(Refusal) as caught:
             tracker.call("DeleteLocations")
         self.assertEqual(caught.exception.full_name, DENIED)
@@ -108,16 +108,16 @@ class RightsTests(TownTest):
         daemon.disconnect()
         # Who listens is not put out for others.
         for _ in range(32):
-            tracker = self.visit(daemon, "a member of beekon")
+            tracker = self.client_as(daemon, "a member of beekon")
             tracker.send("Subscribe", {"kinds": ["state"]}, more=True)
             tracker.reply()
-        with self.visit(daemon, "a member of beekon") as late, self.assertRaises((Closed, OSError)):
+        with self.client_as(daemon, "a member of beekon") as late, self.assertRaises((ConnectionClosed, OSError)):
             late.call("GetPendingUploadCount")
         for _ in range(2):
-            tracker = self.visit(daemon, "root")
+            tracker = self.client_as(daemon, "root")
             tracker.send("Subscribe", {"kinds": ["state"]}, more=True)
             tracker.reply()
-        with self.visit(daemon, "root") as late, self.assertRaises((Closed, OSError)):
+        with self.client_as(daemon, "root") as late, self.assertRaises((ConnectionClosed, OSError)):
             late.call("GetPendingUploadCount")
 
     def test_what_the_tool_says_to_each(self):
@@ -130,7 +130,7 @@ class RightsTests(TownTest):
             ("an administrator", ("delete", "--yes"), 0, ""), ("root", ("rejected", "purge", "--yes"), 0, ""),
         ):
             with self.subTest(person=name, words=words):
-                done = self.tool(daemon, name, *words)
+                done = self.beekonctl_as(daemon, name, *words)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(text, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1 if code else 0, done.stderr)

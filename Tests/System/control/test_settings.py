@@ -8,10 +8,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.authtest import AuthTest
+from support.auth_test import AuthTest
+from support.control_client import ConnectionClosed, Refusal
+from support.daemon import NEVER
 from support.faults import Fault, no_strace
-from support.harness import NEVER, Closed, Refusal, SystemTest, never, wait_for
-from support.tokens import Endpoint
+from support.system_test import SystemTest
+from support.token_endpoint import Endpoint
+from support.waiting import never, wait_for
 
 INTERVAL = "tracking.interval_seconds"
 
@@ -149,6 +152,7 @@ class TrackingTests(SettingsTest):
                 if culprit is not None:
                     self.assertEqual(parameters["key"], culprit)
                 self.assertLess(len(json.dumps(parameters)), 2000)
+        wrong: object
         for wrong in (None, [], "x", 5):
             self.assertEqual(self.refused(daemon, "InvalidParameter", "Configure", settings=wrong), {"parameter": "settings"})
         self.refused(daemon, "InvalidParameter", "Configure")
@@ -157,11 +161,11 @@ class TrackingTests(SettingsTest):
         parameters = self.refused(daemon, "InvalidConfiguration", "ResetConfig", keys=["tracking.distance_meters", "gpsd.prot"])
         self.assertEqual(parameters, {"key": "gpsd.prot", "reason": "is not a setting; did you mean gpsd.port?"})
         # More than a request may have, and numbers that no JSON library of ours can hold.
-        with daemon.connect() as tracker, self.assertRaises(Closed):
+        with daemon.connect() as tracker, self.assertRaises(ConnectionClosed):
             try:
                 tracker.call("Configure", settings={"extras.a": "x" * 70_000})
             except (BrokenPipeError, ConnectionResetError):
-                raise Closed from None
+                raise ConnectionClosed from None
         with daemon.connect() as tracker:
             tracker.link.sendall(b'{"method":"org.beekond.Tracker.Configure","parameters":{"settings":{"%s":1e999}}}\0'
                                  % INTERVAL.encode())

@@ -11,8 +11,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.control_client import ConnectionClosed
 from support.faults import STRACE, is_traced, no_strace, numbered, thread
-from support.harness import Closed, SystemTest, wait_for
+from support.programs import installed
+from support.system_test import SystemTest
+from support.waiting import wait_for
 
 KEYS = ("tracking.interval_seconds", "tracking.distance_meters")
 
@@ -29,7 +32,7 @@ class CutTests(SystemTest):
         """Changes both to `value` under strace. What it has seen, and whether there was an answer."""
         log = self.path("strace")
         inject = ["-e", f"inject={call[0]}:signal=KILL:when={call[1]}"] if call else []
-        tracer = subprocess.Popen([STRACE, "-qq", "-y", "-o", log, *inject, "-p", thread(daemon, "reader")],
+        tracer = subprocess.Popen([installed(STRACE), "-qq", "-y", "-o", log, *inject, "-p", thread(daemon, "reader")],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(tracer.wait)
         self.addCleanup(tracer.kill)
@@ -37,7 +40,7 @@ class CutTests(SystemTest):
         try:
             self.change(daemon, value)
             answered = True
-        except (Closed, OSError):
+        except (ConnectionClosed, OSError):
             answered = False
         if daemon.child.running and answered:
             tracer.terminate()

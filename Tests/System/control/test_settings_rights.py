@@ -7,8 +7,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.people import DAEMON, TownTest
-from support.tracker import Refusal
+from support.control_client import Refusal
+from support.users import DAEMON_ID, UsersTest
 
 TUNER, ADMINISTRATOR = "a member of beekon", "an administrator"
 INTERVAL = "tracking.interval_seconds"
@@ -22,11 +22,11 @@ def reset(*keys: str) -> tuple:
     return ("ResetConfig", {"keys": list(keys)})
 
 
-class SettingsRightsTests(TownTest):
+class SettingsRightsTests(UsersTest):
     def calls(self, daemon, calls: list, name: str) -> list:
         """What comes of these calls by that person."""
         found = []
-        with self.visit(daemon, name) as tracker:
+        with self.client_as(daemon, name) as tracker:
             for method, parameters in calls:
                 try:
                     tracker.call(method, **parameters)
@@ -36,7 +36,7 @@ class SettingsRightsTests(TownTest):
         return found
 
     def test_who_may_set_what(self):
-        daemon = self.town(1, sync={"url": "https://a.example/"}).start()
+        daemon = self.unprivileged_daemon(1, sync={"url": "https://a.example/"}).start()
         tunable = [
             configure(tracking__interval_seconds=5, store__max_rows=5000, gpsd__port=2000, gpsd__device="/dev/x"),
             configure(sync__interval_seconds=600, sync__batch_size=5, sync__sync_threshold=7),
@@ -72,11 +72,11 @@ class SettingsRightsTests(TownTest):
         self.assertIn("set while running: gpsd.host, tracking.interval_seconds", daemon.text())
 
     def test_what_another_version_has_set_keeps_its_rights(self):
-        daemon = self.town(1)
+        daemon = self.unprivileged_daemon(1)
         path = os.path.join(daemon.state, "settings.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"version": 1, "settings": {"sync.of_the_future": 1, "tracking.of_the_future": 1}}, file)
-        os.chown(path, DAEMON, DAEMON)
+        os.chown(path, DAEMON_ID, DAEMON_ID)
         daemon.start()
         calls = [reset("sync.of_the_future"), reset("tracking.of_the_future")]
         self.assertEqual(self.calls(daemon, calls, TUNER), ["PermissionDenied", "done"])

@@ -7,10 +7,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import SystemTest, free_port, wait_for
+from support.control_client import INTERFACE
 from support.interface import CALLS, SERVICE, description, errors, methods
-from support.people import TownTest, as_person
-from support.tracker import INTERFACE
+from support.ports import free_port
+from support.system_test import SystemTest
+from support.users import UsersTest, as_user
+from support.waiting import wait_for
 
 try:
     import varlink
@@ -46,7 +48,7 @@ class EveryMethodTests(ClientTest):
 
     def test_every_method(self):
         backend = self.backend(answers=[400])
-        fake, daemon = self.tracking(sync={"url": backend.url}, **{"sync.auth": {"access_token": "abc"}})
+        fake, daemon = self.tracking(None, sync={"url": backend.url}, **{"sync.auth": {"access_token": "abc"}})
         daemon.sync()
         connection = self.open(daemon)
         self.assertEqual(connection._interface.description.strip(), description().strip())
@@ -170,10 +172,10 @@ class ErrorTests(ClientTest):
 
 
 @needs_varlink
-class DeniedTests(TownTest, ClientTest):
+class DeniedTests(UsersTest, ClientTest):
     def test_permission_denied(self):
-        daemon = self.town(free_port()).start()
-        with as_person("a member of beekon"):
+        daemon = self.unprivileged_daemon(free_port()).start()
+        with as_user("a member of beekon"):
             connection = self.open(daemon)
         for call in (connection.DeleteLocations, connection.PurgeRejected, lambda: connection.SeedAuth(access_token="a")):
             self.assertEqual(self.error(call), (SERVICE + ".PermissionDenied", {}))

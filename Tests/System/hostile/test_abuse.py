@@ -9,8 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.abusers import KINDS
-from support.harness import PATIENCE, Closed, SystemTest, Tracker, wait_for
+from support.control_client import ConnectionClosed, ControlClient
+from support.hostile_clients import KINDS
+from support.system_test import SystemTest
+from support.waiting import PATIENCE, wait_for
 
 # Milliseconds within which somebody else is served by a release on a machine that has nothing else to do; five times as
 # many are let pass here.
@@ -23,9 +25,10 @@ GROWTH = 48 * 1024
 class AbuseTests(SystemTest):
     def abuse(self, kind: str):
         process = subprocess.Popen(
-            [sys.executable, "-m", "support.abusers", self.victim.socket, kind], cwd=Path(__file__).resolve().parent.parent,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [sys.executable, "-m", "support.hostile_clients", self.victim.socket, kind],
+            cwd=Path(__file__).resolve().parent.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(self.end, process)
+        assert process.stdout
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
 
@@ -37,7 +40,7 @@ class AbuseTests(SystemTest):
 
     def status(self) -> dict:
         """By a connection of its own: an old one would have been put out."""
-        with Tracker(self.victim.socket) as tracker:
+        with ControlClient(self.victim.socket) as tracker:
             return tracker.call("GetStatus")["status"]
 
     def stored(self, count: int):
@@ -59,9 +62,9 @@ class AbuseTests(SystemTest):
         """Who is put out before he has spoken comes again, as any client would."""
         while True:
             try:
-                with Tracker(self.victim.socket) as tracker:
+                with ControlClient(self.victim.socket) as tracker:
                     return tracker.call("GetPendingUploadCount")
-            except (Closed, OSError):
+            except (ConnectionClosed, OSError):
                 self.put_out += 1
                 self.assertLess(time.monotonic() - began, PATIENCE)
 
@@ -74,14 +77,15 @@ class AbuseTests(SystemTest):
         fake.drive(5000)
         self.victim.wait_stored(5001)
         # Busy ever again, so that it is not the one that is put out.
-        with Tracker(self.victim.socket) as tracker:
+        with ControlClient(self.victim.socket) as tracker:
             calm = self.measure(tracker)
             self.put_out = 0
             # What a full house of ordinary clients makes everybody wait, each asking for the status.
             house = self.measure_statuses(tracker)
         before = self.memory("VmRSS")
         allowed = max(5 * SERVED, 10 * house)
-        print(f"\n34 statuses take {house:.1f} ms: others may wait for {allowed:.1f} ms\n{'':24}{'median':>8}{'p99':>8}{'max':>9} ms{'put out':>9}{'VmHWM':>9} KiB")
+        print(f"\n34 statuses take {house:.1f} ms: others may wait for {allowed:.1f} ms\n"
+              f"{'':24}{'median':>8}{'p99':>8}{'max':>9} ms{'put out':>9}{'VmHWM':>9} KiB")
         self.show("nobody", calm)
         for kind in KINDS:
             with self.subTest(kind):
@@ -109,7 +113,7 @@ class AbuseTests(SystemTest):
     def fill_sleepers(self, fake):
         """Until the sockets of all who subscribed are full. They take every place; ten seconds later, one for each who
         comes is taken from them."""
-        with Tracker(self.victim.socket) as tracker:
+        with ControlClient(self.victim.socket) as tracker:
             wait_for(lambda: self.connections() > 30 or not tracker.is_open(), "they have come")
         for _ in range(30):
             fake.drive(50)
@@ -118,7 +122,7 @@ class AbuseTests(SystemTest):
     def is_let_in(self) -> bool:
         try:
             return self.status() is not None
-        except (Closed, OSError):
+        except (ConnectionClosed, OSError):
             return False
 
     def measure_statuses(self, tracker) -> float:

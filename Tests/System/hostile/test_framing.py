@@ -10,9 +10,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import Closed, Refusal, SystemTest, wait_for
+from support.control_client import INTERFACE, ConnectionClosed, Refusal, frame
 from support.interface import CALLS, FENCE, methods
-from support.tracker import INTERFACE, frame
+from support.system_test import SystemTest
+from support.waiting import wait_for
 
 SEED = int(os.environ.get("BEEKOND_SEED", "1"))
 # What is no value of a type. Numbers that JSON can write and a program cannot hold are among them.
@@ -46,7 +47,7 @@ class FramingTest(SystemTest):
             except Refusal as refusal:
                 self.refusal = refusal
                 return refusal.name
-            except (Closed, OSError):
+            except (ConnectionClosed, OSError):
                 return "closed"
 
     def raw(self, method: str, parameters: str, flags: str = "") -> bytes:
@@ -88,7 +89,7 @@ class ParameterTests(FramingTest):
             if not optional:
                 continue
             with self.subTest(method):
-                values = {**{name: None for name in optional},
+                values = {**dict.fromkeys(optional),
                           **{name: value for name, value in self.valid(method).items() if name not in optional}}
                 answer = self.answer(self.raw(method, json.dumps(values), self.flags(method)))
                 if method == "SeedAuth":
@@ -134,7 +135,8 @@ class MessageTests(FramingTest):
     def test_each_message(self):
         deep = '{"a":' * 62 + "1" + "}" * 62
         for name, message, expected in (
-            ("nothing", b"", "closed"), ("a space", b" ", "closed"), ("a byte order mark", b"\xef\xbb\xbf" + frame("GetStatus")[:-1], "closed"),
+            ("nothing", b"", "closed"), ("a space", b" ", "closed"),
+            ("a byte order mark", b"\xef\xbb\xbf" + frame("GetStatus")[:-1], "closed"),
             ("UTF-16", frame("GetStatus").decode()[:-1].encode("utf-16"), "closed"),
             ("a byte that is no UTF-8", self.raw("GetLocations", '{"from":"\xff"}').replace(b"\xc3\xbf", b"\xff"), "closed"),
             ("an overlong slash", self.raw("GetLocations", '{"from":"/"}').replace(b"/", b"\xc0\xaf"), "closed"),
@@ -149,7 +151,8 @@ class MessageTests(FramingTest):
             ("white space around", b" \r\n\t" + frame("GetStatus")[:-1] + b"\n ", "answered"),
             ("two objects", b'{"method":"a.B"}{"method":"a.B"}', "closed"),
             ("a comma too many", b'{"method":"a.B",}', None), ("single quotes", b"{'method':'a.B'}", "closed"),
-            ("a comment", b'{"method":"a.B"/**/}', "closed"), ("NaN", self.raw("GetCurrentLocation", '{"timeout_seconds":NaN}'), "closed"),
+            ("a comment", b'{"method":"a.B"/**/}', "closed"),
+            ("NaN", self.raw("GetCurrentLocation", '{"timeout_seconds":NaN}'), "closed"),
             ("64 levels", self.raw("GetStatus", '{"a":' + deep + "}"), "InvalidParameter"),
             ("65 levels", self.raw("GetStatus", '{"a":{"a":' + deep + "}}"), "closed"),
             ("brackets in a text", self.raw("GetLocations", json.dumps({"from": "[{" * 500})), "InvalidTime"),
@@ -218,7 +221,8 @@ class StreamTests(FramingTest):
         print(f"BEEKOND_SEED={SEED}")
         dice = random.Random(SEED)
         calls = [("GetPendingUploadCount", {}, "count"), ("GetStatus", {}, "status"), ("GetExtras", {}, "extras"),
-                 ("GetLocations", {"from": "2026-01-01T00:00:00Z"}, "locations"), ("Fly", {}, "method"), ("Start", {}, "session_id")]
+                 ("GetLocations", {"from": "2026-01-01T00:00:00Z"}, "locations"),
+            ("Fly", {}, "method"), ("Start", {}, "session_id")]
         with self.served.connect() as tracker:
             for _ in range(30):
                 chosen = [dice.choice(calls) for _ in range(dice.randrange(1, 30))]
@@ -263,7 +267,7 @@ class StreamTests(FramingTest):
             for _ in range(50):
                 for key in ("status", "session_id", "sessions"):
                     self.assertIn(key, tracker.receive())
-            self.assertRaises(Closed, tracker.reply)
+            self.assertRaises(ConnectionClosed, tracker.reply)
         # Who only listens has nothing more to say.
         with self.served.connect() as tracker:
             tracker.send("Subscribe", {"kinds": ["state"]}, more=True)
@@ -275,7 +279,7 @@ class StreamTests(FramingTest):
         with self.served.connect() as tracker:
             tracker.link.sendall(b'{"method":')
             tracker.link.shutdown(socket.SHUT_WR)
-            self.assertRaises(Closed, tracker.reply)
+            self.assertRaises(ConnectionClosed, tracker.reply)
 
     def test_bytes_changed_at_random(self):
         print(f"BEEKOND_SEED={SEED}")

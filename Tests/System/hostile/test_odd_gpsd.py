@@ -9,8 +9,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.fakegpsd import DEVICE, METERS_PER_DEGREE, iso, tpv
-from support.harness import SystemTest, never, wait_for
+from support.fake_gpsd import DEVICE, METERS_PER_DEGREE, iso, tpv
+from support.system_test import SystemTest
+from support.waiting import never, wait_for
 
 OTHER = "/dev/ttyFAKE1"
 STORED = "SELECT ts, lat, lng, accuracy, speed, bearing, altitude FROM locations ORDER BY seq"
@@ -157,7 +158,7 @@ class OddReportTests(OddTest):
     def test_lines_that_are_cut_or_too_long(self):
         gps, daemon = self.tracking()
         whole = mended(f'"mode":3,"time":"{iso(gps.next_ms)}","lat":50.5,"lon":8.5,"eph":4.5').rstrip()
-        for end in range(0, len(whole) - 1):
+        for end in range(len(whole) - 1):
             gps.send(whole[:end] + b"\r\n")
         satellites = b",".join(b'{"PRN":%d,"gnssid":0,"svid":%d,"az":180.0,"el":45.0,"ss":30.0,"used":true,"health":1}'
                                % (number, number) for number in range(1, 120))

@@ -13,7 +13,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import SystemTest, free_port, needs_gpsd, wait_for
+from support.ports import free_port
+from support.programs import needs_gpsd
+from support.system_test import SystemTest
+from support.waiting import wait_for
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "50"))
 

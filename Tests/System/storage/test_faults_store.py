@@ -4,15 +4,21 @@ strace injects the fault into the store-exerciser (Tests/Tools), which says what
 has returned; afterwards the real code opens what is left. BEEKOND_BIN names the folder of the binaries (default
 .build/debug). BEEKOND_LONG=1 takes every call, one after the other; otherwise every few.
 """
+import itertools
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
-EXERCISER = os.path.join(os.environ.get("BEEKOND_BIN", os.path.join(ROOT, ".build", "debug")), "store-exerciser")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.programs import ROOT, installed, program
+
+EXERCISER = program("store-exerciser")
 STRACE = shutil.which("strace")
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 # A run makes fewer than 200 of any call.
@@ -35,7 +41,7 @@ class Life:
 
     def __init__(self, directory, call, fault, verb="run"):
         with tempfile.NamedTemporaryFile("r", prefix="beekond-strace-") as log:
-            command = [STRACE, "-f", "-y", "-qq", "-o", log.name, "-e", "trace=" + call, "-e", "signal=none",
+            command = [installed(STRACE), "-f", "-y", "-qq", "-o", log.name, "-e", "trace=" + call, "-e", "signal=none",
                        "-e", f"inject={call}:{fault}", EXERCISER, verb, directory]
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
             self.injected = [line for line in log.read().splitlines() if "(INJECTED)" in line or "(DELAYED)" in line]
@@ -70,9 +76,9 @@ class StoreFaultTests(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{context}: {done.stdout}{done.stderr}")
         self.assertIn("integrity ok", lines, context)
         self.assertFalse([line for line in lines if line.startswith("event")], context)
-        found = [line.split(" ")[1] for line in lines if line.startswith("location ")]
-        self.assertEqual(len(found), len(set(found)), f"{context}: a row is there twice")
-        found = set(found)
+        rows = [line.split(" ")[1] for line in lines if line.startswith("location ")]
+        found = set(rows)
+        self.assertEqual(len(rows), len(found), f"{context}: a row is there twice")
         self.assertLessEqual(life.said("stored") - life.said("leaving"), found, f"{context}: stored, but lost")
         self.assertFalse(life.said("gone") & found, f"{context}: acknowledged, but still there")
         self.assertLessEqual(found, life.said("try"), f"{context}: never written, but there")
@@ -193,11 +199,13 @@ class StoreFaultTests(unittest.TestCase):
 
     def test_nothing_is_stored_before_a_slow_sync_returns(self):
         seconds = 5
-        command = [STRACE, "-f", "-qq", "-o", os.devnull, "-e", "trace=fdatasync", "-e",
+        command = [installed(STRACE), "-f", "-qq", "-o", os.devnull, "-e", "trace=fdatasync", "-e",
                    f"inject=fdatasync:delay_enter={seconds * 1000000}:when=18", EXERCISER, "run", self.directory]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+            assert process.stdout
             said = [(line.split(), time.monotonic()) for line in process.stdout]
-        waits = [(before[0][0], after[0][0]) for before, after in zip(said, said[1:]) if after[1] - before[1] > seconds - 0.5]
+        waits = [(before[0][0], after[0][0]) for before, after in itertools.pairwise(said)
+                 if after[1] - before[1] > seconds - 0.5]
         self.assertEqual(len(waits), 1, waits)
         self.assertIn(waits[0], [("try", "stored"), ("leaving", "gone")])
 
@@ -206,7 +214,7 @@ class StoreFaultTests(unittest.TestCase):
         log = os.path.join(self.directory, "log")
         state = os.path.join(self.directory, "state")
         os.mkdir(state)
-        subprocess.run([STRACE, "-f", "-y", "-qq", "-o", log, "-e", "trace=openat,fdatasync,fsync,write", EXERCISER,
+        subprocess.run([installed(STRACE), "-f", "-y", "-qq", "-o", log, "-e", "trace=openat,fdatasync,fsync,write", EXERCISER,
                         "run", state], stdout=subprocess.DEVNULL, check=True)
         with open(log) as file:
             lines = file.read().splitlines()

@@ -12,10 +12,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.fakegpsd import from_iso
+from support.fake_gpsd import from_iso
 from support.faults import Fault, no_strace
-from support.harness import PATIENCE, SystemTest, never, wait_for
-from support.manager import Manager
+from support.service_manager import ServiceManager
+from support.system_test import SystemTest
+from support.waiting import PATIENCE, never, wait_for
 
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 # The manager loses its patience after as many seconds without a feeding.
@@ -62,7 +63,7 @@ class Impatience(threading.Thread):
 @unittest.skipIf(no_strace(), no_strace())
 class SlowDiskTests(SystemTest):
     def begin(self):
-        self.manager = Manager(self.path("notify"))
+        self.manager = ServiceManager(self.path("notify"))
         self.addCleanup(self.manager.stop)
         self.receiver = self.backend()
         self.gps = self.fake()

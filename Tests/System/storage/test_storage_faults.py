@@ -12,9 +12,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.fakegpsd import from_iso, iso
+from support.control_client import Refusal
+from support.fake_gpsd import from_iso, iso
 from support.faults import Disk, Fault, no_loops, no_mounts, no_strace
-from support.harness import Refusal, SystemTest, never, wait_for
+from support.system_test import SystemTest
+from support.waiting import never, wait_for
 
 RING = 256
 # Fixes for which the last block of the WAL has room on a full disk.

@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import time
 
-from support.harness import wait_for
+from support.programs import installed
+from support.waiting import wait_for
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-headless-shell") or shutil.which("chromium-browser")
 PATIENCE = 180.0
@@ -23,12 +24,13 @@ class Browser:
     """One page, in a browser that reaches nothing but files. `profile` is a folder of its own."""
 
     def __init__(self, profile: str):
-        self._number, self._buffer, self._session = 0, b"", None
+        self._number, self._buffer = 0, b""
+        self._session: str | None = None
         commands, self._write = os.pipe()
         self._read, answers = os.pipe()
         # The browser reads commands from descriptor 3 and answers on 4, each message ended by one NUL.
         self._process = subprocess.Popen(
-            ["bash", "-c", f'exec "$@" 3<&{commands} 4>&{answers}', "bash", CHROMIUM, "--headless", "--no-sandbox",
+            ["bash", "-c", f'exec "$@" 3<&{commands} 4>&{answers}', "bash", installed(CHROMIUM), "--headless", "--no-sandbox",
              "--disable-gpu", "--remote-debugging-pipe", f"--user-data-dir={profile}", "--lang=en-US",
              "--host-resolver-rules=MAP * ~NOTFOUND", "--window-size=1200,1000", "about:blank"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

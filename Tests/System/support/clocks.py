@@ -9,7 +9,9 @@ import subprocess
 import tempfile
 import time
 
-from support.harness import Beekond, SystemTest
+from support.daemon import Beekond
+from support.programs import installed
+from support.system_test import SystemTest
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clock_shim.c")
 COMPILER = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
@@ -26,7 +28,7 @@ def shim() -> str:
     if not _shim:
         folder = tempfile.TemporaryDirectory(prefix="beekond-shim-")
         path = os.path.join(folder.name, "clock.so")
-        subprocess.run([COMPILER, "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", path, SOURCE],
+        subprocess.run([installed(COMPILER), "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", path, SOURCE],
                        check=True)
         _shim.extend([path, folder])
     return _shim[0]

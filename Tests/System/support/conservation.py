@@ -1,20 +1,21 @@
 """Where every location is: stored = received ∪ pending ∪ dead-lettered ∪ deleted by rule, each exactly once.
 
-And the shape of what was received, by an independent validator of etc/envelope.schema.json.
+Also checks what was received against etc/envelope.schema.json, with an independent validator.
 """
 from __future__ import annotations
 
 import json
-import os
 import uuid
+
+import support
 
 try:
     import jsonschema
 except ImportError:
     jsonschema = None
 
-NO_VALIDATOR = "the Python package jsonschema is not installed: no batch is held against etc/envelope.schema.json"
-SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "etc", "envelope.schema.json")
+NO_VALIDATOR = "the Python package jsonschema is not installed: no batch is validated against etc/envelope.schema.json"
+SCHEMA = str(support.ROOT / "etc" / "envelope.schema.json")
 
 
 def load_schema() -> dict:
@@ -26,30 +27,30 @@ _validator = jsonschema.Draft202012Validator(load_schema()) if jsonschema else N
 
 
 def shape_faults(root) -> list:
-    """What the schema says against one batch; nothing without a validator."""
+    """How one batch violates the schema; nothing without a validator."""
     if _validator is None or root is None:
         return []
-    # Plain values: what the validator sees must not depend on the receiver's own reader.
+    # Plain values: the receiver's own parser must not influence what the validator sees.
     plain = json.loads(json.dumps(root))
-    # The schema allows it, for the sake of the doctor.
-    nothing = [] if plain.get("locations") or plain.get("geofence_events") else ["root: nothing is in it"]
+    # The schema allows an empty batch, because the doctor sends one.
+    nothing = [] if plain.get("locations") or plain.get("geofence_events") else ["root: it is empty"]
     return nothing + [f"{'/'.join(str(part) for part in error.absolute_path) or 'root'}: {error.message}"
             for error in _validator.iter_errors(plain)]
 
 
 class Ledger:
-    """What one daemon is known to have stored, and what the user has deleted since."""
+    """What one daemon is known to have stored, and what the user has since deleted."""
 
     def __init__(self):
         self.stored: set = set()
         self.deleted: set = set()
-        # A daemon that was killed may have stored, sent and deleted a row that it never told of.
+        # A killed daemon may have stored, sent and deleted a row without ever announcing it.
         self.is_complete = True
-        # Who deletes rows of a batch under way dissolves it: what is left of it goes out again in another one.
+        # Deleting rows of a batch in flight dissolves it: its remaining rows go out again in another batch.
         self.has_dissolved = False
 
     def faults(self, daemon, receivers: list) -> list:
-        here = Here(daemon)
+        here = DatabaseContents(daemon)
         taken = [receiver.batches_of(daemon.installation) for receiver in receivers]
         told = {identity for batches in taken for identity in batches}
         found = [f"stored {count} times: {row}" for row, count in here.counts.items() if count > 1]
@@ -60,7 +61,7 @@ class Ledger:
             for row, batches in one.items():
                 if len(batches) > 1 and not self.has_dissolved:
                     found.append(f"acknowledged in {len(batches)} batches: {row}")
-                # Received and still here: only while its own batch waits for an answer that can be believed.
+                # Received and still pending: only while its own batch waits for a believable answer.
                 if row in here.pending and not batches & here.frozen:
                     found.append(f"received, and pending outside its batch: {row}")
                 if row in here.dead and here.dead[row] not in batches:
@@ -69,8 +70,8 @@ class Ledger:
         return found
 
 
-class Here:
-    """What the database holds."""
+class DatabaseContents:
+    """The locations, dead letters and frozen batches in a database."""
 
     def __init__(self, daemon):
         rows = daemon.query("SELECT id, uploaded, NULL FROM locations UNION ALL SELECT id, 0, batch FROM rejected")

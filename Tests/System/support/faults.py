@@ -8,8 +8,11 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from typing import Protocol
 
-from support.harness import Beekond, Child, wait_for
+from support.child import Child
+from support.programs import installed
+from support.waiting import wait_for
 
 STRACE = shutil.which("strace")
 
@@ -82,19 +85,30 @@ def numbered(lines: list) -> list:
     return calls
 
 
+class Victim(Protocol):
+    """What a fault needs to know of a daemon."""
+
+    @property
+    def directory(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def pid(self) -> int: ...
+
+
 class Fault:
     """A fault in certain system calls of a running daemon, on certain files, as long as the `with` lasts.
 
     what: as strace's inject wants it, `error=EIO` or `delay_enter=5000000`
     """
 
-    def __init__(self, daemon: Beekond, calls: str, what: str, files: list | None = None):
+    def __init__(self, daemon: Victim, calls: str, what: str, files: list | None = None):
         self.log = tempfile.NamedTemporaryFile("r", prefix="beekond-strace-", dir=daemon.directory)
-        command = [STRACE, "-f", "-qq", "-o", self.log.name, "-e", "trace=" + calls, "-e", "signal=none",
-                   "-e", f"inject={calls}:{what}", "-p", str(daemon.child.process.pid)]
+        command = [installed(STRACE), "-f", "-qq", "-o", self.log.name, "-e", "trace=" + calls, "-e", "signal=none",
+                   "-e", f"inject={calls}:{what}", "-p", str(daemon.pid)]
         for file in files or []:
             command += ["-P", os.path.join(daemon.state, file)]
-        self._pid = daemon.child.process.pid
+        self._pid = daemon.pid
         # It detaches when it is told to end.
         self._strace = Child(command, os.path.join(daemon.directory, "strace.log"))
 
@@ -120,7 +134,7 @@ class Fault:
     def _is_attached(self) -> bool:
         if not self._strace.running:
             raise AssertionError("strace ended: " + self._strace.text())
-        tracers = set()
+        tracers: set = set()
         for path in glob.glob(f"/proc/{self._pid}/task/*/status"):
             with open(path, encoding="ascii", errors="replace") as status:
                 tracers.update(line.split()[1] for line in status if line.startswith("TracerPid:"))
@@ -142,7 +156,7 @@ class Disk:
         self._device = run("losetup", "--find", "--show", image).strip() if image else None
         if image:
             run("e2fsck", "-p", image, codes=(0, 1))
-            run("mount", self._device, place)
+            run("mount", str(self._device), place)
         else:
             run("mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "beekond-test", place)
         os.chmod(place, 0o700)

@@ -4,8 +4,8 @@ from __future__ import annotations
 import os
 import re
 
-from support.harness import ROOT
-from support.tracker import INTERFACE
+from support.control_client import INTERFACE
+from support.programs import ROOT
 
 DESCRIPTION = os.path.join(ROOT, "Sources", "ControlProtocol", INTERFACE + ".varlink")
 SERVICE = "org.varlink.service"
@@ -19,7 +19,7 @@ def description() -> str:
 
 
 def _fields(text: str) -> dict:
-    return {name: kind for name, kind in re.findall(r"(\w+): *([^,\s]+)", text)}
+    return dict(re.findall(r"(\w+): *([^,\s]+)", text))
 
 
 def methods() -> dict:

@@ -6,8 +6,9 @@ import re
 import subprocess
 import unicodedata
 
-from support.ctl import CtlTest
-from support.harness import program, wait_for
+from support.beekonctl import CtlTest
+from support.programs import program
+from support.waiting import wait_for
 
 WIDTH = 80
 
@@ -41,11 +42,15 @@ class TerminalTest(CtlTest):
         return self.tmux("capture-pane", "-p", *options)
 
     def wait_screen(self, condition, what: str) -> str:
-        def look():
-            look.last = self.screen()
-            return condition(look.last) and look.last
+        last = ""
 
-        return wait_for(look, lambda: f"{what}; the screen is\n{look.last}")
+        def screen() -> str | None:
+            nonlocal last
+            last = self.screen()
+            return last if condition(last) else None
+
+        wait_for(screen, lambda: f"{what}; the screen is\n{last}")
+        return last
 
     def run_there(self, words: str) -> str:
         """The screen of a command that has ended, from its first line on."""

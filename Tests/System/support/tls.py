@@ -1,6 +1,7 @@
 """Certificates of a small authority of the test's own, made with openssl(1), and servers that show them."""
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -9,14 +10,16 @@ import subprocess
 import threading
 import unittest
 import warnings
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
+
+from support.programs import installed
 
 OPENSSL = shutil.which("openssl")
 needs_openssl = unittest.skipUnless(OPENSSL, "openssl(1) is not installed")
 
 
 def openssl(*arguments: str, folder: str):
-    done = subprocess.run([OPENSSL, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([installed(OPENSSL), *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
     if done.returncode:
         raise AssertionError(f"openssl {' '.join(arguments)}: {done.stderr}")
 
@@ -57,7 +60,7 @@ class Authority:
 
 
 def moment(days: float) -> str:
-    return (datetime.now(timezone.utc) + timedelta(days=days)).strftime("%Y%m%d%H%M%SZ")
+    return (datetime.now(UTC) + timedelta(days=days)).strftime("%Y%m%d%H%M%SZ")
 
 
 def context(certificate: str, key: str, client_ca: str | None = None, most=None) -> ssl.SSLContext:
@@ -108,10 +111,12 @@ class Terminator:
             first = link.recv(65536)
         except (OSError, ssl.SSLError) as error:
             self.refused.append(str(error))
-            return raw.close()
+            raw.close()
+            return
         if not first:
             self.refused.append("closed before the first byte")
-            return link.close()
+            link.close()
+            return
         self.accepted += 1
         back = socket.create_connection(("127.0.0.1", self._target), 10)
         self._open += [link, back]
@@ -122,10 +127,8 @@ class Terminator:
 
     def stop(self):
         for link in [self._listener, *self._open]:
-            try:
+            with contextlib.suppress(OSError):
                 link.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
             link.close()
 
 
@@ -136,7 +139,5 @@ def pump(source, target):
     except (OSError, ValueError):
         pass
     for link in (source, target):
-        try:
+        with contextlib.suppress(OSError):
             link.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass

@@ -12,8 +12,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.fakegpsd import METERS_PER_DEGREE, from_iso, tpv
-from support.harness import Refusal, SystemTest, never, wait_for
+from support.control_client import Refusal
+from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
+from support.system_test import SystemTest
+from support.waiting import never, wait_for
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "20"))
 HOME = {"id": "home", "latitude": 50.0, "longitude": 8.0, "radius_meters": 100.0}
@@ -53,9 +55,11 @@ class GeofenceTest(SystemTest):
 
     def events(self, daemon, count: int) -> list:
         """All events, once there are so many."""
-        return wait_for(
-            lambda: (found := daemon.call("GetGeofenceEvents")["events"]) and len(found) >= count and found,
-            lambda: f"{count} events; there are {daemon.call('GetGeofenceEvents')}")
+        def found() -> list:
+            events = daemon.call("GetGeofenceEvents")["events"]
+            return events if len(events) >= count else []
+
+        return wait_for(found, lambda: f"{count} events; there are {daemon.call('GetGeofenceEvents')}")
 
     def kept_states(self, daemon) -> str:
         """The file with the states of the fences, once it is there."""
@@ -147,11 +151,12 @@ class AddingTests(GeofenceTest):
     def test_all_or_nothing(self):
         daemon = self.daemon(self.fake().port).start()
         daemon.call("AddGeofences", geofences=[HOME])
-        for bad, reason in (
+        faults: tuple[tuple[dict, str], ...] = (
             ({"id": ""}, "characters"), ({"id": "x" * 101}, "characters"), ({"id": "a\u0007b"}, "printable"),
             ({"latitude": 90.5}, "latitude"), ({"longitude": -181.0}, "longitude"), ({"radius_meters": 0}, "radius"),
             ({"radius_meters": -1.5}, "radius"),
-        ):
+        )
+        for bad, reason in faults:
             with self.subTest(bad), self.assertRaises(Refusal) as caught:
                 daemon.call("AddGeofences", geofences=[{**HOME, "id": "fine"}, {**HOME, "id": "bad", **bad}])
             self.assertEqual(caught.exception.name, "InvalidGeofence")
@@ -309,9 +314,7 @@ class UploadTests(GeofenceTest):
         daemon.wait_status(lambda status: status["sync"].get("last_http_status") == 503, "a failed attempt")
         poison = {event["id"] for event in receiver.requests[0].root["geofence_events"]
                   if event["geofence_id"] == "poison"}
-        decide = receiver._decide
-        receiver._decide = lambda request, planned: decide(
-            request, 422 if poison.intersection(request.event_ids) else planned)
+        receiver.refuse(lambda request: poison.intersection(request.event_ids))
         daemon.sync()
         self.assertEqual(daemon.status()["sync"]["pending"], 0)
         letters = daemon.call("GetRejected")["rejected"]
@@ -344,7 +347,7 @@ class LossTests(GeofenceTest):
                                       tracking={"interval_seconds": 0, "distance_meters": 0})
         reported: dict = {}
         north = INSIDE
-        for life in range(KILLS):
+        for _ in range(KILLS):
             if dice.random() < 0.4:
                 daemon.call(dice.choice(["Start", "Stop"]))
             listener = self.listener(daemon, ["geofence_event"])

@@ -8,8 +8,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.fakegpsd import DEVICE, tpv
-from support.harness import SystemTest, free_port, needs_gpsd, never, wait_for
+from support.fake_gpsd import DEVICE, tpv
+from support.ports import free_port
+from support.programs import needs_gpsd
+from support.system_test import SystemTest
+from support.waiting import never, wait_for
 
 
 @needs_gpsd
@@ -84,7 +87,7 @@ class FakeGPSDTests(SystemTest):
 
     def test_stale_when_no_fix_or_only_the_same_one_comes(self):
         frozen, silent = self.tracking(), self.tracking()
-        for fake, daemon in (frozen, silent):
+        for _, daemon in (frozen, silent):
             daemon.wait_health("ok")
         frozen_fake, frozen_daemon = frozen
         same = tpv(frozen_fake.next_ms)

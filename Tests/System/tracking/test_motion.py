@@ -6,8 +6,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.fakegpsd import METERS_PER_DEGREE, tpv
-from support.harness import SystemTest, wait_for
+from support.fake_gpsd import METERS_PER_DEGREE, tpv
+from support.system_test import SystemTest
+from support.waiting import wait_for
 
 TRACKING = {"interval_seconds": 30, "distance_meters": 100, "stationary_mode": "pause"}
 

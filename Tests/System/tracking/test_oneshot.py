@@ -5,8 +5,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.fakegpsd import from_iso
-from support.harness import Refusal, SystemTest, free_port, never, wait_for
+from support.control_client import Refusal
+from support.fake_gpsd import from_iso
+from support.ports import free_port
+from support.system_test import SystemTest
+from support.waiting import never, wait_for
 
 
 class OneShotTest(SystemTest):
@@ -53,7 +56,12 @@ class OneShotTests(OneShotTest):
         asked = self.ask(daemon)
         # When it is heard is not told, so fixes come until one is the answer.
         sent: list = []
-        wait_for(lambda: (sent.extend(fake.drive(1)), asked.has_answer(0.2))[1], "an answer")
+
+        def is_answered() -> bool:
+            sent.extend(fake.drive(1))
+            return asked.has_answer(0.2)
+
+        wait_for(is_answered, "an answer")
         at = from_iso(asked.receive()["location"]["timestamp"])
         self.assertIn(at, sent)
         status = daemon.status()

@@ -11,10 +11,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support import rules
-from support.ears import Ears, send
-from support.fakegpsd import METERS_PER_DEGREE, tpv
-from support.harness import SystemTest, free_port, needs_gpsd
+from support import reference_model
+from support.fake_gpsd import METERS_PER_DEGREE, tpv
+from support.gpsd_client import GPSDClient, send_datagrams
+from support.ports import free_port
+from support.programs import needs_gpsd
+from support.system_test import SystemTest
 
 LOGS = os.environ.get("BEEKOND_GNSS_LOGS")
 # The stored codes.
@@ -38,10 +40,10 @@ CHECK_IN = 5
 
 def demanded(epochs: list, interval, meters, standing, mode, check_in) -> tuple:
     """The rows that the rules demand, and how many fixes came too soon, too near, and while parked."""
-    fixes = rules.settled(epochs)
-    states = rules.motions(fixes, 5, standing)
-    motion = {id(fix): MOTIONS.index(state) for fix, state in zip(fixes, states)}
-    passed, *dropped = rules.admitted_in_motion(fixes, states, interval, meters, mode, check_in)
+    fixes = reference_model.settled(epochs)
+    states = reference_model.motions(fixes, 5, standing)
+    motion = {id(fix): MOTIONS.index(state) for fix, state in zip(fixes, states, strict=True)}
+    passed, *dropped = reference_model.admitted_in_motion(fixes, states, interval, meters, mode, check_in)
     return [fix.row + (TRIGGERS.index(trigger), motion[id(fix)]) for fix, trigger in passed], *dropped
 
 
@@ -85,13 +87,13 @@ class ReplayTests(SystemTest):
                 "stationary_mode": mode, "check_in_interval_seconds": CHECK_IN}).start()
         daemon.call("Start")
         # Both must hear the same from the first report on. gpsd has told the daemon of its device in answer to ?WATCH.
-        ears = Ears(port)
-        self.assertTrue(ears.watching.wait(10))
+        client = GPSDClient(port)
+        self.assertTrue(client.watching.wait(10))
         daemon.wait_health("no_fix")
-        with open(os.path.join(LOGS, name), "rb") as file:
-            send(pieces(file.read(), size), feed, pause)
-        heard = ears.all()
-        epochs = rules.epochs(heard)
+        with open(os.path.join(str(LOGS), name), "rb") as file:
+            send_datagrams(pieces(file.read(), size), feed, pause)
+        heard = client.all()
+        epochs = reference_model.epochs(heard)
         fixes = [epoch for epoch in epochs if epoch.has_fix]
         expected, *dropped = demanded(epochs, interval, meters, standing, mode, CHECK_IN)
         # The last epoch is closed by the end of tracking at the latest.
@@ -100,7 +102,7 @@ class ReplayTests(SystemTest):
         status = daemon.status()
         stored = daemon.query(f"SELECT {COLUMNS} FROM locations ORDER BY seq")
         daemon.kill()
-        ears.close()
+        client.close()
         gpsd.kill()
         self.assertGreaterEqual(len(expected), least, f"{name}: {len(heard)} reports, {len(fixes)} fixes")
         self.assertEqual(stored, expected)
@@ -143,7 +145,7 @@ class RandomStreamTests(SystemTest):
         fake.wait_watched()
         fake.report(*reports)
         # All at once: in the daemon as here, no time passes between two reports.
-        epochs = rules.epochs([rules.Heard(0, report) for report in reports])
+        epochs = reference_model.epochs([reference_model.TimedReport(0, report) for report in reports])
         fixes = [epoch for epoch in epochs if epoch.has_fix]
         expected, *dropped = demanded(epochs, interval, meters, standing, mode, 20)
         daemon.wait_status(lambda status: status["source"]["fixes"] >= len(fixes) - 1, f"{len(fixes)} fixes read")

@@ -10,12 +10,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support import rules
+from collections.abc import Iterable
+
+from support import reference_model
 from support.clocks import ClockTest, no_shim
-from support.ears import Ears, send
-from support.fakegpsd import from_iso, iso, tpv
-from support.harness import free_port, needs_gpsd, never, wait_for
-from support.manager import Manager
+from support.fake_gpsd import from_iso, iso, tpv
+from support.gpsd_client import GPSDClient, send_datagrams
+from support.ports import free_port
+from support.programs import needs_gpsd
+from support.service_manager import ServiceManager
+from support.waiting import never, wait_for
 
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 SECOND, HOUR, DAY = 1000, 3_600_000, 86_400_000
@@ -37,7 +41,7 @@ class TimeTest(ClockTest):
     def times(self, daemon) -> list:
         return [row[0] for row in daemon.query(STORED)]
 
-    def say(self, gps, daemon, steps: list) -> list:
+    def say(self, gps, daemon, steps: Iterable) -> list:
         """Fixes at these moments, seconds from NOW, an epoch each; None in place of a moment is an epoch without a fix.
         Gives the times of all fixes, when the daemon has taken them."""
         before = daemon.status()["source"]["fixes"]
@@ -59,7 +63,7 @@ class TimeTest(ClockTest):
 
 # What comes, in seconds, and which of these fixes is the first that counts; None for none.
 # All comes at once, so a step of up to 1.5 s agrees with the clock of the machine.
-SETTLING = [
+SETTLING: list[tuple[str, list, int | None]] = [
     ("three of mode 3 that span two seconds", [0, 1, 2, 3], 2),
     ("three that span less", [0, 0.5, 1, 1.5], None),
     ("five, at 2 Hz", [0, 0.5, 1, 1.5, 2], 4),
@@ -75,7 +79,7 @@ SETTLING = [
 ]
 
 # From a fix that counts on: further ones, and which of them are stored. A jump costs the two fixes that prove it.
-JUMPS = [
+JUMPS: list[tuple[str, list, list]] = [
     ("back by more than a second", [-10, -9, -8, -7], [-8, -7]),
     ("back by a second, as after a leap second that was repeated", [-1, 0, 1, 2], [-1, 0, 1, 2]),
     ("back by half a second", [-0.5, 0.5, 1.5], [-0.5, 0.5, 1.5]),
@@ -343,7 +347,7 @@ class RetentionTests(TimeTest):
 @unittest.skipIf(no_shim(), no_shim())
 class SuspendTests(TimeTest):
     def test_a_machine_that_slept(self):
-        manager = Manager(self.path("notify"))
+        manager = ServiceManager(self.path("notify"))
         self.addCleanup(manager.stop)
         gps = self.fake(start_ms=NOW)
         daemon, clocks = self.clocked(gps.port, NOW, tracking={"interval_seconds": 30})
@@ -388,7 +392,7 @@ class RealGPSDTests(TimeTest):
     """What a receiver can say in NMEA, through a real gpsd: the rules are told what gpsd made of it."""
 
     # Seconds from now of each epoch, and how many must be stored at least.
-    SCENARIOS = [
+    SCENARIOS: tuple[tuple[str, list, int], ...] = (
         ("a drive", list(range(12)), 8),
         ("a random time first", [-4e6, -4e6 + 1] + list(range(12)), 8),
         ("back by an hour", list(range(8)) + [second - 3600 for second in range(8)], 9),
@@ -397,7 +401,7 @@ class RealGPSDTests(TimeTest):
         ("a second back", [0, 1, 2, 3, 4, 5, 5, 4, 5, 6, 7, 8, 9, 10], 7),
         ("frozen", [0, 1, 2, 3, 4, 5] + [5] * 10 + [6, 7, 8], 5),
         ("ten a second", [second / 10 for second in range(60)], 20),
-    ]
+    )
 
     def test_scenarios(self):
         for name, seconds, least in self.SCENARIOS:
@@ -411,20 +415,20 @@ class RealGPSDTests(TimeTest):
         start = int(time.time()) * SECOND - DAY
         daemon, clocks = self.clocked(port, start)
         daemon.start().call("Start")
-        ears = Ears(port)
-        self.assertTrue(ears.watching.wait(10))
+        client = GPSDClient(port)
+        self.assertTrue(client.watching.wait(10))
         daemon.wait_health("no_fix")
         clocks.freeze()
-        send([nmea(start + round(second * SECOND), 50 + index * 1e-4)
+        send_datagrams([nmea(start + round(second * SECOND), 50 + index * 1e-4)
               for index, second in enumerate(seconds)], feed, 0.01)
-        heard = ears.all()
-        epochs = rules.epochs([rules.Heard(0, item.report) for item in heard])
+        heard = client.all()
+        epochs = reference_model.epochs([reference_model.TimedReport(0, item.report) for item in heard])
         fixes = [epoch for epoch in epochs if epoch.has_fix]
-        expected = rules.settled(epochs)
+        expected = reference_model.settled(epochs)
         daemon.wait_status(lambda status: status["source"]["fixes"] >= len(fixes) - 1, f"{len(fixes)} fixes read")
         daemon.call("Stop")
         stored = self.times(daemon)
-        ears.close()
+        client.close()
         daemon.kill()
         gpsd.kill()
         self.assertGreaterEqual(len(stored), least, f"of {len(fixes)} fixes")

@@ -7,9 +7,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from typing import Any
+
 from support import conservation
 from support.conservation import Ledger, load_schema, shape_faults
-from support.harness import SystemTest
+from support.system_test import SystemTest
 
 ONE = "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"
 TWO = "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20"
@@ -28,7 +30,8 @@ BAD = [
     *[((field,), MISSING) for field in ("schema_version", "batch_id", "session_id", "sent_at", "device", "locations",
                                         "geofence_events")],
     *[(("device", field), MISSING) for field in ("install_id", "platform", "sdk_version")],
-    *[(("locations", 0, field), MISSING) for field in ("id", "timestamp", "trigger", "motion", "is_mock", "latitude", "longitude")],
+    *[(("locations", 0, field), MISSING)
+      for field in ("id", "timestamp", "trigger", "motion", "is_mock", "latitude", "longitude")],
     *[(("geofence_events", 0, field), MISSING) for field in ("id", "geofence_id", "type", "timestamp")],
     *[(("locations", 0, field), None) for field in ("accuracy", "speed", "bearing", "altitude", "activity", "quality")],
     (("schema_version",), 2), (("batch_id",), ONE.upper()), (("batch_id",), ONE.replace("-7c", "-4c")),
@@ -44,7 +47,7 @@ BAD = [
 
 def changed(path: tuple, value):
     root = copy.deepcopy(GOOD)
-    place = root
+    place: Any = root
     for step in path[:-1]:
         place = place[step]
     if value is MISSING:
@@ -96,7 +99,8 @@ class FakeDaemon:
     installation = ONE
 
     def __init__(self, pending=(), uploaded=(), dead=(), frozen=()):
-        self._rows = [(number(row), 0, None) for row in pending] + [(number(row), 1, None) for row in uploaded]
+        self._rows: list = [(number(row), 0, None) for row in pending]
+        self._rows += [(number(row), 1, None) for row in uploaded]
         self._rows += [(number(row), 0, number(batch)) for row, batch in dead]
         self._frozen = [(number(batch),) for batch in frozen]
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import Child, SystemTest, wait_for
+from support.child import Child
+from support.system_test import SystemTest
+from support.waiting import wait_for
 
 STRACE = shutil.which("strace")
 

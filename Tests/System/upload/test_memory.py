@@ -7,7 +7,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import NEVER, SystemTest, wait_for
+from support.daemon import NEVER
+from support.system_test import SystemTest
+from support.text import match
+from support.waiting import wait_for
 
 EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}
 # Fixes: more than the daemon calls a long drain, in the largest batches, whose bodies take most.
@@ -20,7 +23,7 @@ AFTER_DRAIN, AFTER_RELOAD = 1.0, 0.5
 def anonymous(daemon) -> float:
     """MB of memory that is the daemon's alone, and of no file."""
     with open(f"/proc/{daemon.child.process.pid}/smaps_rollup", encoding="ascii") as file:
-        return int(re.search(r"^Anonymous:\s+(\d+)", file.read(), re.M)[1]) * 1024 / 1e6
+        return int(match(r"^Anonymous:\s+(\d+)", file.read(), re.M)[1]) * 1024 / 1e6
 
 
 def is_stable(daemon, last: list) -> bool:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import SystemTest, never, wait_for
-from support.namespace import in_namespace, loopback_up
+from support.namespaces import in_namespace, loopback_up
+from support.system_test import SystemTest
+from support.waiting import never, wait_for
 
 LOOPBACK = 1
 NETLINK_ROUTE, RTM_NEWROUTE = 0, 24

@@ -10,7 +10,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import Refusal, SystemTest, program, wait_for
+from support.control_client import Refusal
+from support.programs import program
+from support.system_test import SystemTest
+from support.waiting import wait_for
 
 SEED = int(os.environ.get("BEEKOND_SEED", "20261121"))
 
@@ -89,12 +92,11 @@ class RejectedTests(SystemTest):
 
     @staticmethod
     def reject_all(receiver):
-        decide = type(receiver)._decide
-        receiver._decide = lambda request, planned: decide(receiver, request, 400)
+        receiver.refuse(lambda request: True, 400)
 
     @staticmethod
     def take_all(receiver):
-        del receiver._decide
+        receiver.accept_all()
 
     @staticmethod
     def times_taken(receiver) -> set:
@@ -119,9 +121,7 @@ class RejectedTests(SystemTest):
                 receiver, fake, daemon = self.rejecting(size, batch_size=size, on_reject="isolate")
                 ids = [row["id"] for row in daemon.call("GetLocations")["locations"]]
                 poison = set(chance.sample(ids, poisoned))
-                decide = type(receiver)._decide
-                receiver._decide = lambda request, planned: decide(
-                    receiver, request, 422 if poison & set(request.ids) else planned)
+                receiver.refuse(lambda request: poison & set(request.ids))
                 self.assertEqual(daemon.sync()["outcome"], "drained")
                 extra = len(receiver.requests) - 1
                 bound = poisoned * 2 * math.log2(size)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import SystemTest
+from support.system_test import SystemTest
 
 
 class ResendTests(SystemTest):

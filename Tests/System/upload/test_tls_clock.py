@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.clocks import ClockTest, no_shim
-from support.harness import free_port
+from support.ports import free_port
 from support.tls import Authority, Terminator, context, needs_openssl
 
 DAY = 86_400_000

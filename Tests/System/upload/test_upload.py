@@ -7,8 +7,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.fakegpsd import from_iso
-from support.harness import NEVER, SystemTest, free_port, never
+import itertools
+
+from support.daemon import NEVER
+from support.fake_gpsd import from_iso
+from support.ports import free_port
+from support.system_test import SystemTest
+from support.waiting import never
 
 # The upload starts at once when it should; this is for the machine, not for the daemon.
 AT_ONCE = 5.0
@@ -149,8 +154,7 @@ class UploadTests(SystemTest):
 
     @staticmethod
     def reject_batches_with(receiver, poison: str):
-        decide = receiver._decide
-        receiver._decide = lambda request, planned: decide(request, 422 if poison in request.ids else planned)
+        receiver.refuse(lambda request: poison in request.ids)
 
     # Failures that waiting alone does not mend
 
@@ -207,7 +211,7 @@ class UploadTests(SystemTest):
         fake.drive(2)
         receiver.wait_requests(3)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
-        gaps = [second - first for first, second in zip(receiver.moments, receiver.moments[1:3])]
+        gaps = [second - first for first, second in itertools.pairwise(receiver.moments[:3])]
         # Uniform in [1, 2], then in [2, 4].
         self.assertTrue(0.95 <= gaps[0] <= 2 + AT_ONCE and 1.95 <= gaps[1] <= 4 + AT_ONCE, gaps)
         self.assertEqual(len({request.sha256 for request in receiver.requests[:3]}), 1)
@@ -397,8 +401,8 @@ class UploadTests(SystemTest):
     def test_headers_and_url_verbatim(self):
         server = self.raw_server(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         target = "/a%20b/../c?x=1&y=%2F"
-        fake, daemon = self.tracking(
-            sync={"url": f"http://127.0.0.1:{server.port}{target}"}, **{"sync.headers": {"X-Api-Key": "k 1", "X-E": ""}})
+        headers: dict = {"sync.headers": {"X-Api-Key": "k 1", "X-E": ""}}
+        fake, daemon = self.tracking(sync={"url": f"http://127.0.0.1:{server.port}{target}"}, **headers)
         self.assertEqual(daemon.sync()["outcome"], "drained")
         head = server.requests[0].split(b"\r\n\r\n")[0].decode().split("\r\n")
         self.assertEqual(head[0], f"POST {target} HTTP/1.1")

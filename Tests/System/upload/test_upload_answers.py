@@ -5,8 +5,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.fakegpsd import from_iso
-from support.harness import SystemTest
+from support.fake_gpsd import from_iso
+from support.system_test import SystemTest
 
 ACCEPTED, REJECTED, AUTH, TRANSIENT, PERMANENT = "accepted", "rejected", "auth", "transient", "permanent"
 

@@ -1,4 +1,4 @@
-"""SIGTERM and a new configuration in every phase of an upload: it ends in time, nothing is lost, nothing is sent twice as another."""
+"""SIGTERM and new configurations in every phase of an upload: it ends in time, nothing is lost, no batch changes its bytes."""
 import socket
 import sys
 import unittest
@@ -6,8 +6,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import NEVER, SystemTest, never, wait_for
+import itertools
+
+from support.daemon import NEVER
+from support.system_test import SystemTest
 from support.tls import Authority, needs_openssl
+from support.waiting import never, wait_for
 
 # Two seconds are promised; the rest is for the machine.
 IN_TIME = 2.5
@@ -63,7 +67,13 @@ class EndTests(SystemTest):
     def test_while_sending(self):
         """A server that does not read: more than the kernel's buffers hold would have to be sent; a little is sent and waits."""
         gone = []
-        server = self.raw_server(lambda link: (link.head(), gone.append(1), never(lambda: False, "", 5)))
+
+        def never_reads(link):
+            link.head()
+            gone.append(1)
+            never(lambda: False, "", 5)
+
+        server = self.raw_server(never_reads)
         fake, daemon = self.uploading(server.url)
         wait_for(lambda: gone, "the headers")
         self.check_end(daemon)
@@ -98,7 +108,7 @@ class EndTests(SystemTest):
         receiver = self.backend(answers=[503] * 50, retry_after=0)
         fake, daemon = self.tracking(sync={"url": receiver.url, "sync_threshold": 1})
         receiver.wait_requests(3)
-        gaps = [second - first for first, second in zip(receiver.moments, receiver.moments[1:])]
+        gaps = [second - first for first, second in itertools.pairwise(receiver.moments)]
         self.assertTrue(gaps[0] >= 0.95 and gaps[1] >= 1.95, gaps)
 
 

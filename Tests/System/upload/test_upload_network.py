@@ -1,4 +1,4 @@
-"""Every way in which a network or a server can fail, through the real daemon: nothing is lost, nothing hangs, no byte too many."""
+"""Every way a network or a server can fail, through the real daemon: nothing is lost, nothing hangs, no byte is wasted."""
 import socket
 import subprocess
 import sys
@@ -9,8 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import SystemTest, free_port, wait_for
-from support.namespace import in_namespace, loopback_up
+from support.namespaces import in_namespace, loopback_up
+from support.ports import free_port
+from support.system_test import SystemTest
+from support.waiting import wait_for
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -66,7 +68,7 @@ CASES = {
     "slow headers": (answer(b"HTTP/1.1 200 OK\r\n", b"X: 1\r\n" * 3, b"X: 2\r\n", pause=0.6, stays=True), False),
     "slow body": (answer(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", b"a", b"b", b"c", pause=0.6, stays=True), False),
     "silence": (answer(stays=True), False),
-    "half-open": (lambda link: time.sleep(0) or link.drain(), False),
+    "half-open": (lambda link: link.drain(), False),
     "no HTTP": (answer(b"SSH-2.0-OpenSSH_9.2\r\n"), False),
     "HTTP/0.9": (answer(b"<html>stored</html>"), False),
     "invalid UTF-8": (answer(b"HTTP/1.1 200 \xff\xfe\r\nX: \xc3\x28\r\nContent-Length: 2\r\n\r\n\xff\xff"), True),

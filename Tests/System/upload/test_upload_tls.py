@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.harness import SystemTest
+from support.system_test import SystemTest
 from support.tls import Authority, Terminator, context, needs_openssl
 
 
@@ -53,7 +53,8 @@ class TLSTests(SystemTest):
             "not yet valid": (make("future", days=(2, 30)), {"ca_file": self.authority.ca}, ("clock",), ("clock", "sync")),
             "wrong host": (make("wrong", names="DNS:other.example"), {"ca_file": self.authority.ca},
                            ("subject name", "does not match", "no alternative"), ("sync",)),
-            "self-signed": (make("alone", signed=False), {"ca_file": self.authority.ca}, ("self-signed", "self signed"), ("sync",)),
+            "self-signed": (make("alone", signed=False), {"ca_file": self.authority.ca}, ("self-signed", "self signed"),
+                            ("sync",)),
             "unknown authority": (self.good, {}, ("issuer", "self-signed", "self signed"), ("sync",)),
         }
         for name, (certificate, sync, words, degraded) in cases.items():
@@ -62,17 +63,22 @@ class TLSTests(SystemTest):
                 daemon, outcome = self.sync(terminator.url(), **sync)
                 self.check_refused(terminator, receiver, daemon, outcome, *words, degraded=degraded)
 
+    def context(self, **options) -> ssl.SSLContext:
+        """A server with a good certificate."""
+        certificate, key = self.good
+        return context(certificate, key, **options)
+
     def test_old_versions(self):
-        receiver, terminator = self.server(context(*self.good, most=ssl.TLSVersion.TLSv1_1))
+        receiver, terminator = self.server(self.context(most=ssl.TLSVersion.TLSv1_1))
         daemon, outcome = self.sync(terminator.url(), ca_file=self.authority.ca)
         self.check_refused(terminator, receiver, daemon, outcome, "version", "protocol")
-        receiver, terminator = self.server(context(*self.good, most=ssl.TLSVersion.TLSv1_2))
+        receiver, terminator = self.server(self.context(most=ssl.TLSVersion.TLSv1_2))
         self.assertEqual(self.sync(terminator.url(), ca_file=self.authority.ca)[1], "drained")
 
     def test_client_certificate(self):
         certificate, key = self.authority.certificate("client", names="DNS:van-12")
         stranger = Authority(self.folder()).certificate("stranger", names="DNS:van-12")
-        receiver, terminator = self.server(context(*self.good, client_ca=self.authority.ca))
+        receiver, terminator = self.server(self.context(client_ca=self.authority.ca))
         trust = {"ca_file": self.authority.ca}
         _, outcome = self.sync(terminator.url(), client_certificate=certificate, client_key=key, **trust)
         self.assertEqual((outcome, terminator.accepted, len(receiver.ids)), ("drained", 1, 1))

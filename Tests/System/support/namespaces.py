@@ -1,5 +1,6 @@
 """Tests that do with network and files what they like: each runs itself again in a namespace of its own."""
 import fcntl
+import inspect
 import os
 import re
 import shutil
@@ -27,7 +28,7 @@ def with_groups(test):
             file.flush()
             os.chmod(file.name, 0o644)
             subprocess.run(["mount", "--bind", file.name, "/etc/group"], check=True)
-            return test(self)
+            test(self)
 
     run.__name__, run.__doc__ = test.__name__, test.__doc__
     return _alone(run, "no mount namespace", "--mount")
@@ -36,12 +37,13 @@ def with_groups(test):
 def _alone(test, what: str, *kinds: str):
     def run(self):
         if os.environ.get(INSIDE):
-            return test(self)
+            test(self)
+            return
         alone = [UNSHARE, *kinds] if UNSHARE else ["false"]
         if subprocess.run([*alone, "true"], stderr=subprocess.DEVNULL).returncode:
             self.skipTest(f"{what} can be made here")
         name = f"{type(self).__name__}.{test.__name__}"
-        folder, file = os.path.split(os.path.abspath(sys.modules[type(self).__module__].__file__))
+        folder, file = os.path.split(inspect.getfile(type(self)))
         module = os.path.splitext(file)[0]
         result = subprocess.run(
             [*alone, sys.executable, "-m", "unittest", "-v", f"{module}.{name}"], env={**os.environ, INSIDE: "1"},

@@ -1,6 +1,7 @@
-"""Clients that nobody wants, in a process of their own: abusers.py SOCKET KIND; ends with its standard input."""
+"""Clients that misbehave, in their own process: `python3 -m support.hostile_clients SOCKET KIND`; ends with its stdin."""
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -8,7 +9,7 @@ import sys
 import threading
 import time
 
-from support.tracker import INTERFACE, frame
+from support.control_client import INTERFACE, frame
 
 MEGABYTE = 1 << 20
 
@@ -24,18 +25,16 @@ def connect(path: str):
     return link
 
 
-def for_ever(act):
-    """Again and again, whatever the daemon thinks of it."""
+def forever(act):
+    """Repeats the act, whatever the daemon does about it."""
     def run():
         while True:
             link = connect(PATH)
             if link is None:
                 time.sleep(0.01)
                 continue
-            try:
+            with contextlib.suppress(OSError):
                 act(link)
-            except OSError:
-                pass
             link.close()
 
     return run
@@ -47,8 +46,8 @@ def dribble(link):
         time.sleep(1)
 
 
-def without_end(link):
-    """Almost as much as a request may have, and then nothing."""
+def unterminated(link):
+    """Almost the largest request allowed, then silence."""
     link.sendall(b'{"method":"' + b"x" * 65_000)
     link.recv(1)
 
@@ -58,7 +57,7 @@ def flood_of_bytes(link):
 
 
 def flood_of_fences(link):
-    """More than any request may have, in the name of the one that may have more."""
+    """More than any request may hold, sent as the one method with a larger limit."""
     link.sendall(f'{{"method":"{INTERFACE}.AddGeofences","parameters":"'.encode() + b"x" * (16 * MEGABYTE))
 
 
@@ -69,10 +68,10 @@ def chatter(link):
             pass
 
 
-def subscriber_that_sleeps(link):
+def sleeping_subscriber(link):
     link.sendall(frame("Subscribe", more=True))
     while True:
-        # The other end has gone: the next one takes its place.
+        # The daemon hung up: the next subscriber takes its place.
         if select.select([], [], [link], 1)[2] or not alive(link):
             return
 
@@ -100,28 +99,28 @@ def exporter(link):
         last = (last + piece)[-400_000:] if not last.endswith(b"\0") else piece
 
 
-def comes_and_goes(link):
+def connects_and_leaves(link):
     pass
 
 
-def turns_its_back(link):
+def half_closes(link):
     link.sendall(frame("GetStatus"))
     link.shutdown(socket.SHUT_WR)
 
 
-# How many of each at a time.
+# Each kind of client, and how many of them run at a time.
 KINDS = {
-    "1 byte a second": (dribble, 100), "no NUL": (without_end, 60), "16 MB": (flood_of_bytes, 4),
-    "16 MB of fences": (flood_of_fences, 4), "100 clients": (chatter, 100), "subscribers asleep": (subscriber_that_sleeps, 60),
-    "asks and never reads": (asks_and_never_reads, 10), "30 exports": (exporter, 30), "comes and goes": (comes_and_goes, 4),
-    "half-closed": (turns_its_back, 10),
+    "1 byte a second": (dribble, 100), "no NUL": (unterminated, 60), "16 MB": (flood_of_bytes, 4),
+    "16 MB of fences": (flood_of_fences, 4), "100 clients": (chatter, 100), "subscribers asleep": (sleeping_subscriber, 60),
+    "asks and never reads": (asks_and_never_reads, 10), "30 exports": (exporter, 30), "comes and goes": (connects_and_leaves, 4),
+    "half-closed": (half_closes, 10),
 }
 
 if __name__ == "__main__":
     PATH = sys.argv[1]
     act, count = KINDS[sys.argv[2]]
     for _ in range(count):
-        threading.Thread(target=for_ever(act), daemon=True).start()
+        threading.Thread(target=forever(act), daemon=True).start()
     print("ready", flush=True)
     sys.stdin.read()
     os._exit(0)

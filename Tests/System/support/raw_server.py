@@ -1,6 +1,7 @@
 """A server on loopback that does with each connection whatever a test says. It knows of HTTP only where a request ends."""
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import socket
@@ -14,7 +15,7 @@ PATIENCE = 20.0
 class Link:
     """The server's end of a connection."""
 
-    def __init__(self, raw: socket.socket, server: "RawServer"):
+    def __init__(self, raw: socket.socket, server: RawServer):
         self.raw, self._server = raw, server
         raw.settimeout(PATIENCE)
         self._kept = b""
@@ -99,10 +100,8 @@ class RawServer:
             threading.Thread(target=self._work, args=(link,), daemon=True).start()
 
     def _work(self, link: Link):
-        try:
+        with contextlib.suppress(OSError, ValueError):
             self._serve(link)
-        except (OSError, ValueError):
-            pass
         if self._closes:
             link.raw.close()
 
@@ -117,8 +116,6 @@ class RawServer:
 
     def stop(self):
         for link in [self._listener, *(link.raw for link in self.links)]:
-            try:
+            with contextlib.suppress(OSError):
                 link.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
             link.close()

@@ -1,15 +1,16 @@
-"""A service manager, as far as a service can see one."""
+"""A service manager, as far as a service can see one: its notification socket."""
 from __future__ import annotations
 
+import itertools
 import socket
 import threading
 import time
 
-from support.harness import PATIENCE
+from support.waiting import PATIENCE
 
 
-class Manager(threading.Thread):
-    """What systemd hears from a service: the moment of each feeding."""
+class ServiceManager(threading.Thread):
+    """Receives what a service tells systemd, and records when each watchdog ping arrived."""
 
     def __init__(self, path: str):
         super().__init__(daemon=True)
@@ -37,4 +38,4 @@ class Manager(threading.Thread):
 
     def longest_pause(self, since: float) -> float:
         moments = [since] + [moment for moment in self.fed if moment > since] + [time.monotonic()]
-        return max(after - before for before, after in zip(moments, moments[1:]))
+        return max(after - before for before, after in itertools.pairwise(moments))

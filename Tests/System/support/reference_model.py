@@ -1,15 +1,16 @@
-"""Which fixes must have been stored, computed from gpsd's reports and the contract's words alone.
+"""Which fixes must have been stored, computed from gpsd's reports and the written rules alone.
 
-Written over the whole recording at once, where the daemon decides as the reports come: two ways to the same answer.
+This looks at a whole recording at once, while the daemon decides as reports arrive: two ways to the same answer.
 """
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
-from support.fakegpsd import from_iso
+from support.fake_gpsd import from_iso
 
-# Epochs back over which the number of reports in an epoch is expected to repeat.
+# Number of preceding epochs that predict how many reports an epoch has.
 MEMORY = 5
 PATIENCE = 1.5
 STEP_TOLERANCE = 1.5
@@ -19,8 +20,8 @@ EARTH_RADIUS = 6_371_008.8
 
 
 @dataclass
-class Heard:
-    """A TPV and the moment (CLOCK_BOOTTIME) of its arrival."""
+class TimedReport:
+    """A TPV and its time of arrival (CLOCK_BOOTTIME, seconds)."""
 
     now: float
     report: dict
@@ -55,7 +56,7 @@ class Epoch:
 
 
 def epochs(heard: list) -> list:
-    """One epoch for each instant: its first reports, as many as the fullest of the five instants before had."""
+    """One epoch for each instant: its first reports, as many as the fullest of the five preceding instants had."""
     instants: list = []
     for item in heard:
         if "time" not in item.report:
@@ -85,22 +86,23 @@ def epochs(heard: list) -> list:
 
 
 def settled(found: list) -> list:
-    """The fixes whose time has proved itself."""
+    """The fixes from the moment the receiver's time has settled."""
     usable: list = []
     run: list = []
     proved = False
+    last: Epoch | None = None
     for epoch in found:
         if not epoch.has_fix:
             if not proved:
                 run = []
             continue
-        if run or proved:
+        if last is not None and (run or proved):
             step = (epoch.time - last.time) / 1000
             beyond = step - (epoch.now - last.now)
             if proved and (step < -1 or beyond > 3600):
                 proved, run = False, []
             elif not proved and (step <= 0 or abs(beyond) > STEP_TOLERANCE):
-                run = []  # no clock steps backwards, however little
+                run = []  # a settled clock never steps back, not even a little
         last = epoch
         if not proved:
             run.append(epoch)
@@ -111,9 +113,9 @@ def settled(found: list) -> list:
 
 
 def proves(run: list) -> bool:
-    whole = []
+    whole: list = []
     for epoch in run:
-        whole = whole + [epoch] if epoch.fields["mode"] == 3 else []
+        whole = [*whole, epoch] if epoch.fields["mode"] == 3 else []
     return spans(whole, 3) or spans(run, 10)
 
 
@@ -124,7 +126,7 @@ def spans(run: list, count: int) -> bool:
 def distance(first: Epoch, second: Epoch) -> float:
     """Metres on the mean sphere, by the chord between the two points."""
     one, two = vector(first), vector(second)
-    chord = math.sqrt(sum((a - b) ** 2 for a, b in zip(one, two)))
+    chord = math.sqrt(sum((a - b) ** 2 for a, b in zip(one, two, strict=True)))
     return 2 * EARTH_RADIUS * math.asin(min(1.0, chord / 2))
 
 
@@ -149,10 +151,10 @@ def admitted(fixes: list, interval: float, meters: float) -> tuple:
     return passed, too_soon, too_near
 
 
-# Motion, read from the sentences alone: over the whole recording at once.
+# Motion, computed from the written rules alone, over the whole recording at once.
 
 def pace(epoch: Epoch):
-    """Metres per second; None when the receiver did not say."""
+    """Metres per second; None if the receiver did not report it."""
     return epoch.row[4]
 
 
@@ -162,15 +164,16 @@ def radius(epoch: Epoch, least: float) -> float:
 
 
 def middle(epochs_: list) -> Epoch:
-    total = [sum(values) for values in zip(*(vector(epoch) for epoch in epochs_))]
+    total = [sum(values) for values in zip(*(vector(epoch) for epoch in epochs_), strict=True)]
     return Epoch(0, {"lat": math.degrees(math.atan2(total[2], math.hypot(total[0], total[1]))),
                      "lon": math.degrees(math.atan2(total[1], total[0]))})
 
 
 def motions(fixes: list, least: float, duration: float) -> list:
-    """For each fix: moving, stationary or unknown, this fix considered."""
+    """For each fix: moving, stationary or unknown, with this fix taken into account."""
     states: list = []
-    state, spot = "unknown", None
+    state = "unknown"
+    spot: Epoch | None = None
     standing_from = moving_from = 0
     for index, fix in enumerate(fixes):
         if index:
@@ -181,7 +184,7 @@ def motions(fixes: list, least: float, duration: float) -> list:
                 standing_from = index
 
         def lasts(holds) -> float:
-            """For how many seconds it has held without a break; -1: it does not."""
+            """How many seconds the predicate has held without interruption; -1 if it does not hold."""
             first = None
             for earlier in range(index, moving_from - 1, -1):
                 if not holds(fixes[earlier]):
@@ -190,7 +193,11 @@ def motions(fixes: list, least: float, duration: float) -> list:
             return -1 if first is None else (fix.time - first.time) / 1000
 
         def outside(one: Epoch) -> bool:
-            return distance(spot, one) > radius(one, least)
+            return away(one) > radius(one, least)
+
+        def away(one: Epoch) -> float:
+            assert spot is not None, "only a stationary vehicle has a spot"
+            return distance(spot, one)
 
         sets_off = False
         if state == "unknown":
@@ -199,7 +206,7 @@ def motions(fixes: list, least: float, duration: float) -> list:
             sets_off = (lasts(lambda one: (pace(one) or 0) >= 3) >= 1
                         or lasts(lambda one: outside(one) and (pace(one) or 0) >= 1) >= 1
                         or lasts(lambda one: outside(one) and (pace(one) is None or pace(one) >= 1)) >= 30
-                        or lasts(lambda one: distance(spot, one) > max(4 * radius(one, least), 50)) >= 1)
+                        or lasts(lambda one: away(one) > max(4 * radius(one, least), 50)) >= 1)
         if sets_off:
             state, spot, standing_from, moving_from = "moving", None, index, index + 1
         elif state != "stationary":
@@ -220,19 +227,19 @@ def stands(window: list, least: float) -> bool:
 
 
 def usual_step(before: list) -> float:
-    steps = [later.time - one.time for one, later in zip(before[-60:], before[-59:])]
+    steps = [later.time - one.time for one, later in itertools.pairwise(before[-60:])]
     last = sorted([step for step in steps if step > 0][-5:])
     return last[(len(last) - 1) // 2] if last else 0
 
 
 def admitted_in_motion(fixes: list, states: list, interval: float, meters: float, mode: str = "pause",
                        check_in: float = 900) -> tuple:
-    """The fixes that become locations, each with its trigger; and how many came too soon, too near, and while parked."""
+    """The fixes that become locations, each with its trigger; and how many were too soon, too near, or while parked."""
     passed: list = []
     too_soon = too_near = paused = 0
     since = None
     before = "unknown"
-    for fix, state in zip(fixes, states):
+    for fix, state in zip(fixes, states, strict=True):
         turning = state != before and "stationary" in (state, before)
         parking = turning and state == "stationary"
         before = state

@@ -8,7 +8,8 @@ import urllib.parse
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from support.harness import Backend, wait_for
+from support.backend import Backend
+from support.waiting import wait_for
 
 
 class Endpoint:
@@ -29,7 +30,7 @@ class Endpoint:
         self.requests: list = []
         self.rotations = 0
         self.extra: dict = {}
-        self.retry_after = None
+        self.retry_after: int | None = None
         self.shape = lambda answer: answer
         self.released = threading.Event()
         self._lock = threading.Lock()
@@ -56,7 +57,7 @@ class Endpoint:
         self.valid = set()
 
     def accepts(self, authorization: str | None) -> bool:
-        return bool(authorization) and authorization.split(" ")[-1] in self.valid
+        return authorization is not None and authorization.split(" ")[-1] in self.valid
 
     def rotate(self, keep_old: bool = True) -> dict:
         with self._lock:
@@ -66,7 +67,7 @@ class Endpoint:
             if not keep_old:
                 self.valid = set()
             self.valid.add(access)
-        answer = {"access_token": access, "refresh_token": self.refresh, "token_type": "Bearer"}
+        answer: dict = {"access_token": access, "refresh_token": self.refresh, "token_type": "Bearer"}
         if self.lifetime is not None:
             answer["expires_in"] = self.lifetime
         return self.shape({**answer, **self.extra})
@@ -100,6 +101,7 @@ class Call:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    endpoint: Endpoint
 
     def __init__(self, *arguments):
         self.active = 0
@@ -121,6 +123,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    server: _Server
     protocol_version = "HTTP/1.1"
     timeout = 60
 

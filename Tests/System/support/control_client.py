@@ -9,7 +9,7 @@ INTERFACE = "org.beekond.Tracker"
 
 
 class Refusal(Exception):
-    """An error reply. `name` is without its interface when that is beekond's."""
+    """An error reply. `name` leaves out the interface, `full_name` has it."""
 
     def __init__(self, name: str, parameters: dict):
         super().__init__(f"{name} {parameters}")
@@ -18,18 +18,18 @@ class Refusal(Exception):
         self.parameters = parameters
 
 
-class Closed(Exception):
-    """The daemon has closed the connection."""
+class ConnectionClosed(Exception):
+    """The daemon closed the connection."""
 
 
-class Tracker:
-    """One connection. Calls without a dot in their name are of beekond's interface."""
+class ControlClient:
+    """One connection. A method without a dot in its name belongs to beekond's interface."""
 
     def __init__(self, path: str, timeout: float = 20.0, receive_buffer: int | None = None):
         self.link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         if receive_buffer:
             self.link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        # While the queue of the listener is full a connect waits, as long as a send may; one with a timeout would fail.
+        # With a full backlog, connect waits as long as SO_SNDTIMEO allows; a socket with a Python timeout would fail at once.
         self.link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 20, 0))
         self._buffer = b""
         try:
@@ -39,7 +39,7 @@ class Tracker:
             self.link.close()
             raise
 
-    def __enter__(self) -> "Tracker":
+    def __enter__(self) -> ControlClient:
         return self
 
     def __exit__(self, *error):
@@ -52,14 +52,14 @@ class Tracker:
         self.link.sendall(frame(method, parameters, **flags))
 
     def reply(self) -> dict:
-        """The next message as it came."""
+        """The next message, whether it is an error or not."""
         while b"\0" not in self._buffer:
             try:
                 more = self.link.recv(1 << 16)
             except ConnectionResetError:
-                raise Closed from None
+                raise ConnectionClosed from None
             if not more:
-                raise Closed
+                raise ConnectionClosed
             self._buffer += more
         message, self._buffer = self._buffer.split(b"\0", 1)
         return json.loads(message)
@@ -76,7 +76,7 @@ class Tracker:
         return self.receive()
 
     def stream(self, method: str, **parameters):
-        """The parameters of every reply, until the one that is the last."""
+        """The parameters of each reply up to the last."""
         self.send(method, parameters, more=True)
         while True:
             message = self.reply()
@@ -87,18 +87,18 @@ class Tracker:
                 return
 
     def has_answer(self, timeout: float) -> bool:
-        """Whether a whole message is there, or comes in time; `receive` takes it."""
-        return b"\0" in self._buffer or self.is_open(timeout) and b"\0" in self._buffer
+        """Whether a whole message has come or comes in time; `receive` returns it."""
+        return b"\0" in self._buffer or (self.is_open(timeout) and b"\0" in self._buffer)
 
     def is_open(self, timeout: float = 0.0) -> bool:
-        """Whether the daemon keeps the connection; what it sends meanwhile is kept for `receive`."""
+        """Whether the daemon keeps the connection open; what it sends meanwhile is kept for `receive`."""
         before = self.link.gettimeout()
         self.link.settimeout(timeout or 0.001)
         try:
             more = self.link.recv(1 << 16)
             self._buffer += more
             return bool(more)
-        except socket.timeout:
+        except TimeoutError:
             return True
         except OSError:
             return False
@@ -107,7 +107,7 @@ class Tracker:
 
 
 def frame(method: str, parameters: dict | None = None, **flags) -> bytes:
-    call = {"method": method if "." in method else f"{INTERFACE}.{method}"}
+    call: dict = {"method": method if "." in method else f"{INTERFACE}.{method}"}
     if parameters is not None:
         call["parameters"] = parameters
     return json.dumps({**call, **flags}).encode() + b"\0"

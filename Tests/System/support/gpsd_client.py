@@ -1,4 +1,4 @@
-"""A receiver for a real gpsd, and a second client that hears what gpsd makes of it."""
+"""Feeding a real gpsd, and a client that records what gpsd reports."""
 from __future__ import annotations
 
 import json
@@ -6,22 +6,22 @@ import socket
 import threading
 import time
 
-from support import rules
-from support.harness import wait_for
+from support import reference_model
+from support.waiting import wait_for
 
 
-def send(portions: list, feed: int, pause: float):
-    """These bytes as datagrams, so many seconds apart, to the UDP port that gpsd takes for its receiver."""
+def send_datagrams(portions: list, feed: int, pause: float):
+    """Sends each portion as a datagram, `pause` seconds apart, to the UDP port that gpsd reads as its receiver."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         due = time.monotonic()
         for portion in portions:
             link.sendto(portion, ("127.0.0.1", feed))
             due += pause
-            time.sleep(max(0, due - time.monotonic()))  # the pace of the stream, waiting for nothing
+            time.sleep(max(0, due - time.monotonic()))  # the pace of the stream; this waits for no condition
 
 
-class Ears(threading.Thread):
-    """A client of gpsd of our own, which notes when each report came."""
+class GPSDClient(threading.Thread):
+    """Records every TPV and when it arrived."""
 
     def __init__(self, port: int):
         super().__init__(daemon=True)
@@ -38,14 +38,14 @@ class Ears(threading.Thread):
             if report["class"] == "WATCH":
                 self.watching.set()
             if report["class"] == "TPV":
-                self.heard.append(rules.Heard(now, report))
+                self.heard.append(reference_model.TimedReport(now, report))
 
     def all(self) -> list:
-        """Everything gpsd says of a stream that has ended: until half a second has passed without a report."""
+        """Everything gpsd reports of a finished stream: complete after half a second without a report."""
         def silent():
             return self.heard and time.clock_gettime(time.CLOCK_BOOTTIME) - self.heard[-1].now > 0.5
 
-        wait_for(silent, "gpsd has said everything")
+        wait_for(silent, "gpsd has reported everything")
         return list(self.heard)
 
     def close(self):

@@ -4,8 +4,9 @@ from __future__ import annotations
 import json
 import os
 
-from support.harness import SystemTest, wait_for
-from support.tokens import Endpoint, Guarded
+from support.system_test import SystemTest
+from support.token_endpoint import Endpoint, Guarded
+from support.waiting import wait_for
 
 PAYLOAD = {"grant_type": "refresh_token", "refresh_token": "{refreshToken}"}
 
@@ -34,7 +35,8 @@ class AuthTest(SystemTest):
         self.addCleanup(receiver.stop)
         self.receivers.append(receiver)
         sections = {"sync": {"url": receiver.url, **(sync or {})},
-                    "sync.auth": {**(endpoint.seed() if seed else {}), "refresh_url": endpoint.url + "?key=hunter9", **(auth or {})},
+                    "sync.auth": {**(endpoint.seed() if seed else {}), "refresh_url": endpoint.url + "?key=hunter9",
+                                  **(auth or {})},
                     "sync.auth.refresh_payload": PAYLOAD if payload is None else payload}
         if headers is not None:
             sections["sync.auth.refresh_headers"] = headers

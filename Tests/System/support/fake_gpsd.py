@@ -1,11 +1,12 @@
 """A gpsd whose every report is chosen by the test. It writes as gpsd does: VERSION first, compact JSON, CR LF."""
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 DEVICE = "/dev/ttyFAKE0"
 METERS_PER_DEGREE = 111_195.08  # of latitude, on a sphere of 6,371,008.8 m
@@ -29,10 +30,8 @@ class FakeGPSD:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def stop(self):
-        try:
+        with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         self._listener.close()
         self.drop()
 
@@ -40,10 +39,8 @@ class FakeGPSD:
         """Ends every connection, as a restart does."""
         with self._changed:
             for client in self._clients:
-                try:
+                with contextlib.suppress(OSError):
                     client.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
             self._clients.clear()
             self._changed.notify_all()
 
@@ -140,10 +137,10 @@ def tpv(time_ms: int | None, latitude=50.0, longitude=8.0, mode=3, **fields) -> 
 
 
 def iso(milliseconds: int) -> str:
-    moment = datetime.fromtimestamp(milliseconds // 1000, timezone.utc)
+    moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}Z"
 
 
 def from_iso(text: str) -> int:
-    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
     return int(moment.timestamp()) * 1000 + moment.microsecond // 1000

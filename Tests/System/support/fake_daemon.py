@@ -1,20 +1,22 @@
 """A beekond whose every answer is chosen by the test: for tools that must show what no real one does on demand."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
 import threading
 import uuid
 
-from support.fakegpsd import iso
-from support.tracker import INTERFACE
+from support.control_client import INTERFACE
+from support.fake_gpsd import iso
 
 PAGE = 1000
 
 
 class FakeDaemon:
-    """Listens on `path`. `answers` maps a method to its parameters, a stream of them, or a function of the call's; others are refused."""
+    """Listens on `path`. `answers` maps a method to the parameters of its reply, a stream of them, or a function of those of the
+    call; other methods are refused."""
 
     def __init__(self, path: str, **answers):
         self.path = path
@@ -29,10 +31,8 @@ class FakeDaemon:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def stop(self):
-        try:
+        with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         self._listener.close()
         if os.path.exists(self.path):
             os.unlink(self.path)
@@ -93,7 +93,7 @@ def location(index: int, time_ms: int, latitude: float, longitude: float, sessio
 
 def status(**parts) -> dict:
     """A daemon on a good day; a dictionary replaces single values of a part."""
-    found = {
+    found: dict = {
         "version": "0.1.0", "install_id": "0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff", "state": "tracking",
         "session_id": "0190d4e0-1234-7000-8000-aabbccddeeff", "session_started_at": iso(1_781_500_000_000),
         "uptime_seconds": 7200, "geofences": 0, "degraded": [],

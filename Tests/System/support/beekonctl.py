@@ -8,8 +8,9 @@ import subprocess
 import time
 import unittest
 
-from support.fakedaemon import FakeDaemon, location, status
-from support.harness import SystemTest, program
+from support.fake_daemon import FakeDaemon, location, status
+from support.programs import program
+from support.system_test import SystemTest
 
 SEED = int(os.environ.get("BEEKOND_SEED", "1"))
 

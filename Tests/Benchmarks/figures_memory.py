@@ -1,4 +1,4 @@
-"""Memory: resident, and what of it is anonymous; before and after unused pages are given back, during work and after it."""
+"""Memory, resident and anonymous: before and after unused pages are given back, during work and after it."""
 from __future__ import annotations
 
 import os
@@ -14,12 +14,12 @@ from support.ports import free_port
 from world import EVERY_FIX, World
 
 SAME = "a C program with the same libraries"
-# Seconds after its start at which the daemon gives back what only the start needed, with room for a slow machine.
+# Seconds after which the daemon gives back what only its start needed, with allowance for a slow machine.
 SETTLED = 3.0
 
 
 class Watch(threading.Thread):
-    """The most that a process has had, looked at again and again until it is told to stop."""
+    """The peak memory of a process, sampled until told to stop."""
 
     def __init__(self, meter: Meter):
         super().__init__(daemon=True)
@@ -57,7 +57,7 @@ def memory(world: World) -> list:
         most, after, growth = measure(world)
         compare(f"{name}, at its most", most, 22, 4)
         compare(f"{name}, at the end", after, 22, 4)
-        # SQLite's cache of 512 KB fills meanwhile; the soak tells what a week adds.
+        # SQLite's cache of 512 KB fills meanwhile; the soak test shows what a week adds.
         rows.append(Row(f"… growth of that in the last 3/4, {name}", "MB", [growth]))
     most, after = draining(world)
     compare(f"draining {world.backlog().count:,} fixes, at its most", most, 26, 8)
@@ -66,7 +66,7 @@ def memory(world: World) -> list:
 
 
 def others(world: World) -> list:
-    """Programs that do something similar, and what could have been linked."""
+    """Programs that do something similar, and the alternatives for linking."""
     rows = []
 
     def alone(name: str, found: dict | None, reason: str = ""):
@@ -96,7 +96,7 @@ def others(world: World) -> list:
 
 
 class Broker(socketserver.ThreadingTCPServer):
-    """Takes connections of MQTT 3.1.1 (CONNACK, SUBACK, PUBACK for whatever comes), and counts the messages."""
+    """Accepts MQTT 3.1.1 connections (CONNACK, SUBACK, PUBACK for everything), and counts the messages."""
 
     daemon_threads = True
 
@@ -115,7 +115,7 @@ class Broker(socketserver.ThreadingTCPServer):
 
 
 class BrokerLink(socketserver.StreamRequestHandler):
-    """One client of it."""
+    """One client of the broker."""
 
     server: Broker
 
@@ -134,7 +134,7 @@ class BrokerLink(socketserver.StreamRequestHandler):
         if kind == 0x30:
             self.server.published += 1
             topic = int.from_bytes(body[:2], "big")
-            # Only a message of quality 1 has an identifier, and is acknowledged.
+            # Only messages with QoS 1 have an identifier and are acknowledged.
             answer = answer + body[2 + topic:4 + topic] if head & 0x06 == 0x02 else b""
         elif kind == 0x80:
             answer += body[:2] + b"\x00"
@@ -142,7 +142,7 @@ class BrokerLink(socketserver.StreamRequestHandler):
 
 
 def remaining_length(stream) -> int:
-    """MQTT's variable length: seven bits a byte, the lowest first."""
+    """MQTT's variable length: seven bits per byte, lowest first."""
     length, shift = 0, 0
     while True:
         byte = stream.read(1)
@@ -179,7 +179,7 @@ def listening(world: World, command, broker: Broker | None = None) -> dict:
 
 
 def beginning(world: World) -> dict:
-    """The most that is there until the daemon gives back what only its start needed."""
+    """The peak before the daemon gives back what only its start needed."""
     daemon = world.daemon(free_port(), tracking={"autostart": False},
                           sync={"url": "http://127.0.0.1:9/"}).launch()
     watch = Watch(Meter(daemon.child.process.pid))
@@ -200,8 +200,8 @@ def idle(world: World, **sections) -> dict:
 
 
 def hour(world: World, **sections) -> tuple:
-    """3,600 fixes a second apart, all stored, sent 50 times as fast: the most meanwhile, what is there at the end, and the
-    growth of its anonymous part in the last three quarters."""
+    """3,600 fixes a second apart, all stored, sent 50 times as fast: the peak, the value at the end, and the
+    growth of the anonymous part over the last three quarters."""
     seconds = world.scaled(3600, 120)
     fake, daemon = world.tracking(tracking=EVERY_FIX, **sections)
     meter = Meter(daemon.child.process.pid)
@@ -230,7 +230,7 @@ def hour_with_sync(world: World) -> tuple:
 
 
 def draining(world: World) -> tuple:
-    """The most while the backlog is uploaded, and what is there when it has been."""
+    """The peak while the backlog is uploaded, and the value afterwards."""
     sink = world.sink()
     daemon = world.daemon(free_port(), world.backlog().copy(), tracking={"autostart": False},
                           sync={"url": sink.url, "batch_size": 100}).start()

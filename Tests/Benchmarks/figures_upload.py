@@ -1,4 +1,4 @@
-"""What uploading a long backlog takes, and how many bytes go over the wire."""
+"""The cost of uploading a long backlog, and the bytes on the wire."""
 from __future__ import annotations
 
 import gzip
@@ -16,7 +16,7 @@ from world import World, wait_for
 
 
 def drain(world: World) -> list:
-    """A backlog of 100,000 fixes, beside the least that reading, compressing and posting them can take."""
+    """A backlog of 100,000 fixes, compared with the least time that reading, compressing and posting them can take."""
     backlog = world.backlog()
     rows = []
     for batch in (1000, 100):
@@ -41,7 +41,7 @@ def drain(world: World) -> list:
 
 
 def drained(world: World, batch: int, bodies: str | None = None) -> dict:
-    """Seconds until a daemon has uploaded the backlog, from the command on."""
+    """Seconds from the command until the backlog is uploaded."""
     sink = world.sink(bodies)
     daemon = world.daemon(
         free_port(), world.backlog().copy(), tracking={"autostart": False}, store={"durability": "full"},
@@ -59,12 +59,12 @@ def drained(world: World, batch: int, bodies: str | None = None) -> dict:
     shutil.rmtree(os.path.dirname(daemon.state))
     if answer["uploaded"] == world.backlog().count:
         return cost
-    # A daemon that starts with a backlog uploads it by itself, after a random delay: now and then that is at once.
+    # A daemon that starts with a backlog uploads it after a random delay, which may happen to be short.
     return drained(world, batch, bodies)
 
 
 def limit(world: World, database: str, bodies: str) -> list:
-    """Seconds, wall and CPU, for reading, for compressing, for posting, for committing."""
+    """Seconds, wall and CPU, for reading, compressing, posting and committing."""
     copy = os.path.join(world.path(), "copy.db")
     shutil.copy(database, copy)
     sink = world.sink()
@@ -75,7 +75,7 @@ def limit(world: World, database: str, bodies: str) -> list:
 
 
 def wire(bodies: str) -> Row:
-    """Bytes of body for a fix, beside gzip -9 of the same JSON."""
+    """Body bytes per fix, compared with gzip -9 of the same JSON."""
     ours, theirs, fixes = 0, 0, 0
     with open(bodies, "rb") as file:
         while head := file.read(4):
@@ -89,7 +89,7 @@ def wire(bodies: str) -> Row:
 
 
 def history(world: World) -> list:
-    """100,000 rows through the control socket into a file, beside sqlite3 -json on a copy."""
+    """100,000 rows through the control socket into a file, compared with sqlite3 -json on a copy."""
     if shutil.which("sqlite3") is None:
         return []
     backlog = world.backlog()

@@ -1,4 +1,4 @@
-"""The rows as a table, as JSON, and as the part of BENCH.md that is written by the machine."""
+"""The rows as a table, as JSON, and as the generated part of BENCH.md."""
 from __future__ import annotations
 
 import json
@@ -37,7 +37,7 @@ def record(rows: list, facts: dict) -> str:
 
 
 def read(path: str) -> tuple:
-    """The rows and facts that `record` has written."""
+    """The rows and facts that `record` wrote."""
     with open(path, encoding="utf-8") as file:
         found = json.load(file)
     rows = [Row(row["figure"], row["unit"], row["ours"], row["beside"], row["peer"], row["ratio_target"], row["target"],
@@ -47,7 +47,7 @@ def read(path: str) -> tuple:
 
 
 def write_into(path: str, text: str):
-    """Puts it between the marks of BENCH.md."""
+    """Puts the text between the marks in BENCH.md."""
     with open(path, encoding="utf-8") as file:
         before, rest = file.read().split(BEGIN)
     with open(path, "w", encoding="utf-8") as file:
@@ -55,7 +55,7 @@ def write_into(path: str, text: str):
 
 
 def facts(build: str, folder: str, runs: int, scale: float) -> dict:
-    """The machine, as far as it matters."""
+    """The relevant facts about the machine."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         text = file.read()
     name = re.search(r"^model name\s*: (.*)$", text, re.M)
@@ -72,7 +72,7 @@ def facts(build: str, folder: str, runs: int, scale: float) -> dict:
 
 
 def disk(folder: str) -> str:
-    """The file system and the device that a folder is on."""
+    """The file system and the device of a folder."""
     number = os.stat(folder).st_dev
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
         for line in file:

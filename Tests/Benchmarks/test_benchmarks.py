@@ -1,4 +1,4 @@
-"""The benchmark's own arithmetic: what it measures, calls met, finds wrong with a soak, and writes down."""
+"""The benchmark's own arithmetic: its measurements, its targets, its verdict on a soak test, and its report."""
 import gzip
 import io
 import os
@@ -117,7 +117,7 @@ class MeterTests(unittest.TestCase):
             meter.wait_quiet(0.1)
             wakeups, cpu, memory = meter.wakeups(), meter.cpu(), meter.memory()
             step("slept")
-            # Ten, that for the line, and now and then one for a lock of the kernel's.
+            # Ten, one for the line, and occasionally one for a lock in the kernel.
             self.assertIn(meter.wakeups() - wakeups, range(11, 20))
             self.assertLess(meter.cpu() - cpu, 100e6)
             step("worked")
@@ -127,7 +127,7 @@ class MeterTests(unittest.TestCase):
             self.assertGreater(grown["resident"], grown["anonymous"])
             self.assertEqual(meter.descriptors(), 3)
             orders.close()
-            # It has ended, and nobody has asked how.
+            # It has ended, but was not reaped.
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
             with self.assertRaisesRegex(RuntimeError, "has ended"):
                 meter.wait_quiet(0.1)
@@ -141,7 +141,7 @@ class MeterTests(unittest.TestCase):
             looks = 0
 
             def __init__(self):
-                """Of no process."""
+                """Measures no process."""
 
             def memory(self):
                 self.looks += 1
@@ -150,7 +150,7 @@ class MeterTests(unittest.TestCase):
 
         meter = Known()
         watch = figures_memory.Watch(meter)
-        # Whoever looks a fourth time has dealt with the third.
+        # By the fourth look the third has been recorded.
         wait_for(lambda: meter.looks > 3, "four looks")
         self.assertEqual(watch.end(), {"resident": 9.0, "anonymous": 3.0})
 
@@ -184,7 +184,7 @@ class BrokerTests(unittest.TestCase):
         with figures_memory.Broker() as broker, socket.create_connection(("127.0.0.1", broker.port), 10) as link:
             link.sendall(b"\x10\x0c\x00\x04MQTT\x04\x02\x00\x3c\x00\x00")
             self.assertEqual(link.recv(16), b"\x20\x02\x00\x00")
-            # One of quality 0, which nobody acknowledges, and one of quality 1.
+            # One with QoS 0, which is not acknowledged, and one with QoS 1.
             link.sendall(b"\x30\x05\x00\x01tXY" + b"\x32\x06\x00\x01t\x12\x34X")
             self.assertEqual(link.recv(16), b"\x40\x02\x12\x34")
             self.assertEqual(broker.published, 2)
@@ -192,7 +192,7 @@ class BrokerTests(unittest.TestCase):
 
 class SoakTests(unittest.TestCase):
     def looks(self, days: float = 7.0, change=lambda day, look: None) -> list:
-        """Those of a soak in which everything is as it should be, changed by the test."""
+        """The looks of a flawless soak test, modified by the test."""
         begin, end = away(days)
         found = []
         for index in range(29):

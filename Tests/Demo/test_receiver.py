@@ -53,7 +53,7 @@ class ReceiverTests(unittest.TestCase):
         return receiver
 
     def post(self, receiver, body, headers=HEADERS):
-        """The status, or None when the connection ended without one."""
+        """The status, or None if the connection ended without one."""
         link = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=5)
         try:
             link.request("POST", "/locations", body, headers)

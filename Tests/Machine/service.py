@@ -1,4 +1,4 @@
-"""What tests of the installed service have in common: one machine for all of a class, and what an operator does to it."""
+"""What tests of the installed service share: one machine per class, and the actions of an operator."""
 from __future__ import annotations
 
 import json
@@ -15,7 +15,7 @@ from support.waiting import wait_for
 
 STATE = "/var/lib/beekond"
 LONG = 90.0
-# Everything that comes is stored.
+# Every fix is stored.
 EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}
 
 
@@ -27,7 +27,7 @@ def need_machines():
 
 
 class Service(unittest.TestCase):
-    """Booting takes longer than most tests; each begins from a running, idle service."""
+    """Booting takes longer than most tests, so each begins with a running, idle service."""
 
     folder: str
     machine: container.Container
@@ -44,14 +44,14 @@ class Service(unittest.TestCase):
             cls.machine.run("useradd", "--create-home", *(["--groups", groups] if groups else []), user)
 
     def setUp(self):
-        """Idle, with no upload and with nothing stored."""
+        """Starts idle, without upload and with nothing stored."""
         self.machine.run("systemctl", "stop", "receiver", "beekond", check=False)
         self.machine.run("sh", "-c", f"rm -rf {STATE}/* /etc/beekond/beekond.d/* /etc/systemd/system/beekond.service.d")
         self.machine.run("systemctl", "daemon-reload")
         self.machine.run("systemctl", "reset-failed", check=False)
         self.machine.run("systemctl", "start", "beekond")
 
-    # What an operator does.
+    # The actions of an operator.
 
     def beekonctl(self, *arguments: str, user: str = "alice", check: bool = True) -> tuple:
         return self.machine.run("beekonctl", *arguments, user=user, check=check)
@@ -71,7 +71,7 @@ class Service(unittest.TestCase):
         return wait_for(look, lambda: f"{what}; the status is {last}", seconds)
 
     def drive(self):
-        """Fixes begin to come, and every one is admitted."""
+        """Starts the simulated receiver; every fix is admitted."""
         self.configure(tracking=EVERY_FIX)
         self.machine.run("systemctl", "start", "receiver")
 

@@ -1,4 +1,4 @@
-"""`make install` as other distributions use it: staged, put onto a box without the package, and taken away again."""
+"""`make install` as other distributions use it: staged, copied to a box without the package, and removed again."""
 from __future__ import annotations
 
 import os
@@ -27,7 +27,7 @@ class InstallTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def install(self, what: str, prefix: str):
-        """What `make install` or `make uninstall` runs, into a folder."""
+        """Runs what `make install` or `make uninstall` runs, into a folder."""
         places = {"PREFIX": prefix, "BINDIR": "/bin", "DATADIR": "/share", "UNITDIR": "/lib/systemd/system",
                   "SYSUSERSDIR": "/lib/sysusers.d", "CATALOGDIR": "/lib/systemd/catalog"}
         environment = {name: prefix + value if name != "PREFIX" else value for name, value in places.items()}
@@ -56,7 +56,7 @@ class InstallTest(unittest.TestCase):
                 shutil.rmtree(os.path.join(self.folder, "stage"))
 
     def run_in_a_box(self):
-        """With the commands that are left to do, as `make install` tells them."""
+        """Follows the remaining instructions that `make install` prints."""
         with open(INSTALL, encoding="utf-8") as file:
             told = match(r"^installed\..*\n((?: {4}.*\n)+)", file.read(), re.M)[1].replace("$SYSCONFDIR", "/etc")
         place = tempfile.mkdtemp(dir=self.folder)

@@ -1,4 +1,4 @@
-"""The service from one good or bad day to the next: what it writes to the journal, its key, and threads that hang.
+"""The service on good days and bad: what it writes to the journal, its key, and threads that hang.
 
 BEEKOND_BRIEF=1 leaves out what takes minutes.
 """
@@ -25,7 +25,7 @@ from support.waiting import never, wait_for
 EXAMPLE = "/usr/share/doc/beekond/examples/encrypted-key.conf"
 EVENTS = {"source": "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a06", "failed": "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0c",
           "recovered": "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0d"}
-# What a day without faults may write, with systemd's own lines.
+# How many lines a day without faults may write, including systemd's own.
 MOST_LINES = 20
 
 
@@ -53,7 +53,7 @@ class OperationTest(Service):
         return fake
 
     def lines(self, event: str | None = None) -> list:
-        """What the journal has of the service since `mark`."""
+        """The service's journal entries since `mark`."""
         entries = self.journal("--after-cursor", self.cursor)
         return [entry["MESSAGE"] for entry in entries if event is None or entry.get("MESSAGE_ID") == EVENTS[event]]
 
@@ -62,7 +62,7 @@ class OperationTest(Service):
 
     def mark(self):
         self.machine.run("journalctl", "--sync")
-        # Of the unit itself: behind the entry of another, journalctl 252 skips one more.
+        # The cursor of the unit's own entry: after another's, journalctl 252 skips one more.
         text = self.machine.output("journalctl", "-u", "beekond", "-n", "1", "--show-cursor", "--no-pager")
         self.cursor = match(r"cursor: (\S+)", text)[1]
 
@@ -75,7 +75,7 @@ class OperationTest(Service):
     # The journal.
 
     def test_the_journal_is_quiet_on_a_good_day(self):
-        # An hour of 1 Hz through the gate as it is by default; an upload of ten locations is one of five minutes.
+        # An hour at 1 Hz through the default gate; an upload of ten locations covers five minutes.
         backend, gps = self.backend(), self.gpsd(start_ms=int(time.time() - 3700) * 1000)
         self.configure(gpsd={"port": gps.port}, sync={"url": backend.url, "sync_threshold": 10})
         self.machine.run("systemctl", "stop", "beekond")
@@ -107,11 +107,11 @@ class OperationTest(Service):
         self.mark()
         gps.stop()
         self.wait_status(lambda status: status["source"]["health"] == "disconnected", "gpsd is missed")
-        # It tries again and again meanwhile.
+        # It keeps retrying meanwhile.
         never(lambda: len(self.lost()) > 1, "one fault is told twice", 5)
         again = self.gpsd(port=gps.port, start_ms=gps.next_ms)
         for _ in range(3):
-            # Gone once more each time it has come back, and told once each time.
+            # Each time gpsd returns it goes away again, and each time that is logged once.
             again.wait_watched()
             again.settle()
             self.wait_status(lambda status: status["source"]["health"] == "ok", "a fix again")
@@ -134,7 +134,7 @@ class OperationTest(Service):
         return self.wait_status(lambda status: status["auth"]["state"] == state, f"tokens {state}")
 
     def upload(self, how: str):
-        """One attempt of a daemon that has just started, with something to send."""
+        """One attempt of a freshly started daemon that has something to send."""
         self.wait_status(lambda status: status["sync"]["pending"] >= 1, "one is pending")
         self.beekonctl("sync", check=False)
         self.wait_status(lambda status: status["sync"]["uploaded"] >= 1, f"uploads {how}")
@@ -144,7 +144,7 @@ class OperationTest(Service):
         self.addCleanup(endpoint.stop)
         backend = Guarded(endpoint).start()
         self.addCleanup(backend.stop)
-        # As the example says, word for word.
+        # Exactly as in the example.
         commands = [line[4:] for line in self.machine.output("cat", EXAMPLE).splitlines() if line.startswith("#   ")]
         self.assertGreaterEqual(len(commands), 3)
         self.machine.run("sh", "-e", "-c", f"cd {os.path.dirname(EXAMPLE)}\n" + "\n".join(commands))

@@ -1,6 +1,6 @@
-"""Virtual machines: power that is cut at random while fixes are stored and uploaded, a clock that stood still, a cable.
+"""Virtual machines: random power cuts while fixes are stored and uploaded, a clock that stood still, an unplugged cable.
 
-BEEKOND_CUTS says how often (default 3; 20 is the long form).
+BEEKOND_CUTS sets the number of cuts (default 3; 20 is the long form).
 """
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PowerTest(MachineTest):
         chance = random.Random(SEED)
         machine = self.machine(self.url(), {"allow_insecure_http": True})
         sessions, reported = set(), []
-        # Every third acknowledgement gets lost, so that a cut meets batches in every state.
+        # Every third acknowledgement is lost, so that a cut meets batches in every state.
         self.backend.drop_ack_every = 3
         for number in range(1, CUTS + 1):
             machine.start()
@@ -89,7 +89,7 @@ class PowerTest(MachineTest):
               "0 ids in two batches, 0 lost")
 
     def session(self, machine: virtual.Machine) -> str:
-        """What the daemon went on with, by itself."""
+        """The session that the daemon resumed by itself."""
         status = machine.status()
         assert status is not None
         self.assertEqual(status["state"], "tracking")
@@ -97,8 +97,8 @@ class PowerTest(MachineTest):
         return status["session_id"]
 
     def assert_sound(self, machine: virtual.Machine):
-        """The database as the cut has left it, by the eyes of another SQLite. The disk's journal is played on a copy: at the
-        next boot, that is the machine's affair."""
+        """The database as the cut left it, read by another SQLite. The file system's journal is replayed on a copy: at the
+        next boot the machine does that itself."""
         mounted, copy = os.path.join(self.folder, "mounted"), os.path.join(self.folder, "copy")
         os.makedirs(mounted, exist_ok=True)
         subprocess.run(["cp", "--sparse=always", machine.disk, copy], check=True)
@@ -116,9 +116,9 @@ class PowerTest(MachineTest):
 
 @unittest.skipIf(debian.BRIEF, "clock and cable: not in the brief form")
 class ClockTest(MachineTest):
-    """A box without a battery for its clock, and no network time."""
+    """A box without a clock battery and without network time."""
 
-    # systemd sets such a clock to the day when it was built itself. Other boxes do not: back to the beginning of time.
+    # systemd sets such a clock to its own build date. Other boxes do not, so this goes back to the epoch.
     PAST = ("-rtc", "base=1970-01-01T00:00:00")
     FILES = {"etc/systemd/system/past.service":
              "[Unit]\nDefaultDependencies=no\nBefore=sysinit.target\n[Service]\nType=oneshot\n"

@@ -1,4 +1,4 @@
-"""beekond uploads through nginx with TLS, as many backends have it in front: reloaded, gone, and with a limit that is too low."""
+"""beekond uploads through an nginx with TLS, as many backends use: reloaded, down, and with too low a limit."""
 from __future__ import annotations
 
 import shutil
@@ -45,14 +45,14 @@ class ProxyTest(SystemTest):
                 }}""")
 
     def start(self) -> Child:
-        # Registered behind the child's own end, so it comes first.
+        # Registered after the child's own cleanup, so it runs first.
         self.nginx = self.child([NGINX, "-p", self.directory, "-c", self.path("nginx.conf")], "nginx")
         self.addCleanup(self.stop)
         wait_for(lambda: reachable(self.port), lambda: f"nginx listens; it said:\n{self.nginx.text()}")
         return self.nginx
 
     def stop(self):
-        """As a whole: a master that is killed leaves its workers behind."""
+        """Ends it gracefully: a killed master leaves its workers behind."""
         if self.nginx.running:
             self.nginx.signal(signal.SIGTERM)
             self.nginx.wait()
@@ -62,7 +62,7 @@ class ProxyTest(SystemTest):
         return self.tracking(sync={"url": url, "ca_file": self.ca, **sync})
 
     def drive(self, fake, daemon, count: int):
-        """So many more fixes, each of them stored."""
+        """Sends this many more fixes; each is stored."""
         admitted = daemon.status()["gate"]["admitted"]
         fake.drive(count)
         daemon.wait_stored(admitted + count)
@@ -72,7 +72,7 @@ class ProxyTest(SystemTest):
                        stderr=subprocess.DEVNULL)
 
     def limit(self, size: str):
-        """In force at once, which a reload is not."""
+        """Restarts nginx with this limit, which takes effect at once, unlike a reload."""
         self.stop()
         self.write(limit=size)
         self.start()
@@ -87,7 +87,7 @@ class ProxyTest(SystemTest):
         for _ in range(3):
             self.drive(fake, daemon, 5)
             self.assertEqual(daemon.sync()["outcome"], "drained")
-            # Connections that are kept end with the old workers.
+            # Kept-alive connections end with the old workers.
             self.reload()
         self.assert_all_arrived(daemon)
 
@@ -99,7 +99,7 @@ class ProxyTest(SystemTest):
         self.start()
         self.assertEqual(daemon.sync()["outcome"], "drained")
         self.assert_all_arrived(daemon)
-        # A proxy without its server answers 502.
+        # A proxy whose server is down answers 502.
         self.receiver.stop()
         self.drive(fake, daemon, 5)
         self.assertEqual(daemon.sync()["outcome"], "transient")

@@ -62,7 +62,7 @@ class VehicleTest(unittest.TestCase):
         self.machine.run("systemctl", "start", "receiver")
         outputs = {}
         for line in lines:
-            # What goes on for ever is looked at for a while.
+            # Commands that never end run for a while.
             follows = " -f" in line
             code, said, errors = self.machine.run(
                 "sh", "-c", f"cd /root; {'timeout 5 ' if follows else ''}{line}", check=False, seconds=180)
@@ -70,7 +70,7 @@ class VehicleTest(unittest.TestCase):
             shown = "\n".join(text for text in (said + errors).splitlines() if "Reading database" not in text)
             print(f"\n$ {command}\n{shown}")
             outputs[command] = said
-            # The first look by doctor finds that there is no backend yet, or a receiver that has just woken up.
+            # The first run of doctor finds no backend yet, or a receiver that has just woken up.
             allowed = {124} if follows else {0, 1} if "doctor" in line else {0}
             self.assertIn(code, allowed, f"{line}: exit {code}\n{said}{errors}")
             if command == "sudo beekonctl start":

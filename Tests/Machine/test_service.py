@@ -82,7 +82,7 @@ class ServiceTest(Service):
         self.assertEqual(self.wait_status(lambda status: True, "an answer")["state"], "stopped")
 
     def test_the_watchdog_restarts_what_hangs(self):
-        # Stopped as a whole, it feeds nobody. Three minutes are the unit's; the test waits for three seconds.
+        # A stopped process sends no watchdog pings. The unit allows three minutes; the test uses three seconds.
         self.machine.run("mkdir", "-p", "/etc/systemd/system/beekond.service.d")
         self.machine.write("/etc/systemd/system/beekond.service.d/test.conf", "[Service]\nWatchdogSec=3s\n")
         self.machine.run("systemctl", "daemon-reload")
@@ -106,7 +106,7 @@ class ServiceTest(Service):
         self.assertTrue(any("interval_seconds" in entry["MESSAGE"] for entry in self.journal("-n", "20")))
 
     def test_what_only_a_human_can_mend_is_not_restarted(self):
-        """A bad configuration, and no earlier one that was good."""
+        """A bad configuration, with no earlier good one."""
         self.machine.run("systemctl", "stop", "beekond")
         self.machine.run("sh", "-c", f"rm -rf {STATE}/*")
         self.machine.write("/etc/beekond/beekond.d/bad.toml", "[tracking]\ninterval_secnds = 8\n")
@@ -157,7 +157,7 @@ class ServiceTest(Service):
 
 
 class PackageTest(unittest.TestCase):
-    """Upgrade, removal and purge, in a machine of their own."""
+    """Upgrade, removal and purge, in a separate machine."""
 
     def setUp(self):
         folder = tempfile.mkdtemp(prefix="beekond-machine-")

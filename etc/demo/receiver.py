@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small ingest receiver for beekond: checks, stores and acknowledges batches. For trying out and for tests.
+"""A small ingest receiver for beekond: checks, stores and acknowledges batches. For tests and for trying it out.
 
     receiver.py --port 8080 --store received.jsonl
 
@@ -27,7 +27,7 @@ from typing import Self
 
 import envelope
 
-# A batch has at most 1000 fixes of about 300 bytes; these bounds are there for whatever else finds the port.
+# A batch has at most 1000 fixes of about 300 bytes; these limits are for whatever else finds the port.
 MAX_BODY = 4 << 20
 MAX_JSON = 32 << 20
 READ_TIMEOUT = 60.0
@@ -47,7 +47,7 @@ class Batch:
 
 @dataclass
 class Request:
-    """One request and what became of it. status is what was answered; None when the answer was withheld."""
+    """One request and what became of it. status is that of the answer; None if the answer was withheld."""
 
     batch_id: str | None
     sha256: str
@@ -87,7 +87,7 @@ class Style:
 
 
 class Receiver:
-    """An HTTP server on 127.0.0.1 that takes POST /locations.
+    """An HTTP server on 127.0.0.1 that accepts POST /locations.
 
     batches: batch_id → Batch, everything ever sent · ids: location id → batch_id, stored ones only ·
     requests: every Request in order · problems: sentences; empty on a good day
@@ -120,7 +120,7 @@ class Receiver:
         return self
 
     def stop(self):
-        """Stops listening and cuts every connection, also those kept alive."""
+        """Stops listening and cuts every connection, including those kept alive."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -141,7 +141,7 @@ class Receiver:
                     try:
                         self._remember(json.loads(line))
                     except ValueError:
-                        continue  # the line that a power cut shortened; its answer was never sent
+                        continue  # a line truncated by a power cut; its answer was never sent
         store = open(path, "a", encoding="utf-8")
         if cut:
             store.write("\n")
@@ -174,7 +174,7 @@ class Receiver:
             self._decide(request, planned)
             self.problems += [f"batch {request.batch_id}: {problem}" for problem in request.problems]
             if self._store:
-                # Durable before the answer: what was acknowledged must be here after a crash.
+                # Durable before the answer: what was acknowledged must survive a crash.
                 self._store.write(json.dumps(request.record()) + "\n")
                 self._store.flush()
                 os.fsync(self._store.fileno())
@@ -202,7 +202,7 @@ class Receiver:
             self.batches[request.batch_id].last_status = request.status
 
     def _compare(self, request: Request):
-        """A batch_id always has the same bytes, and an id stays in its batch unless that one was refused for good."""
+        """A batch_id must always come with the same bytes, and an id must stay in its batch unless that was refused for good."""
         batch = self.batches.setdefault(
             request.batch_id, Batch(request.sha256, request.ids, request.event_ids))
         batch.requests += 1
@@ -216,7 +216,7 @@ class Receiver:
 
 
 def dissolvable(batch: Batch) -> bool:
-    """Only a batch whose latest answer was a rejection or permanent may be taken apart."""
+    """A batch may be split only if its latest answer was a rejection or permanent."""
     status = batch.last_status
     if batch.stored or status is None:
         return False
@@ -224,7 +224,7 @@ def dissolvable(batch: Batch) -> bool:
 
 
 def read(body: bytes, headers) -> Request:
-    """Unpacks and checks a body. A request without batch_id could not be read."""
+    """Unpacks and checks a body. The result has no batch_id if the body is unreadable."""
     request = Request(None, hashlib.sha256(body).hexdigest(), len(body), [], [])
     for name, wanted in (("Content-Type", "application/json"), ("Content-Encoding", "gzip")):
         if headers.get(name) != wanted:
@@ -256,7 +256,7 @@ class _Server(ThreadingHTTPServer):
     receiver: Receiver
 
     def handle_error(self, request, client_address):
-        """A client that goes away in the middle is nothing to report; anything else is a fault of ours."""
+        """A client that disconnects midway is not worth reporting; anything else is our fault."""
         error = sys.exc_info()[1]
         if not isinstance(error, (ConnectionError, TimeoutError, OSError)):
             self.receiver.problems.append(f"the receiver failed: {error!r}")
@@ -290,7 +290,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if self.path != "/locations":
             return self._answer(404)
-        # As it was when the request came: `take` tells others of it, who may change it.
+        # Read on arrival: `take` notifies others, who may change it.
         delay = receiver.delay
         request = receiver.take(body, self.headers)
         if delay:
@@ -302,7 +302,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._answer(request.status)
 
     def _answer(self, status: int, close=False):
-        # 204 and 304 have no body by definition, and a length there would confuse the next answer.
+        # 204 and 304 have no body by definition, and a length would confuse the next answer.
         body = b"" if status in (204, 304) else json.dumps({"status": status}).encode()
         self.send_response(status)
         if body:
@@ -316,18 +316,18 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *arguments):
-        """Each batch has its line already."""
+        """Silent: each batch already has its line."""
 
 
 def _cut(connection):
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-        pass  # gone already
+        pass  # already gone
 
 
 def describe(request: Request, style: Style) -> str:
-    """One line about one request, with its problems below it."""
+    """One line for a request, with its problems below."""
     name = request.batch_id[-12:] if request.batch_id else "?"
     count = f"{len(request.ids)} location{'' if len(request.ids) == 1 else 's'}"
     if request.event_ids:

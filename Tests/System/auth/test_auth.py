@@ -1,4 +1,4 @@
-"""Tokens that are attached and refreshed, against an endpoint whose refresh tokens work once."""
+"""Attaching and refreshing tokens, with an endpoint whose refresh tokens work once."""
 import ctypes
 import json
 import sys
@@ -38,7 +38,7 @@ class RefreshTests(AuthTest):
         self.assertEqual(receiver.authorizations, ["Bearer " + Endpoint.MARK + "access-seed"])
 
     def test_reactive(self):
-        """401 and 403: refreshed once, sent once more, with the same bytes."""
+        """401 and 403: one refresh, then the same bytes once more."""
         for refusal in (401, 403):
             with self.subTest(refusal):
                 endpoint, receiver, fake, daemon = self.guarded(refusal=refusal)
@@ -62,12 +62,12 @@ class RefreshTests(AuthTest):
         self.assertEqual((sync["state"], sync["failure"], sync["last_http_status"]), ("failed", "auth", 401))
         self.assertIn("auth", daemon.status()["degraded"])
         never(lambda: len(receiver.requests) > 2, "another attempt before the schedule")
-        # The next one has a refresh of its own.
+        # The next refusal is allowed its own refresh.
         self.assertEqual(daemon.sync()["outcome"], "auth")
         self.assertEqual((len(endpoint.requests), len(receiver.requests)), (2, 4))
 
     def test_proactive(self):
-        """Before the first refusal, by the seed's expiry and by each answer's."""
+        """Refreshes before the first refusal, by the expiry of the seed and of each answer."""
         endpoint, receiver, fake, daemon = self.guarded(
             auth={"expires_at": int(time.time()) + 30, "skew_margin_seconds": 60})
         self.assertEqual(daemon.sync()["outcome"], "drained")
@@ -79,21 +79,21 @@ class RefreshTests(AuthTest):
         self.assertEqual(len(endpoint.requests), 1)
 
     def test_proactive_while_idle(self):
-        """A parked vehicle keeps its tokens alive though there is nothing to send."""
+        """A parked vehicle keeps its tokens alive even with nothing to send."""
         endpoint, receiver, fake, daemon = self.guarded()
         self.assertEqual(daemon.sync()["outcome"], "drained")
         daemon.terminate()
         daemon.configure(**{"sync.auth": {"expires_at": int(time.time()) + 5, "skew_margin_seconds": 60}})
         daemon.start()
         daemon.listeners.append(self.listener(daemon))
-        # The clock is only believed when something vouches for it: here a receiver.
+        # The clock is trusted only if something vouches for it: here, a receiver.
         fake.settle()
         endpoint.wait_requests(1)
         self.wait_auth(daemon, "valid")
         never(lambda: len(endpoint.requests) > 1, "a second refresh")
 
     def test_a_wrong_clock_does_not_refresh(self):
-        """No clock can be trusted: an expiry means nothing, and the refusal decides."""
+        """Without a trusted clock an expiry means nothing: only a refusal triggers a refresh."""
         if clock_is_synchronised():
             self.skipTest("this machine's clock is synchronised")
         endpoint, receiver, fake, daemon = self.guarded(auth={"expires_at": 1_000_000_000})
@@ -105,7 +105,7 @@ class RefreshTests(AuthTest):
         self.assertEqual((len(endpoint.requests), len(receiver.requests)), (0, 1))
 
     def test_no_access_token(self):
-        """Refresh first; a header that wants the token is left out."""
+        """Refreshes first; a header that needs the token is left out."""
         endpoint, receiver, fake, daemon = self.guarded(seed=False, auth={"refresh_token": Endpoint.MARK + "only"})
         endpoint.refresh = Endpoint.MARK + "only"
         self.wait_auth(daemon, "expiring")
@@ -159,7 +159,7 @@ class RefreshTests(AuthTest):
         self.assertEqual(endpoint.requests[1].fields["refresh_token"], Endpoint.MARK + "refresh-1")
 
     def test_no_new_refresh_token(self):
-        """The old one stays."""
+        """An answer without a refresh token keeps the old one."""
         endpoint, receiver, fake, daemon = self.guarded()
         endpoint.shape = lambda answer: {"accessToken": answer["access_token"]}
         for count in (1, 2):
@@ -180,7 +180,7 @@ class RefreshTests(AuthTest):
         self.assertEqual(daemon.call("GetStatus")["status"]["degraded"], [])
 
     def test_seed_only(self):
-        """Nothing to refresh with: the refusal is told, the schedule tries again, and success ends it."""
+        """Without a refresh token the refusal is reported, the schedule retries, and success clears it."""
         endpoint, receiver, fake, daemon = self.guarded(auth={"refresh_url": ""})
         good = set(endpoint.valid)
         endpoint.expire()

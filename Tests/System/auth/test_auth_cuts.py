@@ -1,7 +1,7 @@
-"""A rotation that ends at every system call it makes: afterwards a pair that works, or the one attempt that is left.
+"""A rotation killed at every system call it makes leaves a pair that works, or the one attempt that remains.
 
-strace kills the uploader's thread, and with it the daemon, at each system call that a rotation and the upload after it
-make, one run for each. BEEKOND_LONG=1 takes every call, otherwise every few.
+strace kills the uploader's thread, and with it the daemon, at each system call of a rotation and the upload after it,
+one run per call. BEEKOND_LONG=1 takes every call; otherwise every few.
 """
 import os
 import re
@@ -26,7 +26,7 @@ STEP = 1 if LONG else 5
 @unittest.skipUnless(STRACE and os.geteuid() == 0, "needs strace, and root to look into the daemon")
 class CutTests(AuthTest):
     def prepared(self) -> tuple:
-        """A daemon whose next sync begins with a rotation: its batch is frozen already, and its token is used up."""
+        """A daemon whose next sync begins with a rotation: its batch is already frozen, and its token has expired."""
         endpoint, receiver, fake, daemon = self.guarded(script=[503] * 9, retry_after=3600, seed=False,
                                                         auth={"refresh_token": Endpoint.MARK + "first"})
         endpoint.refresh = Endpoint.MARK + "first"
@@ -35,7 +35,7 @@ class CutTests(AuthTest):
         return endpoint, receiver, fake, daemon
 
     def traced(self, daemon, *options: str) -> list:
-        """One sync under strace; what it has seen of the uploader."""
+        """One sync under strace; returns what it saw of the uploader."""
         log = self.path("strace")
         tracer = subprocess.Popen(
             [installed(STRACE), "-qq", "-y", "-s", "80", "-o", log, *options, "-p", thread(daemon, "uploader")],
@@ -46,7 +46,7 @@ class CutTests(AuthTest):
         try:
             daemon.ask_for_sync()
         except OSError:
-            pass  # killed in the call that it slept in
+            pass  # killed in the call it was blocked in
         wait_for(lambda: self.has_ended(daemon), "the sync has ended")
         if daemon.child.running:
             tracer.terminate()
@@ -61,7 +61,7 @@ class CutTests(AuthTest):
             return not daemon.child.running
 
     def test_the_order_of_a_rotation(self):
-        """Durable before the exchange, durable before the first use."""
+        """The marker is durable before the exchange, the new pair before its first use."""
         endpoint, receiver, fake, daemon = self.prepared()
         lines = self.traced(daemon, "-e", "trace=fsync,fdatasync,rename,sendto,sendmsg,write,writev")
         steps = []
@@ -88,7 +88,7 @@ class CutTests(AuthTest):
                 outcome = self.one(call)[1]
                 outcomes[outcome] = outcomes.get(outcome, 0) + 1
         print(f"\n  {len(calls)} calls, a cut at every {STEP}.: {outcomes}")
-        # Each of them has been seen, or the test does not test what it says.
+        # Each of them occurred, or the test does not test what it claims.
         self.assertEqual(set(outcomes) - {"complete"}, {"before", "inside", "durable"})
 
     def one(self, call) -> tuple:
@@ -99,7 +99,7 @@ class CutTests(AuthTest):
             return lines, "complete"
         endpoint.settle()
         renames = [line for line in lines if re.match(r'rename\(".*/tokens\.tmp"', line)]
-        # A call that was begun and has not ended may have happened, or not.
+        # A call that began and did not return may or may not have taken effect.
         done = [line for line in renames if re.search(r"\) += 0$", line)]
         asked, rotations = len(endpoint.requests), endpoint.rotations
         self.assertLessEqual(rotations, 1)
@@ -107,7 +107,7 @@ class CutTests(AuthTest):
         daemon.start()
         daemon.listeners.append(self.listener(daemon))
         fake.settle()
-        # Rows of before are pending, or were acknowledged by the last call.
+        # Earlier rows are pending, or were acknowledged by the last call.
         daemon.wait_stored(1)
         result = daemon.sync()["outcome"]
         state = self.auth(daemon)
@@ -124,7 +124,7 @@ class CutTests(AuthTest):
         else:
             outcome = "inside"
             self.assertEqual((result, state["state"], state["reason"]), ("auth", "dead", "rotation_interrupted"))
-            # The one attempt, and no more.
+            # The one attempt, no more.
             self.assertEqual(len(endpoint.requests), asked + 1)
             self.assertEqual(daemon.sync()["outcome"], "auth")
             self.assertEqual(len(endpoint.requests), asked + 1)

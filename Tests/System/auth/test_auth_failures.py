@@ -1,4 +1,4 @@
-"""Every way in which a token endpoint can fail."""
+"""Every way a token endpoint can fail."""
 import sys
 import time
 import unittest
@@ -13,7 +13,7 @@ from support.waiting import never
 
 class FailureTests(AuthTest):
     def test_dead_credentials(self):
-        """2xx without a token, 3xx, 4xx: no more refreshing, but for one attempt a start and an hour."""
+        """2xx without a token, 3xx, 4xx: refreshing stops, except for one attempt per start and hour."""
         steps: list = [301, 302, 307, 400, 401, 403, 404, 410, 422, ("raw", b""), ("raw", b"{}"), ("raw", b"[1"),
                  ("raw", b'{"access_token":""}'), ("raw", b'{"access_token":5}'), ("raw", b'{"access_token":"a\\nb"}'),
                  ("raw", b'{"access_token":"\xff\xfe"}'), ("raw", b"<html>" + b"x" * 70_000), ("raw", b"[" * 60_000)]
@@ -44,7 +44,7 @@ class FailureTests(AuthTest):
         never(lambda: len(endpoint.requests) > 1, "an attempt within the hour")
 
     def test_transient(self):
-        """408, 429, 5xx and the network: rows kept, later again; the token stays what it was."""
+        """408, 429, 5xx and network errors: rows are kept for later, and the token stays."""
         for step in (408, 429, 500, 502, 503, 504, "close"):
             with self.subTest(step):
                 endpoint, receiver, fake, daemon = self.guarded(script=[step])
@@ -62,11 +62,11 @@ class FailureTests(AuthTest):
         endpoint.expire()
         self.assertEqual(daemon.sync()["outcome"], "transient")
         never(lambda: len(endpoint.requests) > 1, "a refresh before the endpoint wants it", 4)
-        # Only the user overrides it.
+        # Only the user can override it.
         self.assertEqual(daemon.sync()["outcome"], "drained")
 
     def test_breaker(self):
-        """Three failures in a row, and refreshing rests for half a minute at least."""
+        """After three consecutive failures, refreshing pauses for at least half a minute."""
         endpoint, receiver, fake, daemon = self.guarded(script=[500] * 4)
         endpoint.expire()
         for count in range(1, 4):
@@ -82,14 +82,14 @@ class FailureTests(AuthTest):
         self.assertEqual(self.auth(daemon)["failures"], 0)
 
     def test_a_proactive_failure_stops_nothing(self):
-        """While the token is good, its refresh may fail."""
+        """While the token is valid, a failed refresh does no harm."""
         endpoint, receiver, fake, daemon = self.guarded(
             script=[500], auth={"expires_at": int(time.time()) + 50, "skew_margin_seconds": 60})
         self.assertEqual(daemon.sync()["outcome"], "drained")
         self.assertEqual(receiver.authorizations, [f"Bearer {Endpoint.MARK}access-seed"])
 
     def test_a_lost_answer(self):
-        """The endpoint has rotated and its answer was lost: one more attempt, then rotation_interrupted."""
+        """The endpoint rotated and its answer was lost: one more attempt, then rotation_interrupted."""
         endpoint, receiver, fake, daemon = self.guarded(script=["lose"])
         endpoint.expire()
         self.assertEqual(daemon.sync()["outcome"], "transient")
@@ -97,7 +97,7 @@ class FailureTests(AuthTest):
         self.assertEqual(len(endpoint.requests), 2)
 
     def test_a_hanging_endpoint(self):
-        """SIGTERM ends the daemon in time; fixes are stored meanwhile."""
+        """SIGTERM ends the daemon in time, and fixes are stored until then."""
         endpoint, receiver, fake, daemon = self.guarded(script=["hold"])
         endpoint.expire()
         daemon.ask_for_sync()

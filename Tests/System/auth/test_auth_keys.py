@@ -1,4 +1,4 @@
-"""Tokens at rest: their key, damage, and what is left of them elsewhere."""
+"""Tokens at rest: their key, damage to them, and traces of them elsewhere."""
 import os
 import signal
 import sys
@@ -73,14 +73,14 @@ class KeyTests(AuthTest):
                 if change in ("later version", "short"):
                     continue
                 if change == "another":
-                    # Given new tokens, it goes on; the old ones are kept under another name.
+                    # With new tokens it continues; the old file is kept under another name.
                     endpoint.valid.add(Endpoint.MARK + "new")
                     daemon.call("SeedAuth", access_token=Endpoint.MARK + "new")
                     daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
                     with open(os.path.join(daemon.state, "tokens.aside-1"), "rb") as file:
                         self.assertEqual(file.read(), before)
                 else:
-                    # With its key back, the pair works.
+                    # With the key restored, the pair works.
                     daemon.terminate()
                     os.rename(self.key(daemon) + ".away", self.key(daemon))
                     daemon.configure(**{"sync.auth": {"access_token": Endpoint.MARK + "access-seed", "seed_epoch": 0}})
@@ -105,7 +105,7 @@ class KeyTests(AuthTest):
                     self.assertEqual(file.read(), after)
 
     def test_a_credential(self):
-        """It seals from the next write on; what the key file has sealed can still be read. Taken away, the tokens are locked."""
+        """It seals from the next write on; what the key file sealed stays readable. Without it the tokens are locked."""
         endpoint, receiver, fake, daemon = self.rotated()
         folder = self.folder()
         with open(os.path.join(folder, "beekond.key"), "wb") as file:
@@ -125,23 +125,23 @@ class KeyTests(AuthTest):
         self.assertFalse(os.path.exists(self.key(daemon)))
 
     def test_nothing_of_the_memory_is_left_behind(self):
-        """No core file, no backtrace, nothing for other processes of the user; and a crash ends at once."""
+        """No core file, no backtrace, no access for the user's other processes; and a crash ends at once."""
         endpoint, receiver, fake, daemon = self.guarded()
         pid = daemon.child.process.pid
         with open(f"/proc/{pid}/limits", encoding="ascii") as file:
             limits = next(line.split() for line in file if line.startswith("Max core"))
         self.assertEqual(limits[4:6], ["0", "0"])
-        # What is not dumpable belongs to root in /proc.
+        # In /proc, a process that is not dumpable belongs to root.
         self.assertEqual(os.stat(f"/proc/{pid}/mem").st_uid, 0)
         os.kill(pid, signal.SIGSEGV)
         self.assertEqual(daemon.child.wait(), -signal.SIGSEGV)
         self.assertFalse([name for name in os.listdir(daemon.directory) if "core" in name])
 
     def test_a_disk_that_fails_before_an_exchange(self):
-        """It is not begun, and what works goes on working."""
+        """No rotation is started, and the valid token keeps working."""
         endpoint, receiver, fake, daemon = self.guarded(
             auth={"expires_at": int(time.time()) + 50, "skew_margin_seconds": 60})
-        # No new file can be written over a folder.
+        # A file cannot replace a folder.
         os.mkdir(os.path.join(daemon.state, "tokens.tmp"))
         self.assertEqual(daemon.sync()["outcome"], "drained")
         self.assertEqual(receiver.authorizations, [f"Bearer {Endpoint.MARK}access-seed"])
@@ -155,7 +155,7 @@ class KeyTests(AuthTest):
         self.assertEqual(len(endpoint.requests), 1)
 
     def test_a_disk_that_fails_during_an_exchange(self):
-        """The new pair is used once it is on disk, and not before; the exchange is not repeated."""
+        """The new pair is used only once it is on disk; the exchange is not repeated."""
         endpoint, receiver, fake, daemon = self.guarded()
         folder = os.path.join(daemon.state, "tokens.tmp")
         endpoint.script = [("then", lambda: os.mkdir(folder))]

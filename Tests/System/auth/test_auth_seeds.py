@@ -1,4 +1,4 @@
-"""New tokens, from the configuration and from beekonctl; and other hosts, which get none."""
+"""New tokens from the configuration and from beekonctl; other hosts get none."""
 import json
 import os
 import subprocess
@@ -14,7 +14,7 @@ from support.control_client import Refusal
 from support.programs import program
 from support.token_endpoint import Endpoint
 
-# The folder of the package `support`, for a Python in a process of its own.
+# Where `support` can be imported from, for a Python in another process.
 SUPPORT = str(Path(__file__).resolve().parent.parent)
 
 
@@ -45,7 +45,7 @@ class SeedTests(AuthTest):
         receiver.wait_requests(count + 1)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
         self.assertEqual(self.auth(daemon)["state"], "valid")
-        # The seed of the file does not come back.
+        # The seed of the file is not used again.
         self.restart(daemon)
         fake.settle()
         daemon.wait_stored(1)
@@ -66,13 +66,13 @@ class SeedTests(AuthTest):
                     endpoint.valid.add(Endpoint.MARK + "access-seed")
                     daemon.configure(**{"sync.auth": {"seed_epoch": 3}})
                 daemon.reload()
-                # At once, without being asked.
+                # At once, unasked.
                 receiver.wait_requests(count + 1)
                 daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
                 self.assertEqual(self.auth(daemon)["state"], "valid")
 
     def test_the_seed_is_adopted_once(self):
-        """After a restart the rotated pair goes on, not the seed."""
+        """A restart continues with the rotated pair, not with the seed."""
         endpoint, receiver, fake, daemon = self.guarded()
         endpoint.expire()
         self.assertEqual(daemon.sync()["outcome"], "drained")
@@ -114,7 +114,7 @@ class SeedTests(AuthTest):
         self.assertEqual(caught.exception.name, "InvalidConfiguration")
 
     def test_only_administrators(self):
-        """Another user, who may open the socket, may not."""
+        """Another user may not, even one who can open the socket."""
         if os.geteuid() != 0:
             self.skipTest("needs root to become somebody else")
         endpoint, receiver, fake, daemon = self.guarded()
@@ -146,7 +146,7 @@ class SeedTests(AuthTest):
         state = json.loads(done.stdout)
         self.assertEqual(state["state"], "valid")
         self.assertTrue(state["expires_at"])
-        # The bare tokens, each in a file.
+        # The bare tokens, each in its own file.
         for name in ("access", "refresh"):
             with open(self.path(name), "w", encoding="utf-8") as file:
                 file.write(pair[name + "_token"] + "\n")
@@ -154,7 +154,7 @@ class SeedTests(AuthTest):
         self.assertEqual(daemon.status()["auth"]["expires_at"][:4], "2030" if time.timezone < 0 else "2031")
 
     def test_another_host_gets_no_tokens(self):
-        """The tokens were for 127.0.0.1: localhost must not have them, nor a new refresh_url."""
+        """The tokens were for 127.0.0.1: neither localhost nor a new refresh_url may get them."""
         endpoint, receiver, fake, daemon = self.guarded()
         self.assertEqual(daemon.sync()["outcome"], "drained")
         for section, key, url in (("sync", "url", receiver.url), ("sync.auth", "refresh_url", endpoint.url)):
@@ -167,7 +167,7 @@ class SeedTests(AuthTest):
                 self.assertEqual(self.wait_auth(daemon, "dead")["reason"], "host_changed")
                 self.assertEqual(daemon.sync()["outcome"], "auth")
                 self.assertEqual((len(receiver.requests), len(endpoint.requests)), (count, 0))
-                # Also not after a restart; with new ones it goes on.
+                # Not after a restart either; with new ones it continues.
                 self.restart(daemon)
                 self.assertEqual(self.wait_auth(daemon, "dead")["reason"], "host_changed")
                 daemon.call("SeedAuth", **self.new_pair(endpoint))
@@ -177,7 +177,7 @@ class SeedTests(AuthTest):
                 daemon.sync_until(lambda answer: answer["pending"] == 0, "everything is uploaded")
 
     def test_a_reload_during_an_upload(self):
-        """The configuration changes while a request is under way, and nothing breaks."""
+        """A configuration change during a request breaks nothing."""
         endpoint, receiver, fake, daemon = self.guarded()
         receiver.hold()
         daemon.ask_for_sync()

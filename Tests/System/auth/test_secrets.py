@@ -1,4 +1,4 @@
-"""Secrets everywhere they can be, every method called, every screen shown: none of them is seen anywhere."""
+"""With secrets everywhere they can be, every method called and every screen shown, none of them is seen anywhere."""
 import json
 import os
 import stat
@@ -15,14 +15,14 @@ from support.system_test import SystemTest
 from support.token_endpoint import Endpoint
 from support.waiting import wait_for
 
-# A word for each place, so that a find says which it was.
+# A different word for each place, so that a leak names its source.
 SECRETS = {
     "user": "uSeRnAmE-1", "password": "pAsSwOrD-2", "query": "qUeRyKeY-3", "header": "hEaDeR-4", "access": "aCcEsS-5",
     "refresh": "rEfReSh-6", "payload": "pAyLoAd-7", "refresh header": "rEfReShHeAdEr-8", "refresh query": "rEfReShQuErY-9",
     "seeded access": "sEeDeD-10", "seeded refresh": "sEeDeD-11", "rotated": Endpoint.MARK,
     "refresh user": "rEfReShUsEr-13", "refresh password": "rEfReShPaSs-14",
 }
-# Those of the configuration that are no tokens: the copy of the last good one has them, readable by beekond alone.
+# The configured secrets other than tokens: the copy of the last good one holds them, readable only by beekond.
 KEPT = {"user", "password", "query", "header", "payload", "refresh header", "refresh query", "refresh user", "refresh password"}
 
 
@@ -60,7 +60,7 @@ class SecretTests(SystemTest):
         seed = {"access_token": SECRETS["seeded access"], "refresh_token": SECRETS["seeded refresh"]}
         calls = [(row.method, {**row.parameters, **(seed if row.method == "SeedAuth" else {})}, row.more) for row in CALLS]
         calls += [("org.varlink.service.GetInfo", {}, False)]
-        # What is refused may not come back in the error either.
+        # A refused value must not come back in the error either.
         calls += [("SeedAuth", {"access_token": SECRETS["access"] + "\n"}, False),
                   ("SeedAuth", {"access_token": SECRETS["access"], "expires_at": -1}, False),
                   ("Configure", {"settings": {"sync.headers.X-Api-Key": SECRETS["header"]}}, False),
@@ -74,7 +74,7 @@ class SecretTests(SystemTest):
         wait_for(lambda: [event for event in listener.events if event["kind"] == "auth"], "an event of the token")
         self.search("the events", json.dumps(listener.events))
         self.search("what the tool shows", self.screens(daemon))
-        # A reload of a broken file is told of, and the file is not quoted.
+        # Reloading a broken file is reported without quoting the file.
         with open(daemon.config, "a", encoding="utf-8") as file:
             file.write(f'\n[sync.auth.refresh_headers]\nX-Other = "{SECRETS["refresh header"]}\n')
         daemon.reload()
@@ -106,7 +106,7 @@ class SecretTests(SystemTest):
         return found
 
     def files(self, daemon):
-        """No token is in any file in the clear; the copy of the configuration, which has the rest, is private."""
+        """No file holds a token in the clear; the copy of the configuration, which has the other secrets, is private."""
         for parent, _, names in os.walk(daemon.state):
             self.assertEqual(stat.S_IMODE(os.stat(parent).st_mode) & 0o077, 0, parent)
             for name in names:

@@ -1,4 +1,4 @@
-"""The real beekonctl against the real daemon: what a person or a script at the shell gets."""
+"""The real beekonctl with the real daemon: what a person or a script gets in the shell."""
 import csv
 import io
 import json
@@ -80,7 +80,7 @@ class ControlToolTests(SystemTest):
         self.assertIn("enter home", self.text(daemon, "geofence", "events", "--last", "1h").splitlines()[1])
         self.assertEqual(self.value(daemon, "geofence", "events")["geofence_id"], "home")
         self.assertRegex(self.text(daemon, "geofence", "list"), "inside +enter,exit home")
-        # What it lists can be added again.
+        # Its list can be added again.
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.text(daemon, "geofence", "list", "--json"))
         self.assertEqual(self.text(daemon, "geofence", "add", "--file", path), "2 added\n")
@@ -144,7 +144,7 @@ class ControlToolTests(SystemTest):
         table = self.text(daemon, "history").splitlines()
         self.assertEqual(len(table), 5)
         self.assertTrue(all(len(line) <= 120 for line in table))
-        # A range, inclusive, into a file.
+        # An inclusive range, into a file.
         path = os.path.join(daemon.directory, "out.csv")
         self.text(daemon, "history", "--from", iso(times[0]), "--to", iso(times[1]), "--format", "csv", "-o", path)
         with open(path, encoding="utf-8") as file:

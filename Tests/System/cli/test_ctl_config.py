@@ -1,4 +1,4 @@
-"""beekonctl config and reload: what a person at the shell, or a script, gets."""
+"""beekonctl config and reload: what a person or a script gets in the shell."""
 import json
 import os
 import sys
@@ -110,7 +110,7 @@ class ConfigTests(CtlTest):
         self.run_ctl(nowhere, "config", "check", self.path("none.toml"), code=78)
         if not os.path.exists("/etc/beekond/beekond.toml"):
             self.assertIn("every setting has its default", self.run_ctl(nowhere, "config", "check").stdout)
-        # What beekond --check says, it says as well.
+        # It reports the same as beekond --check.
         with open(bad, "w", encoding="utf-8") as file:
             file.write("nonsense\n")
         self.assertIn(f"{bad}:1:", self.run_ctl(nowhere, "config", "check", bad, code=78).stderr)

@@ -1,4 +1,4 @@
-"""The doctor beside a real gpsd, a real daemon and a backend: what it finds, and what it sends."""
+"""The doctor with a real gpsd, a real daemon and a backend: what it finds, and what it sends."""
 import json
 import os
 import socket
@@ -21,15 +21,15 @@ LOCATION = {"id": "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f", "timestamp": "2026-06-
 
 class DoctorTests(CtlTest):
     def check_shape(self, receiver):
-        """What the doctor sends would be a batch of the uploader, if there were anything in it."""
+        """Apart from being empty, what the doctor sends is a batch like the uploader's."""
         for request in receiver.requests:
             self.assertEqual((request.root["locations"], request.root["geofence_events"]), ([], []))
             self.assertEqual(shape_faults({**request.root, "locations": [LOCATION]}), [])
-            # A backend that holds it against the schema takes it.
+            # A backend that validates against the schema accepts it.
             self.assertEqual(shape_faults(request.root), ["root: nothing is in it"] if conservation.jsonschema else [])
 
     def examine(self, daemon, *words: str, code: int = 1) -> dict:
-        """Findings by check. The clock of the machine that runs the test may be anything."""
+        """Findings by check. The clock of the machine that runs the test is left out: it may be anything."""
         done = self.run_ctl(daemon, "doctor", "--json", *words, code=code)
         return {found["check"]: found for found in json.loads(done.stdout)["findings"]}
 

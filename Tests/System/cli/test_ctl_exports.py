@@ -1,4 +1,4 @@
-"""Exports, read back by programs that know nothing of beekond; and what becomes of them when the disk is full."""
+"""Exports, read back by independent programs; and what becomes of them when the disk is full."""
 import csv
 import io
 import json
@@ -69,7 +69,7 @@ class ExportTests(CtlTest):
             path = self.export(daemon, "gpx")
             done = subprocess.run(["xmllint", "--noout", "--schema", schema, path], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr[-2000:])
-        # The schema itself must be able to refuse.
+        # The schema must be able to reject something.
         with open(path, encoding="utf-8") as file:
             text = file.read()
         with open(path, "w", encoding="utf-8") as file:
@@ -157,7 +157,7 @@ class ExportTests(CtlTest):
                 self.assertLess(peaks[1], peaks[0] + 4_000, f"{peaks} KiB")
 
     def peak(self, daemon, *words: str) -> int:
-        """The most memory that it held, in KiB."""
+        """Its peak memory, in KiB."""
         process = subprocess.Popen([program("beekonctl"), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env=self.environment(daemon))
         _, code, usage = os.wait4(process.pid, 0)
@@ -167,7 +167,7 @@ class ExportTests(CtlTest):
 
 
 class DiskTests(CtlTest):
-    """A file is whole, or as it was."""
+    """An output file is either complete or untouched."""
 
     def driven(self, count: int = 5000):
         daemon = self.fake_daemon()
@@ -254,7 +254,7 @@ class DiskTests(CtlTest):
 
 class ProgressTests(CtlTest):
     def on_terminal(self, daemon, words: list, see) -> bytes:
-        """What the command shows on a terminal that is its stderr; `see` is called with all of it whenever there is more."""
+        """What the command shows when its stderr is a terminal; `see` gets all of it whenever there is more."""
         terminal, other = pty.openpty()
         process = subprocess.Popen([program("beekonctl"), *words], stdin=subprocess.DEVNULL, stderr=other,
                                    stdout=subprocess.DEVNULL, env=self.environment(daemon))

@@ -1,4 +1,4 @@
-"""Manual pages, help and completions: nothing is missing from them, and the programs that read them are content."""
+"""Manual pages, help and completions are complete, and the programs that read them accept them."""
 import glob
 import json
 import os
@@ -25,7 +25,7 @@ def tree(name: str) -> dict:
 
 
 def verbs(command: dict, path: tuple = ()) -> list:
-    """Every verb with what it takes; groups of verbs are not verbs."""
+    """Every verb with its arguments and options; a group of verbs is not a verb."""
     found: list = []
     for sub in command.get("subcommands", []):
         if sub["commandName"] == "help":
@@ -114,7 +114,7 @@ class HelpTests(CtlTest):
             self.assertIn(verb[-1], done.stdout)
         return path
 
-    # What is typed, and what is then offered.
+    # What is typed, and what completion offers.
     COMPLETED = (
         ("hist", ["history"]), ("st", ["status", "start", "stop"]), ("geofence ", ["add", "remove", "list", "events"]),
         ("geofence a", ["add"]), ("history --fo", ["--format"]), ("history --format g", ["gpx", "geojson"]),
@@ -145,7 +145,7 @@ class HelpTests(CtlTest):
 
     @needs("zsh")
     def test_zsh_completes(self):
-        """In a real zsh on a terminal: one word is completed by Tab."""
+        """In a real zsh on a terminal, Tab completes a word."""
         folder = self.path("functions")
         os.mkdir(folder)
         os.rename(self.completions("zsh"), os.path.join(folder, "_beekonctl"))
@@ -171,7 +171,7 @@ class HelpTests(CtlTest):
             return text in self.shown
 
         wait_for(lambda: shows("ready>"), lambda: f"a prompt: {self.shown!r}")
-        # zle is switched off on a dumb terminal.
+        # zsh disables zle on a dumb terminal.
         setup = f"fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; setopt zle; echo set; echo up\n"
         os.write(master, setup.encode())
         wait_for(lambda: shows("\nup"), lambda: f"compinit: {self.shown!r}")

@@ -18,7 +18,7 @@ EVIL = "</script><script>document.title='owned'</script>"
 FENCES = {"geofences": [
     {"id": "home", "latitude": 52.5163, "longitude": 13.3777, "radius_meters": 300.0, "inside": True},
     {"id": EVIL, "latitude": 52.53, "longitude": 13.40, "radius_meters": 1500.0}]}
-# Moves the mouse over the middle of the track, zooms, and counts what is on the canvas then: pixels that are not empty.
+# Moves the mouse over the middle of the track, zooms, and counts the pixels that are then not empty.
 HOVER = """
   const frame = () => new Promise(requestAnimationFrame);
   const box = map.getBoundingClientRect(), half = count >> 1;
@@ -35,7 +35,7 @@ HOVER = """
 
 
 def parked_drive() -> list:
-    """Twenty minutes of driving with a stop of a quarter of an hour in the middle."""
+    """Twenty minutes of driving, with a fifteen-minute stop in the middle."""
     found, time_ms = [], 1_781_500_000_000
     for index in range(1200):
         time_ms += 900_000 if index == 600 else 1000
@@ -72,7 +72,7 @@ class PageTests(CtlTest):
         self.assertEqual(fences.count("<tr"), 2)
         self.assertIn(f">{html.escape(EVIL, quote=False)}<", fences)
         self.assertIn(">1.5 km<", fences)
-        # Over the location in the middle: its time and its speed.
+        # The location in the middle shows its time and speed.
         seen = browser.run(HOVER)
         self.assertIn("km/h", seen["tip"])
         self.assertIn("52.5", seen["tip"])
@@ -121,7 +121,7 @@ class TerminalPlotTests(CtlTest):
         daemon.locations = parked_drive()
         found = json.loads(self.run_ctl(daemon, "plot", "--json").stdout)
         self.assertEqual((found["locations"], found["sessions"], len(found["stops"])), (1200, 1, 1))
-        # A quarter of an hour, and the last fifty metres before it.
+        # Fifteen minutes, and the last fifty metres before it.
         self.assertEqual(found["stops"][0]["seconds"], 904)
         self.assertEqual(found["start"], daemon.locations[0]["timestamp"])
 

@@ -1,4 +1,4 @@
-"""Screens as they stand in a real terminal of 80 columns and 24 lines: tmux is the terminal, and tells what is on it."""
+"""Screens as they appear in a real terminal of 80 columns and 24 lines, captured with tmux."""
 import json
 import re
 import subprocess
@@ -50,7 +50,7 @@ class ScreenTests(TerminalTest):
         daemon.answers["GetStatus"]["status"]["sync"]["pending"] = 119
         text = self.wait_screen(lambda text: "119 pending" in text, "the next status")
         self.assertEqual(text.count("Receiver"), 1)
-        # Of another size, and without the daemon, it goes on.
+        # It survives a resize and the daemon's absence.
         self.tmux("resize-window", "-x", "80", "-y", "10")
         self.wait_screen(lambda text: len(text.splitlines()) == 10 and "State" in text, "a smaller screen")
         self.tmux("resize-window", "-x", "80", "-y", "24")
@@ -76,7 +76,7 @@ class ScreenTests(TerminalTest):
     def test_plot(self):
         self.terminal(self.busy())
         self.run_there("plot")
-        # With the line that has gone off the screen for the sake of "code 0".
+        # Including the line that scrolled off to make room for "code 0".
         text = self.screen("-S", "-1")
         lines = text.splitlines()
         self.assertIn("2,000 locations", lines[0])

@@ -11,7 +11,7 @@ from support.programs import program
 from support.terminal import WIDTH, TerminalTest, columns
 
 HUGE = 9_223_372_036_854_775_807
-# A fleet's own words, as long as they may be, in signs of two columns, joined signs, and some that steer terminals.
+# A fleet's own names at full length: wide characters, joined ones, and some that control terminals.
 IDS = ["depot-" + "x" * 94, "到着地点の名前がとても長い場合" * 6, "🚚🚛👩‍🔧" * 20, "a\x1b[31mb\u202ec\u200f" * 8, "e\u0301" * 50,
        "home"]
 LONG = "the reason is that " + "something or other went wrong and " * 20 + "/a/path/without/any/space" * 12
@@ -97,7 +97,7 @@ class WorstScreenTests(TerminalTest):
         return lines
 
     def assert_table(self, lines: list, *starts: int):
-        """Each column begins where it does in every line."""
+        """Each column begins at the same place in every line."""
         for line in lines:
             for start in starts:
                 self.assertEqual(line[start - 1:start], " ", line)
@@ -125,13 +125,13 @@ class WorstScreenTests(TerminalTest):
         self.terminal(self.worst())
         self.type(f"clear; {program('beekonctl')} status --watch")
         text = self.wait_screen(lambda text: "State" in text, "the status")
-        # Its end is off the screen, and the screen says so.
+        # It does not fit on the screen, and the screen says so.
         self.assertIn("more lines", text.rstrip().splitlines()[-1])
         self.tmux("send-keys", "C-c")
 
 
 class PipeTests(CtlTest):
-    """A script gets all of it, and no colour."""
+    """A script gets everything, without colour."""
 
     def test_nothing_is_cut_and_nothing_is_coloured(self):
         fences = [{"id": identity, "latitude": 1.0, "longitude": 2.0, "radius_meters": 3.0} for identity in IDS]

@@ -1,4 +1,4 @@
-"""beekond --check: every mistake is named with file, line, key and what to do about it."""
+"""beekond --check names every mistake with its file, line and key, and how to fix it."""
 import os
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from support.programs import program
 from support.system_test import SystemTest
 from support.waiting import PATIENCE, wait_for
 
-# What is wrong, the file, and per mistake the line, the key (None: the file cannot even be read as TOML) and the remedy.
+# What is wrong, the file, and for each mistake the line, the key (None: the file is not even TOML) and the remedy.
 BROKEN: list[tuple[str, str, list]] = [
     ("a misspelt key", "[tracking]\nintervall_seconds = 5\n",
      [(2, "tracking.intervall_seconds", "interval_seconds")]),
@@ -156,7 +156,7 @@ class ConfigurationTests(SystemTest):
         receiver = self.backend()
         daemon.configure(sync={"url": receiver.url, "interval_seconds": NEVER})
         daemon.reload()
-        # Any change of [sync] makes one attempt at once.
+        # Any change in [sync] triggers one attempt at once.
         self.assertEqual(len(receiver.wait_requests(1)[0].ids), 1)
 
     def test_drop_ins_override_and_are_named(self):

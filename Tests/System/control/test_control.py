@@ -1,4 +1,4 @@
-"""The control socket: what each method does, and who is served when there are many."""
+"""The control socket: what each method does, and who is served when there are too many clients."""
 import json
 import os
 import re
@@ -16,14 +16,14 @@ from support.interface import SERVICE, description
 from support.system_test import SystemTest
 from support.waiting import PATIENCE, never, wait_for
 
-# Connections at once, and how many more root may have.
+# The limit on connections, and how many more root may have.
 CONNECTIONS = 32 + (2 if os.geteuid() == 0 else 0)
 REQUEST_LIMIT = 64 * 1024
 
 
 class ControlTest(SystemTest):
     def refused(self, name: str, tracker, method: str, **parameters) -> dict:
-        """The parameters of the error that this call must give."""
+        """Makes a call that must fail, and returns the parameters of the error."""
         with self.assertRaises(Refusal) as caught:
             tracker.call(method, **parameters)
         self.assertEqual(caught.exception.name, name, caught.exception)
@@ -61,7 +61,7 @@ class ServiceTests(ControlTest):
         self.assertGreaterEqual(len(methods), 24)
         for method in methods:
             with self.subTest(method):
-                # Nobody has such a parameter, and who has the method says so.
+                # No method has this parameter, and each says so.
                 self.assertEqual(self.refused("InvalidParameter", tracker, method, no_such=1), {"parameter": "no_such"})
 
 
@@ -148,7 +148,7 @@ class StatusTests(ControlTest):
             lines = file.read().splitlines()
         line = int(origins["tracking.interval_seconds"].rsplit(":", 1)[1])
         self.assertEqual(lines[line - 1], "interval_seconds = 7")
-        # Nor anywhere else.
+        # Nor is it anywhere else.
         daemon.sync()
         for text in (json.dumps(settings), json.dumps(daemon.status()), daemon.text()):
             self.assertNotIn("hunter", text)
@@ -163,7 +163,7 @@ class LocationTests(ControlTest):
         self.assertEqual([from_iso(row["timestamp"]) for row in both], times[1:5])
         self.assertEqual(len(daemon.call("GetLocations", **{"from": iso(times[5] + 1)})["locations"]), 0)
         self.assertEqual(len(daemon.call("GetLocations", to=iso(times[0] - 1))["locations"]), 1)
-        # The offset of another zone, and fewer digits.
+        # Another zone's offset, and fewer digits.
         text = iso(times[5])[:19] + "+00:00"
         self.assertEqual(len(daemon.call("GetLocations", **{"from": text})["locations"]), 1)
         for bad in ("yesterday", "", "2026-13-01T00:00:00Z", "2026-06-15"):
@@ -193,18 +193,18 @@ class LocationTests(ControlTest):
         self.assertEqual([len(page) for page in pages], [1000, 1000, 201])
         times = [row["timestamp"] for page in pages for row in page]
         self.assertEqual(times, sorted(set(times)))
-        # Exactly one page needs no `more`.
+        # A single page does not need `more`.
         thousand = {"from": times[0], "to": times[999]}
         pages = [page["locations"] for page in tracker.stream("GetLocations", **thousand)]
         self.assertEqual([row["timestamp"] for page in pages for row in page], times[:1000])
         self.assertEqual(len(tracker.call("GetLocations", **thousand)["locations"]), 1000)
-        # The connection is at rest again after a stream, and after one that was abandoned.
+        # The connection can be used again after a stream, even after one that was abandoned.
         self.assertEqual(tracker.call("GetPendingUploadCount"), {"count": 2201})
         other = daemon.connect()
         other.send("GetLocations", {}, more=True)
         other.close()
         self.assertEqual(tracker.call("GetPendingUploadCount"), {"count": 2201})
-        # While rows come and go between two pages, the others are told once each.
+        # While rows come and go between pages, each of the others is returned once.
         reader = daemon.connect()
         pages = reader.stream("GetLocations")
         first = next(pages)["locations"]
@@ -224,7 +224,7 @@ class LocationTests(ControlTest):
         self.assertEqual([row[0] for row in daemon.query("SELECT ts FROM locations ORDER BY ts")], times[3:])
         self.assertEqual(daemon.call("DeleteLocations"), {"removed": 2})
         self.assertEqual(daemon.call("DeleteLocations"), {"removed": 0})
-        # Tracking goes on, and the session's count is of all that were admitted.
+        # Tracking continues, and the session counts everything that was admitted.
         fake.drive(1)
         daemon.wait_stored(7)
         self.assertEqual(daemon.call("GetSessions")["sessions"][0]["locations"], 7)
@@ -288,7 +288,7 @@ class SubscriptionTests(ControlTest):
         receiver = self.backend()
         fake, daemon = self.tracking(sync={"url": receiver.url})
         listeners = {kind: self.listener(daemon, [kind]) for kind in ("location", "state", "source", "sync")}
-        # Who subscribes after the drive sees only its last location, and a stop may come before its last epoch.
+        # A subscriber that comes after the drive gets only its last location, and a stop may precede the last epoch.
         wait_for(lambda: all(listener.events for listener in listeners.values()), "the present")
         fake.drive(2)
         daemon.wait_stored(3)
@@ -323,7 +323,7 @@ class SubscriptionTests(ControlTest):
             wait_for(lambda: len(listener.events) >= before + 50, "the others get every event")
         self.assertFalse(any(event.get("missed") for event in listener.events))
         daemon.wait_stored(count + 1)
-        # Now it wakes up: it has lost the oldest of what it did not read, and is told how many, or is closed.
+        # Now it wakes up: it lost the oldest unread events and learns how many, or its connection is closed.
         received, missed = 0, 0
         try:
             while received + missed < count + 1:
@@ -380,7 +380,7 @@ class FramingTests(ControlTest):
                 try:
                     tracker.link.sendall(garbage)
                 except (BrokenPipeError, ConnectionResetError):
-                    pass  # closed before it had all of it
+                    pass  # closed before everything was sent
                 with self.assertRaises(ConnectionClosed):
                     for _ in range(3):
                         tracker.reply()
@@ -410,7 +410,7 @@ class FramingTests(ControlTest):
         with self.assertRaises(ConnectionClosed):
             half.reply()
         self.assertTrue(9 < time.monotonic() - began < 13)
-        # One that has asked for nothing yet may take its time.
+        # A client that has not asked for anything yet may take its time.
         self.assertEqual(silent.call("GetPendingUploadCount"), {"count": 0})
 
     def test_thirty_two_connections(self):
@@ -421,7 +421,7 @@ class FramingTests(ControlTest):
             trackers.append(daemon.connect())
             self.addCleanup(trackers[-1].close)
             self.assertEqual(trackers[-1].call("GetPendingUploadCount"), {"count": 0})
-        # The first is busy: the second has been idle longest.
+        # The first is busy, so the second has been idle longest.
         trackers[0].call("GetPendingUploadCount")
         for _ in range(3):
             trackers.append(daemon.connect())

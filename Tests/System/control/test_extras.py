@@ -1,4 +1,4 @@
-"""Extras: those of the configuration with what was set at run time, kept over restarts, each row with those of its moment."""
+"""Extras: the configured ones merged with those set at run time, kept across restarts; each row has those of its time."""
 import json
 import os
 import subprocess
@@ -22,17 +22,17 @@ class ExtrasTests(SystemTest):
         self.assertEqual(self.extras(daemon), {"vehicle": "7", "depot": "north"})
         self.assertEqual(daemon.call("SetExtras", extras={"vehicle": "7", "driver": "é\"\n"}), {})
         self.assertEqual(self.extras(daemon), {"vehicle": "7", "driver": "é\"\n"})
-        # Kept, durable before the answer.
+        # Durable before the answer.
         daemon.kill()
         daemon.start()
         self.assertEqual(self.extras(daemon), {"vehicle": "7", "driver": "é\"\n"})
         self.assertEqual(os.stat(os.path.join(daemon.state, "extras.json")).st_mode & 0o077, 0)
-        # Only what differs is kept: what the file says of other names still counts.
+        # Only differences are kept: the file still decides about other names.
         daemon.configure(extras={"vehicle": "8", "depot": "south", "region": "x"})
         daemon.reload()
         daemon.wait_status(lambda status: self.extras(daemon).get("region") == "x", "the new configuration")
         self.assertEqual(self.extras(daemon), {"vehicle": "8", "driver": "é\"\n", "region": "x"})
-        # The same as the file says is no change of it.
+        # A value equal to the file's is not a difference.
         daemon.call("SetExtras", extras={"vehicle": "8", "depot": "south", "region": "x"})
         daemon.configure(extras={"vehicle": "9"})
         daemon.reload()
@@ -49,7 +49,7 @@ class ExtrasTests(SystemTest):
             fake.drive(2)
             daemon.wait_stored(1 + 2 * len(wanted))
             wanted.append(extras)
-        # What changes now changes nothing of what is stored, nor of a batch that is frozen.
+        # A change now affects neither stored rows nor a frozen batch.
         receiver.answers = [503]
         self.assertEqual(daemon.sync()["outcome"], "transient")
         daemon.call("SetExtras", extras={"driver": "9"})

@@ -1,4 +1,4 @@
-"""What the user last asked for survives every end of the daemon, and the end itself is quick."""
+"""What the user last asked for survives however the daemon ends, and ending is quick."""
 import os
 import signal
 import socket
@@ -14,7 +14,7 @@ from support.control_client import ControlClient
 from support.system_test import SystemTest
 from support.waiting import PATIENCE, never, wait_for
 
-# The promise is two seconds; it is measured here on a machine that does other things as well.
+# Two seconds are promised; the machine that measures this is busy with other things.
 END = 2.0
 
 
@@ -68,7 +68,7 @@ class IntentTests(SystemTest):
         self.assertEqual(daemon.status()["state"], "stopped")
 
     def test_sigterm_while_the_server_hangs(self):
-        """Twice: a server that took the request and says nothing, and one that does not even read it."""
+        """With a server that took the request and says nothing, and with one that does not even read it."""
         receiver = self.backend()
         receiver.hold()
         hole = socket.create_server(("127.0.0.1", 0))
@@ -101,7 +101,7 @@ class IntentTests(SystemTest):
         fake, daemon = self.tracking()
         fake.drive(1)
         daemon.wait_stored(2)
-        # The first of two epochs of a new kind: one report more each, so the daemon waits for more of the second.
+        # Two epochs with one more report than before, so the daemon waits for more of the second.
         from support.fake_gpsd import tpv
         second = tpv(fake.next_ms, 50.5)
         fake.report(second, second, tpv(fake.next_ms + 1000, 50.6))
@@ -122,7 +122,7 @@ class IntentTests(SystemTest):
             self.assertIn(daemon.state, done.stderr)
             self.assertRegex(done.stderr, "another|already|in use")
         self.assertFalse(os.path.exists(other))
-        # The first one did not notice.
+        # The first daemon did not notice.
         with ControlClient(daemon.socket) as tracker:
             self.assertEqual(tracker.call("GetStatus")["status"]["state"], "tracking")
         fake.drive(1)
@@ -144,7 +144,7 @@ class IntentTests(SystemTest):
         daemon.kill()
         daemon.start()
         self.assertEqual(daemon.status()["session_id"], session)
-        # The user's word counts more than the file's.
+        # The user's wish overrides the file.
         daemon.call("Stop")
         daemon.terminate()
         daemon.start()

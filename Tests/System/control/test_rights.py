@@ -1,4 +1,4 @@
-"""Who may do what: real users, real groups, and the kernel's word for who is at the other end."""
+"""Who may do what: real users, real groups, and the kernel's identification of the peer."""
 import os
 import stat
 import sys
@@ -48,11 +48,11 @@ class RightsTests(UsersTest):
 
     def test_every_method_for_everybody(self):
         daemon = self.served()
-        # Also for whom the socket keeps out: rights do not hang on its mode alone.
+        # Even for those the socket keeps out: rights do not depend on its mode alone.
         os.chmod(daemon.socket, 0o666)
         for name in USERS:
             rights = MAY[name] or (ANYBODY,)
-            # beekon-admin is for those who may connect; who gets in has its rights.
+            # beekon-admin is meant for those who may connect; anyone who gets in has its rights.
             rights += (ADMINISTRATORS,) if ADMIN_GID in USERS[name][2] else ()
             for row in CALLS:
                 with self.subTest(person=name, method=row.method, more=row.more):
@@ -75,7 +75,7 @@ class RightsTests(UsersTest):
             for method, parameters in (("DeleteLocations", {}), ("SeedAuth", {"access_token": "other"}), ("PurgeRejected", {})):
                 with self.assertRaises(Refusal):
                     tracker.call(method, **parameters)
-                # Without a reply it is no less denied.
+                # A call without a reply is denied all the same.
                 tracker.send(method, parameters, oneway=True)
             tracker.call("GetStatus")
         self.assertEqual(daemon.stored_ids(), before)
@@ -97,7 +97,7 @@ class RightsTests(UsersTest):
 
     def test_rights_are_those_of_the_moment_of_connecting(self):
         daemon = self.served()
-        # The same process, now root, goes on with a connection that somebody else has made.
+        # The same process, now root, continues on a connection that was made as another user.
         tracker = self.client_as(daemon, "a member of beekon")
         with self.assertRaises(Refusal) as caught:
             tracker.call("DeleteLocations")
@@ -106,7 +106,7 @@ class RightsTests(UsersTest):
     def test_root_gets_in_when_it_is_full(self):
         daemon = self.served()
         daemon.disconnect()
-        # Who listens is not put out for others.
+        # Subscribers are not disconnected to make room.
         for _ in range(32):
             tracker = self.client_as(daemon, "a member of beekon")
             tracker.send("Subscribe", {"kinds": ["state"]}, more=True)

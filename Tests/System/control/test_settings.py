@@ -1,4 +1,4 @@
-"""Settings made while running: they count from the next fix on, all or none, and last; secrets and strangers stay out."""
+"""Run-time settings: in force from the next fix on, all or none, and lasting; closed to secrets and strangers."""
 import json
 import os
 import sys
@@ -58,7 +58,7 @@ class TrackingTests(SettingsTest):
         fake.drive(2)
         status = daemon.wait_status(lambda status: status["source"]["fixes"] >= fake.sent, "all fixes")
         self.assertEqual(status["gate"]["admitted"], 5)
-        # Nothing was restarted for that.
+        # That took no restart.
         self.assertEqual((status["session_id"], status["source"]["reconnects"], fake.connections), (session, 0, 1))
 
     def test_they_last(self):
@@ -83,7 +83,7 @@ class TrackingTests(SettingsTest):
         daemon.wait_health("ok")
         check()
         self.assertIn("5 settings made while running are in force: extras.driver, store.durability, ", daemon.text())
-        # What a file says of them has no effect, and counts again when they are taken back.
+        # The file's values have no effect until these are reset.
         daemon.configure(tracking={"interval_seconds": 8})
         self.assertEqual(daemon.call("Reload"), {})
         check()
@@ -122,7 +122,7 @@ class TrackingTests(SettingsTest):
         for durability, synced in (("normal", False), ("full", True), ("normal", False)):
             self.set(daemon, store__durability=durability)
             stored = daemon.status()["gate"]["admitted"]
-            # The call is delayed by nothing: only counted.
+            # The call is not delayed, only counted.
             with Fault(daemon, "fdatasync,fsync", "delay_enter=1", files=["beekon.db-wal"]) as fault:
                 fake.drive(3)
                 daemon.wait_stored(stored + 3)
@@ -160,7 +160,7 @@ class TrackingTests(SettingsTest):
         self.refused(daemon, "InvalidParameter", "ResetConfig", key=[INTERVAL])
         parameters = self.refused(daemon, "InvalidConfiguration", "ResetConfig", keys=["tracking.distance_meters", "gpsd.prot"])
         self.assertEqual(parameters, {"key": "gpsd.prot", "reason": "is not a setting; did you mean gpsd.port?"})
-        # More than a request may have, and numbers that no JSON library of ours can hold.
+        # More than a request may contain, and numbers that no JSON library here can represent.
         with daemon.connect() as tracker, self.assertRaises(ConnectionClosed):
             try:
                 tracker.call("Configure", settings={"extras.a": "x" * 70_000})
@@ -173,7 +173,7 @@ class TrackingTests(SettingsTest):
                 tracker.receive()
         self.assertEqual(daemon.call("GetConfig"), before)
         self.assertEqual(self.stored(daemon), {"tracking.distance_meters": 3})
-        # A huge list of unknown keys costs nobody else anything.
+        # A huge list of unknown keys does not delay anybody else.
         self.refused(daemon, "InvalidConfiguration", "ResetConfig", keys=[f"a{number}" for number in range(5000)])
 
     def test_what_is_clamped(self):
@@ -194,7 +194,7 @@ class TrackingTests(SettingsTest):
         with open(daemon.config, "w", encoding="utf-8") as file:
             file.write("nonsense")
         self.assertEqual(self.refused(daemon, "InvalidConfiguration", "Reload")["key"], daemon.config + ":1")
-        # What is set now goes over what is in force.
+        # New settings override those in force.
         self.set(daemon, tracking__distance_meters=4)
         self.assertEqual((daemon.setting(INTERVAL), daemon.status()["degraded"]), (7, ["config"]))
         daemon.configure(tracking={"interval_seconds": 8, "distance_meters": 1})
@@ -216,7 +216,7 @@ class TrackingTests(SettingsTest):
         self.assertEqual((daemon.setting(INTERVAL), daemon.setting("tracking.distance_meters")), (7, 5))
 
     def test_many_at_once(self):
-        """Each change is whole, whoever else makes one."""
+        """Each change is atomic, even with concurrent ones."""
         fake, daemon = self.tracking()
         failures = []
 
@@ -309,7 +309,7 @@ class DamageTests(SettingsTest):
         self.assertEqual(self.stored(daemon), {"tracking.distance_meters": 5, "gpsd.device": "x"})
 
     def test_a_file_that_does_not_go_with_them(self):
-        """The setting gives way, at a reload as at a start."""
+        """The setting is dropped, at a reload as at a start."""
         daemon = self.daemon(sync={"url": "https://a.example/", "allow_insecure_http": True}).start()
         self.set(daemon, sync__url="http://b.example/", sync__batch_size=5)
         daemon.configure(sync={"allow_insecure_http": False})
@@ -351,7 +351,7 @@ class UploadTests(SettingsTest):
         self.assertEqual(daemon.sync()["outcome"], "disabled")
         receiver = self.backend()
         self.set(daemon, sync__url=receiver.url, sync__interval_seconds=NEVER)
-        # Any change of [sync] makes one attempt at once.
+        # Any change in [sync] triggers one attempt at once.
         self.assertEqual(len(receiver.wait_requests(1)[0].ids), 1)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
         daemon.call("ResetConfig", keys=["sync.url"])
@@ -369,7 +369,7 @@ class UploadTests(SettingsTest):
         daemon.ask_for_sync()
         request = first.wait_requests(1)[0]
         self.set(daemon, sync__url=second.url)
-        # The same bytes, at once, to where they are wanted now.
+        # The same bytes, at once, to the new address.
         again = second.wait_requests(1)[0]
         self.assertEqual((again.batch_id, again.sha256), (request.batch_id, request.sha256))
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
@@ -387,7 +387,7 @@ class UploadTests(SettingsTest):
             self.set(daemon, sync__sync_threshold=threshold + 100, sync__interval_seconds=3600 + threshold)
         never(lambda: len(receiver.moments) > 1, "the request is sent again")
         self.assertEqual(daemon.status()["sync"]["in_flight_batch"], batch)
-        # What the request says, or whether its batch goes on, does.
+        # A change of the request, or of whether its batch may continue, does.
         receiver.go_on()
         self.set(daemon, sync__batch_size=7)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
@@ -441,14 +441,14 @@ class TokenTests(AuthTest):
                 seen = len(receiver.authorizations)
                 fake.drive(1)
                 daemon.wait_stored(2)
-                # Another name of the same machine is another host.
+                # Another name for the same machine is another host.
                 url = (receiver.url if key == "sync.url" else endpoint.url).replace("127.0.0.1", "localhost")
                 daemon.call("Configure", settings={key: url})
                 daemon.wait_status(lambda status: status["auth"]["state"] == "dead", "no tokens left")
                 self.assertEqual(self.auth(daemon)["reason"], "host_changed")
                 self.assertEqual(daemon.sync()["outcome"], "auth")
                 self.assertEqual([text for text in receiver.authorizations[seen:] if text], [])
-                # Not even for the host of before: they are gone.
+                # Not even for the previous host: they are gone.
                 daemon.call("ResetConfig", keys=[key])
                 self.restart(daemon)
                 self.assertEqual(daemon.sync()["outcome"], "auth")

@@ -1,6 +1,6 @@
-"""A change of two settings that ends at every system call it makes: afterwards both are old, or both are new.
+"""A change of two settings, killed at every system call it makes: afterwards both are old, or both are new.
 
-strace kills the reader's thread, and with it the daemon, at each system call that the change makes, one run for each.
+strace kills the reader's thread, and with it the daemon, at each system call of the change, one run per call.
 """
 import os
 import re
@@ -29,7 +29,7 @@ class CutTests(SystemTest):
         daemon.call("Configure", settings=dict.fromkeys(KEYS, value))
 
     def one(self, daemon, value: int, call) -> tuple:
-        """Changes both to `value` under strace. What it has seen, and whether there was an answer."""
+        """Changes both to `value` under strace. Returns what strace saw, and whether there was an answer."""
         log = self.path("strace")
         inject = ["-e", f"inject={call[0]}:signal=KILL:when={call[1]}"] if call else []
         tracer = subprocess.Popen([installed(STRACE), "-qq", "-y", "-o", log, *inject, "-p", thread(daemon, "reader")],
@@ -70,11 +70,11 @@ class CutTests(SystemTest):
                 self.assertFalse([name for name in os.listdir(daemon.state) if "aside" in name])
                 outcomes["new" if found == (2, 2) else "old"] += 1
         print(f"\n  a cut at each of {len(calls)} calls: {outcomes}")
-        # Both have been seen, or the test does not test what it says.
+        # Both outcomes occurred, or the test does not test what it claims.
         self.assertTrue(all(outcomes.values()), outcomes)
 
     def test_the_order_of_a_change(self):
-        """Durable before it is in force, and before the answer."""
+        """The change is durable before it takes effect, and before the answer."""
         daemon = self.daemon().start()
         self.change(daemon, 1)
         steps = []

@@ -1,4 +1,4 @@
-"""Who may change which settings, as the kernel tells the daemon who calls."""
+"""Who may change which settings; the kernel tells the daemon who calls."""
 import json
 import os
 import sys
@@ -24,7 +24,7 @@ def reset(*keys: str) -> tuple:
 
 class SettingsRightsTests(UsersTest):
     def calls(self, daemon, calls: list, name: str) -> list:
-        """What comes of these calls by that person."""
+        """The outcomes of these calls by this user."""
         found = []
         with self.client_as(daemon, name) as tracker:
             for method, parameters in calls:
@@ -57,13 +57,13 @@ class SettingsRightsTests(UsersTest):
         self.assertEqual(daemon.call("GetConfig"), before)
         for name in (TUNER, ADMINISTRATOR, "root"):
             self.assertEqual(self.calls(daemon, tunable, name), ["done"] * len(tunable), name)
-        # Mistakes are told to everybody, whatever they would be about.
+        # Everybody learns of mistakes, whichever setting they concern.
         self.assertEqual(self.calls(daemon, [configure(sync__ulr="x"), configure(nonsense=1)], TUNER),
                          ["InvalidConfiguration"] * 2)
         for name in (ADMINISTRATOR, "root"):
             found = self.calls(daemon, guarded, name)
             self.assertNotIn("PermissionDenied", found)
-            # A secret, a path, and what nobody has set.
+            # A secret, a path, and a setting that nobody has set.
             self.assertEqual([guarded[index] for index, word in enumerate(found) if word == "InvalidConfiguration"],
                              [guarded[10], guarded[11], guarded[14]])
             daemon.call("ResetConfig", keys=["gpsd.host", "sync.url", INTERVAL])

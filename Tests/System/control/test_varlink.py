@@ -1,4 +1,4 @@
-"""The Python package `varlink`, which shares no code with us, calls every method and is given every error."""
+"""The Python package `varlink`, an independent implementation, calls every method and receives every error."""
 import json
 import os
 import sys
@@ -37,14 +37,14 @@ class ClientTest(SystemTest):
         return caught.exception.error(), dict(caught.exception.parameters() or {})
 
     def raw(self, connection, call: dict):
-        """What the package itself would not send."""
+        """Calls that the package itself would not send."""
         connection._send_message(json.dumps(call).encode())
         return connection._next_varlink_message()
 
 
 @needs_varlink
 class EveryMethodTests(ClientTest):
-    """The package holds each call and each reply against the types of the interface, and refuses what does not fit."""
+    """The package checks each call and reply against the types of the interface, and raises on a mismatch."""
 
     def test_every_method(self):
         backend = self.backend(answers=[400])
@@ -107,7 +107,7 @@ class EveryMethodTests(ClientTest):
 @needs_varlink
 class ErrorTests(ClientTest):
     def test_every_error(self):
-        """All of the interface, and all of org.varlink.service but one, which no method gives any more."""
+        """Every error of the interface, and all but one of org.varlink.service: no method returns that one."""
         backend = self.backend()
         fake, daemon = self.tracking(store={"durability": "normal"}, sync={"url": backend.url, "interval_seconds": 86400})
         nowhere = self.daemon(free_port()).start()
@@ -142,7 +142,7 @@ class ErrorTests(ClientTest):
                 for key, value in parameters.items():
                     self.assertTrue(told[key] if value is None else told[key] == value, told)
                 seen.add(name)
-        # The database cannot be opened any more: the file is not where it was.
+        # The database can no longer be opened: the file was moved.
         path = os.path.join(daemon.state, "beekon.db")
         os.rename(path, path + ".away")
         try:
@@ -183,7 +183,7 @@ class DeniedTests(UsersTest, ClientTest):
 
 class BusyTests(SystemTest):
     def test_two_deletions_at_once(self):
-        """The second of two that come together is told to come again, and the first goes on."""
+        """The second of two concurrent calls is asked to retry, and the first continues."""
         fake, daemon = self.tracking(store={"durability": "normal"})
         fake.drive(2500)
         daemon.wait_stored(2501)
@@ -196,7 +196,7 @@ class BusyTests(SystemTest):
             self.assertEqual(answers[1], {"error": INTERFACE + ".RateLimited", "parameters": {"retry_after_seconds": 1}})
 
     def test_the_backend_is_not_asked_without_end(self):
-        """A loop of `sync` does not get around the Retry-After of a server in trouble."""
+        """Calling `sync` in a loop does not circumvent a server's Retry-After."""
         backend = self.backend(answers=[503] * 500)
         fake, daemon = self.tracking(sync={"url": backend.url})
         outcomes = []
@@ -205,7 +205,7 @@ class BusyTests(SystemTest):
                 tracker.send("Sync", {"wait": True})
                 outcomes.append(tracker.reply().get("error"))
         self.assertIn(INTERFACE + ".RateLimited", outcomes)
-        # The allowance, and what has come back of it meanwhile.
+        # The allowance, and what has been replenished meanwhile.
         self.assertLess(outcomes.count(None), 150)
         self.assertGreaterEqual(outcomes.index(INTERFACE + ".RateLimited"), 60)
 

@@ -1,4 +1,4 @@
-"""Clients that nobody wants: the others are served as if they were not there, and the daemon does not grow."""
+"""Hostile clients: others are served as if they did not exist, and the daemon does not grow."""
 import os
 import statistics
 import subprocess
@@ -14,11 +14,11 @@ from support.hostile_clients import KINDS
 from support.system_test import SystemTest
 from support.waiting import PATIENCE, wait_for
 
-# Milliseconds within which somebody else is served by a release on a machine that has nothing else to do; five times as
-# many are let pass here.
+# Within how many milliseconds a release build serves others on an idle machine; this test allows five times
+# as many.
 SERVED = 50.0
 CALLS = 150
-# KiB that all of it together may cost, in a build for debugging.
+# KiB that all of it together may cost, in a debug build.
 GROWTH = 48 * 1024
 
 
@@ -39,7 +39,7 @@ class AbuseTests(SystemTest):
         process.stdout.close()
 
     def status(self) -> dict:
-        """By a connection of its own: an old one would have been put out."""
+        """Asks on a new connection: an old one would have been closed to make room."""
         with ControlClient(self.victim.socket) as tracker:
             return tracker.call("GetStatus")["status"]
 
@@ -47,7 +47,7 @@ class AbuseTests(SystemTest):
         wait_for(lambda: self.status()["gate"]["admitted"] >= count, f"{count} fixes stored")
 
     def measure(self, tracker=None) -> list:
-        """Milliseconds of single calls: on this connection, or each on a new one."""
+        """Milliseconds for each call, on this connection or on a new one for each."""
         times = []
         for _ in range(CALLS):
             began = time.monotonic()
@@ -59,7 +59,7 @@ class AbuseTests(SystemTest):
         return sorted(times)
 
     def call_anew(self, began: float):
-        """Who is put out before he has spoken comes again, as any client would."""
+        """A client disconnected before it has asked anything connects again, as any client would."""
         while True:
             try:
                 with ControlClient(self.victim.socket) as tracker:
@@ -76,11 +76,11 @@ class AbuseTests(SystemTest):
         fake, self.victim = self.tracking(store={"durability": "normal"})
         fake.drive(5000)
         self.victim.wait_stored(5001)
-        # Busy ever again, so that it is not the one that is put out.
+        # Busy again and again, so that it is not the one to be disconnected.
         with ControlClient(self.victim.socket) as tracker:
             calm = self.measure(tracker)
             self.put_out = 0
-            # What a full house of ordinary clients makes everybody wait, each asking for the status.
+            # How long everybody waits when all places are taken by ordinary clients asking for the status.
             house = self.measure_statuses(tracker)
         before = self.memory("VmRSS")
         allowed = max(5 * SERVED, 10 * house)
@@ -102,17 +102,17 @@ class AbuseTests(SystemTest):
         grown = self.memory("VmHWM") - before
         print(f"it has grown by {grown} KiB at most")
         self.assertLess(grown, GROWTH)
-        # Fixes were stored all the while.
+        # Fixes were stored throughout.
         stored = self.status()["gate"]["admitted"]
         fake.drive(3)
         self.stored(stored + 3)
         wait_for(lambda: self.connections() < 10, "all of them are gone", 3 * PATIENCE)
-        # SQLite keeps descriptors of closed readers for the next ones, while the writer has its lock.
+        # SQLite keeps the descriptors of closed readers for later ones while the writer holds its lock.
         self.assertLess(len(self.descriptors()), 120)
 
     def fill_sleepers(self, fake):
-        """Until the sockets of all who subscribed are full. They take every place; ten seconds later, one for each who
-        comes is taken from them."""
+        """Sends fixes until the sockets of all subscribers are full. They occupy every place; ten seconds later, each new
+        client takes the place of one of them."""
         with ControlClient(self.victim.socket) as tracker:
             wait_for(lambda: self.connections() > 30 or not tracker.is_open(), "they have come")
         for _ in range(30):
@@ -142,7 +142,7 @@ class AbuseTests(SystemTest):
         return found
 
     def connections(self) -> int:
-        """Sockets: that of gpsd is one."""
+        """Open sockets, including the one to gpsd."""
         return sum(name.startswith("socket:") for name in self.descriptors())
 
     def show(self, name: str, times: list):

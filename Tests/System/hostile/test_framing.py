@@ -1,4 +1,4 @@
-"""The control socket, byte by byte: what any client may send, what none should, and what is answered to each."""
+"""The control socket, byte by byte: what clients may send, what they should not, and the answer to each."""
 import json
 import os
 import random
@@ -16,7 +16,7 @@ from support.system_test import SystemTest
 from support.waiting import wait_for
 
 SEED = int(os.environ.get("BEEKOND_SEED", "1"))
-# What is no value of a type. Numbers that JSON can write and a program cannot hold are among them.
+# Values that do not fit a type, including numbers that JSON can write and a program cannot represent.
 WRONG = {
     "string": ["5", "1.5", "true", "[]", "{}"],
     "float": ['"5"', "true", "[]", "{}", "1e999", "-1e999"],
@@ -38,7 +38,7 @@ class FramingTest(SystemTest):
         self.served = self.daemon().start()
 
     def answer(self, call: bytes) -> str:
-        """The error that a message gets, "answered", or "closed"."""
+        """The error that a message provokes, "answered", or "closed"."""
         with self.served.connect() as tracker:
             try:
                 tracker.link.sendall(call + b"\0")
@@ -59,7 +59,7 @@ class FramingTest(SystemTest):
 
 
 class ParameterTests(FramingTest):
-    """Made from the interface file: a method that is added to it is tested with the others."""
+    """Derived from the interface file: a new method is tested along with the others."""
 
     def valid(self, method: str) -> dict:
         return next((row.parameters for row in CALLS if row.method == method), {})
@@ -124,7 +124,7 @@ class ParameterTests(FramingTest):
             for more in (False, True):
                 for row in CALLS:
                     tracker.send(row.method, row.parameters, oneway=True, more=more)
-                    # What would be an error is none either.
+                    # Not even what would be an error.
                     tracker.send(row.method, {"verbose": True}, oneway=True, more=more)
                 tracker.send("Fly", {}, oneway=True, more=more)
             self.assertEqual(tracker.call("GetPendingUploadCount"), {"count": 0})
@@ -179,7 +179,7 @@ class MessageTests(FramingTest):
             with self.subTest(name):
                 answer = self.answer(message)
                 if expected is None:
-                    # Either is right; what matters is that the answer is one, and the others are served.
+                    # Either is right; what matters is that there is one answer, and others are served.
                     self.assertIn(answer, ("closed", "answered", "InvalidTime", "InvalidParameter", "LocationUnavailable",
                                            "InterfaceNotFound"))
                 else:
@@ -187,7 +187,7 @@ class MessageTests(FramingTest):
         self.still_serves()
 
     def test_one_name_twice(self):
-        """JSON leaves open which of two counts; here it is always the same one, for rights and deeds alike."""
+        """JSON leaves open which of two equal keys counts; here it is always the same one, for rights and actions alike."""
         for message in (
             f'{{"method":"{INTERFACE}.GetStatus","method":"{INTERFACE}.GetPendingUploadCount"}}'.encode(),
             self.raw("GetLocations", '{"from":"a","from":"b"}'), self.raw("GetLocations", '{"from":"a","from":null}'),
@@ -197,7 +197,7 @@ class MessageTests(FramingTest):
                 self.assertEqual(len({self.answer(message) for _ in range(20)}), 1)
 
     def test_an_error_says_what_was_sent(self):
-        """The text of others comes back as it was, in one message of valid UTF-8."""
+        """Foreign text comes back unchanged, in a single message of valid UTF-8."""
         for text in ("a\0b", "\x1b[2J", "\u202e", "😀", '"\\', "\u2028", "x" * 40_000):
             with self.subTest(text[:9]):
                 self.assertEqual(self.answer(self.raw("GetLocations", json.dumps({"from": text}))), "InvalidTime")
@@ -235,14 +235,14 @@ class StreamTests(FramingTest):
                     self.assertIn(key, tracker.reply()["parameters"])
 
     def test_thousands_in_one_go_from_one_who_does_not_read(self):
-        """The answers wait in the kernel and then the calls do: nothing is lost, and little is held."""
+        """First the answers wait in the kernel, then the calls do: nothing is lost, and little is buffered."""
         count = 5000
         before = resident(self.served)
         with self.served.connect() as tracker:
             calls = b"".join(frame("GetLocations", {"from": str(index)}) + frame("GetStatus") for index in range(count))
             writer = threading.Thread(target=tracker.link.sendall, args=(calls,), daemon=True)
             writer.start()
-            # Others are served meanwhile.
+            # Meanwhile others are served.
             for _ in range(50):
                 self.served.status()
             self.assertTrue(writer.is_alive(), "all of it fits into the sockets: send more")
@@ -268,14 +268,14 @@ class StreamTests(FramingTest):
                 for key in ("status", "session_id", "sessions"):
                     self.assertIn(key, tracker.receive())
             self.assertRaises(ConnectionClosed, tracker.reply)
-        # Who only listens has nothing more to say.
+        # A mere subscriber has nothing more to say.
         with self.served.connect() as tracker:
             tracker.send("Subscribe", {"kinds": ["state"]}, more=True)
             tracker.link.shutdown(socket.SHUT_WR)
             self.assertEqual(tracker.receive()["event"]["state"], "tracking")
             self.served.call("Stop")
             self.assertEqual(tracker.receive()["event"]["state"], "stopped")
-        # And half a request is the end.
+        # And half a request ends the connection.
         with self.served.connect() as tracker:
             tracker.link.sendall(b'{"method":')
             tracker.link.shutdown(socket.SHUT_WR)
@@ -301,14 +301,14 @@ class StreamTests(FramingTest):
                 try:
                     tracker.link.sendall(bytes(message))
                 except OSError:
-                    pass  # closed before it had all of it
+                    pass  # closed before everything was sent
             if not self.served.child.running:
                 self.fail(f"it ended at {bytes(message)!r}")
         self.still_serves()
 
 
 def resident(daemon) -> int:
-    """KiB."""
+    """In KiB."""
     with open(f"/proc/{daemon.child.process.pid}/status", encoding="utf-8") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
 

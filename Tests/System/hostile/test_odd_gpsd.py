@@ -1,4 +1,4 @@
-"""A gpsd that says odd things, too much, too little, or too slowly: nothing breaks, and the fixes that follow are stored."""
+"""A gpsd that reports nonsense, too much, too little, or too slowly: nothing breaks, and later fixes are stored."""
 import os
 import random
 import sys
@@ -15,13 +15,13 @@ from support.waiting import never, wait_for
 
 OTHER = "/dev/ttyFAKE1"
 STORED = "SELECT ts, lat, lng, accuracy, speed, bearing, altitude FROM locations ORDER BY seq"
-# Bytes that the daemon may have taken for good after a flood. Its whole size is about 12 MB.
+# Bytes by which the daemon may have grown after a flood. Its whole size is about 12 MB.
 GROWTH = 6 << 20
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 
 
 def resident(daemon) -> int:
-    """Bytes."""
+    """In bytes."""
     with open(f"/proc/{daemon.child.process.pid}/statm", encoding="ascii") as sizes:
         return int(sizes.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -35,8 +35,8 @@ class OddTest(SystemTest):
         daemon.wait_status(lambda status: status["source"]["fixes"] >= count, f"{count} fixes read")
 
     def goes_on(self, gps, daemon, patience: float = 40):
-        """Fixes that come after all that are stored."""
-        # Not all at once: a connection that was given up is made again between them.
+        """Fixes sent after all that are stored."""
+        # Not all at once: an abandoned connection is re-established between them.
         before = daemon.status()["gate"]["admitted"]
 
         def look():
@@ -51,7 +51,7 @@ class OddTest(SystemTest):
 
 class OddReportTests(OddTest):
     def test_several_reports_for_each_instant(self):
-        """Each says something that the others do not; together they are one fix."""
+        """Each has something the others lack; together they make one fix."""
         gps, daemon = self.tracking()
         expected = []
         for index in range(20):
@@ -63,7 +63,7 @@ class OddReportTests(OddTest):
         self.heard(daemon, 22)
         daemon.call("Stop")
         stored = daemon.query(STORED)
-        # The first of the epochs does not know yet how many reports there will be.
+        # In the first epoch it is not yet known how many reports there will be.
         self.assertEqual(len(stored), 21)
         self.assertEqual(stored[2:], expected[1:])
 
@@ -96,8 +96,8 @@ class OddReportTests(OddTest):
     def test_fields_that_mean_nothing(self):
         gps, daemon = self.tracking()
         start = gps.next_ms
-        # What stands in the report beside its time, and what must be stored of it: accuracy, speed, bearing, altitude;
-        # None for no fix at all. A report that libgps cannot read is none.
+        # What the report says apart from its time, and what must be stored: accuracy, speed, bearing, altitude;
+        # None for no fix at all, as for a report that libgps cannot parse.
         odd = [
             ('"mode":3,"lat":50.0,"lon":8.0,"eph":null,"speed":null,"track":null', ...),
             ('"mode":3,"lat":50.0,"lon":8.0', (None, None, None, None)),
@@ -147,11 +147,11 @@ class OddReportTests(OddTest):
             gps.send(mended(f'"mode":3,"time":"{text}","lat":50.5,"lon":8.5'))
         gps.send(mended('"mode":3,"time":null,"lat":50.5,"lon":8.5'))
         gps.send(mended('"mode":3,"time":1e18,"lat":50.5,"lon":8.5'))
-        # Neither a time without a position nor a position without a time is a fix.
+        # A time without a position is no fix, nor is a position without a time.
         gps.report(tpv(None, 50.5), tpv(gps.next_ms, lat=None, lon=None), tpv(gps.next_ms + 500, lon=None))
         gps.next_ms += 1000
         self.goes_on(gps, daemon)
-        # One of them may have been read as some time that then had to prove itself, and could not.
+        # One of them may have been parsed as a time, which then had to settle and could not.
         self.assertEqual([row for row in daemon.query(STORED) if row[1] == 50.5], [])
         self.assertEqual(daemon.query(STORED)[:len(before)], before)
 
@@ -175,7 +175,7 @@ class OddReportTests(OddTest):
         self.assertEqual(daemon.status()["source"]["reconnects"], 0)
 
     def test_random_damage(self):
-        """Lines of gpsd with bytes changed, left out and put in."""
+        """Lines from gpsd with bytes changed, removed and inserted."""
         seed = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
         print(f"damaged lines: seed {seed}")
         choice = random.Random(seed)
@@ -220,7 +220,7 @@ class OddPaceTests(OddTest):
         self.heard(daemon, 3)
 
     def test_one_byte_a_second_is_no_silence(self):
-        """gpsd is there as long as anything comes; the receiver is what is stale."""
+        """While anything arrives gpsd counts as present; it is the receiver that is stale."""
         gps, daemon = self.tracking()
         line = mended(f'"mode":3,"time":"{iso(gps.next_ms)}","lat":50.5,"lon":8.5')
         end = threading.Event()
@@ -238,7 +238,7 @@ class OddPaceTests(OddTest):
         end.set()
 
     def test_silence_and_then_no_answer(self):
-        """A connection that is dead without saying so is found out within 40 s."""
+        """A silently dead connection is detected within 40 s."""
         gps, daemon = self.tracking()
         gps.is_mute = True
         daemon.wait_health("stale", 15)
@@ -265,7 +265,7 @@ class OddPaceTests(OddTest):
         source = daemon.status()["source"]
         self.assertEqual((source["health"], source["device"]), ("ok", DEVICE))
         self.assertEqual((source["satellites_used"], source["satellites_visible"]), (3, 3))
-        # The one in use falls silent: after ten seconds the other takes over, and its time has to settle.
+        # The receiver in use falls silent: after ten seconds the other takes over, and its time has to settle.
         gps.next_ms += 200_000
 
         def other():
@@ -297,11 +297,11 @@ class OddPaceTests(OddTest):
 
 class FloodTests(OddTest):
     def flood(self, make, megabytes: int) -> tuple:
-        """Sends so much as fast as it goes; the daemon's size before and after, and how long it took."""
+        """Sends this much as fast as possible; returns the daemon's size before and after, and how long it took."""
         gps, daemon = self.tracking()
         gps.drive(50)
         daemon.wait_stored(51)
-        # A first portion, so that buffers have their size.
+        # A first portion, so that buffers reach their size.
         for _ in range(2):
             gps.send(make(gps))
         self.goes_on(gps, daemon)
@@ -333,7 +333,7 @@ class FloodTests(OddTest):
                    100 if LONG else 20)
 
     def test_receivers_without_number(self):
-        """Each line of another device."""
+        """Every line comes from a different device."""
         count = [0]
 
         def lines(gps):

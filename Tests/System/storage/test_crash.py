@@ -1,7 +1,7 @@
-"""SIGKILL at random moments, while fixes flow and a backend loses every third acknowledgement.
+"""SIGKILL at random moments, while fixes arrive and a backend loses every third acknowledgement.
 
-The oracle for "COMMIT was reported" is a subscription: an event is sent only after COMMIT has returned.
-BEEKOND_SEED repeats a run, BEEKOND_KILLS changes how many there are.
+The oracle for "COMMIT was reported" is a subscription: an event is sent only after COMMIT returned.
+BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
 """
 import os
 import random
@@ -30,9 +30,9 @@ class CrashTests(SystemTest):
         self.reported = set()
         port, feed = free_port(), free_port(socket.SOCK_DGRAM)
         self.gpsd(port, f"udp://127.0.0.1:{feed}")
-        # Twenty epochs a second, each a second later than the one before, so that the time settles within moments.
+        # Twenty epochs a second, each a second later than the previous one, so that the time settles quickly.
         self.simulator(feed, "--rate", "1", "--speed-up", "20", "--seed", str(seed))
-        # A moment before each answer, so that the kill often falls between the request and its acknowledgement.
+        # A short delay before each answer, so that the kill often falls between request and acknowledgement.
         self.receiver = self.backend(drop_ack_every=3, delay=0.02)
         self.victim = self.daemon(port, sync={"url": self.receiver.url, "batch_size": 8, "sync_threshold": 4})
         self.victim.start()
@@ -46,9 +46,9 @@ class CrashTests(SystemTest):
         self.check_the_whole(session)
 
     def live_and_die(self, session):
-        """One life of the daemon: to a random moment of its start, or of its work."""
+        """One life of the daemon, up to a random moment during its start or its work."""
         if self.random.random() < 0.2:
-            time.sleep(self.random.uniform(0, 0.3))  # the moment itself is what is random here
+            time.sleep(self.random.uniform(0, 0.3))  # no condition to wait for: the moment is random
         else:
             self.wait_answers()
             listener = self.listener(self.victim, ["location"])
@@ -67,7 +67,7 @@ class CrashTests(SystemTest):
         wait_for(self.victim._answers, lambda: f"beekond answers; it said:\n{self.victim.text()}")
 
     def check_nothing_lost(self):
-        # The database first: what leaves it meanwhile has reached the receiver by then.
+        # The database first: whatever leaves it meanwhile has reached the receiver by then.
         stored = self.victim.stored_ids()
         lost = self.reported - stored - set(self.receiver.ids)
         self.assertEqual(lost, set(), "reported as stored, and now neither in the database nor at the receiver")
@@ -88,7 +88,7 @@ class CrashTests(SystemTest):
         self.assertEqual(self.reported - set(receiver.ids), set())
         sessions = self.victim.call("GetSessions")["sessions"]
         self.assertEqual([found["id"] for found in sessions], [session])
-        # Also what was stored and never reported, because a kill came between, has arrived; and nothing else has.
+        # What was stored but never reported, because of a kill, has arrived as well; and nothing else has.
         self.assertEqual(sessions[0]["locations"], len(receiver.ids))
         self.assertEqual(receiver.faults(), [])
         self.assertEqual(receiver.problems, [])
@@ -96,7 +96,7 @@ class CrashTests(SystemTest):
         repeated = len(receiver.requests) - len(receiver.batches)
         print(f"crash test: {len(receiver.ids)} fixes, {len(self.reported)} reported, {len(receiver.requests)} requests, "
               f"{repeated} of them repeated")
-        # Without repeated batches, and batches lost between two lives, little would have been tested.
+        # Without repeated batches, and batches lost between two lives, this would have tested little.
         self.assertGreater(repeated, KILLS / 10)
         self.assertGreater(len(self.reported), KILLS)
 

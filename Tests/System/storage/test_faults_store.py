@@ -1,8 +1,8 @@
-"""The store under system calls that fail, wait, or are the last thing the process does.
+"""The store under system calls that fail, stall, or are the last the process makes.
 
-strace injects the fault into the store-exerciser (Tests/Tools), which says what has been stored the moment that COMMIT
-has returned; afterwards the real code opens what is left. BEEKOND_BIN names the folder of the binaries (default
-.build/debug). BEEKOND_LONG=1 takes every call, one after the other; otherwise every few.
+strace injects the fault into the store-exerciser (Tests/Tools), which reports what is stored as soon as COMMIT
+returns; afterwards the real code opens what is left. BEEKOND_BIN names the folder of the binaries (default
+.build/debug). BEEKOND_LONG=1 takes every call in turn; otherwise every few.
 """
 import itertools
 import os
@@ -21,12 +21,12 @@ from support.programs import ROOT, installed, program
 EXERCISER = program("store-exerciser")
 STRACE = shutil.which("strace")
 LONG = os.environ.get("BEEKOND_LONG") == "1"
-# A run makes fewer than 200 of any call.
+# A run makes fewer than 200 calls of each kind.
 LIMIT = 1000
 
 
 def missing():
-    """Why these tests cannot run here; None when they can."""
+    """Why these tests cannot run here; None if they can."""
     if not os.access(EXERCISER, os.X_OK):
         return "store-exerciser is not built"
     if STRACE is None:
@@ -37,7 +37,7 @@ def missing():
 
 
 class Life:
-    """One run of the exerciser, and what it said."""
+    """One run of the exerciser, and its output."""
 
     def __init__(self, directory, call, fault, verb="run"):
         with tempfile.NamedTemporaryFile("r", prefix="beekond-strace-") as log:
@@ -46,7 +46,7 @@ class Life:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
             self.injected = [line for line in log.read().splitlines() if "(INJECTED)" in line or "(DELAYED)" in line]
         self.status, self.errors = done.returncode, done.stderr
-        # What comes after the last newline was not said to the end.
+        # What follows the last newline was cut off.
         self.lines = done.stdout.split("\n")[:-1]
 
     def said(self, word):
@@ -70,7 +70,7 @@ class StoreFaultTests(unittest.TestCase):
         return Life(self.directory, call, fault)
 
     def examine(self, life, context):
-        """Opens what is left with the real code, and compares it with what was said."""
+        """Opens what is left with the real code, and compares it with what was reported."""
         done = subprocess.run([EXERCISER, "check", self.directory], capture_output=True, text=True, timeout=60)
         lines = done.stdout.splitlines()
         self.assertEqual(done.returncode, 0, f"{context}: {done.stdout}{done.stderr}")
@@ -85,7 +85,7 @@ class StoreFaultTests(unittest.TestCase):
         return found
 
     def each(self, call, fault, step):
-        """Lives with the fault at the first call, the second … until a life has fewer calls. Returns how many."""
+        """Runs with the fault at the first call, the second … until a run has fewer calls. Returns how many there were."""
         for number in range(1, LIMIT, 1 if LONG else step):
             life = self.live(call, f"{fault}:when={number}")
             yield number, life
@@ -104,7 +104,7 @@ class StoreFaultTests(unittest.TestCase):
             print(f"killed at {call}: {kills} times, up to number {number}")
 
     def test_killed_while_recovering(self):
-        """The second life dies, too, while it repairs what the first one left."""
+        """The second run dies as well, while it repairs what the first one left."""
         for call, step in [("pwrite64", 5), ("fdatasync", 2), ("openat", 11), ("unlink", 1), ("ftruncate", 1)]:
             for number in range(1, 40, 1 if LONG else step):
                 first = self.live("fdatasync", "signal=KILL:when=20")
@@ -137,7 +137,7 @@ class StoreFaultTests(unittest.TestCase):
         print(f"killed while putting aside: {kills} times")
 
     def stored_schemas(self):
-        """Each database that an earlier version wrote, with the ids of its locations."""
+        """Each stored database of an earlier version, with the ids of its locations."""
         folder = os.path.join(ROOT, "Tests", "StorageTests", "Schemas")
         for name in sorted(os.listdir(folder)):
             if name.endswith(".db"):
@@ -146,7 +146,7 @@ class StoreFaultTests(unittest.TestCase):
                 yield os.path.join(folder, name), ids
 
     def test_migration_killed_or_failing_at_every_call(self):
-        """Opening is what migrates: a later attempt finds every row, whatever became of the first."""
+        """Opening migrates: a later attempt finds every row, whatever became of the first."""
         for path, ids in self.stored_schemas():
             faults = [("signal=KILL", 3), ("error=EIO", 5), ("error=ENOSPC", 5)]
             for call in ["pwrite64", "fdatasync", "openat", "ftruncate", "fchown", "unlink"]:
@@ -170,7 +170,7 @@ class StoreFaultTests(unittest.TestCase):
                 return
 
     def test_errors_at_every_call(self):
-        # The last three syncs belong to the checkpoint of the end: what it was to fold in is still in the WAL.
+        # The last three syncs belong to the final checkpoint: what it should have written is still in the WAL.
         last_commit = len(self.live("fdatasync", "delay_enter=1").injected) - 3
         for call in ["pwrite64", "fdatasync", "fsync", "ftruncate", "fallocate"]:
             for error in ["EIO", "ENOSPC"]:
@@ -182,7 +182,7 @@ class StoreFaultTests(unittest.TestCase):
                     found = self.examine(life, context)
                     self.assertEqual(len(found) + len(life.said("gone")), 24, f"{context}: not all stored in the end")
                     faults += bool(life.injected)
-                    # A sync must not fail unseen, but for SQLite's own ones of the directory, which ours makes good.
+                    # No failed sync may go unnoticed, except SQLite's own of the directory, which ours makes up for.
                     seen = any("failed" in line or "cannot" in line for line in life.lines)
                     if life.injected and "sync" in call and "beekon.db" in life.injected[0] and number <= last_commit:
                         self.assertTrue(seen, f"{context}: {life.injected}")
@@ -210,7 +210,7 @@ class StoreFaultTests(unittest.TestCase):
         self.assertIn(waits[0], [("try", "stored"), ("leaving", "gone")])
 
     def test_the_directory_is_synced_before_anything_is_stored(self):
-        """Without that, a power cut could take the WAL's name with it: the model of the crash images relies on it."""
+        """Otherwise a power cut could lose the WAL's directory entry: the crash images rely on this."""
         log = os.path.join(self.directory, "log")
         state = os.path.join(self.directory, "state")
         os.mkdir(state)

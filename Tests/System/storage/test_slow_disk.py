@@ -1,6 +1,6 @@
-"""A disk that takes long to say that it is done: that is slow, not broken, and nobody else has to wait.
+"""A disk that is slow to complete a sync is not broken, and nobody else has to wait for it.
 
-strace holds up fdatasync for 5 s; with BEEKOND_LONG=1 also for 60 s, and for so long that the watchdog is right to bite.
+strace delays fdatasync by 5 s; with BEEKOND_LONG=1 also by 60 s, and for so long that the watchdog rightly acts.
 """
 import os
 import statistics
@@ -19,12 +19,12 @@ from support.system_test import SystemTest
 from support.waiting import PATIENCE, never, wait_for
 
 LONG = os.environ.get("BEEKOND_LONG") == "1"
-# The manager loses its patience after as many seconds without a feeding.
+# The service manager acts after this many seconds without a watchdog ping.
 WATCHDOG = 6.0
 
 
 class Pace(threading.Thread):
-    """One fix a second, whatever the daemon does meanwhile."""
+    """Sends one fix a second, whatever the daemon is doing."""
 
     def __init__(self, gps):
         super().__init__(daemon=True)
@@ -41,7 +41,7 @@ class Pace(threading.Thread):
 
 
 class Impatience(threading.Thread):
-    """Asks for the status all the time, and notes how long each answer took."""
+    """Keeps asking for the status, and records how long each answer took."""
 
     def __init__(self, daemon):
         super().__init__(daemon=True)
@@ -81,7 +81,7 @@ class SlowDiskTests(SystemTest):
         return [from_iso(location["timestamp"]) for location in self.told.locations]
 
     def slow(self, seconds: float, syncs: int):
-        """The disk is slow for so many syncs, at 1 Hz; then it is quick again."""
+        """The disk is slow for this many syncs, at 1 Hz; then it is fast again."""
         first = self.begin()
         began = time.monotonic()
         with Fault(self.victim, "fdatasync", f"delay_enter={int(seconds * 1e6)}") as fault:
@@ -89,12 +89,12 @@ class SlowDiskTests(SystemTest):
             self.addCleanup(impatience.stop)
             self.addCleanup(pace.stop)
             wait_for(lambda: pace.times, "a fix has been sent, and its sync is held up")
-            # An attempt to upload waits for the disk like everybody, and like a reload it makes nobody wait.
+            # An upload attempt waits for the disk like everything else, and like a reload it holds up nobody.
             self.victim.reload()
             self.victim.ask_for_sync()
             never(lambda: len(self.times()) > 1, "a fix is told of before its sync has returned", seconds * 0.5)
             wait_for(lambda: fault.injected() >= syncs, f"{syncs} slow syncs", (syncs + 1) * seconds + PATIENCE)
-            # Each of them held up one fix at most.
+            # Each of them delayed at most one fix.
             self.assertLessEqual(len(self.times()), 1 + syncs)
         pace.stop()
         impatience.stop()
@@ -125,7 +125,7 @@ class SlowDiskTests(SystemTest):
         self.slow(60, 3)
 
     def test_commands_are_obeyed_between_two_slow_writes(self):
-        """Who asks waits for the write that is under way, not for all that wait behind it."""
+        """A caller waits for the write in progress, not for all the writes queued behind it."""
         self.begin()
         with Fault(self.victim, "fdatasync", "delay_enter=2000000") as fault:
             self.gps.drive(30)
@@ -144,7 +144,7 @@ class SlowDiskTests(SystemTest):
             count = len(self.manager.fed)
             never(lambda: len(self.manager.fed) > count, "the watchdog is fed though a thread hangs", WATCHDOG * 2)
             self.assertEqual(self.victim.text().count("stuck"), 1)
-            # The main thread goes on to answer.
+            # The main thread keeps answering.
             self.victim.status()
         wait_for(lambda: len(self.manager.fed) > count, "the watchdog is fed again", 90)
 

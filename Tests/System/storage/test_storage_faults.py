@@ -1,7 +1,7 @@
-"""Storage that fails under the running daemon, and works again: nothing is lost or told too early, and little is said.
+"""Storage that fails under the running daemon and recovers: nothing is lost or announced too early, and the log stays short.
 
-While storage fails, up to 256 admitted fixes wait in memory. The oracle is the fake gpsd, which knows every fix it sent;
-a subscription, which may name a fix only after its COMMIT; and the receiver, which sees every batch.
+While storage fails, up to 256 admitted fixes wait in memory. The oracles are the fake gpsd, which knows every fix it
+sent; a subscription, which may name a fix only after its COMMIT; and the receiver, which sees every batch.
 """
 import os
 import shutil
@@ -19,10 +19,10 @@ from support.system_test import SystemTest
 from support.waiting import never, wait_for
 
 RING = 256
-# Fixes for which the last block of the WAL has room on a full disk.
+# How many fixes still fit into the last block of the WAL on a full disk.
 SPARE = 1
 DATABASE = ["beekon.db", "beekon.db-wal"]
-# The system call that fails, how, the files, and a word that the error must have.
+# The system call that fails, how, on which files, and a word that the error must contain.
 CALLS = [
     ("pwrite64", "error=ENOSPC", DATABASE, "full"),
     ("pwrite64", "error=EIO", DATABASE, "I/O error"),
@@ -32,7 +32,7 @@ CALLS = [
 
 
 class StorageFaultTest(SystemTest):
-    """A tracking daemon with a backend, and what it has been given."""
+    """A tracking daemon with a backend, and every fix it was sent."""
 
     def begin(self, state: str | None = None):
         self.receiver = self.backend()
@@ -52,7 +52,7 @@ class StorageFaultTest(SystemTest):
         self.sent += self.gps.drive(count)
 
     def degraded(self, words: int = 1, spare: int = 0) -> dict:
-        """Until `words` fixes wait, or up to `spare` fewer, for which there was room all the same."""
+        """Waits until `words` fixes wait in memory, or up to `spare` fewer, which still found room."""
         return self.victim.wait_status(
             lambda status: "storage" in status["degraded"] and status["store"]["degraded"]
             and status["store"]["last_error"] and status["store"]["waiting_in_memory"] >= words - spare
@@ -60,7 +60,7 @@ class StorageFaultTest(SystemTest):
             f"degraded by storage, with {words} fixes waiting")
 
     def wait_told(self):
-        """Until everything that was sent is stored, and told in order."""
+        """Waits until everything sent is stored and was announced in order."""
         wait_for(lambda: len(self.times()) >= len(self.sent), lambda: f"{len(self.sent)} told of, {len(self.times())} were")
         self.assertEqual(self.times(), self.sent)
 
@@ -68,7 +68,7 @@ class StorageFaultTest(SystemTest):
         return [from_iso(location["timestamp"]) for location in self.told.locations]
 
     def fails_and_recovers(self, heal, spare: int = 0):
-        """From an outage that has just begun to its end."""
+        """Follows an outage from its beginning to its end."""
         self.drive(10)
         status = self.degraded(10, spare)
         before = self.times()
@@ -84,7 +84,7 @@ class StorageFaultTest(SystemTest):
         return status
 
     def check_end(self, outages: int, refused: int = 0, uploads_by_itself: bool = False):
-        """One line for each change, and everything reaches the receiver once."""
+        """The log has one line per change, and everything reaches the receiver once."""
         text = self.victim.text()
         self.assertEqual(text.count("cannot store"), outages, text)
         self.assertEqual(text.count("beekond: storage works again"), outages, text)
@@ -136,7 +136,7 @@ class FailingCallTests(StorageFaultTest):
         self.assertIn("54 fixes were lost", self.victim.text())
 
     def test_sessions_that_end_and_begin_while_nothing_can_be_stored(self):
-        """The session's row is written with its first location, whenever that is."""
+        """The session's row is written along with its first location, whenever that comes."""
         self.begin()
         with Fault(self.victim, "pwrite64", "error=EIO", DATABASE):
             self.drive(2)
@@ -152,12 +152,12 @@ class FailingCallTests(StorageFaultTest):
         self.assertNotEqual(second, self.session)
         counts = {found["id"]: found["locations"] for found in self.victim.call("GetSessions")["sessions"]}
         self.assertEqual(counts, {self.session: 5, second: 3})
-        # The stop has asked for an upload, which storage holds up no longer.
+        # The stop asked for an upload, which storage no longer blocks.
         self.check_end(outages=1, uploads_by_itself=True)
 
     def test_an_acknowledgement_that_cannot_be_written_is_not_sent_for_again(self):
-        """The receiver has the batch: what is tried again is the deletion. It may have reached the disk in spite of the
-        error, or not at all."""
+        """The receiver has the batch, so only the deletion is retried. It may have reached the disk in spite of the
+        error, or not."""
         for calls in ("fdatasync", "pwrite64"):
             with self.subTest(calls):
                 self.begin()
@@ -184,7 +184,7 @@ class FailingCallTests(StorageFaultTest):
                 "the acknowledgement fails")
             self.assertIn("storage", status["sync"]["last_error"])
             self.assertEqual(status["sync"]["pending"], 3)
-            # It is tried again, by the back-off and at a request.
+            # It is retried, after the back-off and on request.
             tried = fault.injected()
             self.assertEqual(self.victim.sync()["outcome"], "transient")
             self.assertGreater(fault.injected(), tried)
@@ -213,7 +213,7 @@ class VanishedDirectoryTests(StorageFaultTest):
         self.check_end(outages=1)
 
     def test_gone_for_good_and_made_anew(self):
-        """What was in it is gone. What comes is stored, and what was intended is written down again."""
+        """Its contents are lost. New fixes are stored, and the intent is written again."""
         self.begin()
         before = list(self.sent)
         shutil.rmtree(self.victim.state)
@@ -242,7 +242,7 @@ class DiskTests(StorageFaultTest):
         self.check_end(outages=1)
 
     def test_a_full_disk_can_still_be_drained(self):
-        """The ballast makes room for freezing and acknowledging, and what was acknowledged makes room for fixes."""
+        """The ballast makes room to freeze and acknowledge, and acknowledged rows make room for fixes."""
         disk = self.disk(16)
         self.begin(disk.place)
         ballast = os.path.join(disk.place, "ballast")
@@ -254,7 +254,7 @@ class DiskTests(StorageFaultTest):
         self.assertEqual(self.victim.sync()["outcome"], "drained")
         self.assertFalse(os.path.exists(ballast))
         self.assertGreaterEqual(len(self.receiver.ids), stored)
-        # The ballast's room is there for the fixes that wait as well.
+        # The ballast also makes room for the waiting fixes.
         self.wait_told()
         disk.release()
         self.assertEqual(self.victim.sync()["pending"], 0)
@@ -267,7 +267,7 @@ class DiskTests(StorageFaultTest):
         self.assertEqual(self.victim.text().count("cannot store"), 1, self.victim.text())
 
     def test_a_start_on_a_full_disk(self):
-        """Status says what is wrong, fixes wait, and all is well when there is room."""
+        """The status says what is wrong, fixes wait, and everything recovers once there is room."""
         disk = self.disk(16)
         self.begin(disk.place)
         before = self.sent
@@ -275,7 +275,7 @@ class DiskTests(StorageFaultTest):
         os.unlink(os.path.join(disk.place, "ballast"))
         disk.fill()
         self.start_degraded()
-        # Tracking ends when that is asked for, and only what there is no room for is refused.
+        # Tracking stops on request, and only what lacks room is refused.
         with self.assertRaises(Refusal) as refusal:
             self.victim.call("Stop")
         self.assertEqual(refusal.exception.name, "StorageFailure")
@@ -287,7 +287,7 @@ class DiskTests(StorageFaultTest):
         self.check_end(outages=1, uploads_by_itself=True)
 
     def test_read_only_from_the_start(self):
-        """A boot after which the kernel has mounted the state directory read-only, until somebody mends that."""
+        """A boot with the state directory mounted read-only, until somebody fixes that."""
         disk = self.disk(16)
         self.begin(disk.place)
         before = self.sent
@@ -299,7 +299,7 @@ class DiskTests(StorageFaultTest):
         self.victim.wait_status(lambda status: not status["store"]["degraded"], "storage works")
         self.assertEqual(self.victim.status()["session_id"], self.session)
         self.sent = before + self.sent
-        # A start is followed by an upload.
+        # A start triggers an upload.
         self.check_end(outages=1, uploads_by_itself=True)
 
     def end(self):
@@ -307,7 +307,7 @@ class DiskTests(StorageFaultTest):
         wait_for(lambda: not self.gps.watchers, "the connection of the ended daemon is gone")
 
     def start_degraded(self):
-        """Starts where nothing can be stored, and drives on: five fixes."""
+        """Starts where nothing can be stored, and sends five fixes."""
         self.victim.start()
         self.told = self.listening(self.victim)
         self.victim.wait_status(
@@ -317,7 +317,7 @@ class DiskTests(StorageFaultTest):
         self.degraded(5)
 
     def test_stop_on_a_full_disk(self):
-        """The wish to stop is written into the room that the ballast has kept."""
+        """The intent to stop is written into the space that the ballast reserved."""
         disk = self.disk(16)
         self.begin(disk.place)
         disk.fill()
@@ -325,14 +325,14 @@ class DiskTests(StorageFaultTest):
         self.degraded(3, SPARE)
         self.assertEqual(self.victim.call("Stop")["state"], "stopped")
         self.assertFalse(os.path.exists(os.path.join(disk.place, "ballast")))
-        # And there is room for the fixes, too.
+        # And there is room for the fixes as well.
         self.victim.wait_status(lambda status: not status["store"]["degraded"], "storage works")
         self.assertIsNotNone(self.victim.call("GetSessions")["sessions"][0].get("stopped_at"))
         self.check_end(outages=1, uploads_by_itself=True)
 
     @unittest.skipIf(no_loops(), no_loops())
     def test_read_only_and_mounted_again(self):
-        """A kernel that finds a file system in disorder makes it read-only; somebody repairs it and mounts it again."""
+        """The kernel makes a damaged file system read-only; somebody repairs it and mounts it again."""
         image = self.path("image")
         disk = self.disk(32, image)
         self.begin(disk.place)

@@ -1,4 +1,4 @@
-"""What the tests of tokens have in common: a guarded backend, and the laws that hold at the end of each."""
+"""What token tests share: a backend that requires tokens, and the invariants checked after each test."""
 from __future__ import annotations
 
 import json
@@ -12,7 +12,7 @@ PAYLOAD = {"grant_type": "refresh_token", "refresh_token": "{refreshToken}"}
 
 
 class AuthTest(SystemTest):
-    """Ends every test with two laws: no fix is lost or there twice, and no token can be read anywhere."""
+    """Checks two invariants after every test: no fix is lost or duplicated, and no token can be read anywhere."""
 
     def setUp(self):
         super().setUp()
@@ -27,7 +27,7 @@ class AuthTest(SystemTest):
 
     def guarded(self, script=(), seed=True, refusal=401, lifetime=3600, auth=None, sync=None, payload=None, headers=None,
                 mapping=None, retry_after=None, **options) -> tuple:
-        """An endpoint, a backend that wants its tokens, a fake gpsd, and a daemon with one fix pending."""
+        """An endpoint, a backend that requires its tokens, a fake gpsd, and a daemon with one fix pending."""
         endpoint = Endpoint(script=script, lifetime=lifetime)
         endpoint.retry_after = retry_after
         self.addCleanup(endpoint.stop)
@@ -53,7 +53,7 @@ class AuthTest(SystemTest):
         daemon.call("Start")
         fake.settle()
         daemon.wait_stored(1)
-        # The law at the end is about what was told, and a daemon that is killed tells no more.
+        # The final check relies on what was announced, and a killed daemon announces nothing more.
         wait_for(lambda: daemon.listeners[0].ids, "the stored fix is told")
         return fake, daemon
 
@@ -92,5 +92,5 @@ class AuthTest(SystemTest):
                     texts[name] = file.read().decode("latin-1")
         for name, text in texts.items():
             self.assertFalse(Endpoint.MARK in text, f"a token can be read in {name}")
-            # Secret headers are in the copy of the last good configuration, which needs them.
+            # The copy of the last good configuration needs the secret headers.
             self.assertFalse("hunter" in text and name != "last-good.toml", f"a secret can be read in {name}")

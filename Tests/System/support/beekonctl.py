@@ -1,4 +1,4 @@
-"""beekonctl as a person or a script runs it, against a daemon that says what the test wants."""
+"""beekonctl as a person or a script runs it, against a daemon that answers what the test chooses."""
 from __future__ import annotations
 
 import os
@@ -41,7 +41,7 @@ class CtlTest(SystemTest):
 
 
 def drive(count: int, seed: int = SEED, sessions: int = 1, end_ms: int | None = None) -> list:
-    """A random walk over the map, across the antimeridian, with values missing here and there."""
+    """A random walk on the map, across the antimeridian, with a value missing here and there."""
     dice = random.Random(seed)
     time_ms = (end_ms or int(time.time() * 1000)) - count * 1000
     latitude, longitude, found = dice.uniform(-60, 60), 179.9, []

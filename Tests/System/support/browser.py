@@ -1,4 +1,4 @@
-"""A page in headless Chromium, driven through its debugging pipe: what is looked at is there, however slow the machine is."""
+"""A page in headless Chromium, driven through its debugging pipe: it waits for each result, however slow the machine is."""
 from __future__ import annotations
 
 import base64
@@ -21,14 +21,14 @@ class BrowserFault(Exception):
 
 
 class Browser:
-    """One page, in a browser that reaches nothing but files. `profile` is a folder of its own."""
+    """One page, in a browser that can reach only files. `profile` is its private folder."""
 
     def __init__(self, profile: str):
         self._number, self._buffer = 0, b""
         self._session: str | None = None
         commands, self._write = os.pipe()
         self._read, answers = os.pipe()
-        # The browser reads commands from descriptor 3 and answers on 4, each message ended by one NUL.
+        # The browser reads commands from descriptor 3 and answers on 4; a NUL ends each message.
         self._process = subprocess.Popen(
             ["bash", "-c", f'exec "$@" 3<&{commands} 4>&{answers}', "bash", installed(CHROMIUM), "--headless", "--no-sandbox",
              "--disable-gpu", "--remote-debugging-pipe", f"--user-data-dir={profile}", "--lang=en-US",
@@ -75,7 +75,7 @@ class Browser:
         return json.loads(message)
 
     def run(self, script: str):
-        """What the body of an async function returns."""
+        """Runs the body of an async function, and returns its result."""
         answer = self.command(
             "Runtime.evaluate", expression=f"(async () => {{ {script} }})()", awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
@@ -83,7 +83,7 @@ class Browser:
         return answer["result"].get("value")
 
     def open(self, path: str, dark: bool = False):
-        """Returns when the page has drawn itself, which it notes on its root element."""
+        """Returns once the page has drawn itself, which it marks on its root element."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", features=[scheme])
         self.command("Page.navigate", url="file://" + path)

@@ -1,4 +1,4 @@
-"""The clocks of a daemon, in the hands of a test: a system clock in 1970, a machine that was suspended."""
+"""Control over the daemon's clocks: a system clock in 1970, a machine that was suspended."""
 from __future__ import annotations
 
 import mmap
@@ -19,12 +19,12 @@ _shim: list = []
 
 
 def no_shim():
-    """Why the clocks cannot be moved here; None when they can."""
+    """Why the clocks cannot be moved here; None if they can."""
     return None if COMPILER else "there is no C compiler for the clock shim"
 
 
 def shim() -> str:
-    """The library, built once for each run of a test file."""
+    """The library, built once per run of a test file."""
     if not _shim:
         folder = tempfile.TemporaryDirectory(prefix="beekond-shim-")
         path = os.path.join(folder.name, "clock.so")
@@ -35,7 +35,7 @@ def shim() -> str:
 
 
 class Clocks:
-    """The daemon's clocks; to be made before it is started. Other processes keep theirs."""
+    """The daemon's clocks; create this before starting it. Other processes keep their own."""
 
     def __init__(self, daemon: Beekond, synchronised: bool = False):
         path = os.path.join(daemon.directory, "clocks")
@@ -48,7 +48,7 @@ class Clocks:
 
     @property
     def synchronised(self) -> bool:
-        """What the kernel says of the system clock."""
+        """Whether the kernel reports the system clock as synchronised."""
         return bool(self._get(2))
 
     @synchronised.setter
@@ -56,20 +56,20 @@ class Clocks:
         self._put(2, int(value))
 
     def set_system(self, milliseconds: int):
-        """The system clock shows this now, and goes on from there."""
+        """Sets the daemon's system clock, which runs on from there."""
         self._put(0, milliseconds * 1_000_000 - time.time_ns())
 
     def system(self) -> int:
-        """What the daemon's system clock shows, in milliseconds."""
+        """The daemon's system clock, in milliseconds."""
         return (time.time_ns() + self._get(0)) // 1_000_000
 
     def suspend(self, seconds: float):
-        """Both clocks go on while nothing else does: what a process sees of a machine that slept."""
+        """Advances both clocks at once, as a process sees it after its machine slept."""
         self._put(0, self._get(0) + int(seconds * 1e9))
         self._put(1, self._get(1) + int(seconds * 1e9))
 
     def freeze(self):
-        """CLOCK_BOOTTIME stands still from now on: however slow this machine is, no time passes between two reports."""
+        """Stops CLOCK_BOOTTIME: however slow this machine is, no time passes between two reports."""
         self._put(3, time.clock_gettime_ns(time.CLOCK_BOOTTIME) + self._get(1))
 
     def _get(self, index: int) -> int:
@@ -80,10 +80,10 @@ class Clocks:
 
 
 class ClockTest(SystemTest):
-    """A test with a daemon whose clocks it moves."""
+    """A test that controls its daemon's clocks."""
 
     def clocked(self, gpsd_port: int, at: int | None = None, synchronised: bool = False, **sections) -> tuple:
-        """A daemon that is not started yet, whose system clock shows `at`, and its clocks."""
+        """A daemon, not started yet, whose system clock shows `at`; and its clocks."""
         daemon = self.daemon(gpsd_port, **sections)
         clocks = Clocks(daemon, synchronised)
         if at is not None:

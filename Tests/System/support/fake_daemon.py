@@ -1,4 +1,4 @@
-"""A beekond whose every answer is chosen by the test: for tools that must show what no real one does on demand."""
+"""A beekond whose every answer the test chooses: for tools that must display what no real daemon does on demand."""
 from __future__ import annotations
 
 import contextlib
@@ -23,7 +23,7 @@ class FakeDaemon:
         self.answers = answers
         self.locations: list = []
         self.calls: list = []
-        # A history ends here without its last reply, as when the daemon dies.
+        # After this many pages a history ends without its last reply, as when the daemon dies.
         self.cut_after: int | None = None
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(path)

@@ -1,4 +1,4 @@
-"""A gpsd whose every report is chosen by the test. It writes as gpsd does: VERSION first, compact JSON, CR LF."""
+"""A gpsd whose every report the test chooses. It writes as gpsd does: VERSION first, compact JSON, CR LF."""
 from __future__ import annotations
 
 import contextlib
@@ -13,16 +13,16 @@ METERS_PER_DEGREE = 111_195.08  # of latitude, on a sphere of 6,371,008.8 m
 
 
 class FakeGPSD:
-    """Listens on 127.0.0.1. `watchers` is how many clients watch now, `connections` how many ever did."""
+    """Listens on 127.0.0.1. `watchers` counts the clients that watch now, `connections` all that ever did."""
 
     def __init__(self, port: int = 0, has_device: bool = True, start_ms: int | None = None):
         self.has_device = has_device
         self.connections = 0
-        # Says nothing any more, also not when it is asked: the other end of a connection that is dead.
+        # Says nothing more, not even when asked: like the peer of a dead connection.
         self.is_mute = False
         self._clients: list = []
         self._changed = threading.Condition()
-        # So that the third fix, the first one that counts, is of now. Later ones may run ahead of the clock by up to a day.
+        # The third fix, the first to count, is then from now. Later ones may be ahead of the clock by up to a day.
         self.next_ms = start_ms if start_ms is not None else (int(time.time()) - 2) * 1000
         self.sent = 0
         self._listener = socket.create_server(("127.0.0.1", port), backlog=8)
@@ -88,23 +88,23 @@ class FakeGPSD:
         client.sendall(text.encode())
 
     def report(self, *reports: dict):
-        """Sends these to everybody who watches."""
+        """Sends these reports to every watcher."""
         for client in list(self._clients):
             try:
                 self._write(client, *reports)
             except OSError:
-                pass  # gone; its thread notices as well
+                pass  # it has gone; its own thread notices, too
 
     def send(self, data: bytes):
-        """These bytes, to everybody who watches; waits until they are taken."""
+        """Sends these bytes to every watcher; returns once the kernel has taken them."""
         for client in list(self._clients):
             try:
                 client.sendall(data)
             except OSError:
-                pass  # gone; its thread notices as well
+                pass  # it has gone; its own thread notices, too
 
     def drive(self, count: int, **fields) -> list:
-        """That many fixes, one second and ten metres apart, all at once. Returns their times in milliseconds."""
+        """Sends that many fixes, one second and ten metres apart, all at once. Returns their times in milliseconds."""
         times = [self.next_ms + 1000 * index for index in range(count)]
         reports = [tpv(time, 50 + (self.sent + index) * 10 / METERS_PER_DEGREE, 8, **fields)
                    for index, time in enumerate(times)]
@@ -114,7 +114,7 @@ class FakeGPSD:
         return times
 
     def settle(self) -> int:
-        """What a new connection needs until its time counts: the last of these fixes is the first that does."""
+        """Sends the fixes after which the time of a new connection is settled: the last of them is the first to count."""
         self.wait_watched()
         return self.drive(3)[-1]
 

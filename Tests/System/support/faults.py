@@ -1,4 +1,4 @@
-"""What goes wrong below the daemon: system calls that fail or wait, small disks, disks that are taken away."""
+"""What can go wrong below the daemon: system calls that fail or stall, small disks, disks that vanish."""
 from __future__ import annotations
 
 import glob
@@ -18,7 +18,7 @@ STRACE = shutil.which("strace")
 
 
 def no_strace():
-    """Why faults cannot be injected here; None when they can."""
+    """Why faults cannot be injected here; None if they can."""
     if STRACE is None:
         return "strace is not installed"
     probe = subprocess.run([STRACE, "-qq", "-o", os.devnull, "-e", "inject=getppid:retval=1", "true"],
@@ -27,7 +27,7 @@ def no_strace():
 
 
 def no_mounts():
-    """Why nothing can be mounted here; None when it can."""
+    """Why nothing can be mounted here; None if it can."""
     if os.geteuid() != 0:
         return "only root may mount"
     with tempfile.TemporaryDirectory(prefix="beekond-mount-") as place:
@@ -39,7 +39,7 @@ def no_mounts():
 
 
 def no_loops():
-    """Why no file can be mounted here; None when one can."""
+    """Why no file can be mounted here; None if one can."""
     if no_mounts():
         return no_mounts()
     done = subprocess.run(["losetup", "--find"], capture_output=True, text=True)
@@ -47,7 +47,7 @@ def no_loops():
 
 
 def run(*command: str, codes=(0,)) -> str:
-    """A tool of the administrator, which is not always on the PATH; what it printed."""
+    """Runs an administrator's tool, which may not be on the PATH; returns its output."""
     done = subprocess.run(command, capture_output=True, text=True,
                           env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
     if done.returncode not in codes:
@@ -56,7 +56,7 @@ def run(*command: str, codes=(0,)) -> str:
 
 
 def thread(daemon, name: str) -> str:
-    """The id of a thread of the daemon."""
+    """The id of the daemon's thread with this name."""
     folder = f"/proc/{daemon.child.process.pid}/task"
     for task in os.listdir(folder):
         with open(f"{folder}/{task}/comm", encoding="ascii") as file:
@@ -76,7 +76,7 @@ def is_traced(daemon, name: str, tracer) -> bool:
 
 
 def numbered(lines: list) -> list:
-    """The calls that strace has seen, each with its number: it counts those of each name for themselves."""
+    """The calls that strace saw, each with its number among the calls of the same name."""
     calls: list = []
     for line in lines:
         name = re.match(r"\w+(?=\()", line)
@@ -97,7 +97,7 @@ class Victim(Protocol):
 
 
 class Fault:
-    """A fault in certain system calls of a running daemon, on certain files, as long as the `with` lasts.
+    """A fault in certain system calls of a running daemon, on certain files, for the duration of the `with`.
 
     what: as strace's inject wants it, `error=EIO` or `delay_enter=5000000`
     """
@@ -109,7 +109,7 @@ class Fault:
         for file in files or []:
             command += ["-P", os.path.join(daemon.state, file)]
         self._pid = daemon.pid
-        # It detaches when it is told to end.
+        # It detaches when terminated.
         self._strace = Child(command, os.path.join(daemon.directory, "strace.log"))
 
     def __enter__(self) -> Fault:
@@ -120,14 +120,14 @@ class Fault:
         self.end()
 
     def end(self, by=signal.SIGTERM):
-        """The calls work again from now on; one that is being delayed goes on. A process that is being killed in such a
-        delay dies only when strace does: `by` SIGKILL."""
+        """From now on, calls work again; one that is being delayed continues. A process killed during such a
+        delay dies only when strace does: end it `by` SIGKILL."""
         self._strace.signal(by)
         self._strace.wait()
         self.log.close()
 
     def injected(self) -> int:
-        """How many calls have met the fault so far."""
+        """How many calls the fault has hit so far."""
         self.log.seek(0)
         return sum("(INJECTED)" in line or "(DELAYED)" in line for line in self.log)
 
@@ -142,7 +142,7 @@ class Fault:
 
 
 class Disk:
-    """A file system of its own for a state directory. With `image` an ext4 in that file, else in memory."""
+    """A separate file system for a state directory: ext4 in the file `image`, or else in memory."""
 
     def __init__(self, place: str, megabytes: int, image: str | None = None):
         self.place, self.image = place, image
@@ -162,7 +162,7 @@ class Disk:
         os.chmod(place, 0o700)
 
     def fill(self):
-        """Takes all the space there is."""
+        """Uses up all free space."""
         with open(self.filler, "wb", buffering=0) as file:
             for size in (1 << 16, 1 << 12, 1):
                 try:
@@ -179,15 +179,15 @@ class Disk:
         run("mount", "-o", "remount," + ("ro" if against_writes else "rw"), self.place)
 
     def break_down(self):
-        """What the kernel does with an ext4 that it no longer trusts: read-only from now on, also for open files."""
+        """What the kernel does to an ext4 it no longer trusts: makes it read-only, even for open files."""
         run("mount", "-o", "remount,abort", self.place)
 
     def remove(self):
-        """Also while files on it are open."""
+        """Works even while files on it are open."""
         if self._is_removed:
             return
         self._is_removed = True
         run("umount", "-l", self.place)
         if self._device:
-            # Let go of as soon as nothing on it is open.
+            # Released as soon as no file on it is open.
             run("losetup", "--detach", self._device)

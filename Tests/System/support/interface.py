@@ -1,4 +1,4 @@
-"""The interface as the shipped file has it: every method with the types of its parameters, read from the text."""
+"""The interface as shipped: every method with the types of its parameters, parsed from the file."""
 from __future__ import annotations
 
 import os
@@ -9,7 +9,7 @@ from support.programs import ROOT
 
 DESCRIPTION = os.path.join(ROOT, "Sources", "ControlProtocol", INTERFACE + ".varlink")
 SERVICE = "org.varlink.service"
-# What a peer of group beekon may, and what only administrators may.
+# Who may call a method: any peer in group beekon, or only administrators.
 ANYBODY, ADMINISTRATORS = "anybody who may connect", "administrators"
 
 
@@ -23,7 +23,7 @@ def _fields(text: str) -> dict:
 
 
 def methods() -> dict:
-    """Method to parameter to type, such as {"Sync": {"wait": "?bool"}, …}."""
+    """Maps methods to parameters to types, such as {"Sync": {"wait": "?bool"}, …}."""
     found = re.findall(r"^method (\w+)\(([^)]*)\) *->", description(), re.M)
     assert len(found) > 20
     return {name: _fields(text) for name, text in found}
@@ -38,16 +38,16 @@ LONG_AGO = "2001-01-01T00:00:00.000Z"
 
 
 class Row:
-    """A call that every method takes, and who may make it."""
+    """A valid call of a method, and who may make it."""
 
     def __init__(self, method: str, parameters: dict | None = None, who: str = ANYBODY, more: bool = False,
                  is_logged: bool = False):
         self.method, self.parameters, self.who, self.more = method, parameters or {}, who, more
-        # It changes something: uid, pid and method are in the log.
+        # It changes something, so uid, pid and method are logged.
         self.is_logged = is_logged
 
 
-# A method that is added to the interface is one row here.
+# A new method of the interface gets a row here.
 CALLS = (
     Row("GetStatus"), Row("GetSessions"), Row("GetPendingUploadCount"), Row("ListGeofences"), Row("GetExtras"),
     Row("GetConfig"), Row("GetRejected"), Row("GetRejected", more=True), Row("GetGeofenceEvents", {"from": LONG_AGO}),

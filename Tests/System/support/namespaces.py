@@ -1,4 +1,4 @@
-"""Tests that do with network and files what they like: each runs itself again in a namespace of its own."""
+"""Tests that need their own network or mounts: each one reruns itself in its own namespace."""
 import fcntl
 import inspect
 import os
@@ -15,12 +15,12 @@ UNSHARE = shutil.which("unshare")
 
 
 def in_namespace(test):
-    """Runs the test in a new network (and mount) namespace; skips it where the kernel gives none."""
+    """Runs the test in a new network and mount namespace; skips it where none can be created."""
     return _alone(test, "no network namespace", "--net", "--mount", "--map-root-user")
 
 
 def with_groups(test):
-    """Runs the test where the groups beekon (64001) and beekon-admin (64002) exist, and every user id can be taken."""
+    """Runs the test where the groups beekon (64001) and beekon-admin (64002) exist, and any user id can be assumed."""
     def run(self):
         with tempfile.NamedTemporaryFile("w", suffix=".group") as file, open("/etc/group", encoding="utf-8") as system:
             others = [line for line in system if not line.startswith(("beekon:", "beekon-admin:"))]

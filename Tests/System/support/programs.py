@@ -14,11 +14,11 @@ needs_gpsd = unittest.skipUnless(GPSD, "gpsd is not installed")
 
 
 def program(name: str) -> str:
-    """The path of a binary of this project. The folder may change after the import: benchmarks set it then."""
+    """The path of one of this project's binaries. Benchmarks set BEEKOND_BIN after importing this."""
     return os.path.join(os.path.abspath(os.environ.get("BEEKOND_BIN", BIN)), name)
 
 
 def installed(tool: str | None) -> str:
-    """A tool that a test has already been skipped without."""
+    """The path of a tool without which the test would have been skipped."""
     assert tool is not None
     return tool

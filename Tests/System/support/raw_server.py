@@ -1,4 +1,4 @@
-"""A server on loopback that does with each connection whatever a test says. It knows of HTTP only where a request ends."""
+"""A server on loopback that treats each connection as a test says. All it knows of HTTP is where a request ends."""
 from __future__ import annotations
 
 import contextlib
@@ -8,7 +8,7 @@ import socket
 import struct
 import threading
 
-# Nothing here waits for longer than this; only a test that fails waits as long.
+# Nothing here waits longer than this; only a failing test waits this long.
 PATIENCE = 20.0
 
 
@@ -21,7 +21,7 @@ class Link:
         self._kept = b""
 
     def head(self) -> bytes:
-        """Reads to the end of the headers, and leaves the body where it is."""
+        """Reads to the end of the headers, and leaves the body unread."""
         while b"\r\n\r\n" not in self._kept:
             more = self.raw.recv(65536)
             if not more:
@@ -31,7 +31,7 @@ class Link:
         return head
 
     def body(self, head: bytes) -> bytes:
-        """Reads the body that belongs to the headers, and writes the request down."""
+        """Reads the body that belongs to these headers, and records the request."""
         length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
         while len(self._kept) < length:
             more = self.raw.recv(65536)
@@ -43,23 +43,23 @@ class Link:
         return body
 
     def request(self) -> bytes:
-        """Reads a whole request, and writes it down."""
+        """Reads a whole request, and records it."""
         return self.body(self.head())
 
     def send(self, data: bytes):
         self.raw.sendall(data)
 
     def drain(self):
-        """Swallows what comes until the client closes."""
+        """Discards input until the client closes."""
         while self.raw.recv(65536):
             pass
 
     def reset(self):
-        """Makes the close an RST."""
+        """Makes closing send an RST."""
         self.raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def is_closed(self) -> bool:
-        """Whether the client has closed by now."""
+        """Whether the client has closed the connection."""
         self.raw.setblocking(False)
         try:
             return self.raw.recv(1) == b""
@@ -72,7 +72,7 @@ class Link:
 
 
 class RawServer:
-    """`serve` is the bytes that answer every request, or is called with each connection, in a thread of its own."""
+    """`serve` is either the bytes that answer every request, or a function called with each connection in its own thread."""
 
     def __init__(self, serve, closes: bool = True, listener: socket.socket | None = None):
         self.requests: list = []
@@ -106,7 +106,7 @@ class RawServer:
             link.raw.close()
 
     def batches_of(self, installation: str) -> dict:
-        """The batches in which each location came, whether or not the answer meant that it was taken."""
+        """The batches in which each location came, whether or not the answer acknowledged them."""
         found: dict = {}
         for request in list(self.requests):
             root = json.loads(gzip.decompress(request.split(b"\r\n\r\n", 1)[1]))

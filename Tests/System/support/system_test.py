@@ -40,7 +40,7 @@ class SystemTest(unittest.TestCase):
         return path
 
     def daemon(self, gpsd_port: int | None = None, /, **sections) -> Beekond:
-        """A beekond that admits and stores every settled fix, unless told otherwise. Not started yet."""
+        """A beekond, not started yet, that admits and stores every settled fix unless told otherwise."""
         chosen: dict = {"gpsd": {"port": gpsd_port or free_port()}, "tracking": {
             "interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}}
         for name, values in sections.items():
@@ -77,7 +77,7 @@ class SystemTest(unittest.TestCase):
             self.assertEqual(shape_faults(request.root), [])
 
     def check_conserved(self, daemon: Beekond):
-        """Every location that was ever stored is in exactly one place."""
+        """Every location ever stored is in exactly one place."""
         faults: list = []
 
         def settled():
@@ -113,7 +113,7 @@ class SystemTest(unittest.TestCase):
         return self.child([program("beekon-sim"), "--udp", f"127.0.0.1:{feed}", *arguments], "beekon-sim")
 
     def tracking(self, start_ms: int | None = None, **sections) -> tuple:
-        """A fake gpsd and a daemon that tracks with it and has stored one fix."""
+        """A fake gpsd, and a daemon that is tracking with it and has stored one fix."""
         fake = self.fake(start_ms=start_ms)
         daemon = self.daemon(fake.port, **sections).start()
         if "sync" in sections:

@@ -1,4 +1,4 @@
-"""A real terminal of 80 columns and 24 lines: tmux, which tells what is on it."""
+"""A real terminal of 80 columns and 24 lines: tmux, whose screen can be captured."""
 from __future__ import annotations
 
 import os
@@ -27,7 +27,7 @@ class TerminalTest(CtlTest):
         return done.stdout
 
     def terminal(self, daemon, **variables):
-        """A shell in a terminal, with its prompt on it."""
+        """Starts a shell in a terminal, and waits for its prompt."""
         settings = [f"{name}={value}" for name, value in {
             "BEEKOND_SOCKET": daemon.path, "TZ": "UTC", "PS1": "ready> ", "LC_ALL": "C.UTF-8", **variables}.items()]
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(WIDTH), "-y", "24", "env", "-u", "NO_COLOR", *settings,
@@ -53,14 +53,14 @@ class TerminalTest(CtlTest):
         return last
 
     def run_there(self, words: str) -> str:
-        """The screen of a command that has ended, from its first line on."""
-        # The end of the one before may still be on the screen.
+        """The screen after a command has ended, from its first line."""
+        # The end of the previous one may still be on the screen.
         self.commands += 1
         self.type(f'clear; {program("beekonctl")} {words}; echo "code $? ({self.commands})"')
         return self.wait_screen(lambda text: re.search(rf"^code \d+ \({self.commands}\)$", text, re.M), words)
 
     def lines_of(self, words: str) -> list:
-        """What a command has written, also what has gone off the top; a line that the terminal broke is one."""
+        """A command's output, including what scrolled off the top; lines that the terminal wrapped are joined."""
         self.tmux("clear-history")
         self.run_there(words)
         text = self.screen("-J", "-S", "-2000")
@@ -69,6 +69,6 @@ class TerminalTest(CtlTest):
 
 
 def columns(text: str) -> int:
-    """What a terminal takes for it."""
+    """The number of columns that a text takes on a terminal."""
     return sum(0 if unicodedata.combining(sign) or sign in "\u200d\ufe0f" else
                2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)

@@ -1,4 +1,4 @@
-"""Certificates of a small authority of the test's own, made with openssl(1), and servers that show them."""
+"""Certificates from a small private authority, made with openssl(1), and servers that present them."""
 from __future__ import annotations
 
 import contextlib
@@ -25,7 +25,7 @@ def openssl(*arguments: str, folder: str):
 
 
 class Authority:
-    """Makes certificates in a folder. `ca` is what a client has to trust."""
+    """Makes certificates in a folder. `ca` is the file a client has to trust."""
 
     def __init__(self, folder: str):
         self.folder = folder
@@ -46,7 +46,7 @@ class Authority:
         return os.path.join(self.folder, name)
 
     def certificate(self, name: str, names="IP:127.0.0.1,DNS:localhost", days=(-2, 30), signed=True) -> tuple:
-        """A certificate and its key, valid from `days[0]` to `days[1]` days from now. Without `signed`, by itself."""
+        """A certificate and its key, valid from `days[0]` to `days[1]` days from now; self-signed unless `signed`."""
         key, request, made = name + ".key", name + ".csr", name + ".pem"
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", request,
                 "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}", folder=self.folder)
@@ -64,24 +64,24 @@ def moment(days: float) -> str:
 
 
 def context(certificate: str, key: str, client_ca: str | None = None, most=None) -> ssl.SSLContext:
-    """What a server shows; with `client_ca` it asks for a certificate of that authority."""
+    """What a server presents; with `client_ca` it requests a certificate from that authority."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.load_cert_chain(certificate, key)
     if client_ca:
         made.load_verify_locations(client_ca)
         made.verify_mode = ssl.CERT_REQUIRED
     if most is not None:
-        # OpenSSL 3 knows the old versions only below its usual level of security.
+        # OpenSSL 3 supports the old versions only below its usual security level.
         made.set_ciphers("DEFAULT:@SECLEVEL=0")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that they are old is why they are here
+            warnings.simplefilter("ignore")  # that they are deprecated is the point
             made.minimum_version = ssl.TLSVersion.TLSv1
             made.maximum_version = most
     return made
 
 
 class Terminator:
-    """Speaks TLS to clients, and hands what they say on to a plain port. `refused` counts handshakes that failed."""
+    """Terminates TLS and forwards to a plain port. `refused` has an entry for each failed handshake."""
 
     def __init__(self, made: ssl.SSLContext, port: int, at: int = 0):
         self._context, self._target = made, port
@@ -107,7 +107,7 @@ class Terminator:
         raw.settimeout(20)
         try:
             link = self._context.wrap_socket(raw, server_side=True)
-            # With TLS 1.3 a client's certificate is judged after the handshake: the first byte tells.
+            # In TLS 1.3 the client's certificate is checked after the handshake: only the first byte shows the result.
             first = link.recv(65536)
         except (OSError, ssl.SSLError) as error:
             self.refused.append(str(error))

@@ -1,4 +1,4 @@
-"""A backend that wants tokens, and a token endpoint as OAuth 2 describes it, whose refresh tokens work once."""
+"""A backend that requires tokens, and an OAuth 2 token endpoint whose refresh tokens work once."""
 from __future__ import annotations
 
 import json
@@ -13,13 +13,13 @@ from support.waiting import wait_for
 
 
 class Endpoint:
-    """POST /token rotates. `script` holds what to do instead, one entry a request:
+    """POST /token rotates. `script` holds what to do instead, one entry per request:
 
     a status · ("raw", bytes) a 200 with this body · ("then", function) the function before the ordinary answer ·
     "lose" rotates and closes without an answer · "close" closes and does nothing · "hold" waits for `release`
     """
 
-    # What every token begins with, and nothing else: what must not be found anywhere.
+    # Begins every token and nothing else, so it must not be found anywhere.
     MARK = "s3cr3t-"
 
     def __init__(self, access: str | None = None, refresh: str | None = None, script=(), lifetime: int | None = 3600):
@@ -46,14 +46,14 @@ class Endpoint:
         self._server.server_close()
 
     def seed(self) -> dict:
-        """A pair that works, for a configuration."""
+        """A valid pair, for a configuration."""
         self.refresh = self.MARK + "refresh-seed"
         access = self.MARK + "access-seed"
         self.valid.add(access)
         return {"access_token": access, "refresh_token": self.refresh}
 
     def expire(self):
-        """No access token that has been given out is good any more."""
+        """Invalidates every access token handed out so far."""
         self.valid = set()
 
     def accepts(self, authorization: str | None) -> bool:
@@ -73,11 +73,11 @@ class Endpoint:
         return self.shape({**answer, **self.extra})
 
     def settle(self):
-        """Waits until everything has been done that was asked for before."""
+        """Waits until all earlier requests have been handled."""
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=20)
         except urllib.error.HTTPError:
-            pass  # connections are taken in their order, so that all earlier ones are at work now, or done
+            pass  # connections are accepted in order, so all earlier ones are being handled now, or done
         wait_for(lambda: self._server.active == 0, "the endpoint is at rest")
 
     def wait_requests(self, count: int):
@@ -119,7 +119,7 @@ class _Server(ThreadingHTTPServer):
             self.active -= 1
 
     def handle_error(self, request, address):
-        """Clients that are killed leave in the middle."""
+        """Killed clients disconnect in the middle of a request."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -165,14 +165,14 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self.wfile.write(data)
         except ConnectionError:
-            pass  # the daemon has been killed meanwhile
+            pass  # the daemon was killed meanwhile
 
     def log_message(self, *arguments):
         pass
 
 
 class Guarded(Backend):
-    """A backend that answers 401 to whoever has no token of the endpoint."""
+    """A backend that answers 401 to requests without a valid token of the endpoint."""
 
     def __init__(self, endpoint: Endpoint, refusal: int = 401, **options):
         self.endpoint = endpoint

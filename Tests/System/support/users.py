@@ -59,7 +59,7 @@ class UnprivilegedDaemon(Beekond):
         return os.path.join(self.directory, "group")
 
     def prepare(self) -> UnprivilegedDaemon:
-        """Gives the daemon what it needs of its directory, and makes the file of groups."""
+        """Hands the daemon its directory, and writes the file of groups."""
         with open("/etc/group", encoding="utf-8") as file:
             theirs = "".join(line for line in file if not line.startswith("beeko"))
         with open(self.groups, "w", encoding="utf-8") as file:

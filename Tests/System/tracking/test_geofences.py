@@ -1,6 +1,6 @@
-"""Geofences through the real daemon: without tracking, over kills and lost databases, and up to the backend.
+"""Geofences in the real daemon: without tracking, across kills and lost databases, and through to the backend.
 
-BEEKOND_SEED repeats a run of the kills, BEEKOND_KILLS changes how many there are.
+BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
 """
 import glob
 import os
@@ -19,7 +19,7 @@ from support.waiting import never, wait_for
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "20"))
 HOME = {"id": "home", "latitude": 50.0, "longitude": 8.0, "radius_meters": 100.0}
-# Metres north of the middle of HOME.
+# Metres north of the centre of HOME.
 INSIDE, OUTSIDE = 20, 400
 
 
@@ -42,19 +42,19 @@ class Vehicle:
 
 class GeofenceTest(SystemTest):
     def daemon(self, *arguments, **sections):
-        # Vehicles jump here, and a fix of implausible speed decides nothing about fences.
+        # Vehicles jump in these tests, and a fix that implies an implausible speed decides nothing about fences.
         tracking = {"implausible_speed_mps": 1_000_000, **sections.pop("tracking", {})}
         return super().daemon(*arguments, tracking=tracking, **sections)
 
     def fenced(self, fences=(HOME,), **sections) -> tuple:
-        """A daemon that is idle, but for fences."""
+        """A daemon that is idle except for its fences."""
         fake = self.fake()
         daemon = self.daemon(fake.port, **sections).start()
         daemon.call("AddGeofences", geofences=list(fences))
         return Vehicle(fake), daemon
 
     def events(self, daemon, count: int) -> list:
-        """All events, once there are so many."""
+        """All events, once there are at least this many."""
         def found() -> list:
             events = daemon.call("GetGeofenceEvents")["events"]
             return events if len(events) >= count else []
@@ -62,7 +62,7 @@ class GeofenceTest(SystemTest):
         return wait_for(found, lambda: f"{count} events; there are {daemon.call('GetGeofenceEvents')}")
 
     def kept_states(self, daemon) -> str:
-        """The file with the states of the fences, once it is there."""
+        """The contents of the file with the states of the fences, once it exists."""
         path = os.path.join(daemon.state, "geofences-inside.json")
         wait_for(lambda: os.path.exists(path), "the states are kept beside the database")
         return path
@@ -88,13 +88,13 @@ class IdleTests(GeofenceTest):
         self.assertEqual(self.kinds(events), ["enter", "exit"])
         self.assertEqual([from_iso(event["timestamp"]) for event in events], [entered, left])
         self.assertEqual({event["geofence_id"] for event in events}, {"home"})
-        # In a session of their own, which is no session of tracking.
+        # In their own session, which is not a tracking session.
         self.assertEqual(len({event["session_id"] for event in events}), 1)
         self.assertEqual(daemon.call("GetSessions")["sessions"], [])
         status = daemon.status()
         self.assertEqual((status["state"], status["store"]["locations"]), ("idle", 0))
         daemon.wait_health("ok")
-        # It goes on over a restart, and ends with the next start.
+        # It continues across a restart, and ends with the next start of tracking.
         daemon.terminate()
         daemon.start()
         vehicle.settle(INSIDE)
@@ -176,7 +176,7 @@ class AddingTests(GeofenceTest):
         found = daemon.call("ListGeofences")["geofences"]
         self.assertEqual(len(found), 10_000)
         self.assertEqual({fence["id"]: fence["latitude"] for fence in found}["fence 7"], 0.007)
-        # Crossings do not write all of that again.
+        # Crossings do not rewrite all of that.
         before = os.stat(os.path.join(daemon.state, "geofences.json")).st_mtime_ns
         vehicle = Vehicle(self.fake())
         daemon.kill()
@@ -199,7 +199,7 @@ class AddingTests(GeofenceTest):
         self.assertEqual(self.inside(daemon), [True])
         vehicle.stay(INSIDE, 5)
         daemon.wait_status(lambda status: status["source"]["fixes"] == 8, "all that was sent before has been read")
-        # Another circle of the same name is another fence.
+        # A different circle with the same name is a different fence.
         daemon.call("AddGeofences", geofences=[{**HOME, "radius_meters": 101.0}])
         self.assertEqual(self.inside(daemon), [None])
         vehicle.stay(INSIDE, 2)
@@ -239,7 +239,7 @@ class UploadTests(GeofenceTest):
             [(event["geofence_id"], event["type"], from_iso(event["timestamp"])) for event in root["geofence_events"]],
             [("home", "enter", entered)])
         self.assertEqual(set(root["geofence_events"][0]), {"id", "geofence_id", "type", "timestamp"})
-        # Acknowledged is gone.
+        # Acknowledged events are deleted.
         self.assertEqual(daemon.call("GetGeofenceEvents")["events"], [])
         daemon.wait_status(lambda status: status["sync"]["uploaded"] == 1, "one upload")
         self.check(receiver)
@@ -257,7 +257,7 @@ class UploadTests(GeofenceTest):
         self.assertEqual(request["session_id"], session)
         self.assertEqual(request["extras"], {"driver": "8"})
         self.assertEqual([row["trigger"] for row in request["locations"]], ["interval", "geofence"])
-        # The fix that decided it; the event is of the first that told.
+        # The fix that confirmed it; the event belongs to the first that showed it.
         self.assertEqual(from_iso(request["locations"][1]["timestamp"]), entered + 1000)
         self.assertEqual([from_iso(event["timestamp"]) for event in request["geofence_events"]], [entered])
         wait_for(lambda: daemon.status()["sync"]["pending"] == 0, "everything is acknowledged")
@@ -355,7 +355,7 @@ class LossTests(GeofenceTest):
             for _ in range(dice.randrange(1, 4)):
                 north = INSIDE + OUTSIDE - north
                 vehicle.stay(north, dice.randrange(1, 14))
-            time.sleep(dice.uniform(0, 0.15))  # the moment itself is what is random here
+            time.sleep(dice.uniform(0, 0.15))  # no condition to wait for: the moment is random
             daemon.kill()
             listener.close()
             reported.update({found["geofence_event"]["id"]: found["geofence_event"] for found in listener.events})
@@ -382,7 +382,7 @@ class LossTests(GeofenceTest):
         before = len(daemon.call("GetGeofenceEvents")["events"])
         vehicle.settle(INSIDE)
         vehicle.stay(INSIDE, 20)
-        # Killed again: the new database knows by now.
+        # Killed again: by now the new database knows.
         daemon.kill()
         os.unlink(kept)
         daemon.start()

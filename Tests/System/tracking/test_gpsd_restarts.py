@@ -1,4 +1,4 @@
-"""gpsd comes late, goes and comes again: the session goes on, and the status says what is missing."""
+"""gpsd comes late, leaves and returns: the session continues, and the status says what is missing."""
 import os
 import signal
 import socket
@@ -98,7 +98,7 @@ class FakeGPSDTests(SystemTest):
 
         wait_for(repeat, "a receiver whose time stands still counts as stale", 15)
         silent[1].wait_health("stale", 5)
-        # The same instant again and again is one fix.
+        # The same instant repeated is a single fix.
         self.assertLessEqual(frozen_daemon.status()["gate"]["admitted"], 2)
         frozen_fake.drive(3)
         frozen_daemon.wait_health("ok")
@@ -139,7 +139,7 @@ class FakeGPSDTests(SystemTest):
         fake.settle()
         daemon.wait_health("ok")
         self.assertEqual(daemon.status()["gate"]["admitted"], 0)
-        # Fix times so far: admitted at 2 s, then up to 8 s. The next ten reach 18 s.
+        # Fix times so far: admitted at 2 s, then up to 8 s. The next ten go up to 18 s.
         times = fake.drive(10)
         daemon.wait_status(lambda status: status["source"]["fixes"] >= 12, "all fixes read")
         first = daemon.query("SELECT min(ts) FROM locations")[0][0]

@@ -1,4 +1,4 @@
-"""A vehicle that parks and sets off again: what is stored of it, over restarts and kills, and what the outside sees."""
+"""A vehicle that parks and sets off again: what is stored, across restarts and kills, and what clients see."""
 import random
 import sys
 import unittest
@@ -27,7 +27,7 @@ class MotionTests(SystemTest):
         self.gps.wait_watched()
 
     def fixes(self, count, speed=0.0, noise=0.0, step=1000, **fields):
-        """That many fixes at this speed northward, all at once; waits until they have been looked at."""
+        """Sends that many fixes northward at this speed, all at once; returns once they have been processed."""
         before = self.subject.status()["source"]["fixes"]
         reports = []
         for _ in range(count):
@@ -37,7 +37,7 @@ class MotionTests(SystemTest):
                 8 + self.random.gauss(0, noise) / METERS_PER_DEGREE / 0.643, speed=speed, eph=10.0, **fields))
             self.gps.next_ms += step
         self.gps.report(*reports)
-        # The first epochs of a connection tell how many reports an epoch has: the last of them may stay open.
+        # The first epochs of a connection establish how many reports an epoch has: the last of them may stay open.
         self.subject.wait_status(lambda status: status["source"]["fixes"] >= before + count - 1, f"{count} fixes read")
 
     def rows(self):
@@ -70,7 +70,7 @@ class MotionTests(SystemTest):
         self.fixes(4, 5.0)
         self.wait_rows((0, 0), (1, 2), (1, 1))
         self.assertEqual(self.subject.status()["gate"]["motion"], "moving")
-        # What it wandered while parked is no way: up to the parking spot, and from there to the set-off fix.
+        # Jitter while parked is not distance: up to the parking spot, and from there to the fix at departure.
         session = self.subject.call("GetSessions")["sessions"][0]
         self.assertLess(session["distance_meters"], 60)
 
@@ -81,7 +81,7 @@ class MotionTests(SystemTest):
         self.wait_rows((0, 0), (1, 2))
         self.fixes(850, 0.0, noise=2.0)
         self.kill_and_go_on()
-        # Due 900 s after the parking spot, not after the restart.
+        # Due 900 s after parking, not after the restart.
         self.fixes(70, 0.0, noise=2.0)
         self.wait_rows((0, 0), (1, 2), (2, 2))
         self.fixes(1800, 0.0, noise=2.0)

@@ -1,4 +1,4 @@
-"""One position on request: in every state, without a trace, and with gpsd let go afterwards."""
+"""One position on request: in every state, leaving no trace, and with gpsd released afterwards."""
 import sys
 import unittest
 from pathlib import Path
@@ -18,7 +18,7 @@ class OneShotTest(SystemTest):
         return fake, self.daemon(fake.port).start()
 
     def ask(self, daemon, **parameters):
-        """Asks, and does not wait for the answer."""
+        """Asks without waiting for the answer."""
         tracker = daemon.connect(timeout=60)
         tracker.send("GetCurrentLocation", {"timeout_seconds": 50.0, **parameters})
         return tracker
@@ -54,7 +54,7 @@ class OneShotTests(OneShotTest):
     def test_tracking_is_not_disturbed(self):
         fake, daemon = self.tracking(tracking={"interval_seconds": 86_400, "distance_meters": 100_000})
         asked = self.ask(daemon)
-        # When it is heard is not told, so fixes come until one is the answer.
+        # Nothing shows when the request is accepted, so fixes are sent until one is the answer.
         sent: list = []
 
         def is_answered() -> bool:
@@ -69,7 +69,7 @@ class OneShotTests(OneShotTest):
         self.assertNotEqual(from_iso(status["last_location"]["timestamp"]), at)
         self.assertEqual((fake.watchers, fake.connections), (1, 1))
         daemon.call("Stop")
-        # Stopped is no obstacle either.
+        # Being stopped is no obstacle either.
         asked = self.ask(daemon)
         fake.settle()
         self.assertEqual(asked.receive()["location"]["trigger"], "manual")
@@ -121,7 +121,7 @@ class OneShotTests(OneShotTest):
         self.assertEqual(caught.exception.name, "LocationUnavailable")
         self.assertIn("gpsd at 127.0.0.1", caught.exception.parameters["reason"])
         daemon.wait_health("released")
-        # The same while tracking, when the attempt has failed already.
+        # The same while tracking, after the attempt has already failed.
         daemon.call("Start")
         daemon.wait_health("disconnected")
         with self.assertRaises(Refusal):

@@ -1,6 +1,6 @@
-"""Recordings of real receivers through a real gpsd, and random streams: the stored rows are those that the rules demand.
+"""Recordings of real receivers through a real gpsd, and random streams: the stored rows are those the rules demand.
 
-The recordings are not part of the project: BEEKOND_GNSS_LOGS names their folder.
+The recordings are not part of the project; BEEKOND_GNSS_LOGS names their folder.
 """
 import os
 import random
@@ -19,14 +19,14 @@ from support.programs import needs_gpsd
 from support.system_test import SystemTest
 
 LOGS = os.environ.get("BEEKOND_GNSS_LOGS")
-# The stored codes.
+# The codes as stored.
 TRIGGERS = ["interval", "motion", "check_in", "geofence", "manual"]
 MOTIONS = ["unknown", "moving", "stationary"]
 COLUMNS = 'ts, lat, lng, accuracy, speed, bearing, altitude, "trigger", motion'
 
-# Recording, bytes in a binary packet (None: a sentence each), seconds between two, gate interval and distance, and how
-# many rows there must be at least, so that a recording that gpsd does not understand is noticed; and how long a
-# vehicle must stand to be stationary, and what is admitted of it then.
+# Recording, bytes per binary packet (None: one sentence each), seconds between two, interval and distance of the gate,
+# the least number of rows, so that a recording gpsd does not understand is noticed; after how long a vehicle that
+# stands is stationary, and what is admitted of it then.
 RECORDINGS = [
     ("nmea-rtk.log", None, 0.004, 0.3, 0.1, 10, 120, "pause"),
     ("skytraq-dgps.log", None, 0.002, 2, 0.05, 10, 20, "keep_tracking"),
@@ -39,7 +39,7 @@ CHECK_IN = 5
 
 
 def demanded(epochs: list, interval, meters, standing, mode, check_in) -> tuple:
-    """The rows that the rules demand, and how many fixes came too soon, too near, and while parked."""
+    """The rows that the rules demand, and how many fixes were too soon, too near, or while parked."""
     fixes = reference_model.settled(epochs)
     states = reference_model.motions(fixes, 5, standing)
     motion = {id(fix): MOTIONS.index(state) for fix, state in zip(fixes, states, strict=True)}
@@ -52,7 +52,7 @@ def verdicts(status: dict) -> list:
 
 
 def pieces(content: bytes, size) -> list:
-    """A recording in the portions in which a receiver would send it; the comments at its beginning left out."""
+    """A recording in the portions a receiver would send, without its leading comments."""
     while content.startswith(b"#"):
         content = content.split(b"\n", 1)[1]
     if size is None:
@@ -74,7 +74,7 @@ class ReplayTests(SystemTest):
             with self.subTest(recording[0]):
                 for name, count in self.replay(*recording).items():
                     totals[name] += count
-        # Each rule must have had something to decide, or this test proves little.
+        # Each rule must have decided something, or this test proves little.
         for name, count in totals.items():
             self.assertGreater(count, 20, name)
 
@@ -86,7 +86,7 @@ class ReplayTests(SystemTest):
                 "interval_seconds": interval, "distance_meters": meters, "stationary_after_seconds": standing,
                 "stationary_mode": mode, "check_in_interval_seconds": CHECK_IN}).start()
         daemon.call("Start")
-        # Both must hear the same from the first report on. gpsd has told the daemon of its device in answer to ?WATCH.
+        # Both must hear the same from the first report on. gpsd named its device to the daemon in its answer to ?WATCH.
         client = GPSDClient(port)
         self.assertTrue(client.watching.wait(10))
         daemon.wait_health("no_fix")
@@ -96,7 +96,7 @@ class ReplayTests(SystemTest):
         epochs = reference_model.epochs(heard)
         fixes = [epoch for epoch in epochs if epoch.has_fix]
         expected, *dropped = demanded(epochs, interval, meters, standing, mode, CHECK_IN)
-        # The last epoch is closed by the end of tracking at the latest.
+        # The last epoch closes when tracking ends, at the latest.
         daemon.wait_status(lambda status: status["source"]["fixes"] >= len(fixes) - 1, f"{len(fixes)} fixes read")
         daemon.call("Stop")
         status = daemon.status()
@@ -117,7 +117,7 @@ class ReplayTests(SystemTest):
 
 
 class RandomStreamTests(SystemTest):
-    """What no recording here has: jitter about the interval, jumps of time, epochs of changing fullness, odd values."""
+    """What no recording here has: jitter around the interval, jumps in time, epochs of varying size, odd values."""
 
     def test_stored_rows_are_those_the_rules_demand(self):
         seed = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
@@ -129,7 +129,7 @@ class RandomStreamTests(SystemTest):
                 stored += self.compare(choice, interval=choice.choice([0, 1, 5]), meters=choice.choice([0, 10, 50]),
                                        standing=choice.choice([3, 10, 30]),
                                        mode=choice.choice(["pause", "pause_with_check_ins", "keep_tracking"]))
-        # A stream of a vehicle that mostly stands leaves little; all of them together, much.
+        # A vehicle that mostly stands leaves little; all of them together leave much.
         self.assertGreater(stored, 60, f"seed {seed}")
 
     def compare(self, choice, interval, meters, standing, mode) -> int:
@@ -144,7 +144,7 @@ class RandomStreamTests(SystemTest):
         daemon.call("Start")
         fake.wait_watched()
         fake.report(*reports)
-        # All at once: in the daemon as here, no time passes between two reports.
+        # All at once: in the daemon, as here, no time passes between two reports.
         epochs = reference_model.epochs([reference_model.TimedReport(0, report) for report in reports])
         fixes = [epoch for epoch in epochs if epoch.has_fix]
         expected, *dropped = demanded(epochs, interval, meters, standing, mode, 20)
@@ -158,7 +158,7 @@ class RandomStreamTests(SystemTest):
         return len(expected)
 
     def epoch(self, choice) -> list:
-        """The reports of one instant, each with something the ones before lack."""
+        """The reports of one instant, each with something its predecessors lack."""
         self.now += choice.choices(
             [1000, 950, 949, 1050, 500, choice.randrange(2_000, 60_000), -choice.randrange(2_000, 100_000),
              choice.randrange(3_700_000, 9_000_000)], [60, 8, 8, 8, 8, 3, 2, 1])[0]

@@ -1,5 +1,5 @@
-"""What the receiver's clock, the system's and the machine's may do, as tables: through a fake gpsd, whose every report is
-chosen, with the daemon's own clocks moved by a shim; and through a real gpsd, as far as NMEA can say it.
+"""What the clocks of receiver, system and machine may do, as tables: through a fake gpsd whose every report is
+chosen, with the daemon's clocks moved by a shim; and through a real gpsd, as far as NMEA can express it.
 """
 import os
 import socket
@@ -24,14 +24,14 @@ from support.waiting import never, wait_for
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 SECOND, HOUR, DAY = 1000, 3_600_000, 86_400_000
 ERA = 1024 * 7 * DAY
-# 2027-03-15T08:00:00Z. Later than the release date in the source, and the same in every run.
+# 2027-03-15T08:00:00Z: later than the release date in the source, and the same in every run.
 NOW = 1_805_097_600_000
 STORED = "SELECT ts FROM locations ORDER BY seq"
 
 
 class TimeTest(ClockTest):
     def tracks(self, at: int | None = NOW, synchronised: bool = False, **sections) -> tuple:
-        """A fake gpsd that is watched by a daemon that tracks, and the clocks of that daemon."""
+        """A fake gpsd, a daemon that is tracking with it, and that daemon's clocks."""
         gps = self.fake(start_ms=NOW)
         daemon, clocks = self.clocked(gps.port, at, synchronised, **sections)
         daemon.start().call("Start")
@@ -42,8 +42,8 @@ class TimeTest(ClockTest):
         return [row[0] for row in daemon.query(STORED)]
 
     def say(self, gps, daemon, steps: Iterable) -> list:
-        """Fixes at these moments, seconds from NOW, an epoch each; None in place of a moment is an epoch without a fix.
-        Gives the times of all fixes, when the daemon has taken them."""
+        """Sends fixes at these moments, in seconds from NOW, one epoch each; None makes an epoch without a fix.
+        Returns the times of all fixes, once the daemon has processed them."""
         before = daemon.status()["source"]["fixes"]
         reports, times = [], []
         moment = NOW
@@ -61,8 +61,8 @@ class TimeTest(ClockTest):
         return times
 
 
-# What comes, in seconds, and which of these fixes is the first that counts; None for none.
-# All comes at once, so a step of up to 1.5 s agrees with the clock of the machine.
+# The times sent, in seconds, and the index of the first fix that counts; None for none.
+# Everything is sent at once, so a step of up to 1.5 s agrees with the machine's clock.
 SETTLING: list[tuple[str, list, int | None]] = [
     ("three of mode 3 that span two seconds", [0, 1, 2, 3], 2),
     ("three that span less", [0, 0.5, 1, 1.5], None),
@@ -78,7 +78,7 @@ SETTLING: list[tuple[str, list, int | None]] = [
     ("a random time first", [-9e8, 0, 1, 2], 3),
 ]
 
-# From a fix that counts on: further ones, and which of them are stored. A jump costs the two fixes that prove it.
+# Fixes that follow one that counts, and which of them are stored. A jump costs the two fixes that confirm it.
 JUMPS: list[tuple[str, list, list]] = [
     ("back by more than a second", [-10, -9, -8, -7], [-8, -7]),
     ("back by a second, as after a leap second that was repeated", [-1, 0, 1, 2], [-1, 0, 1, 2]),
@@ -98,7 +98,7 @@ class ReceiverClockTests(TimeTest):
         for name, steps, first in SETTLING:
             with self.subTest(name):
                 gps, daemon, _ = self.tracks()
-                # Says of how many reports an epoch consists, so that each of the table's closes at once.
+                # Establishes the number of reports per epoch, so that each of the table's closes at once.
                 gps.report(tpv(NOW - DAY), tpv(NOW - DAY + 100, mode=1))
                 times = self.say(gps, daemon, steps)
                 daemon.call("Stop")
@@ -109,7 +109,7 @@ class ReceiverClockTests(TimeTest):
     def test_jumps(self):
         for name, steps, stored in JUMPS:
             with self.subTest(name):
-                # A system clock that agreed with the first fixes would refuse a jump ahead.
+                # A system clock that agreed with the first fixes would refute a jump ahead.
                 gps, daemon, _ = self.tracks(at=61 * SECOND)
                 self.say(gps, daemon, [-2, -1, 0])
                 daemon.wait_stored(1)
@@ -150,7 +150,7 @@ class ReceiverClockTests(TimeTest):
         self.assertEqual(self.times(daemon), [NOW, NOW + 12 * SECOND])
 
     def test_week_rollover(self):
-        # Eras behind, seconds beside it, whether the kernel calls the system clock synchronised, whether it is believed.
+        # Eras behind, offset in seconds, whether the kernel calls the system clock synchronised, whether it is trusted.
         for eras, beside, synchronised, is_taken in [
                 (1, 0, False, True), (2, 0, False, True), (1, 0, True, True), (1, -3 * 86_400, False, True),
                 (1, 3 * 86_400, True, False), (1, -3 * 86_400, True, False), (1, 80_000, True, True)]:
@@ -177,7 +177,7 @@ class ReceiverClockTests(TimeTest):
         self.assertEqual((source["rollovers"], source["refused_times"]), (0, 0))
 
     def test_times_to_come(self):
-        # Hours ahead, whether the system clock is known to be right, whether it is believed.
+        # Hours ahead, whether the system clock is known to be right, whether the receiver is believed.
         for hours, synchronised, is_taken in [(23, True, True), (25, True, False), (24 * 400, True, False),
                                               (25, False, True), (24 * 4000, False, True)]:
             with self.subTest(f"{hours} h ahead, synchronised: {synchronised}"):
@@ -194,7 +194,7 @@ class ReceiverClockTests(TimeTest):
         self.say(gps, daemon, [-2, -1, 0])
         self.say(gps, daemon, [2 * 86_400 + second for second in range(4)])
         self.assertEqual(daemon.status()["source"]["refused_times"], 4)
-        # What was refused has unsettled nothing.
+        # The refused times have unsettled nothing.
         self.say(gps, daemon, [5, 6])
         daemon.call("Stop")
         self.assertEqual(self.times(daemon), [NOW + second * SECOND for second in (0, 5, 6)])
@@ -203,7 +203,7 @@ class ReceiverClockTests(TimeTest):
 @unittest.skipIf(no_shim(), no_shim())
 class SystemClockTests(TimeTest):
     def test_a_system_clock_that_is_wrong_by_decades(self):
-        """Fixes, sessions and batches have the receiver's time; before there is one, what is stored says how late it is."""
+        """Fixes, sessions and batches carry the receiver's time; before there is one, the stored clock provides a lower bound."""
         for name, wrong in [("1970", 61 * SECOND), ("1999", 915_148_800_000), ("2106", 4_294_967_296_000)]:
             with self.subTest(name):
                 receiver = self.backend()
@@ -217,7 +217,7 @@ class SystemClockTests(TimeTest):
                 status = daemon.status()
                 for moment in (status["sync"]["last_success"], status["sync"]["last_attempt"]):
                     self.assertAlmostEqual(from_iso(moment), NOW, delta=60 * SECOND)
-                # Another life, in which no fix has come yet.
+                # Another run, in which no fix has come yet.
                 more = self.say(gps, daemon, range(10, 13))
                 daemon.wait_stored(11)
                 daemon.kill()
@@ -240,7 +240,7 @@ class SystemClockTests(TimeTest):
         daemon.wait_stored(1)
 
     def test_a_clock_that_is_set_while_tracking(self):
-        """By a network, say: the gate, the schedule and the session do not notice."""
+        """By the network, for example: gate, schedule and session do not notice."""
         receiver = self.backend()
         gps, daemon, clocks = self.tracks(at=61 * SECOND, sync={"url": receiver.url})
         self.say(gps, daemon, range(5))
@@ -264,7 +264,7 @@ class SystemClockTests(TimeTest):
                 for location in request.root["locations"]]
 
     def check_moments(self, requests: list, earliest: int, latest: int):
-        """When a batch says that it was sent, and the same in its id."""
+        """The time at which a batch says it was sent, also in its id."""
         self.assertTrue(requests)
         for request in requests:
             sent_at = from_iso(request.root["sent_at"])
@@ -275,11 +275,11 @@ class SystemClockTests(TimeTest):
 
 @unittest.skipIf(no_shim(), no_shim())
 class RetentionTests(TimeTest):
-    """Age prunes only by a time that is beyond doubt."""
+    """Pruning by age requires a time that is beyond doubt."""
 
     def test_retention_and_doubtful_clocks(self):
-        # Days after the first run, what the system clock of the second shows, whether it is known to be right, and
-        # whether rows of the first run are too old then.
+        # Days after the first run, what the second run's system clock shows, whether it is known to be right, and
+        # whether the rows of the first run are then too old.
         for days, at, synchronised, is_pruned in [
                 (8, 8, True, True), (6, 6, True, False), (8, 8, False, True), (8, None, False, False),
                 (400, None, False, False), (400, 0, False, False), (400, 400, False, True)]:
@@ -302,7 +302,7 @@ class RetentionTests(TimeTest):
         gps, daemon, clocks = self.tracks(at=61 * SECOND)
         stored = self.say(gps, daemon, range(5))[2:]
         daemon.wait_stored(3)
-        # A receiver that is sure of a time a year ahead; then one that knows better again.
+        # A receiver that is certain of a time a year ahead; then one that is right again.
         for offset in (365 * 86_400, 60):
             daemon.kill()
             wait_for(lambda: gps.watchers == 0, "the dead daemon's connection is gone")
@@ -312,7 +312,7 @@ class RetentionTests(TimeTest):
             stored += self.say(gps, daemon, [offset + second for second in range(20)])[2:]
             daemon.wait_stored(18)
             self.assertEqual(self.times(daemon), stored)
-        # Also when it happens within one life.
+        # Also when it happens within one run.
         stored += self.say(gps, daemon, [365 * 86_400 + second for second in range(20)])[2:]
         daemon.wait_stored(36)
         stored += self.say(gps, daemon, [100 + second for second in range(20)])[2:]
@@ -356,7 +356,7 @@ class SuspendTests(TimeTest):
         gps.wait_watched()
         self.say(gps, daemon, [-2, -1, 0, 1])
         clocks.suspend(8 * 3600)
-        # No more than has been missed: the next fix counts, on the connection that there was.
+        # Nothing more than that was missed: the next fix counts, on the same connection.
         self.say(gps, daemon, [8 * 3600])
         status = daemon.wait_health("ok")
         daemon.wait_stored(2)
@@ -366,7 +366,7 @@ class SuspendTests(TimeTest):
         fed = len(manager.fed)
         wait_for(lambda: len(manager.fed) >= fed + 2, "the watchdog is fed")
         self.assertNotIn("stuck", daemon.text())
-        # A second time, and silence after it: gpsd is asked whether it is still there, and it is.
+        # Once more, now followed by silence: gpsd is asked whether it is still there, and it is.
         clocks.suspend(8 * 3600)
         gps.report({"class": "WATCH", "enable": True})
         daemon.wait_health("stale")
@@ -389,9 +389,9 @@ class SuspendTests(TimeTest):
 @needs_gpsd
 @unittest.skipIf(no_shim(), no_shim())
 class RealGPSDTests(TimeTest):
-    """What a receiver can say in NMEA, through a real gpsd: the rules are told what gpsd made of it."""
+    """What a receiver can say in NMEA, through a real gpsd: the reference model gets what gpsd reported."""
 
-    # Seconds from now of each epoch, and how many must be stored at least.
+    # Each epoch's seconds from now, and the least number that must be stored.
     SCENARIOS: tuple[tuple[str, list, int], ...] = (
         ("a drive", list(range(12)), 8),
         ("a random time first", [-4e6, -4e6 + 1] + list(range(12)), 8),
@@ -411,7 +411,7 @@ class RealGPSDTests(TimeTest):
     def compare(self, seconds: list, least: int):
         port, feed = free_port(), free_port(socket.SOCK_DGRAM)
         gpsd = self.gpsd(port, f"udp://127.0.0.1:{feed}")
-        # gpsd has its own opinion of dates that are far from today.
+        # gpsd has its own idea of dates that are far from today.
         start = int(time.time()) * SECOND - DAY
         daemon, clocks = self.clocked(port, start)
         daemon.start().call("Start")
@@ -436,7 +436,7 @@ class RealGPSDTests(TimeTest):
 
 
 def nmea(moment: int, latitude: float) -> bytes:
-    """One epoch of a receiver: position, then time, date and speed."""
+    """One receiver epoch: position, then time, date and speed."""
     clock = time.strftime("%H%M%S", time.gmtime(moment // 1000)) + f".{moment % 1000:03d}"
     date = time.strftime("%d%m%y", time.gmtime(moment // 1000))
     north = f"{int(latitude):02d}{latitude % 1 * 60:07.4f},N"

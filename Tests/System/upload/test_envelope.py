@@ -1,4 +1,4 @@
-"""The schema of the envelope says what the contract says, and the account of locations notices what is wrong."""
+"""The schema of the envelope matches the documented format, and the ledger of locations detects every fault."""
 import copy
 import json
 import sys
@@ -25,7 +25,7 @@ GOOD = {
     "geofence_events": [{"id": ONE, "geofence_id": "home", "type": "exit", "timestamp": "2026-06-15T12:34:05.000Z"}],
 }
 MISSING = object()
-# Where, and what stands there instead.
+# A place in the batch, and the value put there.
 BAD = [
     *[((field,), MISSING) for field in ("schema_version", "batch_id", "session_id", "sent_at", "device", "locations",
                                         "geofence_events")],
@@ -94,7 +94,7 @@ class SchemaTests(unittest.TestCase):
 
 
 class FakeDaemon:
-    """What the account asks of a daemon."""
+    """What the ledger needs of a daemon."""
 
     installation = ONE
 
@@ -154,7 +154,7 @@ class LedgerTests(unittest.TestCase):
 
 class WireTests(SystemTest):
     def test_every_optional_field_and_bound_goes_over_the_wire(self):
-        """What no other test sends, seen by the validator like everything else."""
+        """Content that no other test sends, checked by the validator like everything else."""
         receiver = self.backend()
         fake, daemon = self.tracking(sync={"url": receiver.url, "batch_size": 1000}, extras={"a" * 100: "\u0001\"é" * 20})
         fake.drive(1, mode=2, speed=None, track=None, eph=None)

@@ -1,4 +1,4 @@
-"""Without an upload no network request is made: every socket that the daemon opens is looked at, with strace."""
+"""Without an upload no network request is made: strace shows every socket that the daemon opens."""
 import os
 import re
 import shutil
@@ -19,13 +19,13 @@ STRACE = shutil.which("strace")
 @unittest.skipUnless(STRACE, "strace is not installed")
 class LocalOnlyTests(SystemTest):
     def run_traced(self, **sections) -> list:
-        """A life of the daemon under strace: start, fixes, stop, sync, reload, the end. The lines of its system calls."""
+        """One run of the daemon under strace: start, fixes, stop, sync, reload, end. Returns the lines of its system calls."""
         trace = self.path("trace")
         fake = self.fake()
         daemon = self.daemon(fake.port, **sections)
         daemon.child = Child([STRACE, "-f", "-e", "trace=socket,connect,bind,sendto,sendmsg,sendmmsg", "-o", trace,
                               *daemon.command()], daemon.log)
-        # strace ends when the daemon does, and hands no signal on.
+        # strace ends along with the daemon, and does not forward signals.
         wait_for(lambda: daemon._answers(), "beekond answers", 60)
         daemon.call("Start")
         fake.settle()

@@ -1,4 +1,4 @@
-"""What a long drain, or a new configuration, has taken of memory is given back."""
+"""Memory that a long drain or a new configuration takes is given back."""
 import re
 import sys
 import time
@@ -13,21 +13,21 @@ from support.text import match
 from support.waiting import wait_for
 
 EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}
-# Fixes: more than the daemon calls a long drain, in the largest batches, whose bodies take most.
+# Fixes: enough for what the daemon considers a long drain, in the largest batches, whose bodies take most memory.
 BACKLOG, BATCH = 6000, 1000
-# MB that may be left. A first upload takes half a megabyte for good; when nothing is given back, a long drain leaves two, and
-# new settings leave one.
+# MB that may remain. A first upload takes half a megabyte for good; if nothing is given back, a long drain leaves two,
+# and new settings one.
 AFTER_DRAIN, AFTER_RELOAD = 1.0, 0.5
 
 
 def anonymous(daemon) -> float:
-    """MB of memory that is the daemon's alone, and of no file."""
+    """The daemon's anonymous memory, in MB."""
     with open(f"/proc/{daemon.child.process.pid}/smaps_rollup", encoding="ascii") as file:
         return int(match(r"^Anonymous:\s+(\d+)", file.read(), re.M)[1]) * 1024 / 1e6
 
 
 def is_stable(daemon, last: list) -> bool:
-    """The same for three seconds: two after its start a daemon gives back what that has taken."""
+    """Unchanged for three seconds: two seconds after its start a daemon gives back the memory that took."""
     now = time.monotonic()
     last.append((now, anonymous(daemon)))
     recent = [value for moment, value in last if moment > now - 3]

@@ -1,4 +1,4 @@
-"""The network comes back: a default route that appears makes what is pending go, and without an upload nobody asks for routes."""
+"""The network returns: a new default route triggers the upload of pending rows; without an upload nobody watches routes."""
 import os
 import socket
 import struct
@@ -18,7 +18,7 @@ REQUEST_ACK_CREATE = 0x1 | 0x4 | 0x400
 
 
 def add_default_route():
-    """Adds a default route; that it leads nowhere does not matter."""
+    """Adds a default route, which may lead nowhere."""
     route = struct.pack("BBBBBBBBI", socket.AF_INET, 0, 0, 0, 254, 3, 253, 1, 0)  # table main, static, scope link, unicast
     route += struct.pack("HHI", 8, 4, LOOPBACK)  # RTA_OIF
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_ROUTE) as link:
@@ -39,7 +39,7 @@ class NetworkTests(SystemTest):
         daemon.wait_stored(4)
         never(lambda: receiver.moments, "an upload without a reason")
         add_default_route()
-        # At a random moment within ten seconds, so that a fleet does not come back in step.
+        # At a random moment within ten seconds, so that a fleet does not return in step.
         receiver.wait_requests(1, seconds=15)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "nothing is pending")
 
@@ -56,7 +56,7 @@ class NetworkTests(SystemTest):
 
 
 def netlink_sockets(pid: int) -> int:
-    """How many the process has open."""
+    """The number of open sockets of this kind."""
     folder = f"/proc/{pid}/fd"
     targets = [os.readlink(f"{folder}/{name}") for name in os.listdir(folder)]
     with open(f"/proc/{pid}/net/netlink", encoding="ascii") as table:

@@ -1,4 +1,4 @@
-"""Dead letters from the rejection to the last of them delivered: listed, exported, sent again, deleted."""
+"""Dead letters from rejection to final delivery: listed, exported, sent again, deleted."""
 import json
 import math
 import os
@@ -20,7 +20,7 @@ SEED = int(os.environ.get("BEEKOND_SEED", "20261121"))
 
 class RejectedTests(SystemTest):
     def rejecting(self, rows: int, answers=(), **sync) -> tuple:
-        """A daemon with so many rows pending."""
+        """A daemon with this many rows pending."""
         receiver = self.backend(answers=answers)
         fake, daemon = self.tracking(sync={"url": receiver.url, **sync})
         fake.drive(rows - 1)
@@ -42,13 +42,13 @@ class RejectedTests(SystemTest):
                 for _ in range(5):
                     self.assertEqual(daemon.sync()["outcome"], "rejected")
                 dead = daemon.rejected_ids()
-                # Two batches were given up before the third raised the suspicion; each attempt since was one request.
+                # Two batches were given up before the third raised suspicion; each attempt since was a single request.
                 self.assertEqual(len(dead), 10)
                 self.assertEqual(daemon.status()["sync"]["pending"], 30)
                 self.assertEqual(daemon.status()["sync"]["rejected"], 10)
                 self.assertEqual(len({request.batch_id for request in receiver.requests[-5:]}), 1)
                 self.assertEqual(self.listed(daemon), dead)
-                # The server is mended.
+                # The server is fixed.
                 self.take_all(receiver)
                 self.assertEqual(daemon.call("RetryRejected"), {"requeued": 10})
                 daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything delivered")
@@ -60,7 +60,7 @@ class RejectedTests(SystemTest):
                 daemon.kill()
 
     def test_retry_while_the_probe_fails(self):
-        """Put back too early, they wait behind the probe like everything else, and no more is given up."""
+        """If put back too early, they wait behind the probe like everything else, and nothing more is given up."""
         receiver, fake, daemon = self.rejecting(12, batch_size=3)
         self.reject_all(receiver)
         daemon.sync()
@@ -113,7 +113,7 @@ class RejectedTests(SystemTest):
     # Poison
 
     def test_isolation_finds_k_of_n(self):
-        """In about k · 2 · log2 n requests more than it takes without poison."""
+        """It takes about k · 2 · log2 n more requests than without poison."""
         print(f"\npoison: BEEKOND_SEED={SEED}")
         chance = random.Random(SEED)
         for size, poisoned in ((16, 1), (64, 1), (64, 4), (128, 2), (128, 8)):

@@ -1,4 +1,4 @@
-"""A kill between POST and acknowledgement: the same batch comes again, byte for byte, whatever has changed meanwhile."""
+"""A kill between POST and acknowledgement: the same batch is resent, byte for byte, whatever has changed since."""
 import sys
 import unittest
 from pathlib import Path
@@ -10,7 +10,7 @@ from support.system_test import SystemTest
 
 class ResendTests(SystemTest):
     def killed_while_waiting(self, sync: dict, **options):
-        """A daemon that was killed after it had sent a batch of five, and before the answer came."""
+        """A daemon that was killed after sending a batch of five, before the answer came."""
         receiver = self.backend(**options)
         receiver.hold()
         fake, daemon = self.tracking(sync={"url": receiver.url, "batch_size": 5, **sync})
@@ -22,7 +22,7 @@ class ResendTests(SystemTest):
         daemon.kill()
         receiver.go_on()
         self.assertEqual(len(first.ids), 5)
-        # Neither answer nor deletion: all twelve are still here.
+        # No answer, so no deletion: all twelve are still here.
         self.assertEqual(len(daemon.stored_ids()), 12)
         return receiver, daemon, first
 
@@ -59,7 +59,7 @@ class ResendTests(SystemTest):
         self.check_resent(receiver, daemon, first, [5, 5, 5, 2])
         self.assertEqual([request.root["device"]["platform"] for request in receiver.requests][:3],
                          ["linux", "linux", "android"])
-        # The rows were stored before there was a driver.
+        # The rows were stored before the driver was set.
         self.assertTrue(all("extras" not in request.root for request in receiver.requests))
 
     def test_killed_twice_and_failed_between(self):

@@ -1,4 +1,4 @@
-"""TLS that fails because this machine does not know what time it is, told apart from a network or a server at fault."""
+"""TLS that fails because of this machine's wrong clock, as opposed to a faulty network or server."""
 import sys
 import time
 import unittest
@@ -17,13 +17,13 @@ DAY = 86_400_000
 @unittest.skipIf(no_shim(), no_shim())
 class ClockOverTLSTests(ClockTest):
     def begin(self, days: tuple, at: int):
-        """A daemon with three fixes pending, and a backend whose certificate is valid from and until these days."""
+        """A daemon with three fixes pending, and a backend whose certificate is valid between these days."""
         self.receiver = self.backend()
         authority = Authority(self.path("ca"))
         server = Terminator(context(*authority.certificate("server", days=days)), self.receiver.port)
         self.addCleanup(server.stop)
         self.gps = self.fake()
-        # The receiver is right. That is not enough: TLS asks the system clock.
+        # The receiver's time is right, but TLS uses the system clock.
         self.victim, self.clocks = self.clocked(
             self.gps.port, at, sync={"url": server.url(), "ca_file": authority.ca})
         self.victim.start().call("Start")
@@ -64,7 +64,7 @@ class ClockOverTLSTests(ClockTest):
         self.check_over()
 
     def test_other_faults_are_not_the_clocks(self):
-        """A certificate that is no longer valid, and a server that is not there."""
+        """An expired certificate, and a server that is down."""
         self.begin((-20, -10), at=self.now())
         status = self.attempt("transient")
         self.assertNotIn("clock", status["degraded"])

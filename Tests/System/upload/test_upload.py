@@ -1,4 +1,4 @@
-"""What every answer of the backend leads to, through the real daemon."""
+"""The effect of every answer of the backend on the real daemon."""
 import email.utils
 import sys
 import time
@@ -15,13 +15,13 @@ from support.ports import free_port
 from support.system_test import SystemTest
 from support.waiting import never
 
-# The upload starts at once when it should; this is for the machine, not for the daemon.
+# An immediate upload starts at once; this allowance is for the machine, not for the daemon.
 AT_ONCE = 5.0
 
 
 class UploadTests(SystemTest):
     def uploading(self, answers=(), sync=None, **options) -> tuple:
-        """A backend with these answers, a fake gpsd, and a daemon that tracks and has one fix pending."""
+        """A backend with these answers, a fake gpsd, and a daemon that is tracking with one fix pending."""
         receiver = self.backend(answers=answers, **options)
         fake, daemon = self.tracking(sync={"url": receiver.url, **(sync or {})})
         return receiver, fake, daemon
@@ -111,23 +111,23 @@ class UploadTests(SystemTest):
         self.assertEqual(answer["outcome"], "rejected")
         requests = list(receiver.requests)
         self.assertEqual(len(requests), 3)
-        # Two batches were believed to be at fault; the third rejection in a row says that the endpoint is.
+        # Two rejections were blamed on the batches; the third in a row is blamed on the endpoint.
         dead = daemon.rejected_ids()
         self.assertEqual(dead, set(requests[0].ids + requests[1].ids))
         self.assertTrue(set(requests[2].ids) <= daemon.stored_ids())
         self.assertEqual((answer["pending"], len(daemon.stored_ids())), (6, 6))
         self.assertEqual(daemon.status()["sync"]["rejected"], 4)
         self.check_failed(daemon, "rejected", 400)
-        # A probe: the frozen batch, alone.
+        # The probe is the frozen batch alone.
         self.assertEqual(daemon.sync()["outcome"], "rejected")
         self.assertEqual([request.batch_id for request in receiver.requests[3:]], [requests[2].batch_id])
-        # The suspicion is remembered.
+        # The suspicion survives a restart.
         daemon.kill()
         daemon.start()
         self.assertEqual(daemon.sync()["outcome"], "rejected")
         self.assertEqual([request.batch_id for request in receiver.requests[4:]], [requests[2].batch_id])
         self.assertEqual(daemon.rejected_ids(), dead)
-        # Until one is accepted: then everything moves again.
+        # Until one is accepted: then everything drains.
         self.assertEqual(daemon.sync(), {"outcome": "drained", "uploaded": 6, "pending": 0})
         self.assertEqual(daemon.rejected_ids(), dead)
         self.assertEqual(len(receiver.ids), 6)
@@ -156,7 +156,7 @@ class UploadTests(SystemTest):
     def reject_batches_with(receiver, poison: str):
         receiver.refuse(lambda request: poison in request.ids)
 
-    # Failures that waiting alone does not mend
+    # Failures that waiting alone does not fix
 
     def test_401_and_403_wait_for_the_schedule(self):
         self.check_waits_for_the_schedule(401, "auth")
@@ -179,7 +179,7 @@ class UploadTests(SystemTest):
         answer = daemon.sync()
         self.assertEqual((answer["outcome"], answer["uploaded"], answer["pending"]), (outcome, 0, 7))
         self.assertEqual([request.sha256 for request in receiver.requests], [first.sha256] * 2)
-        # And when the server has been mended, everything goes.
+        # Once the server is fixed, everything drains.
         self.assertEqual(daemon.sync(), {"outcome": "drained", "uploaded": 7, "pending": 0})
         self.assertEqual(daemon.status()["sync"]["state"], "idle")
         self.assertEqual(daemon.status()["degraded"], [])
@@ -199,7 +199,7 @@ class UploadTests(SystemTest):
         self.assertEqual(receiver.requests[0].ids, receiver.requests[1].ids + receiver.requests[2].ids)
         self.assertEqual(receiver.problems, [])
 
-    # Failures that pass
+    # Transient failures
 
     def test_transient_failures_back_off_and_repeat_the_same_bytes(self):
         receiver, fake, daemon = self.uploading([503, 500, 200])
@@ -207,7 +207,7 @@ class UploadTests(SystemTest):
         status = daemon.status()
         self.assertEqual((status["sync"]["state"], status["sync"]["last_http_status"]), ("pending", 503))
         self.assertIsNotNone(status["sync"]["next_attempt"])
-        # New rows start nothing while it backs off.
+        # New rows trigger nothing during the back-off.
         fake.drive(2)
         receiver.wait_requests(3)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
@@ -224,7 +224,7 @@ class UploadTests(SystemTest):
                 receiver, fake, daemon = self.uploading([code])
                 self.assertEqual(daemon.sync()["outcome"], "transient")
                 self.assertEqual(len(daemon.stored_ids()), 1)
-                # The command does not wait for the back-off.
+                # The command does not wait for the back-off to end.
                 self.assertEqual(daemon.sync()["outcome"], "drained")
                 self.assertEqual(receiver.requests[0].sha256, receiver.requests[1].sha256)
                 self.assertEqual(receiver.requests[1].duplicate, code == "drop")
@@ -243,13 +243,13 @@ class UploadTests(SystemTest):
     def test_retry_after(self):
         receiver, fake, daemon = self.uploading([429], retry_after="4", sync={"sync_threshold": 1})
         receiver.wait_requests(1)
-        # Neither new rows nor a stop come before what the server asked for.
+        # Neither new rows nor a stop override what the server asked for.
         fake.drive(3)
         daemon.call("Stop")
         self.check_gap(receiver, 3.95)
 
     def test_retry_after_as_a_date(self):
-        # Whole seconds, by a clock that follows the receiver: a second of slack each.
+        # Whole seconds of a clock that follows the receiver: one second of slack for each.
         date = email.utils.formatdate(time.time() + 6, usegmt=True)
         receiver, fake, daemon = self.uploading([503], retry_after=date, sync={"sync_threshold": 1})
         self.check_gap(receiver, 3.5)
@@ -284,7 +284,7 @@ class UploadTests(SystemTest):
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
 
     def test_an_answer_cut_short_acknowledges_nothing(self):
-        """A 200 whose headers or body do not end is no acknowledgement."""
+        """A 200 with incomplete headers or body is no acknowledgement."""
         for answer in (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}", b"HTTP/1.1 200 OK\r\nContent-Le",
                        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", b"nonsense\r\n\r\n", b""):
             with self.subTest(answer):
@@ -294,7 +294,7 @@ class UploadTests(SystemTest):
                 self.assertEqual(len(daemon.stored_ids()), 1)
 
     def test_an_answer_in_parts_acknowledges(self):
-        """Chunks with trailers, an interim answer, and a body that ends with the connection."""
+        """Chunks with trailers, an interim response, and a body ended by closing the connection."""
         for answer in (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n",
             b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n",
@@ -317,7 +317,7 @@ class UploadTests(SystemTest):
         began = time.monotonic()
         self.assertEqual(daemon.sync()["outcome"], "transient")
         self.assertTrue(0.9 < time.monotonic() - began < 1 + AT_ONCE)
-        # Meanwhile and afterwards fixes are stored as ever.
+        # Fixes are stored as usual, then and afterwards.
         fake.drive(3)
         daemon.wait_stored(4)
 
@@ -370,7 +370,7 @@ class UploadTests(SystemTest):
         receiver.wait_requests(1)
 
     def test_a_restart_uploads_by_itself(self):
-        """After a random delay of up to half a minute: here only that it is planned so."""
+        """After a random delay of up to half a minute; this checks only that it is scheduled so."""
         receiver, fake, daemon = self.uploading()
         daemon.terminate()
         daemon.start()
@@ -386,7 +386,7 @@ class UploadTests(SystemTest):
         self.assertEqual(daemon.sync(), {"outcome": "disabled", "uploaded": 0, "pending": 1})
         sync = daemon.status()["sync"]
         self.assertEqual((sync["state"], sync["pending"]), ("disabled", 1))
-        # Rows from before there was a url are pending once there is one.
+        # Rows from before there was a url become pending once there is one.
         receiver = self.backend()
         daemon.terminate()
         daemon.configure(sync={"url": receiver.url, "interval_seconds": NEVER})

@@ -1,4 +1,4 @@
-"""The status table, code by code, through the real daemon: what it is called, what became of the rows, what status says."""
+"""The table of status codes in the real daemon: each code's outcome, the fate of the rows, and the reported status."""
 import sys
 import unittest
 from pathlib import Path
@@ -19,12 +19,12 @@ TABLE = [
                                      426, 428, 431, 451, 499)],
     *[(code, TRANSIENT) for code in (408, 429, 500, 501, 502, 503, 504, 505, 507, 511, 520, 599)],
 ]
-# What `sync` answers, and the state of the upload afterwards with its failure.
+# What `sync` returns, and the state and failure of the upload afterwards.
 MEANING = {
     ACCEPTED: ("drained", "idle", None), REJECTED: ("drained", "idle", None), AUTH: ("auth", "failed", "auth"),
     TRANSIENT: ("transient", "pending", None), PERMANENT: ("permanent", "failed", "permanent"),
 }
-# In seconds; "none": no header comes.
+# In seconds; "none": without the header.
 RETRY_AFTER = [
     ("none", 2), ("0", 2), ("90", 90), ("  90\t", 90), ("3600", 3600), ("3601", 3600), ("99999999999999999999", 3600),
     ("-5", 2), ("1.5", 2), ("soon", 2), ("", 2), ("Mon, 15 Jun 2099 12:35:00 GMT", 3600), ("Sun, 06 Nov 1994 08:49:37 GMT", 2),
@@ -35,7 +35,7 @@ RETRY_AFTER = [
 class AnswerTests(SystemTest):
     def test_every_status(self):
         self.assertGreaterEqual(len(TABLE), 30)
-        # A daemon lets itself be asked sixty times before it makes one wait: each gets a part of them.
+        # A daemon accepts sixty requests before it makes callers wait: each daemon gets a share of the codes.
         for start in range(0, len(TABLE), 20):
             receiver = self.backend()
             fake, daemon = self.tracking(sync={"url": receiver.url})

@@ -13,7 +13,7 @@ from support.system_test import SystemTest
 from support.tls import Authority, needs_openssl
 from support.waiting import never, wait_for
 
-# Two seconds are promised; the rest is for the machine.
+# Two seconds are promised; the rest is allowance for the machine.
 IN_TIME = 2.5
 
 
@@ -26,7 +26,7 @@ class EndTests(SystemTest):
         return fake, daemon
 
     def check_end(self, daemon, receiver=None):
-        """It ends in time; afterwards everything goes out, under the batch id that was frozen."""
+        """It ends in time; afterwards everything is uploaded, under the frozen batch id."""
         rows, frozen = daemon.stored_ids(), daemon.query("SELECT hex(id) FROM batches")
         self.assertEqual(len(rows), 3)
         self.assertLess(daemon.terminate(), IN_TIME)
@@ -65,7 +65,7 @@ class EndTests(SystemTest):
         self.check_end(daemon)
 
     def test_while_sending(self):
-        """A server that does not read: more than the kernel's buffers hold would have to be sent; a little is sent and waits."""
+        """A server that does not read: the little that is sent waits in the kernel's buffers."""
         gone = []
 
         def never_reads(link):
@@ -114,7 +114,7 @@ class EndTests(SystemTest):
 
 class ReconfigurationTests(SystemTest):
     def held(self, **sync) -> tuple:
-        """A daemon in the middle of a request that nobody answers."""
+        """A daemon in the middle of an unanswered request."""
         receiver = self.backend()
         receiver.hold()
         fake, daemon = self.tracking(sync={"url": receiver.url, "batch_size": 3, **sync})
@@ -130,7 +130,7 @@ class ReconfigurationTests(SystemTest):
         new = self.backend()
         daemon.configure(sync={"url": new.url})
         daemon.reload()
-        # At once, and the frozen batch first: the old server may have taken it.
+        # At once, and the frozen batch first: the old server may have stored it.
         new.wait_requests(3)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
         self.assertEqual((new.requests[0].batch_id, new.requests[0].sha256), (first.batch_id, first.sha256))
@@ -163,7 +163,7 @@ class ReconfigurationTests(SystemTest):
         self.assertEqual(receiver.requests[1].sha256, first.sha256)
 
     def test_something_else_during_a_request(self):
-        """A change that does not concern the upload leaves the request alone."""
+        """An unrelated change leaves the request alone."""
         fake, daemon, receiver, first = self.held()
         daemon.configure(tracking={"angle_degrees": 30})
         daemon.reload()
@@ -172,7 +172,7 @@ class ReconfigurationTests(SystemTest):
         self.assertEqual(daemon.status()["sync"]["in_flight_batch"], first.batch_id)
 
     def test_a_permanent_failure_does_not_hammer(self):
-        """Neither new rows nor stops, starts or reloads without a change try again before the schedule."""
+        """Neither new rows nor stops, starts or reloads without a change retry ahead of schedule."""
         receiver = self.backend(answers=[404] * 50)
         fake, daemon = self.tracking(sync={"url": receiver.url, "sync_threshold": 1})
         receiver.wait_requests(1)
@@ -184,7 +184,7 @@ class ReconfigurationTests(SystemTest):
             fake.settle()
         never(lambda: len(receiver.requests) > 1, "a try before the schedule", 1.5)
         self.assertEqual(daemon.status()["sync"]["failure"], "permanent")
-        # A change of [sync] is a reason: one try at once.
+        # A change in [sync] triggers one attempt at once.
         daemon.configure(sync={"timeout_seconds": 30})
         daemon.reload()
         receiver.wait_requests(2)

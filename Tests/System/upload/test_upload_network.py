@@ -18,7 +18,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 def after_head(answer: bytes):
-    """Answers before the body has been read."""
+    """Answers before reading the body."""
     def serve(link):
         head = link.head()
         link.send(answer)
@@ -53,7 +53,7 @@ def mid_body(link):
     link.reset()
 
 
-# What the server does, and whether it is a complete acknowledgement.
+# What the server does, and whether that is a complete acknowledgement.
 CASES = {
     "closes at once": (no_request(False), False),
     "resets at once": (no_request(True), False),
@@ -83,7 +83,7 @@ class NetworkTests(SystemTest):
         for name, (serve, is_complete) in CASES.items():
             with self.subTest(name):
                 server = self.raw_server(serve)
-                # Long enough for what is slow but in time; what hangs ends with it.
+                # Long enough for the slow answers that are in time; it ends those that hang.
                 fake, daemon = self.tracking(sync={"url": server.url, "timeout_seconds": 2})
                 row = daemon.stored_ids()
                 outcome = daemon.sync()
@@ -99,7 +99,7 @@ class NetworkTests(SystemTest):
         self.assertEqual(bool(sync.get("last_error")), not is_complete)
 
     def test_lost_acknowledgement_is_repeated_with_the_same_bytes(self):
-        """A server that stores the batch and dies before it can say so."""
+        """A server that stores the batch and dies before answering."""
         first = threading.Event()
 
         def serve(link):
@@ -123,7 +123,7 @@ class NetworkTests(SystemTest):
         self.assertEqual(daemon.sync()["outcome"], "transient")
 
     def test_black_hole(self):
-        """A backlog that is full swallows every SYN, as a dead mobile link does."""
+        """A full backlog swallows every SYN, as a dead mobile link does."""
         listener = socket.socket()
         self.addCleanup(listener.close)
         listener.bind(("127.0.0.1", 0))
@@ -151,7 +151,7 @@ class NetworkTests(SystemTest):
 
     @in_namespace
     def test_a_resolver_that_says_nothing(self):
-        """A name server that swallows every question: the request ends in time, and so does the daemon."""
+        """A name server that never answers: the request ends in time, and so does the daemon."""
         loopback_up()
         silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.addCleanup(silent.close)
@@ -184,7 +184,7 @@ class NetworkTests(SystemTest):
         self.assertEqual(len(daemon.stored_ids()), 1)
 
     def test_ten_gigabytes(self):
-        """Of an answer without end, 64 KiB are read, and memory does not grow."""
+        """Of an endless answer only 64 KiB are read, and memory does not grow."""
         sent = [0]
 
         def serve(link):
@@ -216,7 +216,7 @@ class NetworkTests(SystemTest):
         wait_for(lambda: server.links[0].raw.fileno() < 0 or server.links[0].is_closed(), "the connection is closed")
 
     def test_keep_alive_closed_between_requests(self):
-        """A server that closes after each answer without saying so costs a connection, not a batch."""
+        """A server that silently closes after each answer costs a connection, not a batch."""
         server = self.raw_server(answer(OK))
         fake, daemon = self.tracking(sync={"url": server.url, "batch_size": 1})
         fake.drive(5)

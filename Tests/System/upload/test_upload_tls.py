@@ -1,4 +1,4 @@
-"""TLS through the real daemon: whom it trusts, what it shows of itself, and what it says when it may not speak."""
+"""TLS in the real daemon: whom it trusts, what it presents, and what it reports when it cannot connect."""
 import os
 import ssl
 import sys
@@ -25,12 +25,12 @@ class TLSTests(SystemTest):
         return receiver, terminator
 
     def sync(self, url: str, **sync) -> tuple:
-        """One attempt, which must not hang."""
+        """One attempt; it must not hang."""
         fake, daemon = self.tracking(sync={"url": url, "timeout_seconds": 10, **sync})
         return daemon, daemon.sync()["outcome"]
 
     def check_refused(self, terminator, receiver, daemon, outcome, *words: str, degraded=("sync",)):
-        """Not one byte of the request has gone out, and status says why."""
+        """Not one byte of the request was sent, and the status says why."""
         self.assertEqual(outcome, "transient")
         self.assertEqual((terminator.accepted, receiver.requests), (0, []))
         status = daemon.status()
@@ -93,7 +93,7 @@ class TLSTests(SystemTest):
                 self.assertTrue(daemon.status()["sync"]["last_error"])
 
     def test_files_that_are_not_there(self):
-        """At start that is a mistake in the configuration; later, a request that fails and is tried again."""
+        """At start a missing file is a configuration error; later, it is a failed request that is retried."""
         missing = self.path("missing.pem")
         daemon = self.daemon(sync={"url": "https://127.0.0.1:1/", "ca_file": missing}).launch()
         self.assertEqual(daemon.child.wait(), 78)

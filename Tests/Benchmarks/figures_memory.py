@@ -237,8 +237,8 @@ def draining(world: World) -> tuple:
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(SETTLED)
     watch = Watch(meter)
-    with daemon.connect(timeout=600) as tracker:
-        tracker.call("Sync", wait=True)
+    with daemon.connect(timeout=600) as client:
+        client.call("Sync", wait=True)
     most = watch.end()
     daemon.disconnect()
     meter.wait_quiet()

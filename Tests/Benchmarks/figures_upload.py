@@ -49,11 +49,11 @@ def drained(world: World, batch: int, bodies: str | None = None) -> dict:
     meter, sink_meter = Meter(daemon.child.process.pid), Meter(sink.pid)
     meter.wait_quiet()
     before, sink_before, began = meter.cpu(), sink_meter.cpu(), time.monotonic()
-    with daemon.connect(timeout=600) as tracker:
-        answer = tracker.call("Sync", wait=True)
+    with daemon.connect(timeout=600) as client:
+        answer = client.call("Sync", wait=True)
     wall = time.monotonic() - began
     cost = {"wall": wall, "cpu": (meter.cpu() - before) / 1e9, "sink": (sink_meter.cpu() - sink_before) / 1e9}
-    wait_for(lambda: sink.connections, 10, "the sink has not told what it received")
+    wait_for(lambda: sink.connections, 10, "the sink has not reported what it received")
     daemon.kill()
     sink.stop()
     shutil.rmtree(os.path.dirname(daemon.state))

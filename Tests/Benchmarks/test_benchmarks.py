@@ -136,7 +136,7 @@ class MeterTests(unittest.TestCase):
             child.wait()
             words.close()
 
-    def test_the_most_is_kept(self):
+    def test_the_peak_is_kept(self):
         class Known(Meter):
             looks = 0
 

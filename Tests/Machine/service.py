@@ -98,6 +98,6 @@ class Service(unittest.TestCase):
             found, lambda: f"another process; {self.machine.output('systemctl', 'status', 'beekond', check=False)}", LONG)
 
     def interval(self) -> float:
-        with ControlClient(self.machine.seen("/run/beekond/beekond.sock")) as tracker:
-            found = tracker.call("GetConfig")["settings"]
+        with ControlClient(self.machine.seen("/run/beekond/beekond.sock")) as client:
+            found = client.call("GetConfig")["settings"]
         return {setting["key"]: setting["value"] for setting in found}["tracking.interval_seconds"]

@@ -39,7 +39,7 @@ class InstallTest(unittest.TestCase):
         return sorted(os.path.relpath(os.path.join(parent, name), stage)
                       for parent, _, names in os.walk(stage) for name in names)
 
-    def test_what_is_staged_runs_and_can_be_taken_away(self):
+    def test_what_is_staged_runs_and_can_be_removed(self):
         for prefix in ("/usr", "/usr/local"):
             with self.subTest(prefix):
                 self.install(BIN, prefix)

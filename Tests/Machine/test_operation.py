@@ -86,7 +86,7 @@ class OperationTest(Service):
         for _ in range(12):
             gps.drive(300)
             before = len(backend.requests)
-            wait_for(lambda: len(backend.requests) > before, "an upload of each five minutes", 60)
+            wait_for(lambda: len(backend.requests) > before, "an upload every five minutes", 60)
         admitted = self.wait_status(lambda status: status["source"]["fixes"] >= 3601, "all fixes")["gate"]["admitted"]
         self.beekonctl("stop")
         self.wait_status(lambda status: status["sync"]["pending"] == 0, "all acknowledged")
@@ -98,7 +98,7 @@ class OperationTest(Service):
         self.assertEqual(len(backend.ids), admitted)
         self.assertEqual(backend.faults(), [])
 
-    def test_a_fault_is_told_once_and_its_end_too(self):
+    def test_a_fault_and_its_end_are_reported_once(self):
         backend, gps = self.backend(), self.gpsd()
         self.configure(gpsd={"port": gps.port}, tracking=EVERY_FIX, sync={"url": backend.url, "interval_seconds": NEVER})
         self.beekonctl("start")
@@ -108,7 +108,7 @@ class OperationTest(Service):
         gps.stop()
         self.wait_status(lambda status: status["source"]["health"] == "disconnected", "gpsd is missed")
         # It keeps retrying meanwhile.
-        never(lambda: len(self.lost()) > 1, "one fault is told twice", 5)
+        never(lambda: len(self.lost()) > 1, "one fault reported twice", 5)
         again = self.gpsd(port=gps.port, start_ms=gps.next_ms)
         for _ in range(3):
             # Each time gpsd returns it goes away again, and each time that is logged once.
@@ -139,7 +139,7 @@ class OperationTest(Service):
         self.beekonctl("sync", check=False)
         self.wait_status(lambda status: status["sync"]["uploaded"] >= 1, f"uploads {how}")
 
-    def test_the_key_of_the_tokens_is_an_encrypted_credential(self):
+    def test_the_token_key_is_an_encrypted_credential(self):
         endpoint = Endpoint()
         self.addCleanup(endpoint.stop)
         backend = Guarded(endpoint).start()
@@ -212,7 +212,7 @@ class OperationTest(Service):
 
     @unittest.skipIf(no_strace(), no_strace())
     @unittest.skipIf(debian.BRIEF, "a thread counts as hung after two minutes: not in the brief form")
-    def test_a_thread_that_hangs_is_restarted(self):
+    def test_a_hung_thread_causes_a_restart(self):
         self.drop_in("[Service]\nWatchdogSec=10s\nTimeoutAbortSec=5s\n")
         self.drive()
         self.beekonctl("start")
@@ -220,7 +220,7 @@ class OperationTest(Service):
         pid = self.main_pid()
         began = time.monotonic()
         with Fault(self.victim(), "fdatasync", "delay_enter=900000000") as fault:
-            wait_for(lambda: self.said("Watchdog timeout"), "systemd loses its patience", 300)
+            wait_for(lambda: self.said("Watchdog timeout"), "systemd's watchdog acts", 300)
             fault.end(signal.SIGKILL)
             wait_for(lambda: self.main_pid() != pid, "it is restarted", 60)
         seconds = time.monotonic() - began

@@ -138,7 +138,7 @@ class ClockTest(MachineTest):
             self.assertLess(abs(int(request.batch_id.replace("-", "")[:12], 16) / 1000 - time.time()), 1800)
         print(f"{len(requests)} requests, {len(self.received())} locations, all with true times")
 
-    def test_without_any_time_but_the_receivers(self):
+    def test_with_only_the_receivers_time(self):
         machine = self.machine(self.url(), {"allow_insecure_http": True}, files=self.FILES, units=("past",))
         machine.start(*self.PAST)
         wait_for(lambda: len(self.received()) >= 10, lambda: f"ten arrive; {machine.status()}; {machine.console()[-1000:]}", 400)

@@ -105,7 +105,7 @@ class ProxyTest(SystemTest):
         self.assertEqual(daemon.sync()["outcome"], "transient")
         self.assertEqual(daemon.status()["sync"]["last_http_status"], 502)
 
-    def test_a_limit_that_is_too_low_is_told_and_loses_nothing(self):
+    def test_too_low_a_limit_is_reported_and_loses_nothing(self):
         self.limit("200")
         fake, daemon = self.tracked(batch_size=50)
         self.drive(fake, daemon, 60)

@@ -96,7 +96,7 @@ class ServiceTest(Service):
         self.wait_status(lambda status: status["session_id"] == session, "the same session after the watchdog")
         self.assertTrue(any("watchdog" in entry.get("MESSAGE", "").lower() for entry in self.journal("-n", "50")))
 
-    def test_reload_takes_what_is_good_and_refuses_what_is_bad(self):
+    def test_reload_accepts_good_and_refuses_bad_files(self):
         self.configure(tracking={"interval_seconds": 7})
         wait_for(lambda: self.interval() == 7, "the new interval")
         self.machine.write("/etc/beekond/beekond.d/tracking.toml", "[tracking]\ninterval_secnds = 8\n")
@@ -105,7 +105,7 @@ class ServiceTest(Service):
         self.assertEqual(self.interval(), 7)
         self.assertTrue(any("interval_seconds" in entry["MESSAGE"] for entry in self.journal("-n", "20")))
 
-    def test_what_only_a_human_can_mend_is_not_restarted(self):
+    def test_what_only_a_human_can_fix_is_not_restarted(self):
         """A bad configuration, with no earlier good one."""
         self.machine.run("systemctl", "stop", "beekond")
         self.machine.run("sh", "-c", f"rm -rf {STATE}/*")
@@ -117,7 +117,7 @@ class ServiceTest(Service):
         self.machine.run("systemctl", "start", "beekond")
         self.assertEqual(self.status()["state"], "idle")
 
-    def test_stops_within_two_seconds_though_the_server_is_a_black_hole(self):
+    def test_stops_within_two_seconds_with_a_black_hole_for_a_server(self):
         hole = socket.create_server(("127.0.0.1", 0), backlog=16)
         self.addCleanup(hole.close)
         self.drive()

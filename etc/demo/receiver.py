@@ -23,9 +23,12 @@ import time
 import zlib
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
+from typing import TYPE_CHECKING
 
 import envelope
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # A batch has at most 1000 fixes of about 300 bytes; these limits are for whatever else finds the port.
 MAX_BODY = 4 << 20

@@ -61,7 +61,7 @@ class RefreshTests(AuthTest):
         sync = daemon.status()["sync"]
         self.assertEqual((sync["state"], sync["failure"], sync["last_http_status"]), ("failed", "auth", 401))
         self.assertIn("auth", daemon.status()["degraded"])
-        never(lambda: len(receiver.requests) > 2, "another attempt before the schedule")
+        never(lambda: len(receiver.requests) > 2, "another attempt ahead of schedule")
         # The next refusal is allowed its own refresh.
         self.assertEqual(daemon.sync()["outcome"], "auth")
         self.assertEqual((len(endpoint.requests), len(receiver.requests)), (2, 4))

@@ -81,7 +81,7 @@ class FailureTests(AuthTest):
         self.assertEqual(daemon.sync()["outcome"], "drained")
         self.assertEqual(self.auth(daemon)["failures"], 0)
 
-    def test_a_proactive_failure_stops_nothing(self):
+    def test_a_failed_proactive_refresh_does_no_harm(self):
         """While the token is valid, a failed refresh does no harm."""
         endpoint, receiver, fake, daemon = self.guarded(
             script=[500], auth={"expires_at": int(time.time()) + 50, "skew_margin_seconds": 60})

@@ -88,7 +88,7 @@ class KeyTests(AuthTest):
                     self.assertEqual(daemon.sync()["outcome"], "drained")
                     self.assertEqual(receiver.authorizations[-1], f"Bearer {Endpoint.MARK}access-1")
 
-    def test_a_damaged_file_is_put_aside(self):
+    def test_a_damaged_file_is_set_aside(self):
         for damage in ("empty", "zeroes", "cut", "a bit"):
             with self.subTest(damage):
                 endpoint, receiver, fake, daemon = self.rotated()
@@ -124,7 +124,7 @@ class KeyTests(AuthTest):
         self.assertEqual(self.wait_auth(daemon, "dead")["reason"], "key")
         self.assertFalse(os.path.exists(self.key(daemon)))
 
-    def test_nothing_of_the_memory_is_left_behind(self):
+    def test_no_memory_dump_is_left_behind(self):
         """No core file, no backtrace, no access for the user's other processes; and a crash ends at once."""
         endpoint, receiver, fake, daemon = self.guarded()
         pid = daemon.child.process.pid

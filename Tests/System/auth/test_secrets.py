@@ -67,9 +67,9 @@ class SecretTests(SystemTest):
                   ("Configure", {"settings": {"sync.auth.access_token": SECRETS["access"], "no.such": SECRETS["payload"]}},
                    False)]
         for method, parameters, more in calls:
-            with self.subTest(method), daemon.connect() as tracker:
-                tracker.send(method, parameters, **({"more": True} if more else {}))
-                self.search(method, json.dumps(tracker.reply()))
+            with self.subTest(method), daemon.connect() as client:
+                client.send(method, parameters, **({"more": True} if more else {}))
+                self.search(method, json.dumps(client.reply()))
         daemon.sync()
         wait_for(lambda: [event for event in listener.events if event["kind"] == "auth"], "an event of the token")
         self.search("the events", json.dumps(listener.events))

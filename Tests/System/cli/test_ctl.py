@@ -115,7 +115,7 @@ class ControlToolTests(SystemTest):
             self.assertEqual(tool.wait(60), 0)
             output.seek(0)
             self.assertEqual(json.load(output)["location"]["trigger"], "manual")
-        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+        wait_for(lambda: fake.watchers == 0, "gpsd is released")
         self.run_tool(daemon, "locate", "--timeout", "-1", code=64)
         nowhere = self.daemon().start()
         done = self.run_tool(nowhere, "locate", code=69)

@@ -26,7 +26,7 @@ class DoctorTests(CtlTest):
             self.assertEqual((request.root["locations"], request.root["geofence_events"]), ([], []))
             self.assertEqual(shape_faults({**request.root, "locations": [LOCATION]}), [])
             # A backend that validates against the schema accepts it.
-            self.assertEqual(shape_faults(request.root), ["root: nothing is in it"] if conservation.jsonschema else [])
+            self.assertEqual(shape_faults(request.root), ["root: it is empty"] if conservation.jsonschema else [])
 
     def examine(self, daemon, *words: str, code: int = 1) -> dict:
         """Findings by check. The clock of the machine that runs the test is left out: it may be anything."""
@@ -103,7 +103,7 @@ class DoctorTests(CtlTest):
             self.assertNotIn("hunter2", done.stdout + done.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
-    def test_somebody_who_may_not_read_the_configuration(self):
+    def test_a_user_who_may_not_read_the_configuration(self):
         daemon, words = self.doctored(free_port())
         os.chmod(self.directory, 0o755)
         os.chmod(daemon.directory, 0o755)
@@ -117,7 +117,7 @@ class DoctorTests(CtlTest):
         found = {item["check"]: item for item in json.loads(done.stdout)["findings"]}
         self.assertEqual((found["beekond"]["result"], found["rights"]["result"]), ("skipped", "failed"))
 
-    def test_what_the_last_answer_tells(self):
+    def test_what_the_last_answer_says(self):
         daemon = self.fake_daemon(
             GetStatus=status(sync={"state": "failed", "failure": "auth", "last_http_status": 401, "pending": 3}),
             GetConfig={"settings": [

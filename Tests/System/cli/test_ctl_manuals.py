@@ -77,7 +77,7 @@ class ManualTests(CtlTest):
             self.assertIn(f".It Ic {name}\n", page("org.beekond.Tracker.7"))
 
     @needs("groff")
-    def test_groff_has_nothing_to_say(self):
+    def test_groff_does_not_complain(self):
         self.assertEqual(len(PAGES), 5)
         for path in PAGES:
             done = subprocess.run(["groff", "-mandoc", "-ww", "-Tutf8", path], capture_output=True, text=True)
@@ -85,7 +85,7 @@ class ManualTests(CtlTest):
             self.assertGreater(len(done.stdout.splitlines()), 40, path)
 
     @needs("mandoc")
-    def test_mandoc_has_nothing_to_say(self):
+    def test_mandoc_does_not_complain(self):
         for path in PAGES:
             done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", path], capture_output=True, text=True)
             self.assertEqual(done.stdout, "", path)

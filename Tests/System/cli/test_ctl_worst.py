@@ -146,7 +146,7 @@ class PipeTests(CtlTest):
         for words in (("status",), ("watch",), ("plot",), ("history",), ("auth", "show"), ("geofence", "list")):
             self.assertNotIn("\033", self.run_ctl(daemon, *words).stdout, words)
 
-    def test_events_that_csv_cannot_hold_are_told_of(self):
+    def test_events_that_csv_cannot_hold_are_reported(self):
         rows = [{"geofence_event": crossing("home"), "batch_id": "b", "http_status": 400, "rejected_at": EVER},
                 {"location": worst_location(), "batch_id": "b", "http_status": 400, "rejected_at": EVER}]
         daemon = self.fake_daemon(GetRejected={"rejected": rows})

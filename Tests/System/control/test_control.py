@@ -22,10 +22,10 @@ REQUEST_LIMIT = 64 * 1024
 
 
 class ControlTest(SystemTest):
-    def refused(self, name: str, tracker, method: str, **parameters) -> dict:
+    def refused(self, name: str, client, method: str, **parameters) -> dict:
         """Makes a call that must fail, and returns the parameters of the error."""
         with self.assertRaises(Refusal) as caught:
-            tracker.call(method, **parameters)
+            client.call(method, **parameters)
         self.assertEqual(caught.exception.name, name, caught.exception)
         return caught.exception.parameters
 
@@ -46,23 +46,23 @@ class ServiceTests(ControlTest):
         self.assertEqual(parameters, {"interface": "org.example.x"})
 
     def test_unknown_names(self):
-        tracker = self.daemon().start().connect()
+        client = self.daemon().start().connect()
         for method, name, parameters in (
             ("org.example.other.Method", "InterfaceNotFound", {"interface": "org.example.other"}),
             (INTERFACE + ".Fly", "MethodNotFound", {"method": INTERFACE + ".Fly"}),
             (SERVICE + ".Fly", "MethodNotFound", {"method": SERVICE + ".Fly"}),
         ):
             with self.subTest(method):
-                self.assertEqual(self.refused(name, tracker, method), parameters)
+                self.assertEqual(self.refused(name, client, method), parameters)
 
     def test_every_method_is_there(self):
-        tracker = self.daemon().start().connect()
+        client = self.daemon().start().connect()
         methods = re.findall(r"^method (\w+)", description(), re.M)
         self.assertGreaterEqual(len(methods), 24)
         for method in methods:
             with self.subTest(method):
                 # No method has this parameter, and each says so.
-                self.assertEqual(self.refused("InvalidParameter", tracker, method, no_such=1), {"parameter": "no_such"})
+                self.assertEqual(self.refused("InvalidParameter", client, method, no_such=1), {"parameter": "no_such"})
 
 
 class StatusTests(ControlTest):
@@ -117,7 +117,7 @@ class StatusTests(ControlTest):
         self.assertEqual([session["id"] for session in sessions], [first["session_id"], second["session_id"]])
         self.assertEqual([session.get("stopped_at") is None for session in sessions], [False, True])
 
-    def test_sessions_count_also_what_was_uploaded(self):
+    def test_sessions_also_count_uploaded_locations(self):
         receiver = self.backend()
         fake, daemon = self.tracking(sync={"url": receiver.url})
         fake.drive(4)
@@ -187,23 +187,23 @@ class LocationTests(ControlTest):
         fake, daemon = self.tracking(store={"durability": "normal"})
         fake.drive(2200)
         daemon.wait_stored(2201)
-        tracker = daemon.connect()
-        self.assertEqual(self.refused("TooMany", tracker, "GetLocations"), {"limit": 1000})
-        pages = [page["locations"] for page in tracker.stream("GetLocations")]
+        client = daemon.connect()
+        self.assertEqual(self.refused("TooMany", client, "GetLocations"), {"limit": 1000})
+        pages = [page["locations"] for page in client.stream("GetLocations")]
         self.assertEqual([len(page) for page in pages], [1000, 1000, 201])
         times = [row["timestamp"] for page in pages for row in page]
         self.assertEqual(times, sorted(set(times)))
         # A single page does not need `more`.
         thousand = {"from": times[0], "to": times[999]}
-        pages = [page["locations"] for page in tracker.stream("GetLocations", **thousand)]
+        pages = [page["locations"] for page in client.stream("GetLocations", **thousand)]
         self.assertEqual([row["timestamp"] for page in pages for row in page], times[:1000])
-        self.assertEqual(len(tracker.call("GetLocations", **thousand)["locations"]), 1000)
+        self.assertEqual(len(client.call("GetLocations", **thousand)["locations"]), 1000)
         # The connection can be used again after a stream, even after one that was abandoned.
-        self.assertEqual(tracker.call("GetPendingUploadCount"), {"count": 2201})
+        self.assertEqual(client.call("GetPendingUploadCount"), {"count": 2201})
         other = daemon.connect()
         other.send("GetLocations", {}, more=True)
         other.close()
-        self.assertEqual(tracker.call("GetPendingUploadCount"), {"count": 2201})
+        self.assertEqual(client.call("GetPendingUploadCount"), {"count": 2201})
         # While rows come and go between pages, each of the others is returned once.
         reader = daemon.connect()
         pages = reader.stream("GetLocations")
@@ -235,7 +235,7 @@ class LocationTests(ControlTest):
         daemon.wait_stored(2501)
         self.assertEqual(daemon.call("DeleteLocations"), {"removed": 2501})
 
-    def test_deleting_rows_of_a_batch_under_way_dissolves_it(self):
+    def test_deleting_rows_of_a_batch_in_flight_dissolves_it(self):
         receiver = self.backend()
         receiver.hold()
         fake, daemon = self.tracking(sync={"url": receiver.url})
@@ -253,14 +253,14 @@ class LocationTests(ControlTest):
 
 class SubscriptionTests(ControlTest):
     def test_it_needs_more(self):
-        tracker = self.daemon().start().connect()
-        self.refused("ExpectedMore", tracker, "Subscribe")
-        tracker.send("Subscribe", {"kinds": ["locaton"]}, more=True)
+        client = self.daemon().start().connect()
+        self.refused("ExpectedMore", client, "Subscribe")
+        client.send("Subscribe", {"kinds": ["locaton"]}, more=True)
         with self.assertRaises(Refusal) as caught:
-            tracker.receive()
+            client.receive()
         self.assertEqual(caught.exception.name, "InvalidParameter")
 
-    def test_the_first_replies_are_the_present(self):
+    def test_the_first_replies_are_the_present_state(self):
         fake, daemon = self.tracking()
         listener = self.listener(daemon)
         wait_for(lambda: listener.ids, "the latest location")
@@ -289,7 +289,7 @@ class SubscriptionTests(ControlTest):
         fake, daemon = self.tracking(sync={"url": receiver.url})
         listeners = {kind: self.listener(daemon, [kind]) for kind in ("location", "state", "source", "sync")}
         # A subscriber that comes after the drive gets only its last location, and a stop may precede the last epoch.
-        wait_for(lambda: all(listener.events for listener in listeners.values()), "the present")
+        wait_for(lambda: all(listener.events for listener in listeners.values()), "the present state")
         fake.drive(2)
         daemon.wait_stored(3)
         daemon.sync()
@@ -301,7 +301,7 @@ class SubscriptionTests(ControlTest):
         for kind, listener in listeners.items():
             self.assertEqual({event["kind"] for event in listener.events}, {kind})
 
-    def test_a_location_is_told_when_it_is_in_the_database(self):
+    def test_a_location_is_announced_once_it_is_in_the_database(self):
         fake, daemon = self.tracking()
         listener = self.listener(daemon, ["location"])
         wait_for(lambda: listener.ids, "the latest location")
@@ -310,7 +310,7 @@ class SubscriptionTests(ControlTest):
             wait_for(lambda: len(listener.ids) >= count, "the location")
             self.assertTrue(set(listener.ids) <= daemon.stored_ids())
 
-    def test_one_who_never_reads_delays_nobody(self):
+    def test_a_client_that_never_reads_delays_nobody(self):
         fake, daemon = self.tracking(store={"durability": "normal"})
         sleeper = daemon.connect(receive_buffer=4096)
         sleeper.send("Subscribe", {"kinds": ["location"]}, more=True)
@@ -341,28 +341,28 @@ class FramingTests(ControlTest):
     def test_pipelined_calls_are_answered_in_order(self):
         daemon = self.daemon().start()
         methods = [SERVICE + ".GetInfo", "GetPendingUploadCount", "Start", "GetSessions", "Fly", "Stop", "GetStatus"]
-        with daemon.connect() as tracker:
+        with daemon.connect() as client:
             for _ in range(20):
-                tracker.link.sendall(b"".join(frame(method, {}) for method in methods))
-                keys = [sorted(tracker.reply().get("parameters", {}))[0] for _ in methods]
+                client.link.sendall(b"".join(frame(method, {}) for method in methods))
+                keys = [sorted(client.reply().get("parameters", {}))[0] for _ in methods]
                 self.assertEqual(keys, ["interfaces", "count", "session_id", "sessions", "method", "state", "status"])
 
-    def test_pipelined_behind_one_that_takes_its_time(self):
+    def test_pipelined_behind_a_slow_call(self):
         receiver = self.backend(delay=0.5)
         fake, daemon = self.tracking(sync={"url": receiver.url})
-        with daemon.connect() as tracker:
-            tracker.link.sendall(frame("Sync", {"wait": True}) + frame("GetPendingUploadCount", {}))
-            self.assertEqual(tracker.receive()["outcome"], "drained")
-            self.assertEqual(tracker.receive(), {"count": 0})
+        with daemon.connect() as client:
+            client.link.sendall(frame("Sync", {"wait": True}) + frame("GetPendingUploadCount", {}))
+            self.assertEqual(client.receive()["outcome"], "drained")
+            self.assertEqual(client.receive(), {"count": 0})
 
     def test_oneway_gets_no_reply(self):
         daemon = self.daemon().start()
-        with daemon.connect() as tracker:
-            tracker.send("Start", {}, oneway=True)
-            tracker.send("Fly", {}, oneway=True)
-            tracker.send("DeleteLocations", {"befor": "x"}, oneway=True)
-            self.assertEqual(tracker.call("GetPendingUploadCount"), {"count": 0})
-            never(lambda: tracker.is_open() and tracker._buffer, "a reply to a oneway call", 0.3)
+        with daemon.connect() as client:
+            client.send("Start", {}, oneway=True)
+            client.send("Fly", {}, oneway=True)
+            client.send("DeleteLocations", {"befor": "x"}, oneway=True)
+            self.assertEqual(client.call("GetPendingUploadCount"), {"count": 0})
+            never(lambda: client.is_open() and client._buffer, "a reply to a oneway call", 0.3)
         daemon.wait_status(lambda status: status["state"] == "tracking", "tracking, by a oneway call")
 
     def test_garbage_closes_only_its_connection(self):
@@ -376,14 +376,14 @@ class FramingTests(ControlTest):
             b'{"method":"' + b"x" * REQUEST_LIMIT + b'"}\0', b"[" * 1000 + b"\0",
             b'{"method":"a.b","parameters":' + b'{"a":' * 500 + b"1" + b"}" * 501 + b"\0",
         ):
-            with self.subTest(garbage[:40]), daemon.connect() as tracker:
+            with self.subTest(garbage[:40]), daemon.connect() as client:
                 try:
-                    tracker.link.sendall(garbage)
+                    client.link.sendall(garbage)
                 except (BrokenPipeError, ConnectionResetError):
                     pass  # closed before everything was sent
                 with self.assertRaises(ConnectionClosed):
                     for _ in range(3):
-                        tracker.reply()
+                        client.reply()
         self.assertEqual(witness.call("GetPendingUploadCount"), {"count": 1})
         fake.drive(1)
         wait_for(lambda: len(listener.ids) == 2, "the subscription goes on")
@@ -391,16 +391,16 @@ class FramingTests(ControlTest):
     def test_the_largest_request(self):
         daemon = self.daemon().start()
         empty = len(frame("GetLocations", {"from": ""})) - 1
-        with daemon.connect() as tracker:
+        with daemon.connect() as client:
             text = "x" * (REQUEST_LIMIT - empty)
-            parameters = self.refused("InvalidTime", tracker, "GetLocations", **{"from": text})
+            parameters = self.refused("InvalidTime", client, "GetLocations", **{"from": text})
             self.assertLessEqual(len(parameters["value"]), len(text))
-        with daemon.connect() as tracker, self.assertRaises(ConnectionClosed):
+        with daemon.connect() as client, self.assertRaises(ConnectionClosed):
             try:
-                tracker.send("GetLocations", {"from": text + "x"})
+                client.send("GetLocations", {"from": text + "x"})
             except (BrokenPipeError, ConnectionResetError):
                 raise ConnectionClosed from None
-            tracker.receive()
+            client.receive()
 
     def test_half_a_request_is_given_up_after_ten_seconds(self):
         daemon = self.daemon().start()
@@ -427,11 +427,11 @@ class FramingTests(ControlTest):
             trackers.append(daemon.connect())
             self.addCleanup(trackers[-1].close)
             self.assertEqual(trackers[-1].call("GetPendingUploadCount"), {"count": 0})
-        wait_for(lambda: not any(tracker.is_open() for tracker in trackers[1:4]), "the three that were idle longest end")
-        self.assertEqual([tracker.is_open() for tracker in trackers],
+        wait_for(lambda: not any(client.is_open() for client in trackers[1:4]), "the three that were idle longest end")
+        self.assertEqual([client.is_open() for client in trackers],
                          [True] + [False] * 3 + [True] * (CONNECTIONS - 1))
-        for tracker in trackers[:1] + trackers[4:]:
-            self.assertEqual(tracker.call("GetPendingUploadCount"), {"count": 0})
+        for client in trackers[:1] + trackers[4:]:
+            self.assertEqual(client.call("GetPendingUploadCount"), {"count": 0})
 
     def test_the_socket_is_not_for_everybody(self):
         daemon = self.daemon().start()

@@ -40,7 +40,7 @@ class ExtrasTests(SystemTest):
         self.assertIn("SetExtras by uid", daemon.text())
         self.assertNotIn("driver", daemon.text())
 
-    def test_each_row_carries_those_of_its_moment(self):
+    def test_each_row_carries_the_extras_of_its_time(self):
         receiver = self.backend()
         fake, daemon = self.tracking(sync={"url": receiver.url}, extras={"driver": "1"})
         wanted = [{"driver": "1"}]
@@ -76,7 +76,7 @@ class ExtrasTests(SystemTest):
                 daemon.call("SetExtras", extras=wrong)
         self.assertEqual(self.extras(daemon), before)
 
-    def test_a_damaged_file_is_no_reason_not_to_start(self):
+    def test_a_damaged_file_does_not_prevent_starting(self):
         daemon = self.daemon(extras={"a": "1"}).start()
         daemon.call("SetExtras", extras={"a": "2"})
         daemon.kill()

@@ -78,7 +78,7 @@ class IntentTests(SystemTest):
             with self.subTest(url):
                 fake, daemon = self.tracking(sync={"url": url})
                 daemon.ask_for_sync()
-                daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "an upload under way")
+                daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "an upload in progress")
                 wait_for(arrived, "the request has arrived")
                 self.assertLess(daemon.terminate(), END)
                 self.assertEqual(daemon.child.process.returncode, 0, daemon.text())
@@ -97,7 +97,7 @@ class IntentTests(SystemTest):
         self.assertFalse(listener.is_alive(), "the subscription ends with the daemon")
         self.assertFalse(os.path.exists(daemon.socket), "no socket is left behind")
 
-    def test_sigterm_stores_the_epoch_that_is_open(self):
+    def test_sigterm_stores_the_open_epoch(self):
         fake, daemon = self.tracking()
         fake.drive(1)
         daemon.wait_stored(2)
@@ -123,8 +123,8 @@ class IntentTests(SystemTest):
             self.assertRegex(done.stderr, "another|already|in use")
         self.assertFalse(os.path.exists(other))
         # The first daemon did not notice.
-        with ControlClient(daemon.socket) as tracker:
-            self.assertEqual(tracker.call("GetStatus")["status"]["state"], "tracking")
+        with ControlClient(daemon.socket) as client:
+            self.assertEqual(client.call("GetStatus")["status"]["state"], "tracking")
         fake.drive(1)
         daemon.wait_stored(2)
 

@@ -35,7 +35,7 @@ class RightsTests(UsersTest):
         self.assertEqual({row.method for row in CALLS}, set(methods()))
         self.assertEqual(set(MAY), set(USERS))
 
-    def test_the_socket_lets_in_its_group_alone(self):
+    def test_the_socket_admits_only_its_group(self):
         daemon = self.served()
         status = os.stat(daemon.socket)
         self.assertEqual((stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid), (0o660, DAEMON_ID, BEEKON_GID))
@@ -59,10 +59,10 @@ class RightsTests(UsersTest):
                     self.assertEqual(self.answer(daemon, name, row), "done" if row.who in rights else DENIED)
 
     def answer(self, daemon, name: str, row) -> str:
-        with self.client_as(daemon, name) as tracker:
-            tracker.send(row.method, row.parameters, **({"more": True} if row.more else {}))
+        with self.client_as(daemon, name) as client:
+            client.send(row.method, row.parameters, **({"more": True} if row.more else {}))
             try:
-                tracker.receive()
+                client.receive()
                 return "done"
             except Refusal as refusal:
                 return refusal.full_name
@@ -71,13 +71,13 @@ class RightsTests(UsersTest):
         daemon = self.served()
         before = daemon.stored_ids()
         self.assertEqual(len(before), 1)
-        with self.client_as(daemon, "a member of beekon") as tracker:
+        with self.client_as(daemon, "a member of beekon") as client:
             for method, parameters in (("DeleteLocations", {}), ("SeedAuth", {"access_token": "other"}), ("PurgeRejected", {})):
                 with self.assertRaises(Refusal):
-                    tracker.call(method, **parameters)
+                    client.call(method, **parameters)
                 # A call without a reply is denied all the same.
-                tracker.send(method, parameters, oneway=True)
-            tracker.call("GetStatus")
+                client.send(method, parameters, oneway=True)
+            client.call("GetStatus")
         self.assertEqual(daemon.stored_ids(), before)
         wait_for(lambda: f"DeleteLocations denied to uid {USERS['a member of beekon'][0]}, pid {os.getpid()}" in daemon.text(),
                  "a line in the log")
@@ -95,12 +95,12 @@ class RightsTests(UsersTest):
                     self.answer(daemon, name, row)
                     self.assertNotIn(row.method + " by uid", daemon.text())
 
-    def test_rights_are_those_of_the_moment_of_connecting(self):
+    def test_rights_are_fixed_when_connecting(self):
         daemon = self.served()
         # The same process, now root, continues on a connection that was made as another user.
-        tracker = self.client_as(daemon, "a member of beekon")
+        client = self.client_as(daemon, "a member of beekon")
         with self.assertRaises(Refusal) as caught:
-            tracker.call("DeleteLocations")
+            client.call("DeleteLocations")
         self.assertEqual(caught.exception.full_name, DENIED)
 
     def test_root_gets_in_when_it_is_full(self):
@@ -108,15 +108,15 @@ class RightsTests(UsersTest):
         daemon.disconnect()
         # Subscribers are not disconnected to make room.
         for _ in range(32):
-            tracker = self.client_as(daemon, "a member of beekon")
-            tracker.send("Subscribe", {"kinds": ["state"]}, more=True)
-            tracker.reply()
+            client = self.client_as(daemon, "a member of beekon")
+            client.send("Subscribe", {"kinds": ["state"]}, more=True)
+            client.reply()
         with self.client_as(daemon, "a member of beekon") as late, self.assertRaises((ConnectionClosed, OSError)):
             late.call("GetPendingUploadCount")
         for _ in range(2):
-            tracker = self.client_as(daemon, "root")
-            tracker.send("Subscribe", {"kinds": ["state"]}, more=True)
-            tracker.reply()
+            client = self.client_as(daemon, "root")
+            client.send("Subscribe", {"kinds": ["state"]}, more=True)
+            client.reply()
         with self.client_as(daemon, "root") as late, self.assertRaises((ConnectionClosed, OSError)):
             late.call("GetPendingUploadCount")
 

@@ -98,7 +98,7 @@ class TrackingTests(SettingsTest):
         self.assertEqual(daemon.call("ResetConfig", keys=[]), {})
         self.assertEqual(len(self.stored(daemon)), 3)
 
-    def test_gpsd_is_connected_anew(self):
+    def test_gpsd_is_reconnected(self):
         first, second = self.fake(), self.fake()
         daemon = self.daemon(first.port).start()
         daemon.call("Start")
@@ -161,16 +161,16 @@ class TrackingTests(SettingsTest):
         parameters = self.refused(daemon, "InvalidConfiguration", "ResetConfig", keys=["tracking.distance_meters", "gpsd.prot"])
         self.assertEqual(parameters, {"key": "gpsd.prot", "reason": "is not a setting; did you mean gpsd.port?"})
         # More than a request may contain, and numbers that no JSON library here can represent.
-        with daemon.connect() as tracker, self.assertRaises(ConnectionClosed):
+        with daemon.connect() as client, self.assertRaises(ConnectionClosed):
             try:
-                tracker.call("Configure", settings={"extras.a": "x" * 70_000})
+                client.call("Configure", settings={"extras.a": "x" * 70_000})
             except (BrokenPipeError, ConnectionResetError):
                 raise ConnectionClosed from None
-        with daemon.connect() as tracker:
-            tracker.link.sendall(b'{"method":"org.beekond.Tracker.Configure","parameters":{"settings":{"%s":1e999}}}\0'
+        with daemon.connect() as client:
+            client.link.sendall(b'{"method":"org.beekond.Tracker.Configure","parameters":{"settings":{"%s":1e999}}}\0'
                                  % INTERVAL.encode())
             with self.assertRaises(Refusal):
-                tracker.receive()
+                client.receive()
         self.assertEqual(daemon.call("GetConfig"), before)
         self.assertEqual(self.stored(daemon), {"tracking.distance_meters": 3})
         # A huge list of unknown keys does not delay anybody else.
@@ -183,7 +183,7 @@ class TrackingTests(SettingsTest):
         self.assertEqual(self.stored(daemon), {"sync.batch_size": 1000, "tracking.stationary_radius_meters": 5})
         self.assertIn("warning: sync.batch_size: 5000 is out of range, the nearest is taken", daemon.text())
 
-    def test_reload_tells_what_is_wrong(self):
+    def test_reload_reports_what_is_wrong(self):
         daemon = self.daemon(tracking={"interval_seconds": 7}).start()
         self.set(daemon, gpsd__device="/dev/x")
         daemon.configure(tracking={"interval_seconds": -7, "distance_meters": -1})
@@ -221,12 +221,12 @@ class TrackingTests(SettingsTest):
         failures = []
 
         def change(number: int):
-            with daemon.connect(timeout=60) as tracker:
+            with daemon.connect(timeout=60) as client:
                 for turn in range(1, 21):
                     value = number * 100 + turn
-                    tracker.call("Configure", settings={INTERVAL: value, "tracking.distance_meters": value,
+                    client.call("Configure", settings={INTERVAL: value, "tracking.distance_meters": value,
                                                         f"extras.t{number}": str(turn)})
-                    found = {row["key"]: row["value"] for row in tracker.call("GetConfig")["settings"]}
+                    found = {row["key"]: row["value"] for row in client.call("GetConfig")["settings"]}
                     if found[INTERVAL] != found["tracking.distance_meters"] or found[f"extras.t{number}"] != str(turn):
                         failures.append(found)
 
@@ -242,19 +242,19 @@ class TrackingTests(SettingsTest):
                          {f"extras.t{number}": "20" for number in range(8)})
         self.assertEqual(daemon.setting(INTERVAL), stored[INTERVAL])
 
-    def test_who_does_not_wait(self):
+    def test_a_client_that_does_not_wait(self):
         daemon = self.daemon().start()
-        with daemon.connect() as tracker:
-            tracker.send("Configure", {"settings": {INTERVAL: 11}}, oneway=True)
-            self.assertEqual(tracker.call("GetPendingUploadCount"), {"count": 0})
-        with daemon.connect() as tracker:
-            tracker.send("Configure", {"settings": {"tracking.distance_meters": 12}})
+        with daemon.connect() as client:
+            client.send("Configure", {"settings": {INTERVAL: 11}}, oneway=True)
+            self.assertEqual(client.call("GetPendingUploadCount"), {"count": 0})
+        with daemon.connect() as client:
+            client.send("Configure", {"settings": {"tracking.distance_meters": 12}})
         daemon.wait_status(lambda _: (daemon.setting(INTERVAL), daemon.setting("tracking.distance_meters")) == (11, 12),
                            "both")
 
 
 class DamageTests(SettingsTest):
-    def test_a_damaged_file_stops_nothing(self):
+    def test_a_damaged_file_does_no_harm(self):
         fake, daemon = self.tracking(tracking={"interval_seconds": 0})
         self.set(daemon, tracking__interval_seconds=50)
         for count, content in enumerate((b"", b"{", b"\xff\xfe", b"[]", b'{"version":9,"settings":{}}', b"\0" * 3_000_000), 1):
@@ -287,7 +287,7 @@ class DamageTests(SettingsTest):
         self.assertEqual(self.stored(daemon), {"gpsd.device": "x"})
         self.assertTrue(os.path.islink(self.file(daemon) + ".aside-1") and os.path.isdir(self.file(daemon) + ".aside-2"))
 
-    def test_a_setting_of_another_version_is_left_out_and_kept(self):
+    def test_a_setting_from_another_version_is_ignored_and_kept(self):
         daemon = self.daemon(tracking={"interval_seconds": 7}).start()
         self.set(daemon, tracking__distance_meters=4)
         daemon.terminate()
@@ -376,7 +376,7 @@ class UploadTests(SettingsTest):
         self.assertEqual(len(first.requests), 1)
         self.receivers.remove(first)
 
-    def test_when_to_upload_does_not_break_off_a_request(self):
+    def test_a_schedule_change_does_not_interrupt_a_request(self):
         receiver = self.backend()
         receiver.hold()
         fake, daemon = self.tracking(sync={"url": receiver.url})
@@ -393,7 +393,7 @@ class UploadTests(SettingsTest):
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
         self.assertEqual(receiver.requests[-1].batch_id, batch)
 
-    def test_a_threshold_counts_at_once(self):
+    def test_a_threshold_takes_effect_at_once(self):
         receiver = self.backend()
         fake, daemon = self.tracking(sync={"url": receiver.url})
         self.assertEqual(daemon.sync()["outcome"], "drained")

@@ -26,10 +26,10 @@ class SettingsRightsTests(UsersTest):
     def calls(self, daemon, calls: list, name: str) -> list:
         """The outcomes of these calls by this user."""
         found = []
-        with self.client_as(daemon, name) as tracker:
+        with self.client_as(daemon, name) as client:
             for method, parameters in calls:
                 try:
-                    tracker.call(method, **parameters)
+                    client.call(method, **parameters)
                     found.append("done")
                 except Refusal as refusal:
                     found.append(refusal.name)
@@ -71,7 +71,7 @@ class SettingsRightsTests(UsersTest):
         self.assertIn("Reload by uid 64721, pid ", daemon.text())
         self.assertIn("set while running: gpsd.host, tracking.interval_seconds", daemon.text())
 
-    def test_what_another_version_has_set_keeps_its_rights(self):
+    def test_settings_from_another_version_keep_their_rights(self):
         daemon = self.unprivileged_daemon(1)
         path = os.path.join(daemon.state, "settings.json")
         with open(path, "w", encoding="utf-8") as file:

@@ -153,7 +153,7 @@ class ErrorTests(ClientTest):
         seen.add("StorageFailure")
         self.assertEqual({name for name in seen if "." not in name}, set(errors()))
 
-    def test_after_an_error_the_connection_goes_on(self):
+    def test_the_connection_survives_an_error(self):
         daemon = self.daemon().start()
         connection = self.open(daemon)
         for _ in range(3):
@@ -195,7 +195,7 @@ class BusyTests(SystemTest):
         if "error" in answers[1]:
             self.assertEqual(answers[1], {"error": INTERFACE + ".RateLimited", "parameters": {"retry_after_seconds": 1}})
 
-    def test_the_backend_is_not_asked_without_end(self):
+    def test_the_backend_is_not_asked_endlessly(self):
         """Calling `sync` in a loop does not circumvent a server's Retry-After."""
         backend = self.backend(answers=[503] * 500)
         fake, daemon = self.tracking(sync={"url": backend.url})

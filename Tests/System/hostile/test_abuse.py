@@ -117,7 +117,7 @@ class AbuseTests(SystemTest):
             wait_for(lambda: self.connections() > 30 or not tracker.is_open(), "they have come")
         for _ in range(30):
             fake.drive(50)
-        wait_for(self.is_let_in, "somebody else is let in")
+        wait_for(self.is_let_in, "another client is admitted")
 
     def is_let_in(self) -> bool:
         try:

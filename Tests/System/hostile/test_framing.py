@@ -39,10 +39,10 @@ class FramingTest(SystemTest):
 
     def answer(self, call: bytes) -> str:
         """The error that a message provokes, "answered", or "closed"."""
-        with self.served.connect() as tracker:
+        with self.served.connect() as client:
             try:
-                tracker.link.sendall(call + b"\0")
-                tracker.receive()
+                client.link.sendall(call + b"\0")
+                client.receive()
                 return "answered"
             except Refusal as refusal:
                 self.refusal = refusal
@@ -54,8 +54,8 @@ class FramingTest(SystemTest):
         return f'{{"method":"{INTERFACE}.{method}","parameters":{parameters}{flags}}}'.encode()
 
     def still_serves(self):
-        with self.served.connect() as tracker:
-            self.assertEqual(tracker.call("GetPendingUploadCount"), {"count": 0})
+        with self.served.connect() as client:
+            self.assertEqual(client.call("GetPendingUploadCount"), {"count": 0})
 
 
 class ParameterTests(FramingTest):
@@ -113,22 +113,22 @@ class ParameterTests(FramingTest):
         for row in CALLS:
             if row.more or row.method in ("GetLocations", "GetGeofenceEvents", "GetRejected"):
                 continue
-            with self.subTest(row.method), self.served.connect() as tracker:
-                tracker.send(row.method, row.parameters, more=True)
-                tracker.send("GetPendingUploadCount", {})
-                self.assertNotIn("continues", tracker.reply())
-                self.assertEqual(tracker.receive(), {"count": 0})
+            with self.subTest(row.method), self.served.connect() as client:
+                client.send(row.method, row.parameters, more=True)
+                client.send("GetPendingUploadCount", {})
+                self.assertNotIn("continues", client.reply())
+                self.assertEqual(client.receive(), {"count": 0})
 
     def test_oneway_is_never_answered(self):
-        with self.served.connect() as tracker:
+        with self.served.connect() as client:
             for more in (False, True):
                 for row in CALLS:
-                    tracker.send(row.method, row.parameters, oneway=True, more=more)
+                    client.send(row.method, row.parameters, oneway=True, more=more)
                     # Not even what would be an error.
-                    tracker.send(row.method, {"verbose": True}, oneway=True, more=more)
-                tracker.send("Fly", {}, oneway=True, more=more)
-            self.assertEqual(tracker.call("GetPendingUploadCount"), {"count": 0})
-            self.assertEqual(tracker._buffer, b"")
+                    client.send(row.method, {"verbose": True}, oneway=True, more=more)
+                client.send("Fly", {}, oneway=True, more=more)
+            self.assertEqual(client.call("GetPendingUploadCount"), {"count": 0})
+            self.assertEqual(client._buffer, b"")
 
 
 class MessageTests(FramingTest):
@@ -208,14 +208,14 @@ class StreamTests(FramingTest):
     def test_two_calls_cut_at_every_byte(self):
         both = frame("GetLocations", {"from": "ä😀"}) + frame("GetPendingUploadCount")
         for cut in range(1, len(both)):
-            with self.served.connect() as tracker:
-                tracker.link.sendall(both[:cut])
+            with self.served.connect() as client:
+                client.link.sendall(both[:cut])
                 if cut % 8 == 0:
                     self.served.status()
-                tracker.link.sendall(both[cut:])
+                client.link.sendall(both[cut:])
                 with self.assertRaises(Refusal):
-                    tracker.receive()
-                self.assertEqual(tracker.receive(), {"count": 0})
+                    client.receive()
+                self.assertEqual(client.receive(), {"count": 0})
 
     def test_cut_anywhere(self):
         print(f"BEEKOND_SEED={SEED}")
@@ -223,24 +223,24 @@ class StreamTests(FramingTest):
         calls = [("GetPendingUploadCount", {}, "count"), ("GetStatus", {}, "status"), ("GetExtras", {}, "extras"),
                  ("GetLocations", {"from": "2026-01-01T00:00:00Z"}, "locations"),
             ("Fly", {}, "method"), ("Start", {}, "session_id")]
-        with self.served.connect() as tracker:
+        with self.served.connect() as client:
             for _ in range(30):
                 chosen = [dice.choice(calls) for _ in range(dice.randrange(1, 30))]
                 stream = b"".join(frame(method, parameters) for method, parameters, _ in chosen)
                 while stream:
                     size = dice.choice((1, 2, 7, 64, 1000))
-                    tracker.link.sendall(stream[:size])
+                    client.link.sendall(stream[:size])
                     stream = stream[size:]
                 for _, _, key in chosen:
-                    self.assertIn(key, tracker.reply()["parameters"])
+                    self.assertIn(key, client.reply()["parameters"])
 
-    def test_thousands_in_one_go_from_one_who_does_not_read(self):
+    def test_thousands_at_once_from_a_client_that_does_not_read(self):
         """First the answers wait in the kernel, then the calls do: nothing is lost, and little is buffered."""
         count = 5000
         before = resident(self.served)
-        with self.served.connect() as tracker:
+        with self.served.connect() as client:
             calls = b"".join(frame("GetLocations", {"from": str(index)}) + frame("GetStatus") for index in range(count))
-            writer = threading.Thread(target=tracker.link.sendall, args=(calls,), daemon=True)
+            writer = threading.Thread(target=client.link.sendall, args=(calls,), daemon=True)
             writer.start()
             # Meanwhile others are served.
             for _ in range(50):
@@ -250,36 +250,36 @@ class StreamTests(FramingTest):
             print(f"memory for {len(calls) // 1024} KiB of calls whose answers nobody reads: {grown} KiB more")
             self.assertLess(grown, 4 * 1024)
             for index in range(count):
-                self.assertEqual(tracker.reply()["parameters"], {"value": str(index)})
-                self.assertIn("status", tracker.reply()["parameters"])
+                self.assertEqual(client.reply()["parameters"], {"value": str(index)})
+                self.assertIn("status", client.reply()["parameters"])
             writer.join(60)
 
-    def test_calls_without_replies_from_one_who_has_gone(self):
-        with self.served.connect() as tracker:
-            tracker.link.sendall(b"".join(
+    def test_oneway_calls_of_a_client_that_has_gone(self):
+        with self.served.connect() as client:
+            client.link.sendall(b"".join(
                 frame("AddGeofences", {"geofences": [{**FENCE, "id": f"f{index}"}]}, oneway=True) for index in range(300)))
         wait_for(lambda: len(self.served.call("ListGeofences")["geofences"]) == 300, "all of them")
 
     def test_half_closed(self):
-        with self.served.connect() as tracker:
-            tracker.link.sendall(b"".join(frame(method) for method in ["GetStatus", "Start", "GetSessions"] * 50))
-            tracker.link.shutdown(socket.SHUT_WR)
+        with self.served.connect() as client:
+            client.link.sendall(b"".join(frame(method) for method in ["GetStatus", "Start", "GetSessions"] * 50))
+            client.link.shutdown(socket.SHUT_WR)
             for _ in range(50):
                 for key in ("status", "session_id", "sessions"):
-                    self.assertIn(key, tracker.receive())
-            self.assertRaises(ConnectionClosed, tracker.reply)
+                    self.assertIn(key, client.receive())
+            self.assertRaises(ConnectionClosed, client.reply)
         # A mere subscriber has nothing more to say.
-        with self.served.connect() as tracker:
-            tracker.send("Subscribe", {"kinds": ["state"]}, more=True)
-            tracker.link.shutdown(socket.SHUT_WR)
-            self.assertEqual(tracker.receive()["event"]["state"], "tracking")
+        with self.served.connect() as client:
+            client.send("Subscribe", {"kinds": ["state"]}, more=True)
+            client.link.shutdown(socket.SHUT_WR)
+            self.assertEqual(client.receive()["event"]["state"], "tracking")
             self.served.call("Stop")
-            self.assertEqual(tracker.receive()["event"]["state"], "stopped")
+            self.assertEqual(client.receive()["event"]["state"], "stopped")
         # And half a request ends the connection.
-        with self.served.connect() as tracker:
-            tracker.link.sendall(b'{"method":')
-            tracker.link.shutdown(socket.SHUT_WR)
-            self.assertRaises(ConnectionClosed, tracker.reply)
+        with self.served.connect() as client:
+            client.link.sendall(b'{"method":')
+            client.link.shutdown(socket.SHUT_WR)
+            self.assertRaises(ConnectionClosed, client.reply)
 
     def test_bytes_changed_at_random(self):
         print(f"BEEKOND_SEED={SEED}")
@@ -297,9 +297,9 @@ class StreamTests(FramingTest):
                     del message[place]
                 else:
                     message[place:place] = dice.choice((b'"', b"{", b"}", b"[", b"\\", b"\0", b"null", b"1e9", b"\xff"))
-            with self.served.connect() as tracker:
+            with self.served.connect() as client:
                 try:
-                    tracker.link.sendall(bytes(message))
+                    client.link.sendall(bytes(message))
                 except OSError:
                     pass  # closed before everything was sent
             if not self.served.child.running:

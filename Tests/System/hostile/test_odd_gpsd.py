@@ -93,7 +93,7 @@ class OddReportTests(OddTest):
         self.assertEqual([row[6] for row in stored], [123.4 if mode == 3 else None for _, mode in expected])
         daemon.wait_health("no_fix" if index % 7 in (1, 3, 6) else "ok")
 
-    def test_fields_that_mean_nothing(self):
+    def test_meaningless_fields(self):
         gps, daemon = self.tracking()
         start = gps.next_ms
         # What the report says apart from its time, and what must be stored: accuracy, speed, bearing, altitude;
@@ -139,7 +139,7 @@ class OddReportTests(OddTest):
             self.assertTrue(abs(row[1]) <= 90 and abs(row[2]) <= 180, row)
         self.goes_on(gps, daemon)
 
-    def test_times_that_mean_nothing(self):
+    def test_meaningless_times(self):
         gps, daemon = self.tracking()
         before = daemon.query(STORED)
         for text in ["", "0", "-1", "2027", "2027-03-15", "1970-01-01T00:00:00.000Z", "0000-00-00T00:00:00.000Z",
@@ -219,7 +219,7 @@ class OddPaceTests(OddTest):
         daemon.wait_stored(3)
         self.heard(daemon, 3)
 
-    def test_one_byte_a_second_is_no_silence(self):
+    def test_one_byte_a_second_is_not_silence(self):
         """While anything arrives gpsd counts as present; it is the receiver that is stale."""
         gps, daemon = self.tracking()
         line = mended(f'"mode":3,"time":"{iso(gps.next_ms)}","lat":50.5,"lon":8.5')
@@ -234,7 +234,7 @@ class OddPaceTests(OddTest):
 
         threading.Thread(target=trickle, daemon=True).start()
         daemon.wait_health("stale", 15)
-        never(lambda: gps.connections > 1, "a gpsd that says something is given up", 45 if LONG else 3)
+        never(lambda: gps.connections > 1, "a gpsd that still talks is abandoned", 45 if LONG else 3)
         end.set()
 
     def test_silence_and_then_no_answer(self):
@@ -280,7 +280,7 @@ class OddPaceTests(OddTest):
         daemon.wait_health("ok")
         wait_for(lambda: daemon.query("SELECT 1 FROM locations WHERE lat = 10.1"), "its fixes are stored")
 
-    def test_a_pinned_receiver_that_is_not_there(self):
+    def test_a_pinned_receiver_that_is_absent(self):
         gps = self.fake()
         daemon = self.daemon(gps.port, gpsd={"device": OTHER}).start()
         daemon.call("Start")
@@ -323,12 +323,12 @@ class FloodTests(OddTest):
         self.assertLess(slowest, 5)
         return gps, daemon
 
-    def test_garbage_without_an_end(self):
+    def test_endless_garbage(self):
         block = b"x" * (1 << 20)
         gps, daemon = self.flood(lambda gps: block + b"\r\n", 100)
         self.assertEqual(daemon.status()["source"]["reconnects"], 0)
 
-    def test_reports_that_say_nothing_new(self):
+    def test_repeated_reports(self):
         self.flood(lambda gps: mended(f'"mode":3,"time":"{iso(gps.next_ms - 1000)}","lat":50.0,"lon":8.0') * 8000,
                    100 if LONG else 20)
 

@@ -23,7 +23,7 @@ KILLS = int(os.environ.get("BEEKOND_KILLS", "50"))
 
 @needs_gpsd
 class CrashTests(SystemTest):
-    def test_nothing_is_lost_or_sent_in_two_ways(self):
+    def test_nothing_is_lost_and_no_batch_changes(self):
         seed = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
         print(f"crash test: seed {seed}, {KILLS} kills")
         self.random = random.Random(seed)

@@ -70,7 +70,7 @@ class SlowDiskTests(SystemTest):
         self.victim = self.daemon(self.gps.port, sync={"url": self.receiver.url})
         self.victim.environment = {"NOTIFY_SOCKET": self.manager.path, "WATCHDOG_USEC": str(int(WATCHDOG * 1e6))}
         self.victim.start()
-        wait_for(lambda: "READY=1" in self.manager.said, "the manager is told of the start")
+        wait_for(lambda: "READY=1" in self.manager.said, "the manager learns of the start")
         self.victim.call("Start")
         self.told = self.listening(self.victim)
         first = self.gps.settle()
@@ -92,7 +92,7 @@ class SlowDiskTests(SystemTest):
             # An upload attempt waits for the disk like everything else, and like a reload it holds up nobody.
             self.victim.reload()
             self.victim.ask_for_sync()
-            never(lambda: len(self.times()) > 1, "a fix is told of before its sync has returned", seconds * 0.5)
+            never(lambda: len(self.times()) > 1, "a fix announced before its sync returned", seconds * 0.5)
             wait_for(lambda: fault.injected() >= syncs, f"{syncs} slow syncs", (syncs + 1) * seconds + PATIENCE)
             # Each of them delayed at most one fix.
             self.assertLessEqual(len(self.times()), 1 + syncs)
@@ -124,7 +124,7 @@ class SlowDiskTests(SystemTest):
     def test_syncs_of_a_minute(self):
         self.slow(60, 3)
 
-    def test_commands_are_obeyed_between_two_slow_writes(self):
+    def test_commands_run_between_two_slow_writes(self):
         """A caller waits for the write in progress, not for all the writes queued behind it."""
         self.begin()
         with Fault(self.victim, "fdatasync", "delay_enter=2000000") as fault:
@@ -134,7 +134,7 @@ class SlowDiskTests(SystemTest):
             self.assertLess(len(self.times()), 15)
 
     @unittest.skipUnless(LONG, "BEEKOND_LONG=1 holds a thread up for three minutes")
-    def test_a_thread_that_hangs_is_not_covered_up(self):
+    def test_a_hung_thread_is_not_concealed(self):
         self.begin()
         with Fault(self.victim, "fdatasync", "delay_enter=180000000"):
             self.gps.drive(1)
@@ -142,11 +142,11 @@ class SlowDiskTests(SystemTest):
             wait_for(lambda: "stuck" in self.victim.text(), "the thread is found to be stuck", 150)
             self.assertGreater(time.monotonic() - began, 110)
             count = len(self.manager.fed)
-            never(lambda: len(self.manager.fed) > count, "the watchdog is fed though a thread hangs", WATCHDOG * 2)
+            never(lambda: len(self.manager.fed) > count, "watchdog pings in spite of a hung thread", WATCHDOG * 2)
             self.assertEqual(self.victim.text().count("stuck"), 1)
             # The main thread keeps answering.
             self.victim.status()
-        wait_for(lambda: len(self.manager.fed) > count, "the watchdog is fed again", 90)
+        wait_for(lambda: len(self.manager.fed) > count, "watchdog pings resume", 90)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class StorageFaultTest(SystemTest):
 
     def wait_told(self):
         """Waits until everything sent is stored and was announced in order."""
-        wait_for(lambda: len(self.times()) >= len(self.sent), lambda: f"{len(self.sent)} told of, {len(self.times())} were")
+        wait_for(lambda: len(self.times()) >= len(self.sent), lambda: f"{len(self.sent)} announced, {len(self.times())} were")
         self.assertEqual(self.times(), self.sent)
 
     def times(self) -> list:
@@ -75,7 +75,7 @@ class StorageFaultTest(SystemTest):
         self.assertEqual(before, self.sent[:len(self.sent) - status["store"]["waiting_in_memory"]])
         self.assertEqual((status["state"], status["session_id"]), ("tracking", self.session))
         self.assertEqual(status["source"]["health"], "ok")
-        never(lambda: self.times() != before, "a fix is told of that is not stored", 0.5)
+        never(lambda: self.times() != before, "a fix announced that is not stored", 0.5)
         heal()
         status = self.victim.wait_status(lambda status: not status["store"]["waiting_in_memory"], "all is written")
         self.assertNotIn("storage", status["degraded"])
@@ -155,7 +155,7 @@ class FailingCallTests(StorageFaultTest):
         # The stop asked for an upload, which storage no longer blocks.
         self.check_end(outages=1, uploads_by_itself=True)
 
-    def test_an_acknowledgement_that_cannot_be_written_is_not_sent_for_again(self):
+    def test_an_acknowledgement_that_cannot_be_stored_causes_no_second_upload(self):
         """The receiver has the batch, so only the deletion is retried. It may have reached the disk in spite of the
         error, or not."""
         for calls in ("fdatasync", "pwrite64"):
@@ -176,7 +176,7 @@ class FailingCallTests(StorageFaultTest):
         self.addCleanup(answer.set)
         self.receiver._say = lambda request: answer.wait()
         self.victim.ask_for_sync()
-        wait_for(lambda: self.receiver.requests, "the request is under way, so the batch is frozen")
+        wait_for(lambda: self.receiver.requests, "the request is in flight, so the batch is frozen")
         with Fault(self.victim, calls, "error=EIO", DATABASE) as fault:
             answer.set()
             status = self.victim.wait_status(
@@ -192,7 +192,7 @@ class FailingCallTests(StorageFaultTest):
         status = self.victim.wait_status(lambda status: not status["degraded"], "nothing is wrong any more")
         self.assertEqual(status["sync"]["uploaded"], 3)
 
-    def test_what_waited_until_the_end_is_said_to_be_lost(self):
+    def test_fixes_still_waiting_at_the_end_are_reported_lost(self):
         self.begin()
         with Fault(self.victim, "pwrite64", "error=EIO", DATABASE):
             self.drive(7)
@@ -212,7 +212,7 @@ class VanishedDirectoryTests(StorageFaultTest):
         self.fails_and_recovers(lambda: os.rename(aside, self.victim.state))
         self.check_end(outages=1)
 
-    def test_gone_for_good_and_made_anew(self):
+    def test_gone_for_good_and_recreated(self):
         """Its contents are lost. New fixes are stored, and the intent is written again."""
         self.begin()
         before = list(self.sent)
@@ -234,7 +234,7 @@ class DiskTests(StorageFaultTest):
         self.addCleanup(disk.remove)
         return disk
 
-    def test_a_full_disk_that_gets_room_again(self):
+    def test_a_full_disk_that_is_freed_again(self):
         disk = self.disk(16)
         self.begin(disk.place)
         disk.fill()

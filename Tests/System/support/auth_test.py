@@ -54,7 +54,7 @@ class AuthTest(SystemTest):
         fake.settle()
         daemon.wait_stored(1)
         # The final check relies on what was announced, and a killed daemon announces nothing more.
-        wait_for(lambda: daemon.listeners[0].ids, "the stored fix is told")
+        wait_for(lambda: daemon.listeners[0].ids, "the stored fix is announced")
         return fake, daemon
 
     def restart(self, daemon, kill=True):

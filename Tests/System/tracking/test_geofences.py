@@ -109,19 +109,19 @@ class IdleTests(GeofenceTest):
         self.assertNotIn(events[-1]["session_id"], (session, events[0]["session_id"]))
         self.assertEqual([found["id"] for found in daemon.call("GetSessions")["sessions"]], [session])
 
-    def test_gpsd_is_let_go_with_the_last_fence(self):
+    def test_gpsd_is_released_with_the_last_fence(self):
         vehicle, daemon = self.fenced([HOME, {**HOME, "id": "other"}])
         vehicle.settle(INSIDE)
         self.assertEqual(daemon.call("RemoveGeofences", ids=["home", "unknown"]), {"removed": 1})
-        never(lambda: vehicle.fake.watchers == 0, "gpsd is let go while a fence is left")
+        never(lambda: vehicle.fake.watchers == 0, "gpsd is released while there is still a fence")
         daemon.call("Start")
         self.assertEqual(daemon.call("RemoveGeofences", ids=["other"]), {"removed": 1})
-        never(lambda: vehicle.fake.watchers == 0, "gpsd is let go while tracking")
+        never(lambda: vehicle.fake.watchers == 0, "gpsd is released while tracking")
         daemon.call("AddGeofences", geofences=[HOME])
         daemon.call("Stop")
-        never(lambda: vehicle.fake.watchers == 0, "gpsd is let go by a stop while a fence is left")
+        never(lambda: vehicle.fake.watchers == 0, "a stop releases gpsd while there is still a fence")
         daemon.call("RemoveGeofences", ids=["home"])
-        wait_for(lambda: vehicle.fake.watchers == 0, "gpsd is let go")
+        wait_for(lambda: vehicle.fake.watchers == 0, "gpsd is released")
         daemon.wait_health("released")
 
     def test_fences_and_their_states_survive(self):
@@ -229,7 +229,7 @@ class UploadTests(GeofenceTest):
         self.assertEqual(receiver.faults(), [])
         self.assertEqual(receiver.problems, [])
 
-    def test_an_event_goes_out_at_once(self):
+    def test_an_event_is_uploaded_at_once(self):
         receiver, vehicle, daemon = self.uploading()
         entered = vehicle.settle(INSIDE)
         root = receiver.wait_requests(1)[0].root
@@ -244,7 +244,7 @@ class UploadTests(GeofenceTest):
         daemon.wait_status(lambda status: status["sync"]["uploaded"] == 1, "one upload")
         self.check(receiver)
 
-    def test_the_crossing_fix_passes_the_gate_and_goes_with_its_event(self):
+    def test_the_crossing_fix_passes_the_gate_and_travels_with_its_event(self):
         receiver, vehicle, daemon = self.uploading()
         daemon.configure(tracking={"interval_seconds": 86_400, "distance_meters": 100_000}, extras={"driver": "8"})
         daemon.terminate()
@@ -263,7 +263,7 @@ class UploadTests(GeofenceTest):
         wait_for(lambda: daemon.status()["sync"]["pending"] == 0, "everything is acknowledged")
         self.check(receiver)
 
-    def test_batches_hold_as_many_events_as_they_may(self):
+    def test_batches_are_filled_with_events(self):
         fences = [{**HOME, "id": f"f{index}", "radius_meters": 100.0 + index} for index in range(7)]
         receiver = self.backend()
         receiver.answers = [503]
@@ -299,7 +299,7 @@ class UploadTests(GeofenceTest):
         self.assertEqual([(letter["geofence_event"]["type"], letter["http_status"]) for letter in letters],
                          [("enter", 422)])
         self.assertEqual(daemon.call("RetryRejected"), {"requeued": 1})
-        wait_for(lambda: receiver.event_ids, "it is taken at last")
+        wait_for(lambda: receiver.event_ids, "it is accepted at last")
         self.assertEqual(list(receiver.event_ids), [letters[0]["geofence_event"]["id"]])
         wait_for(lambda: daemon.status()["sync"]["pending"] == 0, "everything is acknowledged")
         self.assertEqual(daemon.status()["sync"]["rejected"], 0)

@@ -126,7 +126,7 @@ class FakeGPSDTests(SystemTest):
         wait_for(lambda: fake.watchers == 0, "the connection to gpsd ends with tracking")
         self.assertEqual(daemon.health(), "released")
 
-    def test_the_gate_knows_the_last_fix_again_after_a_reconnect_and_a_restart(self):
+    def test_the_gate_remembers_the_last_fix_after_a_reconnect_and_a_restart(self):
         fake, daemon = self.tracking(tracking={"interval_seconds": 10})
         fake.drop()
         daemon.wait_health("disconnected")

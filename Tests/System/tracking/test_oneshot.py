@@ -19,9 +19,9 @@ class OneShotTest(SystemTest):
 
     def ask(self, daemon, **parameters):
         """Asks without waiting for the answer."""
-        tracker = daemon.connect(timeout=60)
-        tracker.send("GetCurrentLocation", {"timeout_seconds": 50.0, **parameters})
-        return tracker
+        client = daemon.connect(timeout=60)
+        client.send("GetCurrentLocation", {"timeout_seconds": 50.0, **parameters})
+        return client
 
 
 class OneShotTests(OneShotTest):
@@ -37,19 +37,19 @@ class OneShotTests(OneShotTest):
         self.assertEqual((from_iso(location["timestamp"]), location["trigger"]), (at, "manual"))
         self.assertNotIn("session_id", location)
         self.assertEqual(location["accuracy"], 4.5)
-        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+        wait_for(lambda: fake.watchers == 0, "gpsd is released")
         status = daemon.wait_health("released")
         self.assertEqual((status["state"], status["store"]["locations"], status.get("last_location")), ("idle", 0, None))
         self.assertEqual(listener.ids, [])
         self.assertEqual(fake.connections, 1)
 
-    def test_unsettled_fixes_are_none(self):
+    def test_unsettled_fixes_do_not_count(self):
         fake, daemon = self.idle()
         asked = self.ask(daemon, timeout_seconds=3.0)
         fake.wait_watched()
         fake.drive(2)
         self.assertIsNone(asked.receive().get("location"))
-        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+        wait_for(lambda: fake.watchers == 0, "gpsd is released")
 
     def test_tracking_is_not_disturbed(self):
         fake, daemon = self.tracking(tracking={"interval_seconds": 86_400, "distance_meters": 100_000})
@@ -73,7 +73,7 @@ class OneShotTests(OneShotTest):
         asked = self.ask(daemon)
         fake.settle()
         self.assertEqual(asked.receive()["location"]["trigger"], "manual")
-        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+        wait_for(lambda: fake.watchers == 0, "gpsd is released")
 
     def test_several_at_once_and_an_accuracy_wish(self):
         fake, daemon = self.idle()
@@ -90,9 +90,9 @@ class OneShotTests(OneShotTest):
         better = fake.drive(1, eph=2.5)[0]
         location = exact.receive()["location"]
         self.assertEqual((from_iso(location["timestamp"]), location["accuracy"]), (better, 2.5))
-        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+        wait_for(lambda: fake.watchers == 0, "gpsd is released")
 
-    def test_a_young_fix_will_do(self):
+    def test_a_recent_fix_suffices(self):
         fake, daemon = self.tracking()
         at = fake.drive(1)[0]
         daemon.wait_stored(2)
@@ -105,14 +105,14 @@ class OneShotTests(OneShotTest):
     def test_none_in_time(self):
         fake, daemon = self.idle()
         self.assertEqual(daemon.call("GetCurrentLocation", timeout_seconds=0.2), {})
-        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+        wait_for(lambda: fake.watchers == 0, "gpsd is released")
 
-    def test_who_goes_away_frees_gpsd(self):
+    def test_a_client_that_leaves_releases_gpsd(self):
         fake, daemon = self.idle()
         asked = self.ask(daemon, timeout_seconds=3600.0)
         fake.wait_watched()
         asked.close()
-        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+        wait_for(lambda: fake.watchers == 0, "gpsd is released")
 
     def test_gpsd_cannot_be_reached(self):
         daemon = self.daemon(free_port()).start()
@@ -133,9 +133,9 @@ class OneShotTests(OneShotTest):
             daemon.call("GetCurrentLocation", timeout_seconds=3600.0)
         self.assertEqual(caught.exception.name, "LocationUnavailable")
         self.assertIn("no receiver", caught.exception.parameters["reason"])
-        wait_for(lambda: fake.watchers == 0, "gpsd is let go")
+        wait_for(lambda: fake.watchers == 0, "gpsd is released")
 
-    def test_a_restart_of_gpsd_is_waited_for(self):
+    def test_a_restart_of_gpsd_is_awaited(self):
         fake, daemon = self.idle()
         asked = self.ask(daemon)
         fake.wait_watched()

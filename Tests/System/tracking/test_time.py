@@ -167,7 +167,7 @@ class ReceiverClockTests(TimeTest):
                 self.assertEqual(said, (1, 0) if is_taken else (0, 1), daemon.text())
                 daemon.kill()
 
-    def test_replays_are_taken_as_they_are(self):
+    def test_replays_are_accepted_unchanged(self):
         gps, daemon, _ = self.tracks(synchronised=True, gpsd={"replay": True})
         times = self.say(gps, daemon, [second - ERA / SECOND for second in range(4)])
         later = self.say(gps, daemon, [1e8 + second for second in range(4)])
@@ -176,7 +176,7 @@ class ReceiverClockTests(TimeTest):
         source = daemon.status()["source"]
         self.assertEqual((source["rollovers"], source["refused_times"]), (0, 0))
 
-    def test_times_to_come(self):
+    def test_times_in_the_future(self):
         # Hours ahead, whether the system clock is known to be right, whether the receiver is believed.
         for hours, synchronised, is_taken in [(23, True, True), (25, True, False), (24 * 400, True, False),
                                               (25, False, True), (24 * 4000, False, True)]:
@@ -298,7 +298,7 @@ class RetentionTests(TimeTest):
                 self.assertEqual(self.times(daemon), second if is_pruned else first + second)
                 daemon.kill()
 
-    def test_a_run_in_the_wrong_future_makes_nothing_true_old(self):
+    def test_a_run_in_a_wrong_future_does_not_age_true_rows(self):
         gps, daemon, clocks = self.tracks(at=61 * SECOND)
         stored = self.say(gps, daemon, range(5))[2:]
         daemon.wait_stored(3)
@@ -364,18 +364,18 @@ class SuspendTests(TimeTest):
         self.assertEqual((status["source"]["reconnects"], gps.connections), (0, 1))
         self.assertGreaterEqual(status["uptime_seconds"], 8 * 3600)
         fed = len(manager.fed)
-        wait_for(lambda: len(manager.fed) >= fed + 2, "the watchdog is fed")
+        wait_for(lambda: len(manager.fed) >= fed + 2, "watchdog pings")
         self.assertNotIn("stuck", daemon.text())
         # Once more, now followed by silence: gpsd is asked whether it is still there, and it is.
         clocks.suspend(8 * 3600)
         gps.report({"class": "WATCH", "enable": True})
         daemon.wait_health("stale")
-        never(lambda: gps.connections > 1, "a connection that works is given up", 1)
+        never(lambda: gps.connections > 1, "a working connection is abandoned", 1)
         self.say(gps, daemon, [16 * 3600])
         daemon.wait_health("ok")
 
     @unittest.skipUnless(LONG, "BEEKOND_LONG=1 waits for the schedule, up to a minute")
-    def test_what_was_due_meanwhile_is_done_soon(self):
+    def test_what_fell_due_meanwhile_is_done_soon(self):
         receiver = self.backend()
         gps, daemon, clocks = self.tracks(sync={"url": receiver.url, "interval_seconds": 7200})
         self.say(gps, daemon, [-2, -1, 0])

@@ -62,7 +62,7 @@ class SchemaTests(unittest.TestCase):
     def test_the_schema_is_one(self):
         conservation.jsonschema.Draft202012Validator.check_schema(load_schema())
 
-    def test_the_envelope_of_the_contract(self):
+    def test_the_documented_envelope(self):
         self.assertEqual(shape_faults(GOOD), [])
         for field in ("extras", "model", "accuracy", "speed", "bearing", "altitude"):
             where = {"extras": (), "model": ("device",)}.get(field, ("locations", 0))

@@ -42,7 +42,7 @@ class LocalOnlyTests(SystemTest):
         with open(trace, encoding="utf-8", errors="replace") as lines:
             return [fake.port, *lines]
 
-    def test_no_socket_but_those_of_unix_and_gpsd(self):
+    def test_only_unix_sockets_and_that_of_gpsd(self):
         port, *lines = self.run_traced()
         opened = [line for line in lines if "socket(" in line]
         self.assertTrue(any("AF_UNIX" in line for line in opened))

@@ -156,8 +156,8 @@ class RejectedTests(SystemTest):
         with self.assertRaises(Refusal) as caught:
             daemon.call("GetRejected")
         self.assertEqual(caught.exception.name.rsplit(".")[-1], "TooMany")
-        with daemon.connect() as tracker:
-            pages = [page["rejected"] for page in tracker.stream("GetRejected")]
+        with daemon.connect() as client:
+            pages = [page["rejected"] for page in client.stream("GetRejected")]
         self.assertEqual([len(page) for page in pages], [1000, 2])
 
     def test_purge(self):

@@ -57,7 +57,7 @@ class ClockOverTLSTests(ClockTest):
         self.clocks.set_system(self.now())
         self.check_over()
 
-    def test_a_certificate_of_tomorrow(self):
+    def test_a_certificate_that_is_not_yet_valid(self):
         self.begin((1, 30), at=self.now())
         self.check_blamed(self.attempt("transient"))
         self.clocks.set_system(self.now() + 2 * DAY)

@@ -175,7 +175,7 @@ class UploadTests(SystemTest):
         self.check_failed(daemon, outcome, code)
         fake.drive(5)
         daemon.wait_stored(7)
-        never(lambda: len(receiver.requests) > 1, "a retry before the schedule", 0.7)
+        never(lambda: len(receiver.requests) > 1, "a retry ahead of schedule", 0.7)
         answer = daemon.sync()
         self.assertEqual((answer["outcome"], answer["uploaded"], answer["pending"]), (outcome, 0, 7))
         self.assertEqual([request.sha256 for request in receiver.requests], [first.sha256] * 2)

@@ -40,7 +40,7 @@ class EndTests(SystemTest):
         self.assertEqual({request.batch_id.replace("-", "").upper() for request in receiver.requests}, {row[0] for row in frozen})
 
     def wait_uploading(self, daemon):
-        daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request under way")
+        daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request in flight")
 
     def test_while_connecting(self):
         listener = socket.socket()
@@ -149,7 +149,7 @@ class ReconfigurationTests(SystemTest):
         self.assertEqual(receiver.requests[1].sha256, first.sha256)
         self.assertEqual(receiver.faults(), [])
 
-    def test_no_url_any_more_during_a_request(self):
+    def test_removing_the_url_during_a_request(self):
         fake, daemon, receiver, first = self.held()
         receiver.go_on()
         daemon.configure(sync={"url": ""})
@@ -182,13 +182,13 @@ class ReconfigurationTests(SystemTest):
             daemon.reload()
             daemon.call("Start")
             fake.settle()
-        never(lambda: len(receiver.requests) > 1, "a try before the schedule", 1.5)
+        never(lambda: len(receiver.requests) > 1, "an attempt ahead of schedule", 1.5)
         self.assertEqual(daemon.status()["sync"]["failure"], "permanent")
         # A change in [sync] triggers one attempt at once.
         daemon.configure(sync={"timeout_seconds": 30})
         daemon.reload()
         receiver.wait_requests(2)
-        never(lambda: len(receiver.requests) > 2, "another try", 0.7)
+        never(lambda: len(receiver.requests) > 2, "another attempt", 0.7)
 
 
 if __name__ == "__main__":

@@ -139,18 +139,18 @@ class NetworkTests(SystemTest):
         fake, daemon = self.tracking(sync={"url": f"http://127.0.0.1:{address[1]}/", "timeout_seconds": 2})
         self.assertEqual(daemon.sync()["outcome"], "transient")
         daemon.ask_for_sync()
-        daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request under way")
+        daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request in flight")
         fake.drive(5)
         daemon.wait_stored(6)
         self.assertLess(daemon.terminate(), 2.5)
 
-    def test_names_that_nobody_knows(self):
+    def test_names_that_do_not_exist(self):
         fake, daemon = self.tracking(sync={"url": "https://backend.invalid/locations", "timeout_seconds": 20})
         self.assertEqual(daemon.sync()["outcome"], "transient")
         self.assertIn("backend.invalid", daemon.status()["sync"]["last_error"])
 
     @in_namespace
-    def test_a_resolver_that_says_nothing(self):
+    def test_a_silent_resolver(self):
         """A name server that never answers: the request ends in time, and so does the daemon."""
         loopback_up()
         silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -167,7 +167,7 @@ class NetworkTests(SystemTest):
         self.assertLess(time.monotonic() - began, 12)
         self.assertGreater(len(silent.recv(512)), 12, "the question has come")
         daemon.ask_for_sync()
-        daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request under way")
+        daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request in flight")
         self.assertLess(daemon.terminate(), 2.5)
 
     def use_resolver(self, address: str) -> bool:

@@ -46,7 +46,7 @@ class TLSTests(SystemTest):
         self.assertEqual(len(receiver.ids), 2)
         self.assertEqual(receiver.problems, [])
 
-    def test_certificates_that_prove_nothing(self):
+    def test_certificates_that_are_refused(self):
         make = self.authority.certificate
         cases = {
             "expired": (make("expired", days=(-30, -1)), {"ca_file": self.authority.ca}, ("expired",), ("sync",)),
@@ -92,7 +92,7 @@ class TLSTests(SystemTest):
                 self.assertEqual((terminator.accepted, len(receiver.ids)), (1, 1))
                 self.assertTrue(daemon.status()["sync"]["last_error"])
 
-    def test_files_that_are_not_there(self):
+    def test_missing_files(self):
         """At start a missing file is a configuration error; later, it is a failed request that is retried."""
         missing = self.path("missing.pem")
         daemon = self.daemon(sync={"url": "https://127.0.0.1:1/", "ca_file": missing}).launch()

@@ -81,7 +81,8 @@ class IdleTests(GeofenceTest):
         vehicle = Vehicle(fake)
         never(lambda: fake.connections, "a connection to gpsd that nothing needs")
         daemon.call("AddGeofences", geofences=[HOME])
-        self.assertEqual(daemon.status()["geofences"], 1)
+        # The status follows the answer at the end of the reader's round.
+        daemon.wait_status(lambda status: status["geofences"] == 1, "the fence is counted")
         entered = vehicle.settle(INSIDE)
         left = vehicle.stay(OUTSIDE, 11)[0]
         events = self.events(daemon, 2)

@@ -271,6 +271,8 @@ class UploadTests(GeofenceTest):
         vehicle, daemon = self.fenced(fences, sync={"url": receiver.url, "batch_size": 3})
         vehicle.settle(INSIDE)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 7, "seven events are pending")
+        # The attempt that the first event triggers by itself.
+        daemon.wait_status(lambda status: status["sync"].get("last_http_status") == 503, "a failed attempt")
         daemon.sync()
         sizes = [len(request.event_ids) for request in receiver.requests if request.status == 200]
         self.assertEqual(sizes, [3, 3, 1])
@@ -348,7 +350,11 @@ class LossTests(GeofenceTest):
                                       tracking={"interval_seconds": 0, "distance_meters": 0})
         reported: dict = {}
         north = INSIDE
-        for _ in range(KILLS):
+        lives = 0
+        events: list = []
+        # On a busy machine many kills come before the first crossing: then it takes more of them to prove anything.
+        while lives < KILLS or (len(events) <= KILLS and lives < 5 * KILLS):
+            lives += 1
             if dice.random() < 0.4:
                 daemon.call(dice.choice(["Start", "Stop"]))
             listener = self.listener(daemon, ["geofence_event"])
@@ -361,7 +367,7 @@ class LossTests(GeofenceTest):
             listener.close()
             reported.update({found["geofence_event"]["id"]: found["geofence_event"] for found in listener.events})
             daemon.start()
-        events = daemon.call("GetGeofenceEvents")["events"]
+            events = daemon.call("GetGeofenceEvents")["events"]
         self.assertGreater(len(events), KILLS)
         stored = {event["id"]: event for event in events}
         self.assertEqual({key: stored.get(key) for key in reported}, reported, "reported, and not in the database")

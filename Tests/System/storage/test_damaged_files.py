@@ -23,7 +23,7 @@ class DamageTests(CtlTest):
         return sorted(name for name in os.listdir(daemon.state) if ".aside-" in name)
 
     def damage(self, daemon, name: str, content: bytes, copy: bool) -> str:
-        """Restarts it with this content of the file, and if so of its copy. Returns what it logged."""
+        """Restarts it with this content in the file, and with `copy` in its copy as well. Returns what it logged."""
         daemon.kill()
         self.write(daemon, name, content)
         if copy:
@@ -40,14 +40,14 @@ class DamageTests(CtlTest):
         for what, content in DAMAGES.items():
             for copy in (False, True):
                 with self.subTest(what, copy=copy):
-                    told = self.damage(daemon, "intent.json", content, copy)
+                    logged = self.damage(daemon, "intent.json", content, copy)
                     count += 1
                     found = daemon.status()
                     self.assertEqual((found["state"], found["session_id"], found["session_started_at"]),
-                                     ("tracking", status["session_id"], status["session_started_at"]), told)
+                                     ("tracking", status["session_id"], status["session_started_at"]), logged)
                     self.assertIn("files", found["degraded"])
-                    self.assertIn(f"intent.json.aside-{count}", told)
-                    self.assertIn("database" if copy else "copy", told)
+                    self.assertIn(f"intent.json.aside-{count}", logged)
+                    self.assertIn("database" if copy else "copy", logged)
         self.assertIn("small file", self.run_ctl(daemon, "status").stdout)
         self.assertIn(f"intent.json.aside-{count}", self.asides(daemon))
         # It is reported once.
@@ -70,10 +70,10 @@ class DamageTests(CtlTest):
         fake, daemon = self.tracking()
         daemon.call("Stop")
         for copy in (False, True):
-            told = self.damage(daemon, "intent.json", b"", copy)
+            logged = self.damage(daemon, "intent.json", b"", copy)
             self.assertNotEqual(daemon.status()["state"], "tracking")
             self.assertIn("files", daemon.status()["degraded"])
-            self.assertIn("beekonctl start" if copy else "copy", told)
+            self.assertIn("beekonctl start" if copy else "copy", logged)
         # A new command of the user ends it.
         daemon.call("Start")
         daemon.wait_status(lambda status: "files" not in status["degraded"], "no longer degraded")
@@ -82,12 +82,12 @@ class DamageTests(CtlTest):
         daemon = self.daemon().start()
         installation = daemon.status()["install_id"]
         for content in DAMAGES.values():
-            told = self.damage(daemon, "identity.json", content, False)
-            self.assertEqual((daemon.status()["install_id"], daemon.status()["degraded"]), (installation, ["files"]), told)
-        told = self.damage(daemon, "identity.json", b"", True)
+            logged = self.damage(daemon, "identity.json", content, False)
+            self.assertEqual((daemon.status()["install_id"], daemon.status()["degraded"]), (installation, ["files"]), logged)
+        logged = self.damage(daemon, "identity.json", b"", True)
         self.assertNotEqual(daemon.status()["install_id"], installation)
-        self.assertIn("identity.json.aside-", told)
-        self.assertIn("another vehicle", told)
+        self.assertIn("identity.json.aside-", logged)
+        self.assertIn("another vehicle", logged)
 
     def test_extras_and_fences(self):
         daemon = self.daemon().start()
@@ -96,13 +96,13 @@ class DamageTests(CtlTest):
         daemon.call("AddGeofences", geofences=[fence])
         for name, remedy in (("extras.json", "extras set"), ("geofences.json", "added again")):
             with self.subTest(name):
-                told = self.damage(daemon, name, b"\0" * 99, False)
-                self.assertIn(f"{name}.aside-1", told)
-                self.assertEqual(daemon.status()["degraded"], ["files"], told)
+                logged = self.damage(daemon, name, b"\0" * 99, False)
+                self.assertIn(f"{name}.aside-1", logged)
+                self.assertEqual(daemon.status()["degraded"], ["files"], logged)
                 self.assertEqual((daemon.call("GetExtras")["extras"], len(daemon.call("ListGeofences")["geofences"])),
                                  ({"driver": "anna"}, 1))
-                told = self.damage(daemon, name, b"\0" * 99, True)
-                self.assertIn(remedy, told)
+                logged = self.damage(daemon, name, b"\0" * 99, True)
+                self.assertIn(remedy, logged)
                 self.assertEqual(daemon.status()["degraded"], ["files"])
                 daemon.call("SetExtras", extras={"driver": "anna"})
                 daemon.call("AddGeofences", geofences=[fence])

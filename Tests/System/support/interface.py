@@ -45,7 +45,7 @@ class Row:
         self.method, self.parameters, self.who, self.more = method, parameters or {}, who, more
         # It changes something, so uid, pid and method are logged.
         self.is_logged = is_logged
-        # What a daemon that has just stored its first fix makes of it: the name of an error, or "done".
+        # The outcome in a daemon that has just stored its first fix: "done", or the name of an error.
         self.answer = answer
 
 

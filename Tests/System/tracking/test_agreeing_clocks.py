@@ -38,7 +38,7 @@ class OneClockTests(TimeTest):
         """What is too old goes with one of the next commits, not necessarily with the one that was waited for."""
         wait_for(lambda: self.times(daemon) == expected, lambda: f"{expected} are left; there are {self.times(daemon)}")
 
-    def check_told_once(self, daemon, words: str):
+    def check_logged_once(self, daemon, words: str):
         wait_for(lambda: words in daemon.text(), f"'{words}' in the log")
         self.assertEqual(daemon.text().count(words), 1, daemon.text())
 
@@ -65,7 +65,7 @@ class OneClockTests(TimeTest):
                                stdin=subprocess.DEVNULL, timeout=60).stdout
         self.assertIn("2028-04-18T08:00:03", shown)
         self.assertIn("2027-03-15T08:0", shown)
-        self.check_told_once(daemon, "are refused")
+        self.check_logged_once(daemon, "are refused")
         # It ends with the cause.
         self.say(gps, daemon, range(4))
         status = daemon.wait_status(lambda status: "source" not in status["degraded"], "no longer degraded")
@@ -79,7 +79,7 @@ class OneClockTests(TimeTest):
         self.go_on(gps, daemon, clocks, YEARS)
         stored = true + self.fixes(gps, daemon, YEARS, 20)
         self.assertEqual(self.times(daemon), stored)
-        self.check_told_once(daemon, JUMPED)
+        self.check_logged_once(daemon, JUMPED)
         # Nor half a day and a restart later, nor when nearly a week of it has passed.
         self.go_on(gps, daemon, clocks, YEARS + 40_000)
         stored += self.fixes(gps, daemon, YEARS + 40_000)

@@ -67,7 +67,7 @@ class RejectedTests(SystemTest):
         daemon.wait_stored(21)
         self.reject_all(receiver)
         self.assertEqual(daemon.sync()["outcome"], "rejected")
-        # Those from before the acknowledgement are nobody's suspicion.
+        # Those that were rejected before the acknowledgement are not suspected, and stay.
         self.assertEqual(len(daemon.rejected_ids()), 3)
         sent = len(receiver.requests)
         self.assertEqual(daemon.call("RetryRejected"), {"requeued": 3})

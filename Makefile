@@ -52,7 +52,7 @@ test: deps venv  ## Run every test; ONLY=name runs the Python test files of such
 venv:
 	@etc/build/venv
 
-lint: deps  ## Check format, imports of each target, words out of place, scripts
+lint: deps venv  ## Check format, imports of each target, words out of place, scripts, Python (ruff, mypy)
 	swift format lint --strict --recursive Package.swift Sources Tests
 	@etc/build/lint
 

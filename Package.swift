@@ -110,7 +110,7 @@ let package = Package(
             name: "StorageFaultsTests",
             dependencies: ["CRecordingVFS", "SQLite", "Storage", "Support", "Tracking"],
             swiftSettings: settings),
-        // Not a product: the subject of Tests/System/test_faults_store.py.
+        // Not a product: the subject of Tests/System/storage/test_faults_store.py.
         .executableTarget(
             name: "store-exerciser", dependencies: ["SQLite", "Storage", "Tracking"],
             path: "Tests/Tools/store-exerciser", swiftSettings: settings),

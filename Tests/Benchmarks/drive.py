@@ -1,14 +1,14 @@
-"""What gpsd says of a drive: that of beekon-sim, in the words and digits of gpsd 3.22."""
+"""gpsd's reports of a drive simulated by beekon-sim, formatted as by gpsd 3.22."""
 from __future__ import annotations
 
 import subprocess
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 KNOT = 1852 / 3600
 DEVICE = "/dev/ttyFAKE0"
 
-# One sky view of that simulator, as gpsd writes it: parsing it is part of the price of a second.
+# One sky view of that simulator, as gpsd writes it: parsing it is part of the cost of a second.
 SKY = ('{"class":"SKY","device":"' + DEVICE + '","xdop":0.59,"ydop":0.56,"vdop":1.12,"tdop":0.76,"hdop":0.80,"gdop":1.57,'
        '"pdop":1.38,"nSat":14,"uSat":12,"satellites":['
        + ",".join(f'{{"PRN":{number},"el":{elevation}.0,"az":{azimuth}.0,"ss":{signal}.0,"used":{used},"gnssid":0,'
@@ -23,8 +23,8 @@ SKY = ('{"class":"SKY","device":"' + DEVICE + '","xdop":0.59,"ydop":0.56,"vdop":
 
 def tpv(milliseconds: int, latitude: float, longitude: float, speed: float, track: float, altitude: float,
         hdop: float = 0.8) -> bytes:
-    """One report, its length and its digits gpsd's."""
-    moment = datetime.fromtimestamp(milliseconds // 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+    """One report, with the length and digits that gpsd would write."""
+    moment = datetime.fromtimestamp(milliseconds // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return (f'{{"class":"TPV","device":"{DEVICE}","mode":3,"time":"{moment}.{milliseconds % 1000:03d}Z","ept":0.005,'
             f'"lat":{latitude:.9f},"lon":{longitude:.9f},"altHAE":{altitude + 39.7:.4f},"altMSL":{altitude:.4f},'
             f'"alt":{altitude:.4f},"epx":8.864,"epy":8.375,"epv":25.760,"track":{track:.4f},'
@@ -33,12 +33,13 @@ def tpv(milliseconds: int, latitude: float, longitude: float, speed: float, trac
 
 
 def driven(simulator: str, seconds: int, start_ms: int, seed: int = 1) -> list:
-    """The reports of a simulated drive, one a second."""
-    start = datetime.fromtimestamp(start_ms // 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """The reports of a simulated drive, one per second."""
+    start = datetime.fromtimestamp(start_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     done = subprocess.run(
         [simulator, "--file", "-", "--start", start, "--duration", str(seconds), "--seed", str(seed)],
         stdout=subprocess.PIPE, text=True, check=True)
-    reports, speed, track = [], 0.0, 0.0
+    reports: list = []
+    speed, track = 0.0, 0.0
     for line in done.stdout.splitlines():
         fields = line.split(",")
         if fields[0] == "$GPRMC":
@@ -52,7 +53,7 @@ def driven(simulator: str, seconds: int, start_ms: int, seed: int = 1) -> list:
 
 
 def parked(count: int, start_ms: int, step_ms: int) -> list:
-    """Reports of a vehicle that creeps, so that each differs from the last, and a gate of 100 m lets none through."""
+    """Reports of a creeping vehicle: each differs from the previous one, and a gate of 100 m admits none."""
     return [tpv(start_ms + index * step_ms, 52.5162 + index % 97 * 1e-7, 13.3776 + index % 89 * 1e-7, 0.25,
                 204.05 + index % 83 * 1e-2, 46.9) for index in range(count)]
 

@@ -1,4 +1,4 @@
-"""Memory: resident, and what of it is anonymous; before and after unused pages are given back, during work and after it."""
+"""Memory, resident and anonymous: before and after unused pages are given back, during work and after it."""
 from __future__ import annotations
 
 import os
@@ -10,15 +10,16 @@ import time
 from drive import SKY, driven, hours_ago
 from figures_reader import ticking
 from measuring import Meter, Row
+from support.ports import free_port
 from world import EVERY_FIX, World
 
 SAME = "a C program with the same libraries"
-# Seconds after its start at which the daemon gives back what only the start needed, with room for a slow machine.
+# Seconds after which the daemon gives back what only its start needed, with allowance for a slow machine.
 SETTLED = 3.0
 
 
 class Watch(threading.Thread):
-    """The most that a process has had, looked at again and again until it is told to stop."""
+    """The peak memory of a process, sampled until told to stop."""
 
     def __init__(self, meter: Meter):
         super().__init__(daemon=True)
@@ -56,7 +57,7 @@ def memory(world: World) -> list:
         most, after, growth = measure(world)
         compare(f"{name}, at its most", most, 22, 4)
         compare(f"{name}, at the end", after, 22, 4)
-        # SQLite's cache of 512 KB fills meanwhile; the soak tells what a week adds.
+        # SQLite's cache of 512 KB fills meanwhile; the soak test shows what a week adds.
         rows.append(Row(f"… growth of that in the last 3/4, {name}", "MB", [growth]))
     most, after = draining(world)
     compare(f"draining {world.backlog().count:,} fixes, at its most", most, 26, 8)
@@ -65,7 +66,7 @@ def memory(world: World) -> list:
 
 
 def others(world: World) -> list:
-    """Programs that do something similar, and what could have been linked."""
+    """Programs that do something similar, and the alternatives for linking."""
     rows = []
 
     def alone(name: str, found: dict | None, reason: str = ""):
@@ -95,7 +96,7 @@ def others(world: World) -> list:
 
 
 class Broker(socketserver.ThreadingTCPServer):
-    """Takes connections of MQTT 3.1.1 (CONNACK, SUBACK, PUBACK for whatever comes), and counts the messages."""
+    """Accepts MQTT 3.1.1 connections (CONNACK, SUBACK, PUBACK for everything), and counts the messages."""
 
     daemon_threads = True
 
@@ -104,7 +105,7 @@ class Broker(socketserver.ThreadingTCPServer):
         self.published = 0
         self.port = self.server_address[1]
 
-    def __enter__(self) -> "Broker":
+    def __enter__(self) -> Broker:
         threading.Thread(target=self.serve_forever, daemon=True).start()
         return self
 
@@ -114,7 +115,9 @@ class Broker(socketserver.ThreadingTCPServer):
 
 
 class BrokerLink(socketserver.StreamRequestHandler):
-    """One client of it."""
+    """One client of the broker."""
+
+    server: Broker
 
     ANSWERS = {0x10: b"\x20\x02\x00\x00", 0x80: b"\x90\x03", 0x30: b"\x40\x02", 0xC0: b"\xd0\x00"}
 
@@ -131,7 +134,7 @@ class BrokerLink(socketserver.StreamRequestHandler):
         if kind == 0x30:
             self.server.published += 1
             topic = int.from_bytes(body[:2], "big")
-            # Only a message of quality 1 has an identifier, and is acknowledged.
+            # Only messages with QoS 1 have an identifier and are acknowledged.
             answer = answer + body[2 + topic:4 + topic] if head & 0x06 == 0x02 else b""
         elif kind == 0x80:
             answer += body[:2] + b"\x00"
@@ -139,7 +142,7 @@ class BrokerLink(socketserver.StreamRequestHandler):
 
 
 def remaining_length(stream) -> int:
-    """MQTT's variable length: seven bits a byte, the lowest first."""
+    """MQTT's variable length: seven bits per byte, lowest first."""
     length, shift = 0, 0
     while True:
         byte = stream.read(1)
@@ -176,8 +179,8 @@ def listening(world: World, command, broker: Broker | None = None) -> dict:
 
 
 def beginning(world: World) -> dict:
-    """The most that is there until the daemon gives back what only its start needed."""
-    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False},
+    """The peak before the daemon gives back what only its start needed."""
+    daemon = world.daemon(free_port(), tracking={"autostart": False},
                           sync={"url": "http://127.0.0.1:9/"}).launch()
     watch = Watch(Meter(daemon.child.process.pid))
     watch.meter.wait_quiet(SETTLED)
@@ -187,7 +190,7 @@ def beginning(world: World) -> dict:
 
 
 def idle(world: World, **sections) -> dict:
-    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False}, **sections).start()
+    daemon = world.daemon(free_port(), tracking={"autostart": False}, **sections).start()
     daemon.disconnect()
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(SETTLED)
@@ -197,8 +200,8 @@ def idle(world: World, **sections) -> dict:
 
 
 def hour(world: World, **sections) -> tuple:
-    """3,600 fixes a second apart, all stored, sent 50 times as fast: the most meanwhile, what is there at the end, and the
-    growth of its anonymous part in the last three quarters."""
+    """3,600 fixes a second apart, all stored, sent 50 times as fast: the peak, the value at the end, and the
+    growth of the anonymous part over the last three quarters."""
     seconds = world.scaled(3600, 120)
     fake, daemon = world.tracking(tracking=EVERY_FIX, **sections)
     meter = Meter(daemon.child.process.pid)
@@ -227,15 +230,15 @@ def hour_with_sync(world: World) -> tuple:
 
 
 def draining(world: World) -> tuple:
-    """The most while the backlog is uploaded, and what is there when it has been."""
+    """The peak while the backlog is uploaded, and the value afterwards."""
     sink = world.sink()
-    daemon = world.daemon(world.harness.free_port(), world.backlog().copy(), tracking={"autostart": False},
+    daemon = world.daemon(free_port(), world.backlog().copy(), tracking={"autostart": False},
                           sync={"url": sink.url, "batch_size": 100}).start()
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(SETTLED)
     watch = Watch(meter)
-    with daemon.connect(timeout=600) as tracker:
-        tracker.call("Sync", wait=True)
+    with daemon.connect(timeout=600) as client:
+        client.call("Sync", wait=True)
     most = watch.end()
     daemon.disconnect()
     meter.wait_quiet()

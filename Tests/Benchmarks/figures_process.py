@@ -15,9 +15,9 @@ from world import EVERY_FIX, ROOT, World, wait_for
 
 
 def start(world: World) -> list:
-    """From the start of the process to READY=1, after a SIGKILL with 100,000 rows stored."""
+    """From process start to READY=1, after a SIGKILL with 100,000 rows stored."""
     backlog = world.backlog()
-    times = []
+    times: list = []
     for _ in range(world.runs):
         state = backlog.copy()
         path = os.path.join(world.sockets, f"notify{len(times)}")
@@ -28,7 +28,7 @@ def start(world: World) -> list:
             daemon = world.daemon(fake.port, state, tracking=EVERY_FIX, sync={"url": "http://127.0.0.1:9/"}).start()
             daemon.call("Start")
             fake.wait_watched()
-            # So that there is a WAL to be recovered.
+            # So that there is a WAL to recover.
             stored = daemon.status()["store"]["locations"]
             fake.send(b"".join(driven(os.path.join(world.bin, "beekon-sim"), 300, hours_ago(1))))
             wait_for(lambda: daemon.status()["store"]["locations"] >= min(stored + 290, 100_000), 30, "fixes stored")
@@ -47,8 +47,8 @@ def start(world: World) -> list:
 
 
 def sizes(world: World) -> list:
-    """The daemon, and its package, which is built for this where it can be."""
-    # What nothing has been left out of; it lacks our own code.
+    """The daemon, and its package, which is built here if possible."""
+    # Everything linked without pruning; it lacks our own code.
     linked = os.path.join(world.peers, "linked")
     rows = [Row("beekond, stripped", "MB", [megabytes(os.path.join(world.bin, "beekond"))],
                 "everything linked, in Swift", [megabytes(linked)], target=18)]
@@ -62,7 +62,7 @@ def sizes(world: World) -> list:
 
 
 def package_fault(world: World) -> str:
-    """Builds the packages; why that is not possible, if it is not."""
+    """Builds the packages; returns why that is impossible, if it is."""
     for tool in ("dpkg-deb", "dpkg-shlibdeps", "xz"):
         if shutil.which(tool) is None:
             return f"there is no {tool}"

@@ -1,4 +1,4 @@
-"""What a report of gpsd costs: dropped by the gate, stored, beside geofences, and once a second."""
+"""The cost of a gpsd report: dropped by the gate, stored, with geofences, and once a second."""
 from __future__ import annotations
 
 import os
@@ -9,11 +9,12 @@ import time
 
 from drive import SKY, driven, hours_ago, parked
 from measuring import Meter, Row, interleaved
+from support.ports import free_port
 from world import EVERY_FIX, World
 
 
 def dropped(world: World) -> list:
-    """CPU for each TPV that the gate drops, at the full speed of the connection."""
+    """CPU per TPV dropped by the gate, at the full speed of the connection."""
     count = world.scaled(200_000, 5000)
     reports = b"".join(parked(count, hours_ago(28), 500))
 
@@ -22,7 +23,7 @@ def dropped(world: World) -> list:
         cost = feed(fake, daemon.child.process.pid, reports) / count
         gate = daemon.status()["gate"]
         passed = gate["too_soon"] + gate["too_near"] + gate["admitted"]
-        # The first reports go into proving the receiver's time.
+        # The receiver's time settles during the first reports.
         if not count - 20 <= passed <= count:
             raise RuntimeError(f"{passed} of {count} reports came to the gate")
         end(fake, daemon)
@@ -41,7 +42,7 @@ def dropped(world: World) -> list:
 
 
 def pace(world: World, reports: bytes, count: int) -> Row:
-    """How fast the fake gpsd is when its client does nothing but receive, beside a client that parses."""
+    """The speed of the fake gpsd with a client that only receives, compared with one that parses."""
     def discarding():
         fake = world.fake()
         link = socket.create_connection(("127.0.0.1", fake.port))
@@ -83,7 +84,7 @@ def feed(fake, pid: int, data: bytes) -> float:
 
 
 def client(world: World, command, data: bytes) -> float:
-    """The same for another client of gpsd."""
+    """The same for another gpsd client."""
     fake = world.fake()
     peer = world.run(command(fake.port))
     fake.wait_watched()
@@ -94,13 +95,13 @@ def client(world: World, command, data: bytes) -> float:
 
 
 def end(fake, daemon):
-    """Without its last words, which take their time."""
+    """Kills it: an orderly end would take its time."""
     daemon.kill()
     fake.stop()
 
 
 def stored(world: World) -> list:
-    """CPU for each fix that is stored, without waiting for the disk."""
+    """CPU per stored fix, not waiting for the disk."""
     count = world.scaled(20_000, 1000)
     reports = b"".join(driven(os.path.join(world.bin, "beekon-sim"), count, hours_ago(10)))
 
@@ -124,14 +125,14 @@ def stored(world: World) -> list:
 
 
 def geofences(world: World) -> list:
-    """What 1,000 geofences around the vehicle add to each fix."""
+    """What 1,000 geofences around the vehicle add per fix."""
     count = world.scaled(100_000, 5000)
     reports = b"".join(driven(os.path.join(world.bin, "beekon-sim"), count, hours_ago(HOURS_OF_FENCES)))
 
     def cost(fences: int):
         fake, daemon = world.tracking()
         if fences:
-            # A grid over the city that the drive goes through.
+            # A grid over the city the drive goes through.
             daemon.call("AddGeofences", geofences=[
                 {"id": f"fence-{index}", "latitude": 52.40 + index // 32 * 0.008, "longitude": 13.20 + index % 32 * 0.012,
                  "radius_meters": 100, "notify_on_entry": True, "notify_on_exit": True} for index in range(fences)])
@@ -140,7 +141,7 @@ def geofences(world: World) -> list:
         return spent
 
     mine, theirs = interleaved(world.runs, lambda: cost(1000), lambda: cost(0))
-    extra = [with_fences - without for with_fences, without in zip(mine, theirs)]
+    extra = [with_fences - without for with_fences, without in zip(mine, theirs, strict=True)]
     return [Row("1,000 geofences: CPU that they add to a fix", "µs", extra, "a fix without geofences", theirs,
                 target=50)]
 
@@ -149,7 +150,7 @@ HOURS_OF_FENCES = 29
 
 
 def steady(world: World) -> list:
-    """One TPV and one SKY a second, in one write; and nothing at all."""
+    """One TPV and one SKY per second, in one write; and nothing at all."""
     seconds = world.scaled(60, 10)
     rows = []
     logger = ["gpxlogger", "-f", "/dev/null"] if shutil.which("gpxlogger") else None
@@ -168,8 +169,8 @@ def steady(world: World) -> list:
 
 
 def resting(world: World, seconds: int, sections: dict) -> float:
-    """Wake-ups a second of a daemon that has nothing to do."""
-    daemon = world.daemon(world.harness.free_port(), tracking={"autostart": False}, **sections).start()
+    """Wake-ups per second of an idle daemon."""
+    daemon = world.daemon(free_port(), tracking={"autostart": False}, **sections).start()
     daemon.disconnect()
     meter = Meter(daemon.child.process.pid)
     meter.wait_quiet(3)
@@ -209,7 +210,7 @@ def over(world: World, fake, pid: int, seconds: int) -> tuple:
 
 
 def ticking(fake, reports: list, period: float = 1.0) -> threading.Event:
-    """Sends a report and a sky view in one write each second, until told to stop."""
+    """Sends a report and a sky view in one write every second, until told to stop."""
     stop = threading.Event()
 
     def send():
@@ -225,7 +226,7 @@ def ticking(fake, reports: list, period: float = 1.0) -> threading.Event:
 
 
 def spent(meter: Meter, seconds: float) -> tuple:
-    """Wake-ups a second, and per cent of a core."""
+    """Wake-ups per second, and per cent of a core."""
     wakeups, cpu, began = meter.wakeups(), meter.cpu(), time.monotonic()
     time.sleep(seconds)
     passed = time.monotonic() - began

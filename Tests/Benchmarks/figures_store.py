@@ -1,4 +1,4 @@
-"""What a commit takes and writes, however many rows there are, and while a drain runs."""
+"""The time and writes of a commit, for any number of rows, and during a drain."""
 from __future__ import annotations
 
 import json
@@ -18,7 +18,7 @@ def commits(world: World) -> list:
     empty, full, capped, peers = [], [], [], []
     for _ in range(world.runs):
         empty.append(measured(world, count, 0))
-        # A thousand more come before those that are measured, and then these.
+        # A thousand more are written before the measured ones.
         full.append(measured(world, count, 97_000))
         capped.append(measured(world, count, 100_000))
         peers.append(alone(world, count, 0))
@@ -58,14 +58,14 @@ def measured(world: World, count: int, stored: int, *more: str) -> dict:
 
 
 def alone(world: World, count: int, per_second: float) -> list:
-    """Nanoseconds of each commit of the C program, after as many commits before as `bench-store` makes."""
+    """Nanoseconds of each commit of the C program, after as many warm-up commits as `bench-store` makes."""
     warm_up = "1" if per_second else "1000"
     text = world.peer("commits", world.empty_database(), "full", warm_up, str(count), str(per_second)).output()
     return [int(line) for line in text.split()]
 
 
 def syncs(world: World) -> list:
-    """fdatasync and fsync calls for each fix: the difference between two lengths of one run."""
+    """fdatasync and fsync calls per fix: the difference between runs of two lengths."""
     if shutil.which("strace") is None:
         return []
     counts = []
@@ -76,13 +76,13 @@ def syncs(world: World) -> list:
              world.path(), "commits", str(fixes), "0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         with open(log, encoding="utf-8") as file:
             counts.append(len(re.findall(r"f(?:data)?sync\(", file.read())))
-    # A checkpoint, every 600 fixes or so, syncs the WAL and the database once more.
+    # A checkpoint, about every 600 fixes, syncs WAL and database once more.
     return [Row("fdatasyncs for a fix at FULL, those of checkpoints included", "", [(counts[1] - counts[0]) / 200], "one",
                 [1.0], target=1.02)]
 
 
 def draining(world: World) -> list:
-    """Commits at FULL, 50 a second, while 100,000 fixes are being uploaded in batches of 100."""
+    """Commits at FULL, 50 per second, while 100,000 fixes are uploaded in batches of 100."""
     sink = world.sink()
     fixes = world.scaled(100_000, 5000)
 
@@ -102,7 +102,7 @@ def draining(world: World) -> list:
 
 
 def history_read(world: World) -> list:
-    """Commits while another thread reads the history again and again."""
+    """Commits while another thread keeps reading the history."""
     count = world.scaled(300, 50)
     mine, theirs = interleaved(world.runs, lambda: measured(world, count, 97_000, "history"),
                                lambda: measured(world, count, 97_000))

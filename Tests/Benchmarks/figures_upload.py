@@ -1,4 +1,4 @@
-"""What uploading a long backlog takes, and how many bytes go over the wire."""
+"""The cost of uploading a long backlog, and the bytes on the wire."""
 from __future__ import annotations
 
 import gzip
@@ -11,11 +11,12 @@ import time
 import zlib
 
 from measuring import Meter, Row, interleaved
+from support.ports import free_port
 from world import World, wait_for
 
 
 def drain(world: World) -> list:
-    """A backlog of 100,000 fixes, beside the least that reading, compressing and posting them can take."""
+    """A backlog of 100,000 fixes, compared with the least time that reading, compressing and posting them can take."""
     backlog = world.backlog()
     rows = []
     for batch in (1000, 100):
@@ -40,30 +41,30 @@ def drain(world: World) -> list:
 
 
 def drained(world: World, batch: int, bodies: str | None = None) -> dict:
-    """Seconds until a daemon has uploaded the backlog, from the command on."""
+    """Seconds from the command until the backlog is uploaded."""
     sink = world.sink(bodies)
     daemon = world.daemon(
-        world.harness.free_port(), world.backlog().copy(), tracking={"autostart": False}, store={"durability": "full"},
+        free_port(), world.backlog().copy(), tracking={"autostart": False}, store={"durability": "full"},
         sync={"url": sink.url, "batch_size": batch}).start()
     meter, sink_meter = Meter(daemon.child.process.pid), Meter(sink.pid)
     meter.wait_quiet()
     before, sink_before, began = meter.cpu(), sink_meter.cpu(), time.monotonic()
-    with daemon.connect(timeout=600) as tracker:
-        answer = tracker.call("Sync", wait=True)
+    with daemon.connect(timeout=600) as client:
+        answer = client.call("Sync", wait=True)
     wall = time.monotonic() - began
     cost = {"wall": wall, "cpu": (meter.cpu() - before) / 1e9, "sink": (sink_meter.cpu() - sink_before) / 1e9}
-    wait_for(lambda: sink.connections, 10, "the sink has not told what it received")
+    wait_for(lambda: sink.connections, 10, "the sink has not reported what it received")
     daemon.kill()
     sink.stop()
     shutil.rmtree(os.path.dirname(daemon.state))
     if answer["uploaded"] == world.backlog().count:
         return cost
-    # A daemon that starts with a backlog uploads it by itself, after a random delay: now and then that is at once.
+    # A daemon that starts with a backlog uploads it after a random delay, which may happen to be short.
     return drained(world, batch, bodies)
 
 
 def limit(world: World, database: str, bodies: str) -> list:
-    """Seconds, wall and CPU, for reading, for compressing, for posting, for committing."""
+    """Seconds, wall and CPU, for reading, compressing, posting and committing."""
     copy = os.path.join(world.path(), "copy.db")
     shutil.copy(database, copy)
     sink = world.sink()
@@ -74,7 +75,7 @@ def limit(world: World, database: str, bodies: str) -> list:
 
 
 def wire(bodies: str) -> Row:
-    """Bytes of body for a fix, beside gzip -9 of the same JSON."""
+    """Body bytes per fix, compared with gzip -9 of the same JSON."""
     ours, theirs, fixes = 0, 0, 0
     with open(bodies, "rb") as file:
         while head := file.read(4):
@@ -88,11 +89,11 @@ def wire(bodies: str) -> Row:
 
 
 def history(world: World) -> list:
-    """100,000 rows through the control socket into a file, beside sqlite3 -json on a copy."""
+    """100,000 rows through the control socket into a file, compared with sqlite3 -json on a copy."""
     if shutil.which("sqlite3") is None:
         return []
     backlog = world.backlog()
-    daemon = world.daemon(world.harness.free_port(), backlog.copy(), tracking={"autostart": False}).start()
+    daemon = world.daemon(free_port(), backlog.copy(), tracking={"autostart": False}).start()
     copy = os.path.join(world.path(), "copy.db")
     source = sqlite3.connect(backlog.database)
     target = sqlite3.connect(copy)

@@ -1,4 +1,4 @@
-"""What a process costs, as the kernel counts it, and what to make of several runs."""
+"""What a process costs, as counted by the kernel, and the evaluation of several runs."""
 from __future__ import annotations
 
 import os
@@ -7,13 +7,15 @@ import statistics
 import time
 from dataclasses import dataclass, field
 
+from support.text import match
+
 
 class Meter:
-    """One process. Where the kernel does not let us look (another user's process), a figure is None."""
+    """One process. A figure that the kernel does not reveal (of another user's process) is None."""
 
     def __init__(self, pid: int):
         self.pid = pid
-        # The clock of the CPU time of a whole process, in nanoseconds, threads that have ended included.
+        # The CPU clock of the whole process, in nanoseconds, including threads that have ended.
         self._clock = (~pid) << 3 | 2
 
     def cpu(self) -> int:
@@ -21,37 +23,37 @@ class Meter:
         return time.clock_gettime_ns(self._clock)
 
     def wakeups(self) -> int:
-        """Voluntary context switches of all threads: each is a sleep that has ended."""
+        """Voluntary context switches of all threads: each ends a sleep."""
         count = 0
         for thread in os.listdir(f"/proc/{self.pid}/task"):
             with open(f"/proc/{self.pid}/task/{thread}/status", encoding="ascii", errors="replace") as file:
-                count += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", file.read(), re.M)[1])
+                count += int(match(r"^voluntary_ctxt_switches:\s+(\d+)", file.read(), re.M)[1])
         return count
 
     def written(self) -> int | None:
-        """Bytes that were handed to the disk."""
+        """Bytes written to the disk."""
         try:
             with open(f"/proc/{self.pid}/io", encoding="ascii") as file:
-                return int(re.search(r"^write_bytes: (\d+)", file.read(), re.M)[1])
+                return int(match(r"^write_bytes: (\d+)", file.read(), re.M)[1])
         except OSError:
             return None
 
     def memory(self) -> dict:
-        """MB: resident, of it anonymous."""
+        """Resident and anonymous memory, in MB."""
         try:
             with open(f"/proc/{self.pid}/smaps_rollup", encoding="ascii") as file:
                 text, names = file.read(), ("Rss", "Anonymous")
         except OSError:
             with open(f"/proc/{self.pid}/status", encoding="ascii", errors="replace") as file:
                 text, names = file.read(), ("VmRSS", "RssAnon")
-        return {key: int(re.search(rf"^{name}:\s+(\d+)", text, re.M)[1]) * 1024 / 1e6
-                for key, name in zip(("resident", "anonymous"), names)}
+        return {key: int(match(rf"^{name}:\s+(\d+)", text, re.M)[1]) * 1024 / 1e6
+                for key, name in zip(("resident", "anonymous"), names, strict=True)}
 
     def descriptors(self) -> int:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def wait_quiet(self, quiet: float = 0.3, seconds: float = 120.0):
-        """Until it has used no CPU for a while: everything that it was sent has been dealt with."""
+        """Waits until it has used no CPU for a while: it has processed everything it was sent."""
         deadline = time.monotonic() + seconds
         last, since = self.cpu(), time.monotonic()
         while time.monotonic() - since < quiet:
@@ -61,21 +63,21 @@ class Meter:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"process {self.pid} is busy after {seconds:.0f} s")
             time.sleep(0.02)
-            # What a timer costs is less than this.
+            # More than a timer costs.
             if self.cpu() - last > 200_000:
                 last, since = self.cpu(), time.monotonic()
 
 
 @dataclass
 class Row:
-    """A figure, beside what it is compared with; a value for each run."""
+    """A figure and what it is compared with, with a value for each run."""
 
     figure: str
     unit: str
     ours: list
     beside: str = ""
     peer: list = field(default_factory=list)
-    # The median of the ratios, and that of our values, may be this at most.
+    # The limits for the median of the ratios, and for that of our values.
     ratio_target: float | None = None
     target: float | None = None
     # Why there is no value.
@@ -83,7 +85,7 @@ class Row:
 
     @property
     def ratios(self) -> list:
-        return [ours / peer for ours, peer in zip(self.ours, self.peer) if peer]
+        return [ours / peer for ours, peer in zip(self.ours, self.peer, strict=False) if peer]
 
     @property
     def is_met(self) -> bool | None:
@@ -120,7 +122,7 @@ HEADINGS = ["figure", "beekond", "beside", "is", "ratio min / med / max", "targe
 
 
 def number(value: float) -> str:
-    """Three digits that count."""
+    """Three significant digits."""
     if value == 0:
         return "0"
     if abs(value) >= 100:
@@ -134,6 +136,6 @@ def percentile(values: list, part: float) -> float:
 
 
 def interleaved(runs: int, ours, peer) -> tuple:
-    """Runs both in turn, so that whatever else this machine does falls on both alike."""
+    """Alternates both, so that other load on this machine affects both alike."""
     pairs = [(ours(), peer()) for _ in range(runs)]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]

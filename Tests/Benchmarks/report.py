@@ -1,4 +1,4 @@
-"""The rows as a table, as JSON, and as the part of BENCH.md that is written by the machine."""
+"""The rows as a table, as JSON, and as the generated part of BENCH.md."""
 from __future__ import annotations
 
 import json
@@ -8,6 +8,7 @@ import re
 import time
 
 from measuring import HEADINGS, Row
+from support.text import match
 
 BEGIN, END = "<!-- the last run -->", "<!-- end of the last run -->"
 
@@ -19,7 +20,7 @@ def table(rows: list) -> str:
     left = (0, 2, 5, 6)
     return "\n".join("  ".join(
         cell.ljust(width) if column in left else cell.rjust(width)
-        for column, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
+        for column, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip() for line in lines)
 
 
 def markdown(rows: list, facts: dict) -> str:
@@ -36,7 +37,7 @@ def record(rows: list, facts: dict) -> str:
 
 
 def read(path: str) -> tuple:
-    """The rows and facts that `record` has written."""
+    """The rows and facts that `record` wrote."""
     with open(path, encoding="utf-8") as file:
         found = json.load(file)
     rows = [Row(row["figure"], row["unit"], row["ours"], row["beside"], row["peer"], row["ratio_target"], row["target"],
@@ -46,7 +47,7 @@ def read(path: str) -> tuple:
 
 
 def write_into(path: str, text: str):
-    """Puts it between the marks of BENCH.md."""
+    """Puts the text between the marks in BENCH.md."""
     with open(path, encoding="utf-8") as file:
         before, rest = file.read().split(BEGIN)
     with open(path, "w", encoding="utf-8") as file:
@@ -54,14 +55,14 @@ def write_into(path: str, text: str):
 
 
 def facts(build: str, folder: str, runs: int, scale: float) -> dict:
-    """The machine, as far as it matters."""
+    """The relevant facts about the machine."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         text = file.read()
     name = re.search(r"^model name\s*: (.*)$", text, re.M)
     with open("/proc/meminfo", encoding="ascii") as file:
-        memory = int(re.search(r"^MemTotal:\s+(\d+)", file.read(), re.M)[1]) // 1024 // 1024
+        memory = int(match(r"^MemTotal:\s+(\d+)", file.read(), re.M)[1]) // 1024 // 1024
     with open("/etc/os-release", encoding="utf-8") as file:
-        system = re.search(r'^PRETTY_NAME="(.*)"', file.read(), re.M)[1]
+        system = match(r'^PRETTY_NAME="(.*)"', file.read(), re.M)[1]
     version = os.popen(os.path.join(build, "release", "beekond") + " --version").read().split()[-1]
     return {
         "date": time.strftime("%Y-%m-%d", time.gmtime()), "version": version, "runs": runs, "scale": scale,
@@ -71,7 +72,7 @@ def facts(build: str, folder: str, runs: int, scale: float) -> dict:
 
 
 def disk(folder: str) -> str:
-    """The file system and the device that a folder is on."""
+    """The file system and the device of a folder."""
     number = os.stat(folder).st_dev
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
         for line in file:

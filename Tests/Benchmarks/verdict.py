@@ -1,19 +1,19 @@
-"""What the looks of a soak come to, and what is wrong with them."""
+"""The result of a soak test: a summary of its looks, and what is wrong with them."""
 from __future__ import annotations
 
-# Fixes that may go into proving the receiver's time, at the start and when this machine stalls.
+# Fixes that may be used up to settle the receiver's time, at the start and when this machine stalls.
 UNSETTLED = 100
-# MB of anonymous memory that may be left when a long drain has ended.
+# MB of anonymous memory that may remain after a long drain.
 ANONYMOUS = 4.0
 
 
 def away(days: float) -> tuple:
-    """When the backend is away: on the third day of seven."""
+    """Whether the backend is down: on the third day of seven."""
     return days * 2 / 7, days * 3 / 7
 
 
 def verdict(looks: list, days: float, lost: int) -> tuple:
-    """The result, and a list of faults. The looks from half a day (of seven) after the outage on must all be alike.
+    """The result, and a list of faults. From half a day (of seven) after the outage, all looks must be alike.
 
     - lost: fixes that never reached the daemon, because this machine stalled.
     """
@@ -28,7 +28,7 @@ def verdict(looks: list, days: float, lost: int) -> tuple:
     faults = [name for name, is_found in (
         ("memory grows", result["anonymous_kb_per_hour"] > 5),
         ("memory stays when a long drain has ended", result["anonymous_mb"] > ANONYMOUS),
-        # An upload under way has a few of its own.
+        # An upload in progress has a few of its own.
         ("descriptors are not closed", after[-1]["descriptors"] > after[0]["descriptors"] + 4),
         ("the database grows", after[-1]["database"] > after[0]["database"] + 0.5),
         ("the WAL grows", result["most_wal_mb"] > 17),
@@ -40,9 +40,9 @@ def verdict(looks: list, days: float, lost: int) -> tuple:
 
 
 def slope(looks: list, key: str) -> float:
-    """Least squares, an hour."""
+    """The slope by least squares, per hour."""
     hours = [look["day"] * 24 for look in looks]
     values = [look[key] for look in looks]
     mean, level = sum(hours) / len(hours), sum(values) / len(values)
     spread = sum((hour - mean) ** 2 for hour in hours)
-    return sum((hour - mean) * (value - level) for hour, value in zip(hours, values)) / spread if spread else 0.0
+    return sum((hour - mean) * (value - level) for hour, value in zip(hours, values, strict=True)) / spread if spread else 0.0

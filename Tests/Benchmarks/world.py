@@ -1,4 +1,4 @@
-"""Everything that a benchmark needs around it: the released beekond, its peers, a gpsd and a backend that are never the
+"""Everything a benchmark needs: the release build of beekond, its peers, a gpsd and a backend that are never the
 bottleneck, and databases with a history."""
 from __future__ import annotations
 
@@ -7,41 +7,40 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import threading
 import time
+
+from support.daemon import NEVER, Beekond
+from support.fake_gpsd import FakeGPSD
+from support.ports import free_port
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 PEERS = ("parse", "insert", "commits", "sink", "drain", "resident")
 SHIMS = ("CCrypto", "CCurl", "CGPS", "CSQLite", "CSystemd", "CZlib")
-# Fixes come so far from before now: a time that is more than a day ahead of the clock is refused.
+# How far before now fixes begin: a time more than a day ahead of the clock is refused.
 HOURS = 30
 EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}
 NO_FIX = {"interval_seconds": 86_400, "distance_meters": 100, "stationary_mode": "keep_tracking"}
 
 
 class World:
-    """What all benchmarks share. Made once, ended once."""
+    """What all benchmarks share. Created once, ended once."""
 
     def __init__(self, build: str, runs: int, scale: float):
         self.build = build
         self.runs = runs
-        # Part of the fixes and seconds that a whole run takes.
+        # The fraction of a full run's fixes and seconds.
         self.scale = scale
         self.bin = os.path.join(build, "release")
         os.environ["BEEKOND_BIN"] = self.bin
-        sys.path.insert(0, os.path.join(ROOT, "Tests", "System"))
-        sys.path.insert(0, os.path.join(ROOT, "etc", "demo"))
-        import harness
-        self.harness = harness
-        # On the disk that is measured. Sockets lie in /tmp: their paths must be short.
+        # On the disk under test. Sockets are in /tmp: their paths must be short.
         self.folder = tempfile.mkdtemp(prefix="bench-", dir=os.environ.get("BENCH_DIR", build))
         self.sockets = tempfile.mkdtemp(prefix="beekond-bench-", dir="/tmp")
         self._ending: list = []
         self._count = 0
-        self._backlog = None
+        self._backlog: Backlog | None = None
         self.peers = os.path.join(build, "peers")
         unpacked = os.path.join(self.peers, "gpsd-clients", "usr", "bin")
         os.environ["PATH"] += os.pathsep + unpacked
@@ -57,7 +56,7 @@ class World:
         return max(int(count * self.scale), least)
 
     def path(self) -> str:
-        """A new folder on the disk that is measured."""
+        """A new folder on the disk under test."""
         self._count += 1
         path = os.path.join(self.folder, f"d{self._count}")
         os.mkdir(path)
@@ -68,12 +67,13 @@ class World:
         flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libgps", "sqlite3", "libcurl", "zlib"],
                                stdout=subprocess.PIPE, text=True, check=True).stdout.split()
         for name in PEERS:
-            # The last one links what beekond links, whether it calls it or not.
+            # The last one links everything that beekond links, used or not.
             self._compile(name, ["-Wl,--no-as-needed"] + self.libraries() if name == "resident" else flags)
         if libraries := self.mosquitto():
             header = os.path.join(self.peers, "mosquitto", "usr", "include")
-            self._compile("mqtt", [f"-I{header}", f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-l:libmosquitto.so.1", "-lgps", "-lssl", "-lcrypto"])
-        # As the release is built.
+            self._compile("mqtt", [f"-I{header}", f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-l:libmosquitto.so.1", "-lgps",
+                                   "-lssl", "-lcrypto"])
+        # With the flags of the release build.
         subprocess.run(
             ["swiftc", "-O", "-static-stdlib", "-use-ld=lld", "-Xlinker", "-s", "-Xlinker", "--no-export-dynamic",
              *(f"-I{os.path.join(ROOT, 'Sources', shim)}" for shim in SHIMS), "-o", os.path.join(self.peers, "linked"),
@@ -84,69 +84,69 @@ class World:
                         os.path.join(self.peers, name), os.path.join(HERE, "peers", name + ".c"), *flags], check=True)
 
     def mosquitto(self) -> str | None:
-        """The folder of libmosquitto, unpacked beside the peers; None where it could not be fetched."""
+        """The folder of libmosquitto, unpacked next to the peers; None if it could not be fetched."""
         found = glob.glob(os.path.join(self.peers, "mosquitto", "usr", "lib", "*", "libmosquitto.so.1"))
         return os.path.dirname(found[0]) if found else None
 
     def libraries(self) -> list:
-        """-l flags for what the daemon names as needed."""
+        """-l flags for the libraries that the daemon needs."""
         done = subprocess.run(["readelf", "-dW", os.path.join(self.bin, "beekond")], stdout=subprocess.PIPE, text=True,
                               check=True)
         names = [line.split("[")[1].split("]")[0] for line in done.stdout.splitlines() if "(NEEDED)" in line]
         return ["-l:" + name for name in names]
 
-    # Processes. Each ends with the world, if not before.
+    # Processes, which end with the world at the latest.
 
-    def run(self, command: list, **options) -> "Peer":
+    def run(self, command: list, **options) -> Peer:
         peer = Peer(command, **options)
         self._ending.append(peer.kill)
         return peer
 
-    def peer(self, name: str, *arguments: str, **options) -> "Peer":
+    def peer(self, name: str, *arguments: str, **options) -> Peer:
         return self.run([os.path.join(self.peers, name), *arguments], **options)
 
     def has_peer(self, name: str) -> bool:
         return os.access(os.path.join(self.peers, name), os.X_OK)
 
     def fake(self, **options):
-        fake = self.harness.FakeGPSD(**options)
+        fake = FakeGPSD(**options)
         self._ending.append(fake.stop)
         return fake
 
     def daemon(self, port: int, state: str | None = None, **sections):
-        """A released beekond, not started yet, with its state on the measured disk, or in a folder that is there."""
+        """A release build of beekond, not started yet, with its state on the disk under test or in an existing folder."""
         folder = tempfile.mkdtemp(dir=self.sockets)
-        chosen = {"gpsd": {"port": port}, "tracking": {"autostart": True, **NO_FIX}}
+        chosen: dict = {"gpsd": {"port": port}, "tracking": {"autostart": True, **NO_FIX}}
         for name, values in sections.items():
             chosen[name] = {**chosen.get(name, {}), **values}
         if "sync" in chosen:
-            chosen["sync"].setdefault("interval_seconds", self.harness.NEVER)
-        daemon = self.harness.Beekond(folder, **chosen)
+            chosen["sync"].setdefault("interval_seconds", NEVER)
+        daemon = Beekond(folder, **chosen)
         daemon.state = state or os.path.join(self.path(), "state")
         os.makedirs(daemon.state, mode=0o700, exist_ok=True)
         self._ending.append(daemon.kill)
         return daemon
 
     def tracking(self, **sections) -> tuple:
-        """A fake gpsd, and a daemon that listens to it."""
+        """A fake gpsd, and a daemon connected to it."""
         fake = self.fake()
         daemon = self.daemon(fake.port, **sections).start()
         fake.wait_watched()
         return fake, daemon
 
-    def sink(self, bodies: str | None = None) -> "Sink":
+    def sink(self, bodies: str | None = None) -> Sink:
         return Sink(self, bodies)
 
     # Databases
 
-    def backlog(self) -> "Backlog":
-        """A simulated drive that beekond has stored and not uploaded: the same for every benchmark."""
+    def backlog(self) -> Backlog:
+        """A simulated drive, stored by beekond and not uploaded: the same for every benchmark."""
         if self._backlog is None:
             self._backlog = Backlog(self, self.scaled(100_000, 2000))
         return self._backlog
 
     def empty_database(self) -> str:
-        """For a peer: the tables of beekond, without a row."""
+        """For a peer: beekond's tables, empty."""
         path = os.path.join(self.path(), "peer.db")
         link = sqlite3.connect(path, isolation_level=None)
         link.execute("PRAGMA page_size = 1024")
@@ -158,7 +158,7 @@ class World:
 
     def schema(self) -> list:
         if not hasattr(self, "_schema"):
-            daemon = self.daemon(self.harness.free_port(), tracking={"autostart": False}).start()
+            daemon = self.daemon(free_port(), tracking={"autostart": False}).start()
             daemon.terminate()
             self._schema = [row[0] for row in daemon.query(
                 "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND type = 'table'")]
@@ -166,27 +166,30 @@ class World:
 
 
 class Peer:
-    """A program whose output is of interest."""
+    """A program whose output is read."""
 
     def __init__(self, command: list, **options):
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, **options)
+        self.name = command[0]
+        assert self.process.stdout
+        self.stdout = self.process.stdout
         self.pid = self.process.pid
 
     def line(self) -> str:
-        return self.process.stdout.readline().strip()
+        return self.stdout.readline().strip()
 
     def output(self) -> str:
-        """Everything that it says until it ends."""
+        """Its output until it ends."""
         text = self.process.communicate()[0]
         if self.process.returncode:
-            raise RuntimeError(f"{self.process.args[0]} failed with {self.process.returncode}")
+            raise RuntimeError(f"{self.name} failed with {self.process.returncode}")
         return text
 
     def kill(self):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self.process.stdout.close()
+        self.stdout.close()
 
 
 class Sink:
@@ -196,12 +199,12 @@ class Sink:
         self._peer = world.peer("sink", *([bodies] if bodies else []))
         self.pid = self._peer.pid
         self.url = f"http://127.0.0.1:{int(self._peer.line())}/locations"
-        # (requests, bytes of body) of each connection that has ended.
+        # (requests, body bytes) of each connection that has ended.
         self.connections: list = []
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
-        for line in self._peer.process.stdout:
+        for line in self._peer.stdout:
             self.connections.append(tuple(int(word) for word in line.split()))
 
     def stop(self):
@@ -209,19 +212,19 @@ class Sink:
 
 
 class Backlog:
-    """A state directory with many fixes, none of them uploaded; to be copied."""
+    """A state directory with many fixes, none of them uploaded, as a template for copies."""
 
     def __init__(self, world: World, count: int):
         from drive import driven, hours_ago
         self.world = world
         self.count = count
-        # Two more, for the time to prove itself.
+        # Two more, for the time to settle.
         reports = driven(os.path.join(world.bin, "beekon-sim"), count + 2, hours_ago(HOURS))
         fake, daemon = world.tracking(tracking=EVERY_FIX, store={"durability": "normal"})
         for index in range(0, len(reports), 2000):
             fake.send(b"".join(reports[index:index + 2000]))
         daemon.wait_status(lambda status: status["store"]["locations"] >= count, f"{count} fixes stored", 600)
-        # Else each copy would go on tracking, or upload at its stop.
+        # Otherwise each copy would continue tracking, or upload when it stops.
         daemon.call("Stop")
         daemon.terminate()
         fake.stop()
@@ -229,7 +232,7 @@ class Backlog:
         self.database = os.path.join(self.state, "beekon.db")
 
     def copy(self) -> str:
-        """A state directory of one's own, written out, so that nobody's measurement pays for it."""
+        """A private copy of the state directory, already synced, so that no measurement pays for that."""
         target = os.path.join(self.world.path(), "state")
         shutil.copytree(self.state, target)
         os.sync()

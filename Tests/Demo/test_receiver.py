@@ -9,7 +9,8 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "etc", "demo"))
-from receiver import Receiver  # noqa: E402
+
+from receiver import Receiver
 
 FIX_TIME = 1781526850000
 HEADERS = {"Content-Type": "application/json", "Content-Encoding": "gzip", "User-Agent": "beekond/0.1.0"}
@@ -52,7 +53,7 @@ class ReceiverTests(unittest.TestCase):
         return receiver
 
     def post(self, receiver, body, headers=HEADERS):
-        """The status, or None when the connection ended without one."""
+        """The status, or None if the connection ended without one."""
         link = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=5)
         try:
             link.request("POST", "/locations", body, headers)
@@ -81,7 +82,7 @@ class ReceiverTests(unittest.TestCase):
         self.assertTrue(receiver.batches[root["batch_id"]].stored)
 
     def test_each_fault_of_a_location_is_found(self):
-        faults = [
+        faults: list = [
             ({"speed": None}, "null"), ({"bearing": 360}, "range"), ({"bearing": 180.0}, "180 is meant"),
             ({"latitude": 91}, "range"), ({"latitude": "1"}, "no number"), ({"extra": 1}, "not a field"),
             ({"timestamp": "2026-06-15T12:34:10Z"}, "three fractional"), ({"trigger": "Interval"}, "range"),

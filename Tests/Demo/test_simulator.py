@@ -22,7 +22,7 @@ def free_port(kind):
 @unittest.skipUnless(GPSD and os.access(SIMULATOR, os.X_OK), "needs gpsd and a built beekon-sim")
 class SimulatorTests(unittest.TestCase):
     def reports(self, *arguments, count, pty=False):
-        """The first TPVs gpsd makes of a simulated drive, each with the system time of its arrival."""
+        """The first TPVs that gpsd makes of a simulated drive, each with the system time of its arrival."""
         port, feed = free_port(socket.SOCK_STREAM), free_port(socket.SOCK_DGRAM)
         target = ["--pty"] if pty else ["--udp", f"127.0.0.1:{feed}"]
         simulator = [SIMULATOR, *target, *arguments]
@@ -73,7 +73,7 @@ class SimulatorTests(unittest.TestCase):
         found = self.reports("--rate", "5", count=25)
         for report, arrived in found:
             sent = datetime.datetime.strptime(report["time"], "%Y-%m-%dT%H:%M:%S.%fZ")
-            lag = arrived - sent.replace(tzinfo=datetime.timezone.utc).timestamp()
+            lag = arrived - sent.replace(tzinfo=datetime.UTC).timestamp()
             self.assertTrue(0 <= lag < 1, lag)
         self.check_full(found[-1][0])
         # gpsd needs a moment to learn which sentence ends an epoch; from then on it is one TPV each.
@@ -98,8 +98,8 @@ class SimulatorTests(unittest.TestCase):
         self.assertAlmostEqual(report["lat"], -33.8, places=1)
         self.assertAlmostEqual(report["lon"], 151.2, places=1)
 
-    def test_as_slow_as_one_likes(self):
-        """The second epoch is never reached, whatever the factor does to its deadline."""
+    def test_arbitrarily_slow(self):
+        """The second epoch is never reached, whatever the factor makes of its deadline."""
         slow = self.spawn([SIMULATOR, "--file", "-", "--speed-up", "1e-300"], stdout=subprocess.PIPE, text=True)
         self.assertTrue(slow.stdout.readline().startswith("$"))
         with self.assertRaises(subprocess.TimeoutExpired):

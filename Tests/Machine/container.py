@@ -10,22 +10,28 @@ import sys
 import tempfile
 
 import debian
-from harness import Child, wait_for
+from support.child import Child
+from support.waiting import wait_for
 
 
 class Container(debian.Layer):
-    """One machine: it keeps what is written to it until the test ends, over reboots and crashes."""
+    """One machine. What is written to it lasts until the test ends, across reboots and crashes."""
 
     def __init__(self, folder: str):
         super().__init__(folder)
         self.folder = folder
         self.boots = 0
-        self.nspawn = None
+        self._nspawn: Child | None = None
 
-    def boot(self) -> "Container":
+    @property
+    def nspawn(self) -> Child:
+        assert self._nspawn is not None, "this container was never booted"
+        return self._nspawn
+
+    def boot(self) -> Container:
         self.boots += 1
         log = os.path.join(self.folder, f"boot-{self.boots}.log")
-        self.nspawn = Child(
+        self._nspawn = Child(
             ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--machine=van", "--console=pipe",
              "--resolv-conf=off", "--timezone=off", "-D", self.path, "-b"], log)
         wait_for(self._leader, lambda: f"the machine boots; it said:\n{self.nspawn.text()}", 60)
@@ -34,7 +40,7 @@ class Container(debian.Layer):
         return self
 
     def _leader(self) -> int | None:
-        """The process that is number 1 inside, seen from outside."""
+        """The outer id of the process that is number 1 inside."""
         if not self.nspawn.running:
             raise AssertionError(f"systemd-nspawn ended:\n{self.nspawn.text()}")
         found = subprocess.run(
@@ -54,7 +60,7 @@ class Container(debian.Layer):
         return None
 
     def run(self, *command: str, user: str | None = None, check: bool = True, seconds: float = 60, stdin: str = "") -> tuple:
-        """A command in the machine: (exit code, output, errors)."""
+        """Runs a command in the machine: (exit code, output, errors)."""
         leader = self._leader()
         if leader is None:
             return (-1, "", "the machine is not up")
@@ -72,35 +78,37 @@ class Container(debian.Layer):
         return self.run(*command, **options)[1]
 
     def seen(self, name: str) -> str:
-        """The path of something in the running machine, also in what it has mounted, seen from outside."""
+        """The outer path of a file in the running machine, including its mounts."""
         return f"/proc/{self._leader()}/root{name}"
 
     def install(self, path: str, *options: str):
-        """A package by its file, with what it needs already there."""
+        """Installs a package from a file; its dependencies are already there."""
         target = "/root/" + os.path.basename(path)
         shutil.copy(path, self.path + target)
         self.run("apt-get", "-qq", "-o", "Dpkg::Use-Pty=0", "install", "--no-install-recommends", "-y", *options, target,
                  seconds=180)
 
     def reboot(self):
-        """As an operator does it; the power stays on."""
+        """Reboots as an operator would; the power stays on."""
         self.run("systemctl", "reboot", check=False)
         self.nspawn.wait(60)
         self.boot()
 
     def cut(self):
-        """Ends it without a word to anything in it."""
-        os.kill(self._leader(), signal.SIGKILL)
+        """Kills it without warning anything inside."""
+        leader = self._leader()
+        assert leader is not None, "the container has no process 1"
+        os.kill(leader, signal.SIGKILL)
         self.nspawn.wait(60)
 
     def stop(self):
-        if self.nspawn and self.nspawn.running:
+        if self._nspawn and self._nspawn.running:
             self.cut()
         self.remove()
 
 
 if __name__ == "__main__":
-    # Whether one starts here at all, and answers.
+    # Finds out whether a container starts here and answers.
     with tempfile.TemporaryDirectory() as place:
         try:
             machine = Container(place)

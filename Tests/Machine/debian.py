@@ -1,6 +1,6 @@
-"""A Debian with systemd as a folder, made once, of which machines boot copies.
+"""A folder with a Debian with systemd, made once; machines boot copies of it.
 
-Needs root, mmdebstrap and systemd-nspawn, and a mirror of Debian at the first time. BEEKOND_MACHINES names the folder
+Needs root, mmdebstrap and systemd-nspawn, and the first time a Debian mirror. BEEKOND_MACHINES names the folder
 where roots are kept (default: .build/machines).
 """
 from __future__ import annotations
@@ -14,26 +14,28 @@ import subprocess
 import sys
 import tempfile
 
-from harness import ROOT, program
+from support.programs import ROOT, program
 
 KEPT = os.path.abspath(os.environ.get("BEEKOND_MACHINES", os.path.join(ROOT, ".build", "machines")))
 PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join(ROOT, ".build", "deb")))
-# The form for every change: nothing that takes minutes.
+# The brief form, for every change: nothing that takes minutes.
 BRIEF = os.environ.get("BEEKOND_BRIEF") == "1"
 
-# What a small Debian box has, and what the package wants; the package itself is installed by the tests.
-PACKAGES = ("systemd systemd-sysv dbus udev sudo procps gpsd chrony ca-certificates "
-            "libcurl4 libgps28 libsqlite3-0 libsystemd0 zlib1g").split()
-# The kernel for machines without strange hardware, and the one that knows every cable; containers need none.
-KERNELS = {"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"} if platform.machine() == "x86_64" else {"small": None}
+# A small Debian box and the dependencies of the package; the tests install the package itself.
+PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "sudo", "procps", "gpsd", "chrony", "ca-certificates",
+            "libcurl4", "libgps28", "libsqlite3-0", "libsystemd0", "zlib1g"]
+# The kernel for plain virtual hardware, and the one with drivers for every cable; containers need none.
+KERNELS = ({"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"} if platform.machine() == "x86_64"
+           else {"small": None})
 
-# gpsd with datagrams for its receiver, and somebody who sends some.
+# gpsd that reads datagrams as its receiver, and a simulator that sends them.
 FILES = {
     "etc/default/gpsd": 'DEVICES="udp://127.0.0.1:5000"\nGPSD_OPTIONS="-n"\nUSBAUTO="false"\n',
     "etc/systemd/system/receiver.service":
-        "[Unit]\nDescription=Simulated receiver\n[Service]\nExecStart=/usr/local/bin/beekon-sim --udp 127.0.0.1:5000\nRestart=always\n",
+        "[Unit]\nDescription=Simulated receiver\n"
+        "[Service]\nExecStart=/usr/local/bin/beekon-sim --udp 127.0.0.1:5000\nRestart=always\n",
     "etc/hostname": "van\n",
-    # The journal as an operator finds it, also after a boot.
+    # The journal survives a reboot, as an operator would have it.
     "etc/systemd/journald.conf.d/keep.conf": "[Journal]\nStorage=persistent\nRateLimitIntervalSec=0\n",
 }
 # Alice may control, Carol may administer, Bob may neither.
@@ -41,31 +43,35 @@ USERS = {"alice": "beekon", "bob": None, "carol": "beekon,beekon-admin"}
 
 
 def missing() -> str | None:
-    """Why no machine can be had here; None when one can."""
+    """Why no machine can run here; None if one can."""
     if os.geteuid() != 0:
         return "needs root, to boot containers"
     for tool, home in (("mmdebstrap", "mmdebstrap"), ("systemd-nspawn", "systemd-container")):
         if not shutil.which(tool):
             return f"{tool} is not installed (Debian's package {home})"
-    if not package():
+    if not packages():
         return f"no package in {PACKAGE_FOLDER}: run 'make deb'"
     return None
 
 
-def package() -> str | None:
-    """The package under test."""
-    found = glob.glob(os.path.join(PACKAGE_FOLDER, "beekond_*.deb"))
-    return found[0] if found else None
+def packages() -> list:
+    """The package under test; empty if none was built."""
+    return glob.glob(os.path.join(PACKAGE_FOLDER, "beekond_*.deb"))
+
+
+def package() -> str:
+    """The package under test; `missing` checks that there is one."""
+    return packages()[0]
 
 
 def root(kernel: str = "small") -> str:
-    """A Debian; made if there is none yet."""
+    """The folder of a Debian, which is made if there is none yet."""
     packages = ",".join([*PACKAGES, *filter(None, [KERNELS[kernel]])])
     path = os.path.join(KEPT, "root-" + hashlib.sha256(packages.encode()).hexdigest()[:12])
     if not os.path.isdir(path):
         os.makedirs(KEPT, exist_ok=True)
         fresh = tempfile.mkdtemp(dir=KEPT)
-        # The mirror is the one of this machine.
+        # This machine's own mirror.
         sources = [name for name in ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
                    if os.path.exists(name) and os.path.getsize(name)][:1]
         try:
@@ -80,7 +86,7 @@ def root(kernel: str = "small") -> str:
 
 
 class Layer:
-    """A copy of a root that costs nothing: what is written to it goes into `folder`."""
+    """A cheap copy of a root: what is written to it goes into `folder`."""
 
     def __init__(self, folder: str, kernel: str = "small"):
         self.path = os.path.join(folder, "root")
@@ -110,7 +116,7 @@ class Layer:
 
 
 def prepare():
-    """Makes what the machines of this run begin as, as long as there is a network. Ends with the reason if it cannot."""
+    """Makes the roots for this run's machines while there is a network. Exits with the reason if it cannot."""
     reason = missing()
     if reason:
         sys.exit(f"machines: {reason}")

@@ -1,4 +1,4 @@
-"""What tests of the installed service have in common: one machine for all of a class, and what an operator does to it."""
+"""What tests of the installed service share: one machine per class, and the actions of an operator."""
 from __future__ import annotations
 
 import json
@@ -9,11 +9,13 @@ import unittest
 
 import container
 import debian
-from harness import Tracker, toml, wait_for
+from support.control_client import ControlClient
+from support.daemon import toml
+from support.waiting import wait_for
 
 STATE = "/var/lib/beekond"
 LONG = 90.0
-# Everything that comes is stored.
+# Every fix is stored.
 EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}
 
 
@@ -25,7 +27,10 @@ def need_machines():
 
 
 class Service(unittest.TestCase):
-    """Booting takes longer than most tests; each begins from a running, idle service."""
+    """Booting takes longer than most tests, so each begins with a running, idle service."""
+
+    folder: str
+    machine: container.Container
 
     @classmethod
     def setUpClass(cls):
@@ -39,14 +44,14 @@ class Service(unittest.TestCase):
             cls.machine.run("useradd", "--create-home", *(["--groups", groups] if groups else []), user)
 
     def setUp(self):
-        """Idle, with no upload and with nothing stored."""
+        """Starts idle, without upload and with nothing stored."""
         self.machine.run("systemctl", "stop", "receiver", "beekond", check=False)
         self.machine.run("sh", "-c", f"rm -rf {STATE}/* /etc/beekond/beekond.d/* /etc/systemd/system/beekond.service.d")
         self.machine.run("systemctl", "daemon-reload")
         self.machine.run("systemctl", "reset-failed", check=False)
         self.machine.run("systemctl", "start", "beekond")
 
-    # What an operator does.
+    # The actions of an operator.
 
     def beekonctl(self, *arguments: str, user: str = "alice", check: bool = True) -> tuple:
         return self.machine.run("beekonctl", *arguments, user=user, check=check)
@@ -55,15 +60,18 @@ class Service(unittest.TestCase):
         return json.loads(self.beekonctl("status", "--json")[1])
 
     def wait_status(self, condition, what: str, seconds: float = LONG) -> dict:
-        def look():
+        last = ""
+
+        def look() -> dict | None:
+            nonlocal last
             code, text, errors = self.beekonctl("status", "--json", check=False)
-            look.last = text or errors
+            last = text or errors
             return json.loads(text) if code == 0 and condition(json.loads(text)) else None
 
-        return wait_for(look, lambda: f"{what}; the status is {look.last}", seconds)
+        return wait_for(look, lambda: f"{what}; the status is {last}", seconds)
 
     def drive(self):
-        """Fixes begin to come, and every one is admitted."""
+        """Starts the simulated receiver; every fix is admitted."""
         self.configure(tracking=EVERY_FIX)
         self.machine.run("systemctl", "start", "receiver")
 
@@ -82,10 +90,14 @@ class Service(unittest.TestCase):
         return [json.loads(line) for line in text.splitlines() if line.strip()]
 
     def wait_new_process(self, before: int) -> int:
-        return wait_for(lambda: self.property("ActiveState") == "active" and self.main_pid() not in (0, before) and self.main_pid(),
-                        lambda: f"another process; {self.machine.output('systemctl', 'status', 'beekond', check=False)}", LONG)
+        def found() -> int | None:
+            pid = self.main_pid() if self.property("ActiveState") == "active" else before
+            return pid if pid not in (0, before) else None
+
+        return wait_for(
+            found, lambda: f"another process; {self.machine.output('systemctl', 'status', 'beekond', check=False)}", LONG)
 
     def interval(self) -> float:
-        with Tracker(self.machine.seen("/run/beekond/beekond.sock")) as tracker:
-            found = tracker.call("GetConfig")["settings"]
+        with ControlClient(self.machine.seen("/run/beekond/beekond.sock")) as client:
+            found = client.call("GetConfig")["settings"]
         return {setting["key"]: setting["value"] for setting in found}["tracking.interval_seconds"]

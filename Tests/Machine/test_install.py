@@ -1,4 +1,4 @@
-"""`make install` as other distributions use it: staged, put onto a box without the package, and taken away again."""
+"""`make install` as other distributions use it: staged, copied to a box without the package, and removed again."""
 from __future__ import annotations
 
 import os
@@ -9,8 +9,10 @@ import tempfile
 import unittest
 
 import container
-from harness import BIN, ROOT, wait_for
 from service import need_machines
+from support.programs import BIN, ROOT
+from support.text import match
+from support.waiting import wait_for
 
 INSTALL = os.path.join(ROOT, "etc", "build", "install")
 
@@ -25,7 +27,7 @@ class InstallTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def install(self, what: str, prefix: str):
-        """What `make install` or `make uninstall` runs, into a folder."""
+        """Runs what `make install` or `make uninstall` runs, into a folder."""
         places = {"PREFIX": prefix, "BINDIR": "/bin", "DATADIR": "/share", "UNITDIR": "/lib/systemd/system",
                   "SYSUSERSDIR": "/lib/sysusers.d", "CATALOGDIR": "/lib/systemd/catalog"}
         environment = {name: prefix + value if name != "PREFIX" else value for name, value in places.items()}
@@ -37,7 +39,7 @@ class InstallTest(unittest.TestCase):
         return sorted(os.path.relpath(os.path.join(parent, name), stage)
                       for parent, _, names in os.walk(stage) for name in names)
 
-    def test_what_is_staged_runs_and_can_be_taken_away(self):
+    def test_what_is_staged_runs_and_can_be_removed(self):
         for prefix in ("/usr", "/usr/local"):
             with self.subTest(prefix):
                 self.install(BIN, prefix)
@@ -54,13 +56,14 @@ class InstallTest(unittest.TestCase):
                 shutil.rmtree(os.path.join(self.folder, "stage"))
 
     def run_in_a_box(self):
-        """With the commands that are left to do, as `make install` tells them."""
+        """Follows the remaining instructions that `make install` prints."""
         with open(INSTALL, encoding="utf-8") as file:
-            told = re.search(r"^installed\..*\n((?: {4}.*\n)+)", file.read(), re.M)[1].replace("$SYSCONFDIR", "/etc")
+            told = match(r"^installed\..*\n((?: {4}.*\n)+)", file.read(), re.M)[1].replace("$SYSCONFDIR", "/etc")
         place = tempfile.mkdtemp(dir=self.folder)
         machine = container.Container(place)
         try:
-            subprocess.run(["cp", "-a", "--no-preserve=ownership", os.path.join(self.folder, "stage") + "/.", machine.path], check=True)
+            stage = os.path.join(self.folder, "stage")
+            subprocess.run(["cp", "-a", "--no-preserve=ownership", stage + "/.", machine.path], check=True)
             machine.boot()
             machine.run("sh", "-e", "-c", told)
             wait_for(lambda: machine.run("beekonctl", "start", check=False)[0] == 0, "it answers", 60)

@@ -1,4 +1,4 @@
-"""The service from one good or bad day to the next: what it writes to the journal, its key, and threads that hang.
+"""The service on good days and bad: what it writes to the journal, its key, and threads that hang.
 
 BEEKOND_BRIEF=1 leaves out what takes minutes.
 """
@@ -9,25 +9,36 @@ import os
 import re
 import signal
 import time
-import types
 import unittest
+from typing import NamedTuple
 
 import debian
-from fakegpsd import FakeGPSD
-from faults import Fault, no_strace
-from harness import Backend, NEVER, never, wait_for
 from service import EVERY_FIX, STATE, Service, need_machines
-from tokens import Endpoint, Guarded
+from support.backend import Backend
+from support.daemon import NEVER
+from support.fake_gpsd import FakeGPSD
+from support.faults import Fault, no_strace
+from support.text import match
+from support.token_endpoint import Endpoint, Guarded
+from support.waiting import never, wait_for
 
 EXAMPLE = "/usr/share/doc/beekond/examples/encrypted-key.conf"
 EVENTS = {"source": "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a06", "failed": "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0c",
           "recovered": "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0d"}
-# What a day without faults may write, with systemd's own lines.
+# How many lines a day without faults may write, including systemd's own.
 MOST_LINES = 20
 
 
 def setUpModule():
     need_machines()
+
+
+class Victim(NamedTuple):
+    """The daemon in the container, as a fault finds it."""
+
+    directory: str
+    state: str
+    pid: int
 
 
 class OperationTest(Service):
@@ -42,7 +53,7 @@ class OperationTest(Service):
         return fake
 
     def lines(self, event: str | None = None) -> list:
-        """What the journal has of the service since `mark`."""
+        """The service's journal entries since `mark`."""
         entries = self.journal("--after-cursor", self.cursor)
         return [entry["MESSAGE"] for entry in entries if event is None or entry.get("MESSAGE_ID") == EVENTS[event]]
 
@@ -51,9 +62,9 @@ class OperationTest(Service):
 
     def mark(self):
         self.machine.run("journalctl", "--sync")
-        # Of the unit itself: behind the entry of another, journalctl 252 skips one more.
+        # The cursor of the unit's own entry: after another's, journalctl 252 skips one more.
         text = self.machine.output("journalctl", "-u", "beekond", "-n", "1", "--show-cursor", "--no-pager")
-        self.cursor = re.search(r"cursor: (\S+)", text)[1]
+        self.cursor = match(r"cursor: (\S+)", text)[1]
 
     def drop_in(self, text: str):
         self.machine.run("mkdir", "-p", "/etc/systemd/system/beekond.service.d")
@@ -64,7 +75,7 @@ class OperationTest(Service):
     # The journal.
 
     def test_the_journal_is_quiet_on_a_good_day(self):
-        # An hour of 1 Hz through the gate as it is by default; an upload of ten locations is one of five minutes.
+        # An hour at 1 Hz through the default gate; an upload of ten locations covers five minutes.
         backend, gps = self.backend(), self.gpsd(start_ms=int(time.time() - 3700) * 1000)
         self.configure(gpsd={"port": gps.port}, sync={"url": backend.url, "sync_threshold": 10})
         self.machine.run("systemctl", "stop", "beekond")
@@ -75,7 +86,7 @@ class OperationTest(Service):
         for _ in range(12):
             gps.drive(300)
             before = len(backend.requests)
-            wait_for(lambda: len(backend.requests) > before, "an upload of each five minutes", 60)
+            wait_for(lambda: len(backend.requests) > before, "an upload every five minutes", 60)
         admitted = self.wait_status(lambda status: status["source"]["fixes"] >= 3601, "all fixes")["gate"]["admitted"]
         self.beekonctl("stop")
         self.wait_status(lambda status: status["sync"]["pending"] == 0, "all acknowledged")
@@ -87,7 +98,7 @@ class OperationTest(Service):
         self.assertEqual(len(backend.ids), admitted)
         self.assertEqual(backend.faults(), [])
 
-    def test_a_fault_is_told_once_and_its_end_too(self):
+    def test_a_fault_and_its_end_are_reported_once(self):
         backend, gps = self.backend(), self.gpsd()
         self.configure(gpsd={"port": gps.port}, tracking=EVERY_FIX, sync={"url": backend.url, "interval_seconds": NEVER})
         self.beekonctl("start")
@@ -96,11 +107,11 @@ class OperationTest(Service):
         self.mark()
         gps.stop()
         self.wait_status(lambda status: status["source"]["health"] == "disconnected", "gpsd is missed")
-        # It tries again and again meanwhile.
-        never(lambda: len(self.lost()) > 1, "one fault is told twice", 5)
+        # It keeps retrying meanwhile.
+        never(lambda: len(self.lost()) > 1, "one fault reported twice", 5)
         again = self.gpsd(port=gps.port, start_ms=gps.next_ms)
         for _ in range(3):
-            # Gone once more each time it has come back, and told once each time.
+            # Each time gpsd returns it goes away again, and each time that is logged once.
             again.wait_watched()
             again.settle()
             self.wait_status(lambda status: status["source"]["health"] == "ok", "a fix again")
@@ -123,17 +134,17 @@ class OperationTest(Service):
         return self.wait_status(lambda status: status["auth"]["state"] == state, f"tokens {state}")
 
     def upload(self, how: str):
-        """One attempt of a daemon that has just started, with something to send."""
+        """One attempt of a freshly started daemon that has something to send."""
         self.wait_status(lambda status: status["sync"]["pending"] >= 1, "one is pending")
         self.beekonctl("sync", check=False)
         self.wait_status(lambda status: status["sync"]["uploaded"] >= 1, f"uploads {how}")
 
-    def test_the_key_of_the_tokens_is_an_encrypted_credential(self):
+    def test_the_token_key_is_an_encrypted_credential(self):
         endpoint = Endpoint()
         self.addCleanup(endpoint.stop)
         backend = Guarded(endpoint).start()
         self.addCleanup(backend.stop)
-        # As the example says, word for word.
+        # Exactly as in the example.
         commands = [line[4:] for line in self.machine.output("cat", EXAMPLE).splitlines() if line.startswith("#   ")]
         self.assertGreaterEqual(len(commands), 3)
         self.machine.run("sh", "-e", "-c", f"cd {os.path.dirname(EXAMPLE)}\n" + "\n".join(commands))
@@ -173,8 +184,8 @@ class OperationTest(Service):
     def said(self, text: str) -> bool:
         return any(text in entry.get("MESSAGE", "") for entry in self.journal("-n", "50"))
 
-    def victim(self) -> types.SimpleNamespace:
-        """The daemon as those see it who inject faults from outside."""
+    def victim(self) -> Victim:
+        """The daemon as seen from outside, where faults are injected."""
         inside = self.main_pid()
         for path in glob.glob("/proc/[0-9]*/status"):
             try:
@@ -183,9 +194,7 @@ class OperationTest(Service):
             except OSError:
                 continue
             if found and int(found[2]) == inside and text.startswith("Name:\tbeekond\n"):
-                process = types.SimpleNamespace(pid=int(found[1]))
-                return types.SimpleNamespace(
-                    directory=self.folder, state=STATE, child=types.SimpleNamespace(process=process))
+                return Victim(self.folder, STATE, int(found[1]))
         raise AssertionError(f"process {inside} of the machine is not seen from outside")
 
     @unittest.skipIf(no_strace(), no_strace())
@@ -203,7 +212,7 @@ class OperationTest(Service):
 
     @unittest.skipIf(no_strace(), no_strace())
     @unittest.skipIf(debian.BRIEF, "a thread counts as hung after two minutes: not in the brief form")
-    def test_a_thread_that_hangs_is_restarted(self):
+    def test_a_hung_thread_causes_a_restart(self):
         self.drop_in("[Service]\nWatchdogSec=10s\nTimeoutAbortSec=5s\n")
         self.drive()
         self.beekonctl("start")
@@ -211,7 +220,7 @@ class OperationTest(Service):
         pid = self.main_pid()
         began = time.monotonic()
         with Fault(self.victim(), "fdatasync", "delay_enter=900000000") as fault:
-            wait_for(lambda: self.said("Watchdog timeout"), "systemd loses its patience", 300)
+            wait_for(lambda: self.said("Watchdog timeout"), "systemd's watchdog acts", 300)
             fault.end(signal.SIGKILL)
             wait_for(lambda: self.main_pid() != pid, "it is restarted", 60)
         seconds = time.monotonic() - began

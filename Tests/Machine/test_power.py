@@ -1,6 +1,6 @@
-"""Virtual machines: power that is cut at random while fixes are stored and uploaded, a clock that stood still, a cable.
+"""Virtual machines: random power cuts while fixes are stored and uploaded, a clock that stood still, an unplugged cable.
 
-BEEKOND_CUTS says how often (default 3; 20 is the long form).
+BEEKOND_CUTS sets the number of cuts (default 3; 20 is the long form).
 """
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ import unittest
 from datetime import datetime
 
 import debian
-import tls
 import virtual
-from harness import Backend, toml, wait_for
+from support import tls
+from support.backend import Backend
+from support.daemon import toml
+from support.waiting import wait_for
 
 CUTS = int(os.environ.get("BEEKOND_CUTS", "1" if debian.BRIEF else "3"))
 SEED = int(os.environ.get("BEEKOND_SEED", str(random.randrange(1 << 32))))
@@ -58,7 +60,7 @@ class PowerTest(MachineTest):
         chance = random.Random(SEED)
         machine = self.machine(self.url(), {"allow_insecure_http": True})
         sessions, reported = set(), []
-        # Every third acknowledgement gets lost, so that a cut meets batches in every state.
+        # Every third acknowledgement is lost, so that a cut meets batches in every state.
         self.backend.drop_ack_every = 3
         for number in range(1, CUTS + 1):
             machine.start()
@@ -81,20 +83,22 @@ class PowerTest(MachineTest):
         self.assertEqual(len(sessions), 1, "one session throughout")
         self.assertEqual(self.backend.faults(), [], "each id in one batch, each batch with one set of bytes")
         self.assert_sound(machine)
-        print(f"{machine.boots} boots, {machine.boots} cuts; {len(set(reported))} reported stored, {len(self.received())} received, "
+        print(f"{machine.boots} boots, {machine.boots} cuts; {len(set(reported))} reported stored, "
+              f"{len(self.received())} received, "
               f"{sum(request.duplicate for request in self.backend.requests)} batches sent again with the same bytes, "
               "0 ids in two batches, 0 lost")
 
     def session(self, machine: virtual.Machine) -> str:
-        """What the daemon went on with, by itself."""
+        """The session that the daemon resumed by itself."""
         status = machine.status()
+        assert status is not None
         self.assertEqual(status["state"], "tracking")
         self.assertNotIn("storage", status["degraded"])
         return status["session_id"]
 
     def assert_sound(self, machine: virtual.Machine):
-        """The database as the cut has left it, by the eyes of another SQLite. The disk's journal is played on a copy: at the
-        next boot, that is the machine's affair."""
+        """The database as the cut left it, read by another SQLite. The file system's journal is replayed on a copy: at the
+        next boot the machine does that itself."""
         mounted, copy = os.path.join(self.folder, "mounted"), os.path.join(self.folder, "copy")
         os.makedirs(mounted, exist_ok=True)
         subprocess.run(["cp", "--sparse=always", machine.disk, copy], check=True)
@@ -112,9 +116,9 @@ class PowerTest(MachineTest):
 
 @unittest.skipIf(debian.BRIEF, "clock and cable: not in the brief form")
 class ClockTest(MachineTest):
-    """A box without a battery for its clock, and no network time."""
+    """A box without a clock battery and without network time."""
 
-    # systemd sets such a clock to the day when it was built itself. Other boxes do not: back to the beginning of time.
+    # systemd sets such a clock to its own build date. Other boxes do not, so this goes back to the epoch.
     PAST = ("-rtc", "base=1970-01-01T00:00:00")
     FILES = {"etc/systemd/system/past.service":
              "[Unit]\nDefaultDependencies=no\nBefore=sysinit.target\n[Service]\nType=oneshot\n"
@@ -134,7 +138,7 @@ class ClockTest(MachineTest):
             self.assertLess(abs(int(request.batch_id.replace("-", "")[:12], 16) / 1000 - time.time()), 1800)
         print(f"{len(requests)} requests, {len(self.received())} locations, all with true times")
 
-    def test_without_any_time_but_the_receivers(self):
+    def test_with_only_the_receivers_time(self):
         machine = self.machine(self.url(), {"allow_insecure_http": True}, files=self.FILES, units=("past",))
         machine.start(*self.PAST)
         wait_for(lambda: len(self.received()) >= 10, lambda: f"ten arrive; {machine.status()}; {machine.console()[-1000:]}", 400)
@@ -171,8 +175,9 @@ class CableTest(MachineTest):
         machine.start("-device", "qemu-xhci", "-device", "usb-serial,chardev=receiver,id=cable", receiver=("-serial", "none"))
         session = machine.wait_status(lambda status: status["gate"]["admitted"] >= 3, "fixes are stored")["session_id"]
         machine.tell("device_del cable")
-        machine.wait_status(lambda status: status["source"]["health"] not in ("ok", "unsettled"), "the receiver is missed")
-        before = machine.status()["gate"]["admitted"]
+        missed = machine.wait_status(
+            lambda status: status["source"]["health"] not in ("ok", "unsettled"), "the receiver is missed")
+        before = (machine.status() or missed)["gate"]["admitted"]
         machine.tell("device_add usb-serial,chardev=receiver,id=cable")
         after = machine.wait_status(lambda status: status["gate"]["admitted"] >= before + 3, "fixes are stored again")
         self.assertEqual(after["session_id"], session)

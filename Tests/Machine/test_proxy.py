@@ -1,4 +1,4 @@
-"""beekond uploads through nginx with TLS, as many backends have it in front: reloaded, gone, and with a limit that is too low."""
+"""beekond uploads through an nginx with TLS, as many backends use: reloaded, down, and with too low a limit."""
 from __future__ import annotations
 
 import shutil
@@ -6,8 +6,12 @@ import signal
 import subprocess
 import unittest
 
-import tls
-from harness import SystemTest, free_port, reachable, wait_for
+from support import tls
+from support.child import Child
+from support.ports import free_port, reachable
+from support.programs import installed
+from support.system_test import SystemTest
+from support.waiting import wait_for
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 
@@ -23,8 +27,7 @@ class ProxyTest(SystemTest):
         self.certificate, self.key = authority.certificate("backend")
         self.ca = authority.ca
         self.write(limit="1m")
-        self.nginx = None
-        self.start()
+        self.nginx = self.start()
 
     def write(self, limit: str):
         with open(self.path("nginx.conf"), "w", encoding="ascii") as file:
@@ -41,14 +44,15 @@ class ProxyTest(SystemTest):
                     }}
                 }}""")
 
-    def start(self):
-        # Registered behind the child's own end, so it comes first.
+    def start(self) -> Child:
+        # Registered after the child's own cleanup, so it runs first.
         self.nginx = self.child([NGINX, "-p", self.directory, "-c", self.path("nginx.conf")], "nginx")
         self.addCleanup(self.stop)
         wait_for(lambda: reachable(self.port), lambda: f"nginx listens; it said:\n{self.nginx.text()}")
+        return self.nginx
 
     def stop(self):
-        """As a whole: a master that is killed leaves its workers behind."""
+        """Ends it gracefully: a killed master leaves its workers behind."""
         if self.nginx.running:
             self.nginx.signal(signal.SIGTERM)
             self.nginx.wait()
@@ -58,17 +62,17 @@ class ProxyTest(SystemTest):
         return self.tracking(sync={"url": url, "ca_file": self.ca, **sync})
 
     def drive(self, fake, daemon, count: int):
-        """So many more fixes, each of them stored."""
+        """Sends this many more fixes; each is stored."""
         admitted = daemon.status()["gate"]["admitted"]
         fake.drive(count)
         daemon.wait_stored(admitted + count)
 
     def reload(self):
-        subprocess.run([NGINX, "-p", self.directory, "-c", self.path("nginx.conf"), "-s", "reload"], check=True,
+        subprocess.run([installed(NGINX), "-p", self.directory, "-c", self.path("nginx.conf"), "-s", "reload"], check=True,
                        stderr=subprocess.DEVNULL)
 
     def limit(self, size: str):
-        """In force at once, which a reload is not."""
+        """Restarts nginx with this limit, which takes effect at once, unlike a reload."""
         self.stop()
         self.write(limit=size)
         self.start()
@@ -83,7 +87,7 @@ class ProxyTest(SystemTest):
         for _ in range(3):
             self.drive(fake, daemon, 5)
             self.assertEqual(daemon.sync()["outcome"], "drained")
-            # Connections that are kept end with the old workers.
+            # Kept-alive connections end with the old workers.
             self.reload()
         self.assert_all_arrived(daemon)
 
@@ -95,13 +99,13 @@ class ProxyTest(SystemTest):
         self.start()
         self.assertEqual(daemon.sync()["outcome"], "drained")
         self.assert_all_arrived(daemon)
-        # A proxy without its server answers 502.
+        # A proxy whose server is down answers 502.
         self.receiver.stop()
         self.drive(fake, daemon, 5)
         self.assertEqual(daemon.sync()["outcome"], "transient")
         self.assertEqual(daemon.status()["sync"]["last_http_status"], 502)
 
-    def test_a_limit_that_is_too_low_is_told_and_loses_nothing(self):
+    def test_too_low_a_limit_is_reported_and_loses_nothing(self):
         self.limit("200")
         fake, daemon = self.tracked(batch_size=50)
         self.drive(fake, daemon, 60)

@@ -1,4 +1,4 @@
-"""The first five minutes on a vehicle: every command of README's section, as it stands there, on a box that has never seen beekond."""
+"""The first five minutes on a vehicle: every command of README's section, verbatim, on a box that has never seen beekond."""
 from __future__ import annotations
 
 import os
@@ -9,9 +9,12 @@ import unittest
 
 import container
 import debian
-import tls
-from harness import ROOT, Backend, wait_for
 from service import need_machines
+from support import tls
+from support.backend import Backend
+from support.programs import ROOT
+from support.text import match
+from support.waiting import wait_for
 
 HEADING = "### On a vehicle\n"
 
@@ -24,7 +27,7 @@ def commands() -> list:
     """The lines of the section's first block of shell commands."""
     with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
         section = file.read().split(HEADING)[1].split("\n##")[0]
-    return re.search(r"```sh\n(.*?)```", section, re.S)[1].strip().splitlines()
+    return match(r"```sh\n(.*?)```", section, re.S)[1].strip().splitlines()
 
 
 @tls.needs_openssl
@@ -52,14 +55,14 @@ class VehicleTest(unittest.TestCase):
     def test_every_command_does_what_it_says(self):
         lines = commands()
         self.machine.boot()
-        host = re.search(r"https://([\w.]+)/", "\n".join(lines))[1]
+        host = match(r"https://([\w.]+)/", "\n".join(lines))[1]
         backend = self.serve(host)
         shutil.copy(debian.package(), self.machine.path + "/root")
         # A receiver is plugged in.
         self.machine.run("systemctl", "start", "receiver")
         outputs = {}
         for line in lines:
-            # What goes on for ever is looked at for a while.
+            # Commands that never end run for a while.
             follows = " -f" in line
             code, said, errors = self.machine.run(
                 "sh", "-c", f"cd /root; {'timeout 5 ' if follows else ''}{line}", check=False, seconds=180)
@@ -67,7 +70,7 @@ class VehicleTest(unittest.TestCase):
             shown = "\n".join(text for text in (said + errors).splitlines() if "Reading database" not in text)
             print(f"\n$ {command}\n{shown}")
             outputs[command] = said
-            # The first look by doctor finds that there is no backend yet, or a receiver that has just woken up.
+            # The first run of doctor finds no backend yet, or a receiver that has just woken up.
             allowed = {124} if follows else {0, 1} if "doctor" in line else {0}
             self.assertIn(code, allowed, f"{line}: exit {code}\n{said}{errors}")
             if command == "sudo beekonctl start":

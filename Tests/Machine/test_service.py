@@ -13,8 +13,10 @@ import unittest
 
 import container
 import debian
-from harness import Backend, wait_for
 from service import STATE, Service, need_machines
+from support.backend import Backend
+from support.text import match
+from support.waiting import wait_for
 
 
 def setUpModule():
@@ -30,7 +32,7 @@ class ServiceTest(Service):
     def test_is_hardened_as_the_unit_says(self):
         line = self.machine.output("systemd-analyze", "security", "--no-pager", "beekond.service").strip().splitlines()[-1]
         print("\n" + line)
-        self.assertLessEqual(float(re.search(r"([0-9.]+) [A-Z]+", line)[1]), 1.5)
+        self.assertLessEqual(float(match(r"([0-9.]+) [A-Z]+", line)[1]), 1.5)
         found = self.machine.output("sh", "-c", f"grep -h '^Seccomp:\\|^CapEff\\|^NoNewPrivs' /proc/{self.main_pid()}/status")
         self.assertRegex(found, r"CapEff:\s+0000000000000000")
         self.assertRegex(found, r"NoNewPrivs:\s+1")
@@ -80,7 +82,7 @@ class ServiceTest(Service):
         self.assertEqual(self.wait_status(lambda status: True, "an answer")["state"], "stopped")
 
     def test_the_watchdog_restarts_what_hangs(self):
-        # Stopped as a whole, it feeds nobody. Three minutes are the unit's; the test waits for three seconds.
+        # A stopped process sends no watchdog pings. The unit allows three minutes; the test uses three seconds.
         self.machine.run("mkdir", "-p", "/etc/systemd/system/beekond.service.d")
         self.machine.write("/etc/systemd/system/beekond.service.d/test.conf", "[Service]\nWatchdogSec=3s\n")
         self.machine.run("systemctl", "daemon-reload")
@@ -94,7 +96,7 @@ class ServiceTest(Service):
         self.wait_status(lambda status: status["session_id"] == session, "the same session after the watchdog")
         self.assertTrue(any("watchdog" in entry.get("MESSAGE", "").lower() for entry in self.journal("-n", "50")))
 
-    def test_reload_takes_what_is_good_and_refuses_what_is_bad(self):
+    def test_reload_accepts_good_and_refuses_bad_files(self):
         self.configure(tracking={"interval_seconds": 7})
         wait_for(lambda: self.interval() == 7, "the new interval")
         self.machine.write("/etc/beekond/beekond.d/tracking.toml", "[tracking]\ninterval_secnds = 8\n")
@@ -103,8 +105,8 @@ class ServiceTest(Service):
         self.assertEqual(self.interval(), 7)
         self.assertTrue(any("interval_seconds" in entry["MESSAGE"] for entry in self.journal("-n", "20")))
 
-    def test_what_only_a_human_can_mend_is_not_restarted(self):
-        """A bad configuration, and no earlier one that was good."""
+    def test_what_only_a_human_can_fix_is_not_restarted(self):
+        """A bad configuration, with no earlier good one."""
         self.machine.run("systemctl", "stop", "beekond")
         self.machine.run("sh", "-c", f"rm -rf {STATE}/*")
         self.machine.write("/etc/beekond/beekond.d/bad.toml", "[tracking]\ninterval_secnds = 8\n")
@@ -115,7 +117,7 @@ class ServiceTest(Service):
         self.machine.run("systemctl", "start", "beekond")
         self.assertEqual(self.status()["state"], "idle")
 
-    def test_stops_within_two_seconds_though_the_server_is_a_black_hole(self):
+    def test_stops_within_two_seconds_with_a_black_hole_for_a_server(self):
         hole = socket.create_server(("127.0.0.1", 0), backlog=16)
         self.addCleanup(hole.close)
         self.drive()
@@ -155,7 +157,7 @@ class ServiceTest(Service):
 
 
 class PackageTest(unittest.TestCase):
-    """Upgrade, removal and purge, in a machine of their own."""
+    """Upgrade, removal and purge, in a separate machine."""
 
     def setUp(self):
         folder = tempfile.mkdtemp(prefix="beekond-machine-")
@@ -175,7 +177,8 @@ class PackageTest(unittest.TestCase):
         with open(control, "w", encoding="utf-8") as file:
             file.write(text)
         path = os.path.join(self.folder, "beekond_0.0.1.deb")
-        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", unpacked, path], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", unpacked, path], check=True,
+                       stdout=subprocess.DEVNULL)
         return path
 
     def state(self) -> str:

@@ -1,4 +1,4 @@
-"""Virtual machines with a disk, a serial receiver and a network, whose power can be cut. No KVM is needed."""
+"""Virtual machines with a disk, a serial receiver and a network, whose power can be cut. KVM is not needed."""
 from __future__ import annotations
 
 import json
@@ -9,8 +9,10 @@ import subprocess
 import threading
 
 import debian
-from faults import no_loops
-from harness import Child, program, wait_for
+from support.child import Child
+from support.faults import no_loops
+from support.programs import program
+from support.waiting import wait_for
 
 # The host, as the machine's network sees it.
 HOST = "10.0.2.2"
@@ -19,21 +21,22 @@ FILES = {
     "etc/default/gpsd": 'DEVICES="/dev/ttyS1"\nGPSD_OPTIONS="-n"\nUSBAUTO="false"\n',
     "etc/fstab": "/dev/vda / ext4 defaults 0 1\n",
     "etc/systemd/network/10-all.network": "[Match]\nName=e*\n[Network]\nDHCP=ipv4\n",
-    # What time it is when the daemon begins.
+    # Prints the time when the daemon starts.
     "etc/systemd/system/clock.service":
         "[Unit]\nBefore=beekond.service\n[Service]\nType=oneshot\nStandardOutput=tty\nTTYPath=/dev/ttyS0\n"
         "ExecStart=/bin/date --utc '+clock at the start: %%F'\n[Install]\nWantedBy=multi-user.target\n",
-    # What the daemon says, for whoever watches from outside.
+    # Streams the daemon's events to the outside.
     "etc/systemd/system/watch.service":
         "[Unit]\nAfter=beekond.service\n[Service]\nExecStart=/bin/sh -c 'exec beekonctl watch --json >/dev/ttyS2'\n"
         "Restart=always\nRestartSec=1\nStartLimitIntervalSec=0\n[Install]\nWantedBy=multi-user.target\n",
     "etc/systemd/system/tell.service":
-        "[Unit]\nAfter=beekond.service\n[Service]\nExecStart=/bin/sh -c 'while sleep 1; do beekonctl status --json; done >/dev/ttyS3'\n"
+        "[Unit]\nAfter=beekond.service\n"
+        "[Service]\nExecStart=/bin/sh -c 'while sleep 1; do beekonctl status --json; done >/dev/ttyS3'\n"
         "Restart=always\n[Install]\nWantedBy=multi-user.target\n",
 }
-# What a box without network time takes its time from: gpsd's, through shared memory.
+# A box without network time takes its time from gpsd, through shared memory.
 CHRONY = {"etc/chrony/conf.d/gpsd.conf": "refclock SHM 0 refid GPS precision 1e-1 delay 0.2\nmakestep 1 -1\n"}
-# A receiver behind a common USB adapter, which Debian's gpsd does not take by itself.
+# A receiver on a common USB adapter, which Debian's gpsd does not pick up by itself.
 USB = {
     "etc/default/gpsd": 'DEVICES=""\nGPSD_OPTIONS="-n"\nUSBAUTO="true"\n',
     "etc/udev/rules.d/61-gps.rules":
@@ -52,12 +55,12 @@ def missing() -> str | None:
 
 
 class Machine:
-    """A disk, and a machine that runs on it from one power cut to the next."""
+    """A disk, and the machine that runs on it between power cuts."""
 
     def __init__(self, folder: str, config: str, files: dict | None = None, kernel: str = "small", units: tuple = ()):
         self.folder = folder
         self.disk = self.path("disk")
-        self.qemu = None
+        self._qemu: Child | None = None
         self.boots = 0
         self.receiver = Receiver(self.path("serial"))
         layer = debian.Layer(folder, kernel)
@@ -65,6 +68,11 @@ class Machine:
             self._furnish(layer, config, {**FILES, **(files or {})}, units)
         finally:
             layer.remove()
+
+    @property
+    def qemu(self) -> Child:
+        assert self._qemu is not None, "this machine was never started"
+        return self._qemu
 
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -74,19 +82,20 @@ class Machine:
             layer.write(name, text)
         shutil.copy(debian.package(), layer.path + "/root/beekond.deb")
         inside = ["chroot", layer.path, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
-        quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        quiet: dict = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.run([*inside, "dpkg", "-i", "/root/beekond.deb"], **quiet)
         os.remove(layer.path + "/root/beekond.deb")
         layer.write("/etc/beekond/beekond.d/test.toml", config)
         subprocess.run([*inside, "systemctl", "enable", "systemd-networkd", "clock", "watch", "tell", *units], **quiet)
         for name in ("vmlinuz", "initrd.img"):
             shutil.copy(os.path.realpath(os.path.join(layer.path, name)), self.path(name))
-        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "2500M"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "2500M"], check=True,
+                       stdout=subprocess.DEVNULL)
 
     def start(self, *options: str, receiver: tuple | None = None):
-        """Power on. The receiver is on the second serial port, unless options say where."""
+        """Powers on. The receiver is on the second serial port unless the options say otherwise."""
         self.boots += 1
-        self.qemu = Child(
+        self._qemu = Child(
             ["qemu-system-x86_64", "-accel", "tcg", "-m", "512", "-nodefaults", "-no-reboot", "-display", "none",
              "-kernel", self.path("vmlinuz"), "-initrd", self.path("initrd.img"),
              "-append", "root=/dev/vda rw console=ttyS0 quiet systemd.show_status=false",
@@ -101,7 +110,7 @@ class Machine:
             self.path(f"qemu-{self.boots}"))
 
     def tell(self, command: str):
-        """Something happens to the machine: a command of qemu's monitor."""
+        """Sends a command to qemu's monitor."""
         with socket.socket(socket.AF_UNIX) as monitor:
             monitor.settimeout(60)
             monitor.connect(self.path("monitor"))
@@ -115,16 +124,16 @@ class Machine:
                 text = b""
 
     def cut(self):
-        """The power goes."""
+        """Cuts the power."""
         self.qemu.kill()
 
     def stop(self):
-        if self.qemu:
-            self.qemu.kill()
+        if self._qemu:
+            self._qemu.kill()
         self.receiver.stop()
 
     def lines(self, name: str, boot: int | None = None) -> list:
-        """The JSON lines that came out of a serial port during one boot; the cut may have torn the last."""
+        """The JSON lines from a serial port during one boot; the cut may have truncated the last."""
         path = self.path(f"{name}-{boot or self.boots}")
         if not os.path.exists(path):
             return []
@@ -155,16 +164,16 @@ class Machine:
             return file.read()
 
     def stored(self, boot: int) -> list:
-        """The ids of the locations that the daemon has reported as stored during one boot."""
+        """The ids of the locations that the daemon reported as stored during one boot."""
         return [line["location"]["id"] for line in self.lines("watch", boot) if line.get("location")]
 
 
 class Receiver:
-    """A simulated drive on a serial line: it goes on whether or not a machine listens."""
+    """A simulated drive on a serial line, which continues whether or not a machine listens."""
 
     def __init__(self, path: str):
         self.path = path
-        self._line = None
+        self._line: socket.socket | None = None
         self._feed = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._feed.bind(("127.0.0.1", 0))
         self._feed.settimeout(0.2)
@@ -182,7 +191,7 @@ class Receiver:
         while self._running:
             try:
                 epoch = self._feed.recv(4096)
-            except socket.timeout:
+            except TimeoutError:
                 epoch = b""
             try:
                 line, _ = self._server.accept()
@@ -193,18 +202,18 @@ class Receiver:
             except BlockingIOError:
                 pass
             if self._line:
-                self._exchange(epoch)
+                self._exchange(self._line, epoch)
 
-    def _exchange(self, epoch: bytes):
-        """A receiver does not wait for those who do not listen, and takes what gpsd says to it."""
+    def _exchange(self, line: socket.socket, epoch: bytes):
+        """A receiver does not wait for listeners, and swallows what gpsd sends."""
         try:
-            self._line.send(epoch)
-            while self._line.recv(4096):
+            line.send(epoch)
+            while line.recv(4096):
                 pass
         except BlockingIOError:
             pass
         except OSError:
-            self._line.close()
+            line.close()
             self._line = None
 
     def stop(self):

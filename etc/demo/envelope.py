@@ -1,7 +1,7 @@
 """Checks an upload of beekond against the wire format, strictly.
 
-Written from the description of the format alone, so that it can disagree with the daemon.
-Nothing here raises: `check` returns what it could read and a list of sentences saying what is wrong.
+Written only from the description of the format, so that it can disagree with the daemon.
+`check` does not raise: it returns a list of sentences that say what is wrong.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRIGGERS = {"interval", "motion", "check_in", "geofence", "manual"}
 MOTIONS = {"moving", "stationary", "unknown"}
 ACTIVITIES = {"stationary", "walking", "running", "cycling", "automotive", "unknown"}
 QUALITIES = {"low_accuracy", "implausible_speed"}
-# The daemon says linux; the other two are for backends that know only the SDK's.
+# The daemon sends linux; the other two are for backends that know only those of the SDK.
 PLATFORMS = {"linux", "ios", "android"}
 
 # (field, required, kind, what else must hold); the order is the order on the wire.
@@ -72,7 +72,7 @@ class Number(float):
 
 
 class Fields(dict):
-    """An object that remembers the order of its fields and whether one came twice."""
+    """An object that remembers the order of its fields, and duplicates."""
 
     names: list = []
 
@@ -103,7 +103,7 @@ def number_problem(number: Number):
     """An integral number has no decimal point, and any number is the shortest text that reads back the same."""
     if number != number or number in (float("inf"), float("-inf")):
         return "is not finite"
-    if number == int(number) and abs(number) < 2**53 and number.raw != str(int(number)):
+    if float(number) == int(number) and abs(number) < 2**53 and number.raw != str(int(number)):
         return f"is written {number.raw} where {int(number)} is meant"
     if significant(number.raw) != significant(repr(float(number))):
         return f"is written {number.raw} where {float(number)!r} is the shortest text"
@@ -111,7 +111,7 @@ def number_problem(number: Number):
 
 
 def significant(text: str) -> str:
-    """The digits that carry meaning. A zero at the end of a fraction counts, as it need not be there."""
+    """The significant digits. A trailing zero of a fraction counts, because it is superfluous."""
     mantissa = re.split("[eE]", text.lstrip("-"))[0]
     whole = "." not in mantissa or mantissa.endswith(".0")
     digits = mantissa.replace(".", "").lstrip("0")
@@ -153,7 +153,7 @@ def time_problem(value: str):
 
 
 def object_problems(value, shape, where: str) -> list:
-    """Everything wrong with one object: fields unknown, missing, twice, out of order, of the wrong kind or value."""
+    """Everything wrong with one object: fields that are unknown, missing, duplicate, out of order, of the wrong kind or value."""
     if not isinstance(value, Fields):
         return [f"{where} is no object"]
     problems = []
@@ -180,15 +180,14 @@ def object_problems(value, shape, where: str) -> list:
 
 
 def check(root) -> list:
-    """Every way in which a parsed request differs from the format."""
+    """Every way a parsed request differs from the format."""
     problems = object_problems(root, ROOT, "root")
     if not isinstance(root, Fields):
         return problems
     if isinstance(root.get("device"), Fields):
         problems += object_problems(root["device"], DEVICE, "device")
     problems += extras_problems(root)
-    rows = root.get("locations") if isinstance(root.get("locations"), list) else []
-    events = root.get("geofence_events") if isinstance(root.get("geofence_events"), list) else []
+    rows, events = (found if isinstance(found, list) else [] for found in (root.get("locations"), root.get("geofence_events")))
     for index, row in enumerate(rows):
         found = object_problems(row, LOCATION, f"locations[{index}]")
         problems += found or identity_problems(row, f"locations[{index}]")
@@ -212,7 +211,7 @@ def extras_problems(root: Fields) -> list:
 
 
 def identity_problems(row: Fields, where: str) -> list:
-    """The time part of a location's id is the time of its fix."""
+    """The timestamp within a location's id must be that of its fix."""
     minted = int(row["id"].replace("-", "")[:12], 16)
     fix = milliseconds(row["timestamp"])
     return [] if minted == fix else [f"{where}.id was minted {minted - fix} ms beside its timestamp"]

@@ -28,15 +28,15 @@ for number in (signal.SIGTERM, signal.SIGKILL):
 
 
 class Failure(Exception):
-    """What went wrong, and what to do, for the person at the terminal."""
+    """What went wrong and what to do about it, for the person at the terminal."""
 
 
 class Stopped(Exception):
-    """Someone asked for the end."""
+    """Someone asked the run to stop."""
 
 
 class Interruptions:
-    """Turns signals into `Stopped`, but not while a program has been started and not yet been noted down."""
+    """Turns signals into `Stopped`, except between starting a program and registering it."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -72,23 +72,25 @@ interruptions = Interruptions()
 
 
 class Processes:
-    """The programs of one run, each with a log of its own."""
+    """The programs of one run, each with its own log."""
 
     def __init__(self, directory: str):
         self.directory = directory
         self.running: list = []
         self._guard = subprocess.Popen(
             [sys.executable, "-c", GUARD], stdin=subprocess.PIPE, start_new_session=True, text=True)
+        assert self._guard.stdin
+        self._guarded = self._guard.stdin
 
     def start(self, name: str, command: list, **options) -> subprocess.Popen:
-        """Starts a program in a session of its own, so that Ctrl-C reaches it through us, in order."""
+        """Starts a program in its own session, so that Ctrl-C reaches it only through us, in order."""
         with interruptions, open(self.log(name), "ab") as log:
             options.setdefault("stdout", log)
             try:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stderr=log, start_new_session=True, **options)
             except OSError as error:
-                raise Failure(f"cannot start {command[0]}: {error.strerror}.\nBuild it with `make build`.")
+                raise Failure(f"cannot start {command[0]}: {error.strerror}.\nBuild it with `make build`.") from error
             self._tell("+", process)
             self.running.append((name, process))
         return process
@@ -97,13 +99,13 @@ class Processes:
         return os.path.join(self.directory, f"{name}.log")
 
     def check(self):
-        """Raises when a program has ended that should be running."""
+        """Raises if a program has ended that should be running."""
         for name, process in self.running:
             if process.poll() is not None:
                 raise Failure(self.obituary(name, f"{name} ended by itself ({exit_text(process.returncode)})"))
 
     def obituary(self, name: str, headline: str) -> str:
-        """A headline, the program's last words, and where the rest is."""
+        """A headline, the program's last lines, and where to find the rest."""
         try:
             with open(self.log(name), encoding="utf-8", errors="replace") as log:
                 lines = log.read().splitlines()[-10:]
@@ -113,7 +115,7 @@ class Processes:
         return f"{headline}. Its last lines:\n{last}\nThe whole log is {self.log(name)}. Fix that and try again."
 
     def stop(self, process: subprocess.Popen, patience: float = 5.0) -> bool:
-        """SIGTERM, and SIGKILL after some patience. True when it needed no force."""
+        """Sends SIGTERM, and SIGKILL if that takes too long. True if SIGTERM sufficed."""
         self.running = [(name, other) for name, other in self.running if other is not process]
         gentle = True
         if process.poll() is None:
@@ -128,19 +130,19 @@ class Processes:
         return gentle
 
     def stop_all(self):
-        """Newest first: readers before what they read from. Nothing may keep the rest from being stopped."""
+        """Stops newest first: readers before their sources. A failure must not keep the rest from being stopped."""
         for name, process in reversed(list(self.running)):
             if not self.stop(process):
                 print(f"{name} did not end when asked and was killed.", file=sys.stderr)
-        self._guard.stdin.close()
+        self._guarded.close()
         self._guard.wait()
 
     def _tell(self, sign: str, process: subprocess.Popen):
         try:
-            self._guard.stdin.write(f"{sign}{process.pid}\n")
-            self._guard.stdin.flush()
+            self._guarded.write(f"{sign}{process.pid}\n")
+            self._guarded.flush()
         except OSError:
-            pass  # someone killed the guard; we still stop what we know
+            pass  # someone killed the guard; we still stop everything we know of
 
 
 def exit_text(code: int) -> str:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small ingest receiver for beekond: checks, stores and acknowledges batches. For trying out and for tests.
+"""A small ingest receiver for beekond: checks, stores and acknowledges batches. For tests and for trying it out.
 
     receiver.py --port 8080 --store received.jsonl
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import os
 import signal
@@ -22,10 +23,14 @@ import time
 import zlib
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
 
 import envelope
 
-# A batch has at most 1000 fixes of about 300 bytes; these bounds are there for whatever else finds the port.
+if TYPE_CHECKING:
+    from typing import Self
+
+# A batch has at most 1000 fixes of about 300 bytes; these limits are for whatever else finds the port.
 MAX_BODY = 4 << 20
 MAX_JSON = 32 << 20
 READ_TIMEOUT = 60.0
@@ -45,7 +50,7 @@ class Batch:
 
 @dataclass
 class Request:
-    """One request and what became of it. status is what was answered; None when the answer was withheld."""
+    """One request and what became of it. status is that of the answer; None if the answer was withheld."""
 
     batch_id: str | None
     sha256: str
@@ -85,7 +90,7 @@ class Style:
 
 
 class Receiver:
-    """An HTTP server on 127.0.0.1 that takes POST /locations.
+    """An HTTP server on 127.0.0.1 that accepts POST /locations.
 
     batches: batch_id → Batch, everything ever sent · ids: location id → batch_id, stored ones only ·
     requests: every Request in order · problems: sentences; empty on a good day
@@ -113,12 +118,12 @@ class Receiver:
         self.url = f"http://127.0.0.1:{self.port}/locations"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
 
-    def start(self) -> "Receiver":
+    def start(self) -> Self:
         self._thread.start()
         return self
 
     def stop(self):
-        """Stops listening and cuts every connection, also those kept alive."""
+        """Stops listening and cuts every connection, including those kept alive."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -139,7 +144,7 @@ class Receiver:
                     try:
                         self._remember(json.loads(line))
                     except ValueError:
-                        continue  # the line that a power cut shortened; its answer was never sent
+                        continue  # a line truncated by a power cut; its answer was never sent
         store = open(path, "a", encoding="utf-8")
         if cut:
             store.write("\n")
@@ -172,7 +177,7 @@ class Receiver:
             self._decide(request, planned)
             self.problems += [f"batch {request.batch_id}: {problem}" for problem in request.problems]
             if self._store:
-                # Durable before the answer: what was acknowledged must be here after a crash.
+                # Durable before the answer: what was acknowledged must survive a crash.
                 self._store.write(json.dumps(request.record()) + "\n")
                 self._store.flush()
                 os.fsync(self._store.fileno())
@@ -200,7 +205,7 @@ class Receiver:
             self.batches[request.batch_id].last_status = request.status
 
     def _compare(self, request: Request):
-        """A batch_id always has the same bytes, and an id stays in its batch unless that one was refused for good."""
+        """A batch_id must always come with the same bytes, and an id must stay in its batch unless that was refused for good."""
         batch = self.batches.setdefault(
             request.batch_id, Batch(request.sha256, request.ids, request.event_ids))
         batch.requests += 1
@@ -214,7 +219,7 @@ class Receiver:
 
 
 def dissolvable(batch: Batch) -> bool:
-    """Only a batch whose latest answer was a rejection or permanent may be taken apart."""
+    """A batch may be split only if its latest answer was a rejection or permanent."""
     status = batch.last_status
     if batch.stored or status is None:
         return False
@@ -222,7 +227,7 @@ def dissolvable(batch: Batch) -> bool:
 
 
 def read(body: bytes, headers) -> Request:
-    """Unpacks and checks a body. A request without batch_id could not be read."""
+    """Unpacks and checks a body. The result has no batch_id if the body is unreadable."""
     request = Request(None, hashlib.sha256(body).hexdigest(), len(body), [], [])
     for name, wanted in (("Content-Type", "application/json"), ("Content-Encoding", "gzip")):
         if headers.get(name) != wanted:
@@ -251,15 +256,17 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
     request_queue_size = 32
+    receiver: Receiver
 
     def handle_error(self, request, client_address):
-        """A client that goes away in the middle is nothing to report; anything else is a fault of ours."""
+        """A client that disconnects midway is not worth reporting; anything else is our fault."""
         error = sys.exc_info()[1]
         if not isinstance(error, (ConnectionError, TimeoutError, OSError)):
             self.receiver.problems.append(f"the receiver failed: {error!r}")
 
 
 class _Handler(BaseHTTPRequestHandler):
+    server: _Server
     protocol_version = "HTTP/1.1"
     server_version = "beekon-receiver"
     sys_version = ""
@@ -286,7 +293,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if self.path != "/locations":
             return self._answer(404)
-        # As it was when the request came: `take` tells others of it, who may change it.
+        # Read on arrival: `take` notifies others, who may change it.
         delay = receiver.delay
         request = receiver.take(body, self.headers)
         if delay:
@@ -298,7 +305,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._answer(request.status)
 
     def _answer(self, status: int, close=False):
-        # 204 and 304 have no body by definition, and a length there would confuse the next answer.
+        # 204 and 304 have no body by definition, and a length would confuse the next answer.
         body = b"" if status in (204, 304) else json.dumps({"status": status}).encode()
         self.send_response(status)
         if body:
@@ -312,18 +319,18 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *arguments):
-        """Each batch has its line already."""
+        """Silent: each batch already has its line."""
 
 
 def _cut(connection):
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-        pass  # gone already
+        pass  # already gone
 
 
 def describe(request: Request, style: Style) -> str:
-    """One line about one request, with its problems below it."""
+    """One line for a request, with its problems below."""
     name = request.batch_id[-12:] if request.batch_id else "?"
     count = f"{len(request.ids)} location{'' if len(request.ids) == 1 else 's'}"
     if request.event_ids:
@@ -350,7 +357,7 @@ def answers(text: str) -> list:
             with open(text[1:], encoding="utf-8") as script:
                 text = script.read()
         except OSError as error:
-            raise argparse.ArgumentTypeError(f"cannot read the script: {error}.")
+            raise argparse.ArgumentTypeError(f"cannot read the script: {error}.") from error
     return [answer(word) for word in text.replace(",", " ").split()]
 
 
@@ -370,7 +377,8 @@ def options():
 
 def main() -> int:
     chosen = options()
-    sys.stdout.reconfigure(errors="replace")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     style = Style()
 
     def say(request):

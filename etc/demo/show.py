@@ -1,4 +1,4 @@
-"""What the demo prints: a line a fix, a line a batch, and a table at the end."""
+"""What the demo prints: a line per fix, a line per batch, and a table at the end."""
 from __future__ import annotations
 
 import os
@@ -10,12 +10,12 @@ from receiver import Style, describe
 
 
 class Screen:
-    """One line at a time, whichever thread it comes from. Plain in a pipe, coloured on a terminal."""
+    """Prints one line at a time, from any thread. Plain in a pipe, coloured on a terminal."""
 
     def __init__(self):
         self.style = Style()
         self._lock = threading.Lock()
-        # What need not be said.
+        # What is not worth showing.
         self._last: dict = {"sync": "works again"}
 
     def line(self, colour: str, word: str, text: str):
@@ -24,7 +24,7 @@ class Screen:
             try:
                 print(f"{clock}  {self.style(colour, word.ljust(9))} {text}", flush=True)
             except BrokenPipeError:
-                # Nobody reads any more (`make run | head`). The run itself goes on to its orderly end.
+                # Nobody reads the output any more (`make run | head`). The run itself continues to its orderly end.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def note(self, word: str, text: str):
@@ -51,12 +51,12 @@ class Screen:
             source = event["source"]
             self.changed("gpsd", f"{source['health']} {source.get('device') or ''}".rstrip())
         elif event.get("sync"):
-            # A batch that arrives has a line of its own.
+            # Each batch that arrives already has its own line.
             trouble = " ".join(filter(None, [event["sync"].get("failure"), event["sync"].get("last_error")]))
             self.changed("sync", trouble or "works again")
 
     def changed(self, word: str, text: str):
-        """Counters move with every event; a line is worth it only when the words change."""
+        """Counters change with every event; only a change of words is worth a line."""
         if self._last.get(word) != text:
             self._last[word] = text
             self.line("blue", word, text)
@@ -99,7 +99,7 @@ def acknowledged(batch) -> bool:
 
 
 def faults(status: dict, stored: set, live: set, backend) -> list:
-    """Everything that keeps this run from being a success, a sentence each."""
+    """Everything that keeps this run from being a success, one sentence each."""
     found = []
     received = set(backend.ids)
     if not any(acknowledged(batch) for batch in backend.batches.values()):

@@ -1,0 +1,131 @@
+"""The doctor with a real gpsd, a real daemon and a backend: what it finds, and what it sends."""
+import json
+import os
+import socket
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support import conservation
+from support.beekonctl import CtlTest
+from support.conservation import shape_faults
+from support.fake_daemon import status
+from support.ports import free_port
+from support.programs import needs_gpsd
+
+LOCATION = {"id": "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f", "timestamp": "2026-06-15T12:34:10.000Z", "trigger": "interval",
+            "motion": "moving", "is_mock": False, "latitude": 1, "longitude": 2}
+
+
+class DoctorTests(CtlTest):
+    def check_shape(self, receiver):
+        """Apart from being empty, what the doctor sends is a batch like the uploader's."""
+        for request in receiver.requests:
+            self.assertEqual((request.root["locations"], request.root["geofence_events"]), ([], []))
+            self.assertEqual(shape_faults({**request.root, "locations": [LOCATION]}), [])
+            # A backend that validates against the schema accepts it.
+            self.assertEqual(shape_faults(request.root), ["root: it is empty"] if conservation.jsonschema else [])
+
+    def examine(self, daemon, *words: str, code: int = 1) -> dict:
+        """Findings by check. The clock of the machine that runs the test is left out: it may be anything."""
+        done = self.run_ctl(daemon, "doctor", "--json", *words, code=code)
+        return {found["check"]: found for found in json.loads(done.stdout)["findings"]}
+
+    def doctored(self, gpsd_port: int, **sections):
+        daemon = self.daemon(gpsd_port, **sections).start()
+        return daemon, ("--config", daemon.config, "--state-dir", daemon.state)
+
+    @needs_gpsd
+    def test_a_simulated_drive(self):
+        port, feed = free_port(), free_port(socket.SOCK_DGRAM)
+        self.gpsd(port, f"udp://127.0.0.1:{feed}")
+        self.simulator(feed)
+        backend = self.backend()
+        daemon, words = self.doctored(port, sync={"url": backend.url})
+        # Idle: beekond has no connection to gpsd, so the doctor listens for itself.
+        found = self.examine(daemon, *words)
+        for check in ("beekond", "configuration", "gpsd", "receiver", "fix", "satellites", "storage", "DNS", "TCP", "endpoint"):
+            self.assertEqual(found[check]["result"], "ok", found[check])
+        self.assertEqual(found["receiver time"]["result"], "skipped")
+        daemon.call("Start")
+        daemon.wait_health("ok")
+        self.assertEqual(self.examine(daemon, *words)["receiver time"]["result"], "ok")
+        self.assertEqual(len(backend.requests), 2)
+        for request in backend.requests:
+            self.assertEqual((request.status, request.ids), (200, []))
+
+    def test_every_answer_of_the_endpoint(self):
+        # A receiver that rejects everything is found before the first fix is lost.
+        answers = {400: "failed", 401: "failed", 404: "failed", 503: "failed", 200: "ok"}
+        backend = self.backend(answers=list(answers))
+        daemon, words = self.doctored(free_port(), sync={"url": backend.url})
+        for code, expected in answers.items():
+            found = self.examine(daemon, *words)["endpoint"]
+            self.assertEqual(found["result"], expected, found)
+            self.assertIn(str(code), found["text"])
+        self.assertEqual(daemon.status()["sync"]["pending"], 0)
+
+    def test_nothing_is_sent_without_a_url(self):
+        backend = self.backend()
+        daemon, words = self.doctored(free_port())
+        self.assertEqual(self.examine(daemon, *words)["backend"]["result"], "skipped")
+        self.assertEqual(backend.requests, [])
+
+    def test_faults_on_the_way(self):
+        closed = free_port()
+        daemon, words = self.doctored(free_port(), sync={"url": f"http://127.0.0.1:{closed}/"})
+        found = self.examine(daemon, *words)
+        self.assertEqual((found["gpsd"]["result"], found["TCP"]["result"]), ("failed", "failed"))
+        self.assertIn("refused", found["TCP"]["text"])
+        self.assertEqual(found["endpoint"]["result"], "skipped")
+        plain = self.backend()
+        daemon.configure(sync={"url": plain.url.replace("http:", "https:")})
+        self.assertEqual(self.examine(daemon, *words)["TLS"]["result"], "failed")
+        daemon.configure(sync={"url": "https://no-such-host.invalid/"})
+        found = self.examine(daemon, *words)
+        self.assertEqual((found["DNS"]["result"], found["TCP"]["result"]), ("failed", "skipped"))
+
+    def test_a_broken_configuration_and_no_daemon(self):
+        daemon = self.daemon(free_port())
+        with open(daemon.config, "w", encoding="utf-8") as file:
+            file.write("[sync]\nbatchsize = 3\n")
+        found = self.examine(daemon, "--config", daemon.config, "--state-dir", daemon.state)
+        self.assertEqual(found["beekond"]["result"], "failed")
+        self.assertIn("batch_size", found["configuration"]["text"])
+
+    def test_secrets_stay_where_they_are(self):
+        backend = self.backend(answers=[500] * 10)
+        daemon, words = self.doctored(free_port(), sync={"url": backend.url + "?key=hunter2"})
+        for options in ((), ("--json",)):
+            done = self.run_ctl(daemon, "doctor", *words, *options, code=1)
+            self.assertNotIn("hunter2", done.stdout + done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
+    def test_a_user_who_may_not_read_the_configuration(self):
+        daemon, words = self.doctored(free_port())
+        os.chmod(self.directory, 0o755)
+        os.chmod(daemon.directory, 0o755)
+        os.chmod(daemon.socket, 0o666)
+        done = self.run_ctl(daemon, "doctor", "--json", *words, code=1, user=65534, group=65534, extra_groups=[])
+        found = {item["check"]: item for item in json.loads(done.stdout)["findings"]}
+        self.assertEqual(found["configuration"]["result"], "skipped")
+        self.assertEqual(found["rights"]["result"], "ok")
+        os.chmod(daemon.socket, 0o600)
+        done = self.run_ctl(daemon, "doctor", "--json", *words, code=1, user=65534, group=65534, extra_groups=[])
+        found = {item["check"]: item for item in json.loads(done.stdout)["findings"]}
+        self.assertEqual((found["beekond"]["result"], found["rights"]["result"]), ("skipped", "failed"))
+
+    def test_what_the_last_answer_says(self):
+        daemon = self.fake_daemon(
+            GetStatus=status(sync={"state": "failed", "failure": "auth", "last_http_status": 401, "pending": 3}),
+            GetConfig={"settings": [
+                {"key": "sync.url", "value": f"http://127.0.0.1:{free_port()}/", "origin": "b.toml:1"}]})
+        found = self.examine(daemon, "--config", self.path("none.toml"))
+        self.assertEqual(found["configuration"]["result"], "skipped")
+        self.assertEqual(found["TCP"]["result"], "failed")
+
+
+if __name__ == "__main__":
+    unittest.main()

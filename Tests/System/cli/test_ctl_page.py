@@ -1,0 +1,140 @@
+"""The page of `plot --html`, opened in a real browser without a network; and the track in the terminal."""
+import html
+import json
+import os
+import re
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.beekonctl import SEED, CtlTest, drive
+from support.browser import CHROMIUM, Browser
+from support.fake_daemon import location, status
+from support.text import match
+
+EVIL = "</script><script>document.title='owned'</script>"
+FENCES = {"geofences": [
+    {"id": "home", "latitude": 52.5163, "longitude": 13.3777, "radius_meters": 300.0, "inside": True},
+    {"id": EVIL, "latitude": 52.53, "longitude": 13.40, "radius_meters": 1500.0}]}
+# Moves the mouse over the middle of the track, zooms, and counts the pixels that are then not empty.
+HOVER = """
+  const frame = () => new Promise(requestAnimationFrame);
+  const box = map.getBoundingClientRect(), half = count >> 1;
+  const x = screenX(xs[half], box.width), y = screenY(ys[half], box.height);
+  map.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + x, clientY: box.top + y, bubbles: true}));
+  const before = view.scale;
+  document.querySelector("[data-act=in]").click();
+  await frame();
+  await frame();
+  const data = map.getContext("2d").getImageData(0, 0, map.width, map.height).data;
+  let painted = 0;
+  for (let i = 3; i < data.length; i += 4) if (data[i]) painted++;
+  return {zoom: view.scale / before, painted, tip: document.getElementById("tip").textContent};"""
+
+
+def parked_drive() -> list:
+    """Twenty minutes of driving, with a fifteen-minute stop in the middle."""
+    found, time_ms = [], 1_781_500_000_000
+    for index in range(1200):
+        time_ms += 900_000 if index == 600 else 1000
+        found.append(location(index, time_ms, 52.5 + index * 1e-4, 13.4 + index * 5e-5, "s1", speed=15.0 + index % 5,
+                              motion="stationary" if index == 599 else "moving"))
+    return found
+
+
+@unittest.skipUnless(CHROMIUM, "chromium is not installed")
+class PageTests(CtlTest):
+    def page(self, locations: list, **answers) -> str:
+        daemon = self.fake_daemon(ListGeofences=FENCES, **answers)
+        daemon.locations = locations
+        path = self.path("track.html")
+        self.run_ctl(daemon, "plot", "--html", path)
+        return path
+
+    def browser(self) -> Browser:
+        return self.enterContext(Browser(self.path("profile")))
+
+    def test_what_it_shows(self):
+        browser = self.browser()
+        browser.open(self.page(parked_drive()))
+        document = browser.document()
+        self.assertIn('data-drawn="1200"', document)
+        self.assertNotIn("<title>owned", document)
+        self.assertIn("<title>Track of June 15, 2026</title>", document)
+        summary = html.unescape(match(r'id="summary">([^<]*)<', document)[1])
+        for part in ("1,200 locations", "at most 68.4 km/h", "35 min", "times in UTC", "13.9 km"):
+            self.assertIn(part, summary)
+        stops, fences = (match(rf'id="{name}".*?<tbody>(.*?)</tbody>', document, re.S)[1] for name in ("stops", "fences"))
+        self.assertEqual(stops.count("<tr"), 1)
+        self.assertIn(">15 min<", stops)
+        self.assertEqual(fences.count("<tr"), 2)
+        self.assertIn(f">{html.escape(EVIL, quote=False)}<", fences)
+        self.assertIn(">1.5 km<", fences)
+        # The location in the middle shows its time and speed.
+        seen = browser.run(HOVER)
+        self.assertIn("km/h", seen["tip"])
+        self.assertIn("52.5", seen["tip"])
+        self.assertRegex(seen["tip"], r"\d:\d\d:\d\d")
+        self.assertAlmostEqual(seen["zoom"], 1.5)
+        self.assertGreater(seen["painted"], 2000)
+
+    def test_a_hundred_thousand_locations(self):
+        path = self.page(drive(100_000))
+        self.assertLess(os.path.getsize(path), 12_000_000)
+        browser = self.browser()
+        browser.open(path)
+        self.assertIn('data-drawn="100000"', browser.document())
+
+    def test_charts_of_nothing_are_not_shown(self):
+        bare = [location(index, 1_781_500_000_000 + index * 1000, 52 + index * 1e-4, 13, "s", speed=None, altitude=None,
+                         bearing=None, accuracy=None) for index in range(10)]
+        browser = self.browser()
+        browser.open(self.page(bare))
+        document = browser.document()
+        self.assertEqual(len(re.findall(r'<section class="card chart" hidden', document)), 2)
+        self.assertIn("speed unknown", document)
+
+    def test_light_and_dark(self):
+        browser, path, shades = self.browser(), self.page(parked_drive()), []
+        for dark in (False, True):
+            browser.open(path, dark=dark)
+            shades.append(browser.screenshot())
+        self.assertNotEqual(shades[0], shades[1])
+
+
+class TerminalPlotTests(CtlTest):
+    def test_it_fits_and_has_a_scale(self):
+        daemon = self.fake_daemon()
+        daemon.locations = parked_drive()
+        lines = self.run_ctl(daemon, "plot").stdout.splitlines()
+        self.assertLessEqual(len(lines), 24)
+        self.assertTrue(all(len(line) <= 80 for line in lines))
+        self.assertIn("1,200 locations, 13.9 km", lines[0])
+        self.assertRegex(lines[-3], r"^├─+┤ \d+ k?m, north is up$")
+        self.assertIn("P 1 stop", lines[-1])
+        self.assertNotIn("\033", "".join(lines))
+
+    def test_json(self):
+        daemon = self.fake_daemon()
+        daemon.locations = parked_drive()
+        found = json.loads(self.run_ctl(daemon, "plot", "--json").stdout)
+        self.assertEqual((found["locations"], found["sessions"], len(found["stops"])), (1200, 1, 1))
+        # Fifteen minutes, and the last fifty metres before it.
+        self.assertEqual(found["stops"][0]["seconds"], 904)
+        self.assertEqual(found["start"], daemon.locations[0]["timestamp"])
+
+    def test_nothing_to_draw(self):
+        daemon = self.fake_daemon(GetStatus=status(sync={"state": "idle"}))
+        path = self.path("none.html")
+        for words in (("plot",), ("plot", "--html", path)):
+            done = self.run_ctl(daemon, *words)
+            self.assertEqual(done.stdout, "")
+            self.assertIn("keep_uploaded", done.stderr)
+        self.assertFalse(os.path.exists(path))
+
+
+if __name__ == "__main__":
+    print(f"BEEKOND_SEED={SEED}")
+    unittest.main()

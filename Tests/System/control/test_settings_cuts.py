@@ -1,0 +1,92 @@
+"""A change of two settings, killed at every system call it makes: afterwards both are old, or both are new.
+
+strace kills the reader's thread, and with it the daemon, at each system call of the change, one run per call.
+"""
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.control_client import ConnectionClosed
+from support.faults import STRACE, is_traced, no_strace, numbered, thread
+from support.programs import installed
+from support.system_test import SystemTest
+from support.waiting import wait_for
+
+KEYS = ("tracking.interval_seconds", "tracking.distance_meters")
+
+
+@unittest.skipIf(no_strace(), no_strace())
+class CutTests(SystemTest):
+    def values(self, daemon) -> tuple:
+        return tuple(daemon.setting(key) for key in KEYS)
+
+    def change(self, daemon, value: int):
+        daemon.call("Configure", settings=dict.fromkeys(KEYS, value))
+
+    def one(self, daemon, value: int, call) -> tuple:
+        """Changes both to `value` under strace. Returns what strace saw, and whether there was an answer."""
+        log = self.path("strace")
+        inject = ["-e", f"inject={call[0]}:signal=KILL:when={call[1]}"] if call else []
+        tracer = subprocess.Popen([installed(STRACE), "-qq", "-y", "-o", log, *inject, "-p", thread(daemon, "reader")],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(tracer.wait)
+        self.addCleanup(tracer.kill)
+        wait_for(lambda: is_traced(daemon, "reader", tracer), "strace is attached")
+        try:
+            self.change(daemon, value)
+            answered = True
+        except (ConnectionClosed, OSError):
+            answered = False
+        if daemon.child.running and answered:
+            tracer.terminate()
+        tracer.wait()
+        with open(log, encoding="utf-8", errors="replace") as file:
+            return file.read().splitlines(), answered
+
+    def test_a_cut_at_every_call(self):
+        daemon = self.daemon().start()
+        self.change(daemon, 1)
+        lines, answered = self.one(daemon, 2, None)
+        self.assertTrue(answered)
+        calls = numbered(lines)
+        self.assertGreater(len(calls), 8, lines)
+        outcomes = {"old": 0, "new": 0}
+        for call in calls:
+            with self.subTest(call=call):
+                daemon.kill()
+                daemon.start()
+                self.change(daemon, 1)
+                answered = self.one(daemon, 2, call)[1]
+                daemon.kill()
+                daemon.start()
+                found = self.values(daemon)
+                self.assertIn(found, [(1, 1), (2, 2)] if not answered else [(2, 2)])
+                self.assertEqual(daemon.status()["degraded"], [])
+                self.assertFalse([name for name in os.listdir(daemon.state) if "aside" in name])
+                outcomes["new" if found == (2, 2) else "old"] += 1
+        print(f"\n  a cut at each of {len(calls)} calls: {outcomes}")
+        # Both outcomes occurred, or the test does not test what it claims.
+        self.assertTrue(all(outcomes.values()), outcomes)
+
+    def test_the_order_of_a_change(self):
+        """The change is durable before it takes effect, and before the answer."""
+        daemon = self.daemon().start()
+        self.change(daemon, 1)
+        steps = []
+        for line in self.one(daemon, 2, None)[0]:
+            if re.match(r"fsync\(\d+<.*/settings\.json\.tmp>\)", line):
+                steps.append("file")
+            elif re.match(r'rename\(".*/settings\.json\.tmp", ".*/settings\.json"\) += 0', line):
+                steps.append("rename")
+            elif re.match(rf"fsync\(\d+<{daemon.state}>\)", line):
+                steps.append("folder")
+        self.assertEqual(steps, ["file", "rename", "folder"])
+
+
+if __name__ == "__main__":
+    unittest.main()

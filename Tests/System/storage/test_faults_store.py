@@ -1,0 +1,227 @@
+"""The store under system calls that fail, stall, or are the last the process makes.
+
+strace injects the fault into the store-exerciser (Tests/Tools), which reports what is stored as soon as COMMIT
+returns; afterwards the real code opens what is left. BEEKOND_BIN names the folder of the binaries (default
+.build/debug). BEEKOND_LONG=1 takes every call in turn; otherwise every few.
+"""
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.programs import ROOT, installed, program
+
+EXERCISER = program("store-exerciser")
+STRACE = shutil.which("strace")
+LONG = os.environ.get("BEEKOND_LONG") == "1"
+# A run makes fewer than 200 calls of each kind.
+LIMIT = 1000
+
+
+def missing():
+    """Why these tests cannot run here; None if they can."""
+    if not os.access(EXERCISER, os.X_OK):
+        return "store-exerciser is not built"
+    if STRACE is None:
+        return "strace is not installed"
+    probe = subprocess.run([STRACE, "-qq", "-o", os.devnull, "-e", "inject=getppid:retval=1", "true"],
+                           capture_output=True, text=True)
+    return None if probe.returncode == 0 else "strace may not trace here: " + probe.stderr.strip()
+
+
+class Life:
+    """One run of the exerciser, and its output."""
+
+    def __init__(self, directory, call, fault, verb="run"):
+        with tempfile.NamedTemporaryFile("r", prefix="beekond-strace-") as log:
+            command = [installed(STRACE), "-f", "-y", "-qq", "-o", log.name, "-e", "trace=" + call, "-e", "signal=none",
+                       "-e", f"inject={call}:{fault}", EXERCISER, verb, directory]
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+            self.injected = [line for line in log.read().splitlines() if "(INJECTED)" in line or "(DELAYED)" in line]
+        self.status, self.errors = done.returncode, done.stderr
+        # What follows the last newline was cut off.
+        self.lines = done.stdout.split("\n")[:-1]
+
+    def said(self, word):
+        return {line.split(" ")[1] for line in self.lines if line.startswith(word + " ")}
+
+    @property
+    def is_complete(self):
+        return self.status == 0 and self.lines[-1:] == ["done"]
+
+
+@unittest.skipIf(missing(), missing())
+class StoreFaultTests(unittest.TestCase):
+    def setUp(self):
+        base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.directory = tempfile.mkdtemp(prefix="beekond-store-", dir=base)
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def live(self, call, fault):
+        shutil.rmtree(self.directory)
+        os.mkdir(self.directory)
+        return Life(self.directory, call, fault)
+
+    def examine(self, life, context):
+        """Opens what is left with the real code, and compares it with what was reported."""
+        done = subprocess.run([EXERCISER, "check", self.directory], capture_output=True, text=True, timeout=60)
+        lines = done.stdout.splitlines()
+        self.assertEqual(done.returncode, 0, f"{context}: {done.stdout}{done.stderr}")
+        self.assertIn("integrity ok", lines, context)
+        self.assertFalse([line for line in lines if line.startswith("event")], context)
+        rows = [line.split(" ")[1] for line in lines if line.startswith("location ")]
+        found = set(rows)
+        self.assertEqual(len(rows), len(found), f"{context}: a row is there twice")
+        self.assertLessEqual(life.said("stored") - life.said("leaving"), found, f"{context}: stored, but lost")
+        self.assertFalse(life.said("gone") & found, f"{context}: acknowledged, but still there")
+        self.assertLessEqual(found, life.said("try"), f"{context}: never written, but there")
+        return found
+
+    def each(self, call, fault, step):
+        """Runs with the fault at the first call, the second … until a run has fewer calls. Returns how many there were."""
+        for number in range(1, LIMIT, 1 if LONG else step):
+            life = self.live(call, f"{fault}:when={number}")
+            yield number, life
+            if life.is_complete and not life.injected:
+                return
+        self.fail(f"{call} never came to an end")
+
+    def test_killed_at_every_call(self):
+        calls = ["pwrite64", "write", "fdatasync", "openat", "unlink", "ftruncate", "mmap", "fcntl", "close", "pread64",
+                 "newfstatat", "munmap", "fchown"]
+        for call in calls:
+            kills = 0
+            for number, life in self.each(call, "signal=KILL", 11 if call != "unlink" else 1):
+                self.examine(life, f"killed at {call} {number}")
+                kills += not life.is_complete
+            print(f"killed at {call}: {kills} times, up to number {number}")
+
+    def test_killed_while_recovering(self):
+        """The second run dies as well, while it repairs what the first one left."""
+        for call, step in [("pwrite64", 5), ("fdatasync", 2), ("openat", 11), ("unlink", 1), ("ftruncate", 1)]:
+            for number in range(1, 40, 1 if LONG else step):
+                first = self.live("fdatasync", "signal=KILL:when=20")
+                second = Life(self.directory, call, f"signal=KILL:when={number}")
+                second.lines += first.lines
+                self.examine(second, f"killed at {call} {number} of the second life")
+                if second.status == 0:
+                    break
+
+    def test_killed_while_putting_a_damaged_database_aside(self):
+        kills = 0
+        for call in ["rename", "openat", "unlink"]:
+            for number in range(1, LIMIT, 1 if LONG or call != "openat" else 11):
+                shutil.rmtree(self.directory)
+                os.mkdir(self.directory)
+                for suffix in ["", "-wal", "-journal"]:
+                    with open(os.path.join(self.directory, "beekon.db" + suffix), "w") as file:
+                        file.write("no database" * 1000)
+                life = Life(self.directory, call, f"signal=KILL:when={number}")
+                done = subprocess.run([EXERCISER, "check", self.directory], capture_output=True, text=True, timeout=60)
+                context = f"killed at {call} {number}: {done.stdout}"
+                self.assertEqual(done.returncode, 0, context)
+                self.assertIn("integrity ok", done.stdout.splitlines(), context)
+                found = {line.split(" ")[1] for line in done.stdout.splitlines() if line.startswith("location ")}
+                self.assertLessEqual(life.said("stored") - life.said("leaving"), found, context)
+                self.assertTrue([name for name in os.listdir(self.directory) if ".corrupt-" in name], context)
+                kills += not life.is_complete
+                if life.is_complete:
+                    break
+        print(f"killed while putting aside: {kills} times")
+
+    def stored_schemas(self):
+        """Each stored database of an earlier version, with the ids of its locations."""
+        folder = os.path.join(ROOT, "Tests", "StorageTests", "Schemas")
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".db"):
+                with open(os.path.join(folder, name[:-3] + ".txt"), encoding="utf-8") as file:
+                    ids = [line.split(" ")[1] for line in file if line.startswith("location ")]
+                yield os.path.join(folder, name), ids
+
+    def test_migration_killed_or_failing_at_every_call(self):
+        """Opening migrates: a later attempt finds every row, whatever became of the first."""
+        for path, ids in self.stored_schemas():
+            faults = [("signal=KILL", 3), ("error=EIO", 5), ("error=ENOSPC", 5)]
+            for call in ["pwrite64", "fdatasync", "openat", "ftruncate", "fchown", "unlink"]:
+                for fault, step in faults:
+                    self.each_migration(path, ids, call, fault, step)
+
+    def each_migration(self, path, ids, call, fault, step):
+        for number in range(1, LIMIT, 1 if LONG else step):
+            shutil.rmtree(self.directory)
+            os.mkdir(self.directory)
+            shutil.copy(path, os.path.join(self.directory, "beekon.db"))
+            first = Life(self.directory, call, f"{fault}:when={number}", verb="check")
+            second = subprocess.run([EXERCISER, "check", self.directory], capture_output=True, text=True, timeout=60)
+            lines = second.stdout.splitlines()
+            context = f"{os.path.basename(path)}, {fault} at {call} {number}: {lines}"
+            self.assertEqual(second.returncode, 0, context)
+            self.assertIn("integrity ok", lines, context)
+            self.assertFalse([line for line in lines if line.startswith("event")], context)
+            self.assertEqual([line.split(" ")[1] for line in lines if line.startswith("location ")], ids, context)
+            if first.status == 0 and not first.injected:
+                return
+
+    def test_errors_at_every_call(self):
+        # The last three syncs belong to the final checkpoint: what it should have written is still in the WAL.
+        last_commit = len(self.live("fdatasync", "delay_enter=1").injected) - 3
+        for call in ["pwrite64", "fdatasync", "fsync", "ftruncate", "fallocate"]:
+            for error in ["EIO", "ENOSPC"]:
+                faults = 0
+                for number, life in self.each(call, f"error={error}", 9):
+                    context = f"{error} at {call} {number}"
+                    self.assertEqual(life.status, 0, f"{context}: {life.errors}")
+                    self.assertTrue(life.is_complete, f"{context}: {life.lines[-3:]}")
+                    found = self.examine(life, context)
+                    self.assertEqual(len(found) + len(life.said("gone")), 24, f"{context}: not all stored in the end")
+                    faults += bool(life.injected)
+                    # No failed sync may go unnoticed, except SQLite's own of the directory, which ours makes up for.
+                    seen = any("failed" in line or "cannot" in line for line in life.lines)
+                    if life.injected and "sync" in call and "beekon.db" in life.injected[0] and number <= last_commit:
+                        self.assertTrue(seen, f"{context}: {life.injected}")
+                print(f"{error} at {call}: {faults} faults, up to number {number}")
+
+    def test_errors_that_last(self):
+        for call in ["pwrite64", "fdatasync"]:
+            for error in ["EIO", "ENOSPC"]:
+                for number in range(1, 120, 1 if LONG else 17):
+                    life = self.live(call, f"error={error}:when={number}+")
+                    context = f"{error} at {call} from {number} on"
+                    self.assertEqual(life.status, 0, f"{context}: {life.errors}")
+                    self.examine(life, context)
+
+    def test_nothing_is_stored_before_a_slow_sync_returns(self):
+        seconds = 5
+        command = [installed(STRACE), "-f", "-qq", "-o", os.devnull, "-e", "trace=fdatasync", "-e",
+                   f"inject=fdatasync:delay_enter={seconds * 1000000}:when=18", EXERCISER, "run", self.directory]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+            assert process.stdout
+            said = [(line.split(), time.monotonic()) for line in process.stdout]
+        waits = [(before[0][0], after[0][0]) for before, after in itertools.pairwise(said)
+                 if after[1] - before[1] > seconds - 0.5]
+        self.assertEqual(len(waits), 1, waits)
+        self.assertIn(waits[0], [("try", "stored"), ("leaving", "gone")])
+
+    def test_the_directory_is_synced_before_anything_is_stored(self):
+        """Otherwise a power cut could lose the WAL's directory entry: the crash images rely on this."""
+        log = os.path.join(self.directory, "log")
+        state = os.path.join(self.directory, "state")
+        os.mkdir(state)
+        subprocess.run([installed(STRACE), "-f", "-y", "-qq", "-o", log, "-e", "trace=openat,fdatasync,fsync,write", EXERCISER,
+                        "run", state], stdout=subprocess.DEVNULL, check=True)
+        with open(log) as file:
+            lines = file.read().splitlines()
+        made = next(i for i, line in enumerate(lines) if 'beekon.db-wal", O_RDWR|O_CREAT' in line)
+        stored = next(i for i, line in enumerate(lines) if '"stored ' in line)
+        self.assertTrue(any("sync(" in line and f"<{state}>" in line for line in lines[made:stored]), lines[made:stored])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,134 @@
+"""What the rules delete is counted across restarts and reported; and what they must not delete stays: dead letters of a
+suspected endpoint, and a WAL whose database has gone."""
+import os
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.clocks import ClockTest, no_shim
+from support.ports import free_port
+from support.system_test import SystemTest
+from support.waiting import wait_for
+
+NOW = 1_805_097_600_000
+DAY = 86_400
+
+
+class LossTests(SystemTest):
+    def offline(self, rows: int, **store) -> tuple:
+        """A daemon with this many rows and no backend."""
+        fake = self.fake()
+        daemon = self.daemon(fake.port, sync={"url": f"http://127.0.0.1:{free_port()}/"}, store=store).start()
+        daemon.call("Start")
+        fake.settle()
+        daemon.wait_stored(1)
+        if rows > 1:
+            fake.drive(rows - 1)
+        daemon.wait_stored(rows)
+        return fake, daemon
+
+    def lost(self, daemon, count: int) -> dict:
+        return daemon.wait_status(
+            lambda status: status["store"]["dropped_unsent"] == count and "loss" in status["degraded"], f"{count} rows lost")
+
+    def test_rows_lost_to_the_cap_are_counted_reported_and_remembered(self):
+        fake, daemon = self.offline(10, max_rows=10)
+        self.assertNotIn("loss", daemon.status()["degraded"])
+        fake.drive(20)
+        daemon.wait_stored(30)
+        self.lost(daemon, 20)
+        wait_for(lambda: "lost: " in daemon.text(), "the loss is reported")
+        self.assertIn("store.max_rows = 10", daemon.text())
+        self.assertEqual(daemon.text().count("lost: "), 1, "not once for each fix")
+        daemon.kill()
+        daemon.start()
+        status = daemon.status()
+        self.assertEqual(status["store"]["dropped_unsent"], 20)
+        self.assertNotIn("loss", status["degraded"], "none was lost since the start")
+
+    def test_a_lowered_cap_is_reached_without_a_fix(self):
+        fake, daemon = self.offline(2500)
+        daemon.configure(store={"max_rows": 1000})
+        daemon.reload()
+        daemon.wait_status(lambda status: status["store"]["locations"] == 1000, "1,000 rows are left")
+        self.lost(daemon, 1500)
+        wait_for(lambda: "lost: 1" in daemon.text(), "the loss is reported")
+
+    def test_a_cap_that_was_lowered_before_the_start(self):
+        fake, daemon = self.offline(1500)
+        daemon.terminate()
+        daemon.configure(store={"max_rows": 100}, tracking={"autostart": False})
+        daemon.start()
+        daemon.wait_status(lambda status: status["store"]["locations"] == 100, "100 rows are left")
+        self.lost(daemon, 1400)
+
+    def test_a_wal_whose_database_has_gone(self):
+        for size in (0, None):
+            with self.subTest(size):
+                fake, daemon = self.offline(40)
+                stored = daemon.stored_ids()
+                daemon.kill()
+                path = os.path.join(daemon.state, "beekon.db")
+                self.assertGreater(os.path.getsize(path + "-wal"), 0)
+                if size is None:
+                    os.unlink(path)
+                else:
+                    os.truncate(path, size)
+                daemon.start()
+                self.assertLessEqual(stored, daemon.stored_ids())
+                self.assertEqual(daemon.status()["sync"]["pending"], len(daemon.stored_ids()))
+                daemon.kill()
+
+
+@unittest.skipIf(no_shim(), no_shim())
+class DeadLetterTests(ClockTest):
+    def rejecting(self, rows: int, answers=()) -> tuple:
+        receiver = self.backend(answers=answers)
+        gps = self.fake(start_ms=NOW)
+        daemon, clocks = self.clocked(gps.port, NOW, True, sync={"url": receiver.url, "batch_size": 10})
+        daemon.start().call("Start")
+        gps.settle()
+        daemon.wait_stored(1)
+        gps.drive(rows - 1)
+        daemon.wait_stored(rows)
+        return receiver, daemon, clocks
+
+    def test_none_is_lost_to_an_endpoint_that_rejects_everything_for_weeks(self):
+        receiver, daemon, clocks = self.rejecting(42)
+        stored = daemon.stored_ids()
+        receiver.refuse(lambda request: True, 400)
+        self.assertEqual(daemon.sync()["outcome"], "rejected")
+        self.assertEqual((daemon.stored_ids(), daemon.rejected_ids()), (stored, set()))
+        for restart in (False, True):
+            clocks.suspend(9 * DAY)
+            if restart:
+                daemon.kill()
+                daemon.start()
+            self.assertEqual(daemon.sync_until(lambda answer: answer["outcome"] == "rejected", "a probe")["pending"], 42)
+        status = daemon.status()
+        self.assertEqual((status["store"]["expired"], status["sync"]["rejected"]), (0, 0))
+        receiver.accept_all()
+        daemon.sync_until(lambda answer: answer["pending"] == 0, "everything is delivered")
+        self.assertEqual(set(receiver.ids), stored)
+        taken = receiver.batches_of(daemon.status()["install_id"])
+        self.assertEqual({len(batches) for batches in taken.values()}, {1})
+
+    def test_dead_letters_that_expire_are_counted_and_reported(self):
+        receiver, daemon, clocks = self.rejecting(40, [422, 200, 200, 503])
+        daemon.sync()
+        self.assertEqual(len(daemon.rejected_ids()), 10)
+        clocks.suspend(9 * DAY)
+        receiver.answers = [422]
+        daemon.sync_until(lambda answer: answer["pending"] == 0, "nothing is pending")
+        self.assertEqual(len(daemon.rejected_ids()), 10)
+        wait_for(lambda: "10 dead letters were rejected more than 7 days ago" in daemon.text(), "it is reported")
+        daemon.wait_status(lambda status: status["store"]["expired"] == 10 and "loss" in status["degraded"], "it is counted")
+        daemon.kill()
+        daemon.start()
+        self.assertEqual(daemon.status()["store"]["expired"], 10)
+
+
+if __name__ == "__main__":
+    unittest.main()

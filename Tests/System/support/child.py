@@ -1,0 +1,68 @@
+"""Child processes that never outlive the test run."""
+from __future__ import annotations
+
+import atexit
+import signal
+import subprocess
+import sys
+
+from processes import GUARD
+from support.waiting import PATIENCE
+
+
+class _Guard:
+    """Ends what a killed test run would leave behind."""
+
+    def __init__(self):
+        self._process: subprocess.Popen | None = None
+
+    def tell(self, sign: str, pid: int):
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", GUARD], stdin=subprocess.PIPE, start_new_session=True, text=True)
+            atexit.register(self._end, self._process)
+        assert self._process.stdin
+        self._process.stdin.write(f"{sign}{pid}\n")
+        self._process.stdin.flush()
+
+    @staticmethod
+    def _end(process: subprocess.Popen):
+        assert process.stdin
+        process.stdin.close()
+        process.wait()
+
+
+_guard = _Guard()
+
+
+class Child:
+    """A program in its own session, with its output in a file."""
+
+    def __init__(self, command: list, log: str, **options):
+        self.log = log
+        with open(log, "ab") as output:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, **options)
+        _guard.tell("+", self.process.pid)
+
+    @property
+    def running(self) -> bool:
+        return self.process.poll() is None
+
+    def signal(self, number: int):
+        if self.running:
+            self.process.send_signal(number)
+
+    def wait(self, seconds: float = PATIENCE) -> int:
+        code = self.process.wait(seconds)
+        _guard.tell("-", self.process.pid)
+        return code
+
+    def kill(self):
+        if self.process.returncode is None:
+            self.signal(signal.SIGKILL)
+            self.wait()
+
+    def text(self) -> str:
+        with open(self.log, encoding="utf-8", errors="replace") as lines:
+            return lines.read()

@@ -1,0 +1,262 @@
+"""The daemon in a private directory: its configuration, its life and what it has stored."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import tempfile
+import time
+import uuid
+
+from support.child import Child
+from support.conservation import DatabaseContents, Ledger
+from support.control_client import ConnectionClosed, ControlClient, Refusal
+from support.listener import Listener
+from support.programs import program
+from support.waiting import PATIENCE, wait_for
+
+# Seconds between uploads, so that no scheduled one falls into a test: the first round ends at a random moment.
+NEVER = 31_536_000
+
+
+class Beekond:
+    """One state directory and the daemon that may be running on it."""
+
+    def __init__(self, directory: str, **sections):
+        self.directory = directory
+        self.state = os.path.join(directory, "state")
+        self.socket = os.path.join(directory, "s")
+        self.config = os.path.join(directory, "beekond.toml")
+        self.log = os.path.join(directory, "beekond.log")
+        # Added to the environment of the tests.
+        self.environment: dict = {}
+        self._child: Child | None = None
+        self._client: ControlClient | None = None
+        self._others: list[ControlClient] = []
+        # Subscribers of the test itself, in the order of the daemon's lives.
+        self.listeners: list[Listener] = []
+        self._accountants: list[Listener] = []
+        # What has been stored, once `keep_account` was called.
+        self.ledger: Ledger | None = None
+        self.installation = ""
+        os.makedirs(self.state, mode=0o700, exist_ok=True)
+        self.sections = sections
+        self.configure()
+
+    @property
+    def child(self) -> Child:
+        """The process, running or not, once it was started."""
+        assert self._child is not None, "this daemon was never started"
+        return self._child
+
+    @child.setter
+    def child(self, child: Child):
+        self._child = child
+
+    @property
+    def pid(self) -> int:
+        return self.child.process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._child is not None and self._child.running
+
+    def setting(self, key: str):
+        """The value in force."""
+        return {found["key"]: found["value"] for found in self.call("GetConfig")["settings"]}[key]
+
+    def configure(self, **sections):
+        """Writes the configuration file; `sections` replace single values."""
+        for name, values in sections.items():
+            self.sections[name] = {**self.sections.get(name, {}), **values}
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(toml(self.sections))
+        os.chmod(self.config, 0o600)
+
+    def command(self) -> list:
+        return [program("beekond"), "--config", self.config, "--state-dir", self.state, "--socket", self.socket]
+
+    def launch(self) -> Beekond:
+        """Starts it and does not wait."""
+        self._child = Child(self.command(), self.log, env={**os.environ, **self.environment})
+        return self
+
+    def start(self) -> Beekond:
+        """Starts it and waits until it answers."""
+        self.launch()
+        wait_for(self._answers, lambda: f"beekond answers on its socket; it said:\n{self.child.text()}")
+        if self.ledger:
+            self._listen()
+        return self
+
+    def keep_account(self):
+        """From now on, records every location that is stored, across restarts."""
+        self.ledger = Ledger()
+        self.installation = self.status()["install_id"]
+        self.ledger.stored |= set(DatabaseContents(self).counts)
+        self._listen()
+
+    def _listen(self):
+        listener = Listener(self, ["location", "state"])
+        self._accountants.append(listener)
+        # The subscription is in force once the present state has arrived.
+        wait_for(lambda: listener.events, "the subscription")
+
+    def account(self) -> Ledger:
+        """The ledger, brought up to date."""
+        assert self.ledger is not None, "keep_account was never called"
+        for listener in self._accountants:
+            if listener.missed:
+                self.ledger.is_complete = False
+            self.ledger.stored |= set(listener.ids)
+        self.ledger.stored |= set(DatabaseContents(self).counts)
+        return self.ledger
+
+    def _answers(self) -> bool:
+        if not self.child.running:
+            raise AssertionError(f"beekond ended with {self.child.process.returncode}:\n{self.child.text()}")
+        try:
+            self.status()
+        except (OSError, ConnectionClosed):
+            self.disconnect()
+            return False
+        return True
+
+    def connect(self, **options) -> ControlClient:
+        """A connection that lasts until the daemon ends or the test closes it."""
+        self._others.append(ControlClient(self.socket, **options))
+        return self._others[-1]
+
+    def disconnect(self):
+        if self._client:
+            self._client.close()
+            self._client = None
+
+    def _forget(self):
+        self.disconnect()
+        for client in self._others:
+            client.close()
+        self._others.clear()
+
+    def call(self, method: str, **parameters) -> dict:
+        if self._client is None:
+            self._client = self.connect()
+        if self.ledger and method in ("Resend", "Rebatch"):
+            # An administrator has asked for it: from now on a row may be in two batches.
+            self.ledger.has_dissolved = True
+        if not self.ledger or method not in ("DeleteLocations", "PurgeRejected"):
+            return self._client.call(method, **parameters)
+        before = self.account().stored
+        answer = self._client.call(method, **parameters)
+        self.ledger.deleted |= before - set(DatabaseContents(self).counts)
+        self.ledger.has_dissolved = True
+        return answer
+
+    def status(self) -> dict:
+        return self.call("GetStatus")["status"]
+
+    def sync(self) -> dict:
+        """One attempt, and its outcome. It has its own connection, so that other calls go on meanwhile."""
+        with self.connect(timeout=60) as client:
+            return client.call("Sync", wait=True)
+
+    def sync_until(self, condition, what: str, seconds: float = PATIENCE) -> dict:
+        """Attempts, as often as the daemon allows, until the condition holds for an outcome."""
+        def attempt():
+            try:
+                answer = self.sync()
+            except Refusal as refusal:
+                if refusal.name != "RateLimited":
+                    raise
+                return None
+            return answer if condition(answer) else None
+
+        return wait_for(attempt, what, seconds)
+
+    def ask_for_sync(self):
+        """One attempt, without waiting for its outcome."""
+        self.connect().send("Sync", {"wait": True})
+
+    def health(self) -> str:
+        return self.status()["source"]["health"]
+
+    def wait_status(self, condition, what: str, seconds: float = PATIENCE) -> dict:
+        last: dict = {}
+
+        def holds():
+            nonlocal last
+            last = self.status()
+            try:
+                return condition(last)
+            except KeyError:
+                return False  # what is not known yet is absent
+
+        wait_for(holds, lambda: f"{what}; the status is {json.dumps(last)}", seconds)
+        return last
+
+    def wait_health(self, word: str, seconds: float = PATIENCE) -> dict:
+        return self.wait_status(lambda status: status["source"]["health"] == word, f"health {word}", seconds)
+
+    def wait_stored(self, count: int) -> dict:
+        """Until this many fixes have been admitted and stored since the daemon started."""
+        return self.wait_status(
+            lambda status: status["gate"]["admitted"] >= count and not status["store"]["waiting_in_memory"],
+            f"{count} fixes stored")
+
+    def kill(self):
+        if self._child:
+            self._child.kill()
+        if self.ledger:
+            self.ledger.is_complete = False
+        self._forget()
+
+    def terminate(self) -> float:
+        """SIGTERM; returns the seconds until it ended."""
+        began = time.monotonic()
+        self.child.signal(signal.SIGTERM)
+        self.child.wait()
+        seconds = time.monotonic() - began
+        self._forget()
+        return seconds
+
+    def reload(self):
+        self.child.signal(signal.SIGHUP)
+
+    def text(self) -> str:
+        return self.child.text()
+
+    # The database, as another SQLite sees it.
+
+    def query(self, statement: str) -> list:
+        """Reads the live database while the daemon runs, else a copy of what the daemon left behind."""
+        if self.is_running:
+            return rows(os.path.join(self.state, "beekon.db"), statement)
+        with tempfile.TemporaryDirectory(dir=self.directory) as copy:
+            for suffix in ("", "-wal"):
+                if os.path.exists(os.path.join(self.state, "beekon.db" + suffix)):
+                    shutil.copy(os.path.join(self.state, "beekon.db" + suffix), copy)
+            return rows(os.path.join(copy, "beekon.db"), statement)
+
+    def stored_ids(self) -> set:
+        return {str(uuid.UUID(bytes=row[0])) for row in self.query("SELECT id FROM locations")}
+
+    def rejected_ids(self) -> set:
+        return {str(uuid.UUID(bytes=row[0])) for row in self.query("SELECT id FROM rejected")}
+
+
+def rows(path: str, statement: str) -> list:
+    link = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
+    try:
+        return link.execute(statement).fetchall()
+    finally:
+        link.close()
+
+
+def toml(sections: dict) -> str:
+    lines = []
+    for name, values in sections.items():
+        lines.append(f"[{name}]")
+        lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    return "\n".join(lines) + "\n"

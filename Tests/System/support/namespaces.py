@@ -1,0 +1,62 @@
+"""Tests that need their own network or mounts: each one reruns itself in its own namespace."""
+import fcntl
+import inspect
+import os
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+INSIDE = "BEEKOND_TEST_NAMESPACE"
+UNSHARE = shutil.which("unshare")
+
+
+def in_namespace(test):
+    """Runs the test in a new network and mount namespace; skips it where none can be created."""
+    return _alone(test, "no network namespace", "--net", "--mount", "--map-root-user")
+
+
+def with_groups(test):
+    """Runs the test where the groups beekon (64001) and beekon-admin (64002) exist, and any user id can be assumed."""
+    def run(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".group") as file, open("/etc/group", encoding="utf-8") as system:
+            others = [line for line in system if not line.startswith(("beekon:", "beekon-admin:"))]
+            file.write("".join(others) + "beekon:x:64001:\nbeekon-admin:x:64002:\n")
+            file.flush()
+            os.chmod(file.name, 0o644)
+            subprocess.run(["mount", "--bind", file.name, "/etc/group"], check=True)
+            test(self)
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return _alone(run, "no mount namespace", "--mount")
+
+
+def _alone(test, what: str, *kinds: str):
+    def run(self):
+        if os.environ.get(INSIDE):
+            test(self)
+            return
+        alone = [UNSHARE, *kinds] if UNSHARE else ["false"]
+        if subprocess.run([*alone, "true"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest(f"{what} can be made here")
+        name = f"{type(self).__name__}.{test.__name__}"
+        folder, file = os.path.split(inspect.getfile(type(self)))
+        module = os.path.splitext(file)[0]
+        result = subprocess.run(
+            [*alone, sys.executable, "-m", "unittest", "-v", f"{module}.{name}"], env={**os.environ, INSIDE: "1"},
+            cwd=folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        reason = re.search(r"skipped ['\"](.*)['\"]", result.stderr)
+        if reason:
+            self.skipTest(reason[1])
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
+
+
+def loopback_up():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        fcntl.ioctl(link, 0x8914, struct.pack("16sH14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: IFF_UP | IFF_RUNNING

@@ -1,0 +1,34 @@
+"""Waiting for conditions, never for time to pass."""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+# How long to wait for something that must happen. Only a failing test waits this long.
+PATIENCE = 20.0
+# How long to watch for something that must not happen. Every passing test waits this long.
+QUIET = 1.5
+
+Found = TypeVar("Found")
+
+
+def wait_for(condition: Callable[[], Found | None], what: str | Callable[[], str], seconds: float = PATIENCE) -> Found:
+    """Returns the first true value of the condition."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
+        time.sleep(0.01)
+
+
+def never(condition: Callable[[], object], what: str, seconds: float = QUIET) -> None:
+    """Fails as soon as the condition is true."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            raise AssertionError(f"this must not happen: {what}")
+        time.sleep(0.02)

@@ -1,0 +1,430 @@
+"""Geofences in the real daemon: without tracking, across kills and lost databases, and through to the backend.
+
+BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
+"""
+import glob
+import os
+import random
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.control_client import Refusal
+from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
+from support.system_test import SystemTest
+from support.waiting import never, wait_for
+
+KILLS = int(os.environ.get("BEEKOND_KILLS", "20"))
+HOME = {"id": "home", "latitude": 50.0, "longitude": 8.0, "radius_meters": 100.0}
+# Metres north of the centre of HOME.
+INSIDE, OUTSIDE = 20, 400
+
+
+class Vehicle:
+    """Sends fixes a second apart, all at once."""
+
+    def __init__(self, fake):
+        self.fake = fake
+
+    def stay(self, north: float, count: int = 1, **fields) -> list:
+        times = [self.fake.next_ms + 1000 * index for index in range(count)]
+        self.fake.report(*(tpv(at, 50 + north / METERS_PER_DEGREE, 8, **fields) for at in times))
+        self.fake.next_ms += 1000 * count
+        return times
+
+    def settle(self, north: float) -> int:
+        self.fake.wait_watched()
+        return self.stay(north, 3)[-1]
+
+
+class GeofenceTest(SystemTest):
+    def daemon(self, *arguments, **sections):
+        # Vehicles jump in these tests, and a fix that implies an implausible speed decides nothing about fences.
+        tracking = {"implausible_speed_mps": 1_000_000, **sections.pop("tracking", {})}
+        return super().daemon(*arguments, tracking=tracking, **sections)
+
+    def fenced(self, fences=(HOME,), **sections) -> tuple:
+        """A daemon that is idle except for its fences."""
+        fake = self.fake()
+        daemon = self.daemon(fake.port, **sections).start()
+        daemon.call("AddGeofences", geofences=list(fences))
+        return Vehicle(fake), daemon
+
+    def events(self, daemon, count: int) -> list:
+        """All events, once there are at least this many."""
+        def found() -> list:
+            events = daemon.call("GetGeofenceEvents")["events"]
+            return events if len(events) >= count else []
+
+        return wait_for(found, lambda: f"{count} events; there are {daemon.call('GetGeofenceEvents')}")
+
+    def kept_states(self, daemon) -> str:
+        """The contents of the file with the states of the fences, once it exists."""
+        path = os.path.join(daemon.state, "geofences-inside.json")
+        wait_for(lambda: os.path.exists(path), "the states are kept beside the database")
+        return path
+
+    def kinds(self, events: list) -> list:
+        return [event["type"] for event in events]
+
+    def inside(self, daemon) -> list:
+        return [fence.get("inside") for fence in daemon.call("ListGeofences")["geofences"]]
+
+
+class IdleTests(GeofenceTest):
+    def test_a_fence_works_while_nobody_tracks(self):
+        fake = self.fake()
+        daemon = self.daemon(fake.port).start()
+        vehicle = Vehicle(fake)
+        never(lambda: fake.connections, "a connection to gpsd that nothing needs")
+        daemon.call("AddGeofences", geofences=[HOME])
+        # The status follows the answer at the end of the reader's round.
+        daemon.wait_status(lambda status: status["geofences"] == 1, "the fence is counted")
+        entered = vehicle.settle(INSIDE)
+        left = vehicle.stay(OUTSIDE, 11)[0]
+        events = self.events(daemon, 2)
+        self.assertEqual(self.kinds(events), ["enter", "exit"])
+        self.assertEqual([from_iso(event["timestamp"]) for event in events], [entered, left])
+        self.assertEqual({event["geofence_id"] for event in events}, {"home"})
+        # In their own session, which is not a tracking session.
+        self.assertEqual(len({event["session_id"] for event in events}), 1)
+        self.assertEqual(daemon.call("GetSessions")["sessions"], [])
+        status = daemon.status()
+        self.assertEqual((status["state"], status["store"]["locations"]), ("idle", 0))
+        daemon.wait_health("ok")
+        # It continues across a restart, and ends with the next start of tracking.
+        daemon.terminate()
+        daemon.start()
+        vehicle.settle(INSIDE)
+        self.assertEqual({event["session_id"] for event in self.events(daemon, 3)}, {events[0]["session_id"]})
+        session = daemon.call("Start")["session_id"]
+        vehicle.stay(OUTSIDE, 11)
+        self.assertEqual(self.events(daemon, 4)[-1]["session_id"], session)
+        daemon.call("Stop")
+        vehicle.stay(INSIDE, 2)
+        events = self.events(daemon, 5)
+        self.assertEqual(self.kinds(events), ["enter", "exit", "enter", "exit", "enter"])
+        self.assertNotIn(events[-1]["session_id"], (session, events[0]["session_id"]))
+        self.assertEqual([found["id"] for found in daemon.call("GetSessions")["sessions"]], [session])
+
+    def test_gpsd_is_released_with_the_last_fence(self):
+        vehicle, daemon = self.fenced([HOME, {**HOME, "id": "other"}])
+        vehicle.settle(INSIDE)
+        self.assertEqual(daemon.call("RemoveGeofences", ids=["home", "unknown"]), {"removed": 1})
+        never(lambda: vehicle.fake.watchers == 0, "gpsd is released while there is still a fence")
+        daemon.call("Start")
+        self.assertEqual(daemon.call("RemoveGeofences", ids=["other"]), {"removed": 1})
+        never(lambda: vehicle.fake.watchers == 0, "gpsd is released while tracking")
+        daemon.call("AddGeofences", geofences=[HOME])
+        daemon.call("Stop")
+        never(lambda: vehicle.fake.watchers == 0, "a stop releases gpsd while there is still a fence")
+        daemon.call("RemoveGeofences", ids=["home"])
+        wait_for(lambda: vehicle.fake.watchers == 0, "gpsd is released")
+        daemon.wait_health("released")
+
+    def test_fences_and_their_states_survive(self):
+        vehicle, daemon = self.fenced([HOME, {**HOME, "id": "far", "latitude": 51.0}])
+        vehicle.settle(INSIDE)
+        self.events(daemon, 1)
+        self.assertEqual(self.inside(daemon), [False, True])
+        daemon.kill()
+        daemon.start()
+        self.assertEqual(self.inside(daemon), [False, True])
+        vehicle.settle(INSIDE)
+        vehicle.stay(INSIDE, 15)
+        vehicle.stay(OUTSIDE, 11)
+        self.assertEqual(self.kinds(self.events(daemon, 2)), ["enter", "exit"])
+
+    def test_the_stream(self):
+        vehicle, daemon = self.fenced()
+        listener = self.listener(daemon, ["geofence_event", "state"])
+        wait_for(lambda: listener.events, "the subscription")
+        vehicle.settle(INSIDE)
+        events = self.events(daemon, 1)
+        wait_for(lambda: len(listener.events) > 1, "the event is streamed")
+        self.assertEqual(listener.events[1:], [{"kind": "geofence_event", "geofence_event": events[0]}])
+
+
+class AddingTests(GeofenceTest):
+    def test_all_or_nothing(self):
+        daemon = self.daemon(self.fake().port).start()
+        daemon.call("AddGeofences", geofences=[HOME])
+        faults: tuple[tuple[dict, str], ...] = (
+            ({"id": ""}, "characters"), ({"id": "x" * 101}, "characters"), ({"id": "a\u0007b"}, "printable"),
+            ({"latitude": 90.5}, "latitude"), ({"longitude": -181.0}, "longitude"), ({"radius_meters": 0}, "radius"),
+            ({"radius_meters": -1.5}, "radius"),
+        )
+        for bad, reason in faults:
+            with self.subTest(bad), self.assertRaises(Refusal) as caught:
+                daemon.call("AddGeofences", geofences=[{**HOME, "id": "fine"}, {**HOME, "id": "bad", **bad}])
+            self.assertEqual(caught.exception.name, "InvalidGeofence")
+            self.assertEqual(caught.exception.parameters["id"], bad.get("id", "bad")[:100])
+            self.assertIn(reason, caught.exception.parameters["reason"])
+        self.assertEqual([fence["id"] for fence in daemon.call("ListGeofences")["geofences"]], ["home"])
+
+    def test_ten_thousand_and_one_more(self):
+        daemon = self.daemon(self.fake().port).start()
+        fences = [{**HOME, "id": f"fence {index}", "latitude": index / 1000} for index in range(10_000)]
+        daemon.call("AddGeofences", geofences=fences)
+        with self.assertRaises(Refusal) as caught:
+            daemon.call("AddGeofences", geofences=[{**HOME, "id": "fence 7"}, HOME])
+        self.assertEqual((caught.exception.name, caught.exception.parameters["id"]), ("InvalidGeofence", "home"))
+        daemon.kill()
+        daemon.start()
+        found = daemon.call("ListGeofences")["geofences"]
+        self.assertEqual(len(found), 10_000)
+        self.assertEqual({fence["id"]: fence["latitude"] for fence in found}["fence 7"], 0.007)
+        # Crossings do not rewrite all of that.
+        before = os.stat(os.path.join(daemon.state, "geofences.json")).st_mtime_ns
+        vehicle = Vehicle(self.fake())
+        daemon.kill()
+        daemon.configure(gpsd={"port": vehicle.fake.port})
+        daemon.start()
+        daemon.call("RemoveGeofences", ids=["fence 0"])
+        daemon.call("AddGeofences", geofences=[HOME])
+        self.assertNotEqual(os.stat(os.path.join(daemon.state, "geofences.json")).st_mtime_ns, before)
+        before = os.stat(os.path.join(daemon.state, "geofences.json")).st_mtime_ns
+        vehicle.settle(INSIDE)
+        self.events(daemon, 1)
+        self.assertEqual(os.stat(os.path.join(daemon.state, "geofences.json")).st_mtime_ns, before)
+        self.assertLess(os.path.getsize(self.kept_states(daemon)), 100)
+
+    def test_the_same_circle_again_keeps_its_state(self):
+        vehicle, daemon = self.fenced()
+        vehicle.settle(INSIDE)
+        self.events(daemon, 1)
+        daemon.call("AddGeofences", geofences=[{**HOME, "notify_on_exit": False}])
+        self.assertEqual(self.inside(daemon), [True])
+        vehicle.stay(INSIDE, 5)
+        daemon.wait_status(lambda status: status["source"]["fixes"] == 8, "all that was sent before has been read")
+        # A different circle with the same name is a different fence.
+        daemon.call("AddGeofences", geofences=[{**HOME, "radius_meters": 101.0}])
+        self.assertEqual(self.inside(daemon), [None])
+        vehicle.stay(INSIDE, 2)
+        self.assertEqual(self.kinds(self.events(daemon, 2)), ["enter", "enter"])
+
+    def test_ranges_of_events(self):
+        vehicle, daemon = self.fenced()
+        entered = vehicle.settle(INSIDE)
+        vehicle.stay(OUTSIDE, 11)
+        events = self.events(daemon, 2)
+        first, last = events[0]["timestamp"], events[1]["timestamp"]
+        self.assertEqual(from_iso(first), entered)
+        for parameters, expected in (({"to": first}, events[:1]), ({"from": last}, events[1:]),
+                                     ({"from": first, "to": last}, events), ({"from": "2099-01-01T00:00:00.000Z"}, [])):
+            self.assertEqual(daemon.call("GetGeofenceEvents", **parameters)["events"], expected)
+        pages = list(daemon.connect().stream("GetGeofenceEvents"))
+        self.assertEqual([event for page in pages for event in page["events"]], events)
+
+
+class UploadTests(GeofenceTest):
+    def uploading(self, answers=(), **sync) -> tuple:
+        receiver = self.backend(answers=answers)
+        vehicle, daemon = self.fenced(sync={"url": receiver.url, **sync})
+        return receiver, vehicle, daemon
+
+    def check(self, receiver):
+        self.assertEqual(receiver.faults(), [])
+        self.assertEqual(receiver.problems, [])
+
+    def test_an_event_is_uploaded_at_once(self):
+        receiver, vehicle, daemon = self.uploading()
+        entered = vehicle.settle(INSIDE)
+        root = receiver.wait_requests(1)[0].root
+        daemon.wait_status(lambda status: status["sync"]["state"] == "idle", "everything is acknowledged")
+        self.assertEqual(root["locations"], [])
+        self.assertEqual(
+            [(event["geofence_id"], event["type"], from_iso(event["timestamp"])) for event in root["geofence_events"]],
+            [("home", "enter", entered)])
+        self.assertEqual(set(root["geofence_events"][0]), {"id", "geofence_id", "type", "timestamp"})
+        # Acknowledged events are deleted.
+        self.assertEqual(daemon.call("GetGeofenceEvents")["events"], [])
+        daemon.wait_status(lambda status: status["sync"]["uploaded"] == 1, "one upload")
+        self.check(receiver)
+
+    def test_the_crossing_fix_passes_the_gate_and_travels_with_its_event(self):
+        receiver, vehicle, daemon = self.uploading()
+        daemon.configure(tracking={"interval_seconds": 86_400, "distance_meters": 100_000}, extras={"driver": "8"})
+        daemon.terminate()
+        daemon.start()
+        session = daemon.call("Start")["session_id"]
+        vehicle.settle(OUTSIDE)
+        vehicle.stay(OUTSIDE, 12)
+        entered = vehicle.stay(INSIDE, 3)[0]
+        request = receiver.wait_requests(1)[0].root
+        self.assertEqual(request["session_id"], session)
+        self.assertEqual(request["extras"], {"driver": "8"})
+        self.assertEqual([row["trigger"] for row in request["locations"]], ["interval", "geofence"])
+        # The fix that confirmed it; the event belongs to the first that showed it.
+        self.assertEqual(from_iso(request["locations"][1]["timestamp"]), entered + 1000)
+        self.assertEqual([from_iso(event["timestamp"]) for event in request["geofence_events"]], [entered])
+        wait_for(lambda: daemon.status()["sync"]["pending"] == 0, "everything is acknowledged")
+        self.check(receiver)
+
+    def test_batches_are_filled_with_events(self):
+        fences = [{**HOME, "id": f"f{index}", "radius_meters": 100.0 + index} for index in range(7)]
+        receiver = self.backend()
+        receiver.answers = [503]
+        vehicle, daemon = self.fenced(fences, sync={"url": receiver.url, "batch_size": 3})
+        vehicle.settle(INSIDE)
+        daemon.wait_status(lambda status: status["sync"]["pending"] == 7, "seven events are pending")
+        # The attempt that the first event triggers by itself.
+        daemon.wait_status(lambda status: status["sync"].get("last_http_status") == 503, "a failed attempt")
+        daemon.sync()
+        sizes = [len(request.event_ids) for request in receiver.requests if request.status == 200]
+        self.assertEqual(sizes, [3, 3, 1])
+        self.assertEqual(len(receiver.event_ids), 7)
+        self.check(receiver)
+
+    def test_the_same_bytes_after_a_kill(self):
+        receiver, vehicle, daemon = self.uploading()
+        receiver.hold()
+        vehicle.settle(INSIDE)
+        first = receiver.wait_requests(1)[0]
+        daemon.wait_status(lambda status: status["sync"].get("in_flight_batch") == first.batch_id, "it is in flight")
+        daemon.kill()
+        receiver.go_on()
+        daemon.start()
+        daemon.sync()
+        again = receiver.requests[1]
+        self.assertEqual((again.batch_id, again.sha256), (first.batch_id, first.sha256))
+        self.assertEqual(daemon.query("SELECT COUNT(*) FROM geofence_events"), [(0,)])
+
+    def test_rejected_events_are_dead_letters(self):
+        receiver, vehicle, daemon = self.uploading([422])
+        vehicle.settle(INSIDE)
+        daemon.wait_status(lambda status: status["sync"]["rejected"] == 1, "a dead letter")
+        self.assertEqual(daemon.status()["sync"]["pending"], 0)
+        letters = daemon.call("GetRejected")["rejected"]
+        self.assertEqual([(letter["geofence_event"]["type"], letter["http_status"]) for letter in letters],
+                         [("enter", 422)])
+        self.assertEqual(daemon.call("RetryRejected"), {"requeued": 1})
+        wait_for(lambda: receiver.event_ids, "it is accepted at last")
+        self.assertEqual(list(receiver.event_ids), [letters[0]["geofence_event"]["id"]])
+        wait_for(lambda: daemon.status()["sync"]["pending"] == 0, "everything is acknowledged")
+        self.assertEqual(daemon.status()["sync"]["rejected"], 0)
+
+    def test_isolation_finds_the_event_at_fault(self):
+        receiver = self.backend(answers=[503])
+        fences = [{**HOME, "id": name} for name in ("a", "poison", "z")]
+        vehicle, daemon = self.fenced(fences, sync={"url": receiver.url, "on_reject": "isolate"})
+        daemon.call("Start")
+        vehicle.settle(INSIDE)
+        receiver.wait_requests(1)
+        daemon.wait_status(lambda status: status["sync"].get("last_http_status") == 503, "a failed attempt")
+        poison = {event["id"] for event in receiver.requests[0].root["geofence_events"]
+                  if event["geofence_id"] == "poison"}
+        receiver.refuse(lambda request: poison.intersection(request.event_ids))
+        daemon.sync()
+        self.assertEqual(daemon.status()["sync"]["pending"], 0)
+        letters = daemon.call("GetRejected")["rejected"]
+        self.assertEqual([letter["geofence_event"]["id"] for letter in letters], list(poison))
+        self.assertEqual(len(receiver.event_ids), 2)
+
+    def test_deletion_takes_events_and_dissolves_their_batch(self):
+        receiver = self.backend(answers=[503] * 9)
+        vehicle, daemon = self.fenced(sync={"url": receiver.url})
+        entered = vehicle.settle(INSIDE)
+        daemon.wait_status(lambda status: status["sync"].get("last_http_status") == 503, "a failed attempt")
+        vehicle.stay(OUTSIDE, 11)
+        events = self.events(daemon, 2)
+        self.assertEqual(daemon.call("DeleteLocations", before=events[0]["timestamp"]), {"removed": 1})
+        self.assertEqual(daemon.call("GetGeofenceEvents")["events"], events[1:])
+        self.assertEqual(daemon.query("SELECT COUNT(*) FROM batches"), [(0,)])
+        self.assertEqual(daemon.status()["sync"]["pending"], 1)
+        self.assertEqual(from_iso(events[0]["timestamp"]), entered)
+        receiver.answers = []
+        daemon.sync()
+        self.assertEqual(list(receiver.event_ids), [events[1]["id"]])
+
+
+class LossTests(GeofenceTest):
+    def test_kills_at_random_moments(self):
+        seed = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
+        print(f"geofences: seed {seed}, {KILLS} kills")
+        dice = random.Random(seed)
+        vehicle, daemon = self.fenced([HOME, {**HOME, "id": "large", "radius_meters": 250.0}],
+                                      tracking={"interval_seconds": 0, "distance_meters": 0})
+        reported: dict = {}
+        north = INSIDE
+        lives = 0
+        events: list = []
+        # On a busy machine many kills come before the first crossing: then it takes more of them to prove anything.
+        while lives < KILLS or (len(events) <= KILLS and lives < 5 * KILLS):
+            lives += 1
+            if dice.random() < 0.4:
+                daemon.call(dice.choice(["Start", "Stop"]))
+            listener = self.listener(daemon, ["geofence_event"])
+            vehicle.settle(north)
+            for _ in range(dice.randrange(1, 4)):
+                north = INSIDE + OUTSIDE - north
+                vehicle.stay(north, dice.randrange(1, 14))
+            time.sleep(dice.uniform(0, 0.15))  # no condition to wait for: the moment is random
+            daemon.kill()
+            listener.close()
+            reported.update({found["geofence_event"]["id"]: found["geofence_event"] for found in listener.events})
+            daemon.start()
+            events = daemon.call("GetGeofenceEvents")["events"]
+        self.assertGreater(len(events), KILLS)
+        stored = {event["id"]: event for event in events}
+        self.assertEqual({key: stored.get(key) for key in reported}, reported, "reported, and not in the database")
+        for fence in ("home", "large"):
+            kinds = [event["type"] for event in sorted(events, key=lambda event: event["timestamp"])
+                     if event["geofence_id"] == fence]
+            self.assertEqual(kinds, [("enter", "exit")[index % 2] for index in range(len(kinds))], fence)
+        print(f"geofences: {len(events)} events, {len(reported)} of them reported before a kill")
+
+    def lose_database(self, spoil):
+        vehicle, daemon = self.fenced()
+        vehicle.settle(INSIDE)
+        self.events(daemon, 1)
+        kept = self.kept_states(daemon)
+        daemon.kill()
+        spoil(daemon)
+        daemon.start()
+        self.assertEqual(self.inside(daemon), [True])
+        before = len(daemon.call("GetGeofenceEvents")["events"])
+        vehicle.settle(INSIDE)
+        vehicle.stay(INSIDE, 20)
+        # Killed again: by now the new database knows.
+        daemon.kill()
+        os.unlink(kept)
+        daemon.start()
+        vehicle.settle(INSIDE)
+        vehicle.stay(OUTSIDE, 11)
+        self.assertEqual(self.kinds(self.events(daemon, before + 1))[before:], ["exit"])
+        return before
+
+    def test_the_database_is_removed(self):
+        def remove(daemon):
+            for path in glob.glob(os.path.join(daemon.state, "beekon.db*")):
+                os.unlink(path)
+
+        self.assertEqual(self.lose_database(remove), 0)
+
+    def test_the_database_is_damaged(self):
+        def damage(daemon):
+            with open(os.path.join(daemon.state, "beekon.db"), "r+b") as file:
+                file.write(b"this is no database any more, not at all")
+            for suffix in ("-wal", "-shm"):
+                if os.path.exists(path := os.path.join(daemon.state, "beekon.db" + suffix)):
+                    os.unlink(path)
+
+        self.lose_database(damage)
+
+    def test_unreadable_definitions_are_reported(self):
+        vehicle, daemon = self.fenced()
+        daemon.terminate()
+        for name in ("geofences.json", "geofences.json.copy"):
+            with open(os.path.join(daemon.state, name), "w", encoding="utf-8") as file:
+                file.write("{")
+        daemon.start()
+        self.assertEqual(daemon.call("ListGeofences")["geofences"], [])
+        self.assertIn("no geofences until they are added again", daemon.text())
+
+
+if __name__ == "__main__":
+    unittest.main()

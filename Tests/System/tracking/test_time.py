@@ -1,0 +1,413 @@
+"""What the clocks of receiver, system and machine may do, as tables: through a fake gpsd whose every report is
+chosen, with the daemon's clocks moved by a shim; and through a real gpsd, as far as NMEA can express it.
+"""
+import os
+import socket
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support import reference_model
+from support.clocks import no_shim
+from support.fake_gpsd import from_iso, iso, tpv
+from support.gpsd_client import GPSDClient, send_datagrams
+from support.ports import free_port
+from support.programs import needs_gpsd
+from support.service_manager import ServiceManager
+from support.time_test import DAY, ERA, HOUR, NOW, SECOND, TimeTest
+from support.waiting import never, wait_for
+
+LONG = os.environ.get("BEEKOND_LONG") == "1"
+
+# The times sent, in seconds, and the index of the first fix that counts; None for none.
+# Everything is sent at once, so a step of up to 1.5 s agrees with the machine's clock.
+SETTLING: list[tuple[str, list, int | None]] = [
+    ("three of mode 3 that span two seconds", [0, 1, 2, 3], 2),
+    ("three that span less", [0, 0.5, 1, 1.5], None),
+    ("five, at 2 Hz", [0, 0.5, 1, 1.5, 2], 4),
+    ("ten of mode 2", [(second, 2) for second in range(11)], 9),
+    ("nine of mode 2", [(second, 2) for second in range(9)], None),
+    ("mode 2 in between", [0, 1, (2, 2), 3, 4, 5], 5),
+    ("mode 2 until the tenth, though some have mode 3", [(0, 2), 1, 2, (3, 2), 4, 5, (6, 2), 7, 8, (9, 2), 10], 9),
+    ("a step that is too long", [0, 1, 2.6, 3.6, 4.6], 4),
+    ("a step that is just not", [0, 1, 2.5, 3.5], 2),
+    ("steps back, however small, prove nothing", [0, 1, 0.9, 1.9, 2.9], 4),
+    ("an epoch without a fix in between", [0, 1, None, 1.5, 2.5, 3.5], 5 - 1),
+    ("a random time first", [-9e8, 0, 1, 2], 3),
+]
+
+# Fixes that follow one that counts, and which of them are stored. A jump costs the two fixes that confirm it.
+JUMPS: list[tuple[str, list, list]] = [
+    ("back by more than a second", [-10, -9, -8, -7], [-8, -7]),
+    ("back by a second, as after a leap second that was repeated", [-1, 0, 1, 2], [-1, 0, 1, 2]),
+    ("back by half a second", [-0.5, 0.5, 1.5], [-0.5, 0.5, 1.5]),
+    ("ahead by 59 minutes", [3540, 3541], [3540, 3541]),
+    ("ahead by more than an hour", [3700, 3701, 3702, 3703], [3702, 3703]),
+    ("ahead by days", [1e6, 1e6 + 1, 1e6 + 2], [1e6 + 2]),
+    ("the same instant again and again", [0, 0, 0, 1], [1]),
+    ("23:59:60 is the next second, once", [1, 2, 2, 3], [1, 2, 3]),
+    ("ten a second, with a second repeated", [0.8, 0.9, 0.0001, 0.1, 0.2], [0.8, 0.9, 0.0001, 0.1, 0.2]),
+]
+
+
+@unittest.skipIf(no_shim(), no_shim())
+class ReceiverClockTests(TimeTest):
+    def test_settling(self):
+        for name, steps, first in SETTLING:
+            with self.subTest(name):
+                gps, daemon, _ = self.tracks()
+                # Establishes the number of reports per epoch, so that each of the table's closes at once.
+                gps.report(tpv(NOW - DAY), tpv(NOW - DAY + 100, mode=1))
+                times = self.say(gps, daemon, steps)
+                daemon.call("Stop")
+                self.assertEqual(self.times(daemon), [] if first is None else times[first:])
+                self.assertEqual(daemon.status()["source"]["refused_times"], 0)
+                daemon.kill()
+
+    def test_jumps(self):
+        for name, steps, stored in JUMPS:
+            with self.subTest(name):
+                # A system clock that agreed with the first fixes would refute a jump ahead.
+                gps, daemon, _ = self.tracks(at=61 * SECOND)
+                self.say(gps, daemon, [-2, -1, 0])
+                daemon.wait_stored(1)
+                gps.report(*[tpv(NOW + round(second * SECOND), 50 + index * 1e-4) for index, second in enumerate(steps)])
+                expected = [NOW] + [NOW + round(second * SECOND) for second in stored]
+                daemon.wait_stored(len(expected))
+                daemon.call("Stop")
+                self.assertEqual(self.times(daemon), expected)
+                daemon.kill()
+
+    def test_the_text_of_a_leap_second(self):
+        gps, daemon, _ = self.tracks()
+        midnight = NOW - NOW % DAY + DAY
+        texts = [iso(midnight - 3000), iso(midnight - 2000), iso(midnight - 1000),
+                 iso(midnight - 1000).replace(":59.", ":60."), iso(midnight), iso(midnight + 1000), iso(midnight + 2000)]
+        gps.report(*[{**tpv(None), "time": text} for text in texts])
+        daemon.wait_status(lambda status: status["source"]["fixes"] >= 6, "six instants")
+        daemon.call("Stop")
+        self.assertEqual(self.times(daemon), [midnight + offset for offset in (-1000, 0, 1000, 2000)])
+
+    def test_a_backwards_jump_re_arms_the_gate(self):
+        gps, daemon, _ = self.tracks(tracking={"interval_seconds": 30})
+        self.say(gps, daemon, [-2, -1, 0, 10, 29, 30, 31, -100, -99, -98, -97, -69, -68])
+        daemon.call("Stop")
+        self.assertEqual(self.times(daemon), [NOW + second * SECOND for second in (0, 30, -98, -68)])
+
+    def test_a_clock_that_stands_still(self):
+        gps, daemon, clocks = self.tracks()
+        self.say(gps, daemon, [-2, -1, 0])
+        daemon.wait_health("ok")
+        clocks.suspend(11)
+        gps.report(tpv(NOW, 50.5))
+        daemon.wait_health("stale")
+        self.assertIn("source", daemon.status()["degraded"])
+        gps.report(*[tpv(NOW, 50.5 + index) for index in range(5)])
+        self.say(gps, daemon, [12])
+        daemon.wait_health("ok")
+        self.assertEqual(self.times(daemon), [NOW, NOW + 12 * SECOND])
+
+    def test_week_rollover(self):
+        # Eras behind, offset in seconds, whether the kernel calls the system clock synchronised, whether it is trusted.
+        for eras, beside, synchronised, is_taken in [
+                (1, 0, False, True), (2, 0, False, True), (1, 0, True, True), (1, -3 * 86_400, False, True),
+                (1, 3 * 86_400, True, False), (1, -3 * 86_400, True, False), (1, 80_000, True, True)]:
+            with self.subTest(f"{eras} eras and {beside} s, synchronised: {synchronised}"):
+                gps, daemon, _ = self.tracks(synchronised=synchronised)
+                seconds = [beside + second for second in range(5)]
+                self.say(gps, daemon, [second - eras * ERA / SECOND for second in seconds])
+                status = daemon.wait_status(lambda status: status["source"]["rollovers"] == 5, "five rollovers")
+                daemon.call("Stop")
+                taken = [NOW + second * SECOND for second in seconds[2:]]
+                self.assertEqual(self.times(daemon), taken if is_taken else [])
+                self.assertEqual(status["source"]["refused_times"], 0 if is_taken else 5)
+                said = daemon.text().count("rolled over"), daemon.text().count("are refused")
+                self.assertEqual(said, (1, 0) if is_taken else (0, 1), daemon.text())
+                daemon.kill()
+
+    def test_replays_are_accepted_unchanged(self):
+        gps, daemon, _ = self.tracks(synchronised=True, gpsd={"replay": True})
+        times = self.say(gps, daemon, [second - ERA / SECOND for second in range(4)])
+        later = self.say(gps, daemon, [1e8 + second for second in range(4)])
+        daemon.call("Stop")
+        self.assertEqual(self.times(daemon), times[2:] + later[2:])
+        source = daemon.status()["source"]
+        self.assertEqual((source["rollovers"], source["refused_times"]), (0, 0))
+
+    def test_times_in_the_future(self):
+        # Hours ahead, whether the system clock is known to be right, whether the receiver is believed.
+        for hours, synchronised, is_taken in [(23, True, True), (25, True, False), (24 * 400, True, False),
+                                              (25, False, True), (24 * 4000, False, True)]:
+            with self.subTest(f"{hours} h ahead, synchronised: {synchronised}"):
+                gps, daemon, _ = self.tracks(synchronised=synchronised)
+                times = self.say(gps, daemon, [hours * 3600 + second for second in range(4)])
+                daemon.call("Stop")
+                self.assertEqual(self.times(daemon), times[2:] if is_taken else [])
+                self.assertEqual(daemon.status()["source"]["refused_times"], 0 if is_taken else 4)
+                self.assertEqual(daemon.text().count("are refused"), 0 if is_taken else 1)
+                daemon.kill()
+
+    def test_a_clock_that_settled_fixes_have_confirmed_is_known_to_be_right(self):
+        gps, daemon, _ = self.tracks(at=NOW - 20 * SECOND)
+        self.say(gps, daemon, [-2, -1, 0])
+        self.say(gps, daemon, [2 * 86_400 + second for second in range(4)])
+        self.assertEqual(daemon.status()["source"]["refused_times"], 4)
+        # The refused times have unsettled nothing.
+        self.say(gps, daemon, [5, 6])
+        daemon.call("Stop")
+        self.assertEqual(self.times(daemon), [NOW + second * SECOND for second in (0, 5, 6)])
+
+
+@unittest.skipIf(no_shim(), no_shim())
+class SystemClockTests(TimeTest):
+    def test_a_system_clock_that_is_wrong_by_decades(self):
+        """Fixes, sessions and batches carry the receiver's time; before there is one, the stored clock provides a lower bound."""
+        for name, wrong in [("1970", 61 * SECOND), ("1999", 915_148_800_000), ("2106", 4_294_967_296_000)]:
+            with self.subTest(name):
+                receiver = self.backend()
+                gps, daemon, clocks = self.tracks(
+                    at=wrong, sync={"url": receiver.url, "batch_size": 3})
+                times = self.say(gps, daemon, range(10))
+                daemon.wait_stored(8)
+                self.assertEqual(daemon.sync()["pending"], 0)
+                self.assertEqual(self.sent(receiver), times[2:])
+                self.check_moments(receiver.requests, NOW, NOW + 60 * SECOND)
+                status = daemon.status()
+                for moment in (status["sync"]["last_success"], status["sync"]["last_attempt"]):
+                    self.assertAlmostEqual(from_iso(moment), NOW, delta=60 * SECOND)
+                # Another run, in which no fix has come yet.
+                more = self.say(gps, daemon, range(10, 13))
+                daemon.wait_stored(11)
+                daemon.kill()
+                clocks.set_system(wrong)
+                daemon.start()
+                count = len(receiver.requests)
+                self.assertEqual(daemon.sync()["pending"], 0)
+                self.assertEqual(self.sent(receiver), times[2:] + more)
+                best = wrong if wrong > NOW else more[-1]
+                self.check_moments(receiver.requests[count:], best, best + 60 * SECOND)
+                self.assertEqual(receiver.problems, [])
+                daemon.kill()
+
+    def test_before_anything_is_known_it_is_not_1970(self):
+        gps, daemon, _ = self.tracks(at=0)
+        started = from_iso(daemon.status()["session_started_at"])
+        self.assertGreater(started, NOW - 365 * DAY)
+        self.assertLess(started, NOW)
+        self.say(gps, daemon, range(3))
+        daemon.wait_stored(1)
+
+    def test_a_clock_that_is_set_while_tracking(self):
+        """By the network, for example: gate, schedule and session do not notice."""
+        receiver = self.backend()
+        gps, daemon, clocks = self.tracks(at=61 * SECOND, sync={"url": receiver.url})
+        self.say(gps, daemon, range(5))
+        clocks.set_system(NOW + 5 * SECOND)
+        clocks.synchronised = True
+        self.say(gps, daemon, range(5, 8))
+        self.assertEqual(daemon.sync()["pending"], 0)
+        self.check_moments(receiver.requests, NOW + 5 * SECOND, NOW + 60 * SECOND)
+        clocks.set_system(61 * SECOND)
+        clocks.synchronised = False
+        self.say(gps, daemon, range(8, 10))
+        self.assertEqual(daemon.sync()["pending"], 0)
+        self.assertEqual(self.sent(receiver), [NOW + second * SECOND for second in range(2, 10)])
+        self.check_moments(receiver.requests, NOW, NOW + 60 * SECOND)
+        status = daemon.status()
+        self.assertEqual(status["source"]["refused_times"], 0)
+        self.assertLess(status["uptime_seconds"], 600)
+
+    def sent(self, receiver) -> list:
+        return [from_iso(location["timestamp"]) for request in receiver.requests
+                for location in request.root["locations"]]
+
+    def check_moments(self, requests: list, earliest: int, latest: int):
+        """The time at which a batch says it was sent, also in its id."""
+        self.assertTrue(requests)
+        for request in requests:
+            sent_at = from_iso(request.root["sent_at"])
+            self.assertGreaterEqual(sent_at, earliest)
+            self.assertLess(sent_at, latest)
+            self.assertAlmostEqual(int(request.batch_id.replace("-", "")[:12], 16), sent_at, delta=SECOND)
+
+
+@unittest.skipIf(no_shim(), no_shim())
+class RetentionTests(TimeTest):
+    """Pruning by age requires a time that is beyond doubt."""
+
+    def test_retention_and_doubtful_clocks(self):
+        # Days after the first run, what the second run's system clock shows, and whether it is known to be right. A clock
+        # that follows the receiver agrees with it: no row is pruned for its age until the new time has held for an hour.
+        for days, at, synchronised in [
+                (8, 8, True), (6, 6, True), (8, 8, False), (8, None, False), (400, None, False), (400, 0, False),
+                (400, 400, False), (400, 400, True)]:
+            with self.subTest(f"{days} days on, system clock at {at}, synchronised: {synchronised}"):
+                gps, daemon, clocks = self.tracks()
+                first = self.say(gps, daemon, range(5))[2:]
+                daemon.wait_stored(3)
+                daemon.kill()
+                wait_for(lambda: gps.watchers == 0, "the dead daemon's connection is gone")
+                clocks.set_system(61 * SECOND if at is None else NOW + at * DAY)
+                clocks.synchronised = synchronised
+                daemon.start()
+                gps.wait_watched()
+                second = self.say(gps, daemon, [days * 86_400 + second for second in range(5)])[2:]
+                daemon.wait_stored(3)
+                self.assertEqual(self.times(daemon), first + second)
+                daemon.kill()
+
+    def test_a_run_in_a_wrong_future_does_not_age_true_rows(self):
+        gps, daemon, clocks = self.tracks(at=61 * SECOND)
+        stored = self.say(gps, daemon, range(5))[2:]
+        daemon.wait_stored(3)
+        # A receiver that is certain of a time a year ahead; then one that is right again.
+        for offset in (365 * 86_400, 60):
+            daemon.kill()
+            wait_for(lambda: gps.watchers == 0, "the dead daemon's connection is gone")
+            clocks.set_system(61 * SECOND)
+            daemon.start()
+            gps.wait_watched()
+            stored += self.say(gps, daemon, [offset + second for second in range(20)])[2:]
+            daemon.wait_stored(18)
+            self.assertEqual(self.times(daemon), stored)
+        # Also when it happens within one run.
+        stored += self.say(gps, daemon, [365 * 86_400 + second for second in range(20)])[2:]
+        daemon.wait_stored(36)
+        stored += self.say(gps, daemon, [100 + second for second in range(20)])[2:]
+        daemon.wait_stored(54)
+        self.assertEqual(self.times(daemon), stored)
+        history = daemon.call("GetLocations")["locations"]
+        self.assertEqual([from_iso(location["timestamp"]) for location in history], sorted(stored))
+
+    def test_a_time_that_has_held_for_an_hour_is_beyond_doubt(self):
+        gps, daemon, clocks = self.tracks(at=61 * SECOND, store={"retention_days": 0.02})
+        self.say(gps, daemon, range(5))
+        daemon.wait_stored(3)
+
+        # Seconds that the machine sleeps, and the second of the fix after that.
+        def sleep(seconds: int, second: int) -> list:
+            clocks.suspend(seconds)
+            clocks.set_system(61 * SECOND)
+            return self.say(gps, daemon, [second])
+
+        before = sleep(3500, 3500)
+        daemon.wait_stored(4)
+        self.assertEqual(len(self.times(daemon)), 4)
+        after = sleep(160, 3660)
+        daemon.wait_stored(5)
+        self.assertEqual(self.times(daemon), before + after)
+
+
+@unittest.skipIf(no_shim(), no_shim())
+class SuspendTests(TimeTest):
+    def test_a_machine_that_slept(self):
+        manager = ServiceManager(self.path("notify"))
+        self.addCleanup(manager.stop)
+        gps = self.fake(start_ms=NOW)
+        daemon, clocks = self.clocked(gps.port, NOW, tracking={"interval_seconds": 30})
+        daemon.environment.update(NOTIFY_SOCKET=manager.path, WATCHDOG_USEC="3000000")
+        daemon.start().call("Start")
+        gps.wait_watched()
+        self.say(gps, daemon, [-2, -1, 0, 1])
+        clocks.suspend(8 * 3600)
+        # Nothing more than that was missed: the next fix counts, on the same connection.
+        self.say(gps, daemon, [8 * 3600])
+        status = daemon.wait_health("ok")
+        daemon.wait_stored(2)
+        self.assertEqual(self.times(daemon), [NOW, NOW + 8 * HOUR])
+        self.assertEqual((status["source"]["reconnects"], gps.connections), (0, 1))
+        self.assertGreaterEqual(status["uptime_seconds"], 8 * 3600)
+        fed = len(manager.fed)
+        wait_for(lambda: len(manager.fed) >= fed + 2, "watchdog pings")
+        self.assertNotIn("stuck", daemon.text())
+        # Once more, now followed by silence: gpsd is asked whether it is still there, and it is.
+        clocks.suspend(8 * 3600)
+        gps.report({"class": "WATCH", "enable": True})
+        daemon.wait_health("stale")
+        never(lambda: gps.connections > 1, "a working connection is abandoned", 1)
+        self.say(gps, daemon, [16 * 3600])
+        daemon.wait_health("ok")
+
+    @unittest.skipUnless(LONG, "BEEKOND_LONG=1 waits for the schedule, up to a minute")
+    def test_what_fell_due_meanwhile_is_done_soon(self):
+        receiver = self.backend()
+        gps, daemon, clocks = self.tracks(sync={"url": receiver.url, "interval_seconds": 7200})
+        self.say(gps, daemon, [-2, -1, 0])
+        daemon.wait_stored(1)
+        clocks.suspend(8 * 3600)
+        began = time.monotonic()
+        receiver.wait_requests(1, 75)
+        print(f"a schedule that fell into a suspend: {time.monotonic() - began:.0f} s after it")
+
+
+@needs_gpsd
+@unittest.skipIf(no_shim(), no_shim())
+class RealGPSDTests(TimeTest):
+    """What a receiver can say in NMEA, through a real gpsd: the reference model gets what gpsd reported."""
+
+    # Each epoch's seconds from now, and the least number that must be stored.
+    SCENARIOS: tuple[tuple[str, list, int], ...] = (
+        ("a drive", list(range(12)), 8),
+        ("a random time first", [-4e6, -4e6 + 1] + list(range(12)), 8),
+        ("back by an hour", list(range(8)) + [second - 3600 for second in range(8)], 9),
+        ("ahead by two hours", list(range(8)) + [second + 7200 for second in range(8)], 9),
+        ("a second repeated", [0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10], 7),
+        ("a second back", [0, 1, 2, 3, 4, 5, 5, 4, 5, 6, 7, 8, 9, 10], 7),
+        ("frozen", [0, 1, 2, 3, 4, 5] + [5] * 10 + [6, 7, 8], 5),
+        ("ten a second", [second / 10 for second in range(60)], 20),
+    )
+
+    def test_scenarios(self):
+        for name, seconds, least in self.SCENARIOS:
+            with self.subTest(name):
+                self.compare(seconds, least)
+
+    def compare(self, seconds: list, least: int):
+        port, feed = free_port(), free_port(socket.SOCK_DGRAM)
+        gpsd = self.gpsd(port, f"udp://127.0.0.1:{feed}")
+        # gpsd has its own idea of dates that are far from today.
+        start = int(time.time()) * SECOND - DAY
+        daemon, clocks = self.clocked(port, start)
+        daemon.start().call("Start")
+        client = GPSDClient(port)
+        self.assertTrue(client.watching.wait(10))
+        daemon.wait_health("no_fix")
+        clocks.freeze()
+        send_datagrams([nmea(start + round(second * SECOND), 50 + index * 1e-4)
+              for index, second in enumerate(seconds)], feed, 0.01)
+        heard = client.all()
+        epochs = reference_model.epochs([reference_model.TimedReport(0, item.report) for item in heard])
+        fixes = [epoch for epoch in epochs if epoch.has_fix]
+        expected = reference_model.settled(epochs)
+        daemon.wait_status(lambda status: status["source"]["fixes"] >= len(fixes) - 1, f"{len(fixes)} fixes read")
+        daemon.call("Stop")
+        stored = self.times(daemon)
+        client.close()
+        daemon.kill()
+        gpsd.kill()
+        self.assertGreaterEqual(len(stored), least, f"of {len(fixes)} fixes")
+        self.assertEqual(stored, [epoch.time for epoch in expected], [item.report.get("time") for item in heard])
+
+
+def nmea(moment: int, latitude: float) -> bytes:
+    """One receiver epoch: position, then time, date and speed."""
+    clock = time.strftime("%H%M%S", time.gmtime(moment // 1000)) + f".{moment % 1000:03d}"
+    date = time.strftime("%d%m%y", time.gmtime(moment // 1000))
+    north = f"{int(latitude):02d}{latitude % 1 * 60:07.4f},N"
+    return (sentence(f"GPGGA,{clock},{north},00800.0000,E,1,09,0.9,100.0,M,47.0,M,,")
+            + sentence("GPGSA,A,3,01,02,03,04,05,06,07,08,09,,,,1.5,0.9,1.2")
+            + sentence(f"GPRMC,{clock},A,{north},00800.0000,E,20.0,0.0,{date},,"))
+
+
+def sentence(body: str) -> bytes:
+    sum = 0
+    for character in body.encode():
+        sum ^= character
+    return f"${body}*{sum:02X}\r\n".encode()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -52,7 +52,8 @@ final class Workload {
         session = ids.next(at: time)
         options = StoreOptions(maxRows: Self.cap, durability: durability, isSyncing: true)
         store = try Store(
-            directory: folder.path, options: options, checkpointPages: Self.checkpointPages, largeTable: largeTable)
+            directory: folder.path, options: options, checkpointPages: Self.checkpointPages,
+            largeTable: largeTable)
         try note()
     }
 
@@ -297,7 +298,8 @@ final class Workload {
         recording.failSync(of: "", number: 0)
         store.close()
         store = try Store(
-            directory: folder.path, options: options, checkpointPages: Self.checkpointPages, largeTable: largeTable)
+            directory: folder.path, options: options, checkpointPages: Self.checkpointPages,
+            largeTable: largeTable)
         try persist { frozen = try store.nextFrozen() }
         try note(isReopened: true)
         guard random.chance(0.3) else { return }

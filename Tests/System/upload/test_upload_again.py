@@ -105,7 +105,8 @@ class RebatchTests(AgainTest):
         self.assertEqual(daemon.sync()["outcome"], "transient")
         daemon.wait_status(lambda status: status["sync"]["oversized_failures"] >= 3, "three failures in a row")
         wait_for(lambda: "sync --rebatch" in daemon.text(), "advice in the log")
-        self.assertIn("sync --rebatch", self.run_ctl(daemon, "status").stdout)
+        # The screen breaks its lines.
+        self.assertIn("sync --rebatch", " ".join(self.run_ctl(daemon, "status").stdout.split()))
         receiver.answers = []
         daemon.call("Configure", settings={"sync.batch_size": 2})
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "it is accepted at last")

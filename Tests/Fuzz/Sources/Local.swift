@@ -59,7 +59,7 @@ extension Subject {
 
     /// Lines from gpsd, from bytes to fixes.
     static let gpsd = Subject(name: "gpsd") { input in
-        guard var parser = Parser() else { return }
+        guard var parser = ReportParser() else { return }
         var epochs = Epochs()
         var now = BootInstant(nanoseconds: 1_000_000_000_000)
         for line in input.split(separator: 0x0A) {

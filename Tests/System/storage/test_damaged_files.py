@@ -78,6 +78,28 @@ class DamageTests(CtlTest):
         daemon.call("Start")
         daemon.wait_status(lambda status: "files" not in status["degraded"], "no longer degraded")
 
+    def test_a_stop_stays_a_stop_with_autostart(self):
+        """Damaged or gone: what was started and stopped once is known from the database."""
+        fake = self.fake()
+        daemon = self.daemon(fake.port, tracking={"autostart": True}).start()
+        fake.settle()
+        daemon.wait_stored(1)
+        daemon.call("Stop")
+        logged = self.damage(daemon, "intent.json", b"", True)
+        self.assertEqual((daemon.status()["state"], daemon.status()["degraded"]), ("stopped", ["files"]), logged)
+        self.assertIn("beekonctl start", logged)
+        daemon.kill()
+        for name in ("intent.json", "intent.json.copy"):
+            os.unlink(os.path.join(daemon.state, name))
+        before = len(daemon.text())
+        daemon.start()
+        self.assertEqual((daemon.status()["state"], daemon.status()["degraded"]), ("stopped", ["files"]))
+        self.assertEqual(daemon.text()[before:].count("intent.json is gone"), 1)
+        # It is told once.
+        daemon.kill()
+        daemon.start()
+        self.assertEqual((daemon.status()["state"], daemon.status()["degraded"]), ("stopped", []))
+
     def test_the_identity(self):
         daemon = self.daemon().start()
         installation = daemon.status()["install_id"]

@@ -59,7 +59,8 @@ struct RuntimeSettings {
         }
         var found = other
         let reason = own.complaint ?? "the settings made while running are gone"
-        found.complaint = ([reason + "; their copy has taken their place"] + (other.complaint.map { [$0] } ?? []))
+        found.complaint =
+            ([reason + "; their copy has taken their place"] + (other.complaint.map { [$0] } ?? []))
             .joined(separator: "; ")
         found.isUnreadable = own.isUnreadable
         // Written again at the next start if that fails now.
@@ -86,7 +87,7 @@ struct RuntimeSettings {
         } catch {
             switch error.code {
             // A link, a directory, too large, somebody else's.
-            case ELOOP, EINVAL, EISDIR, EFBIG, EACCES, EPERM: return (nil, putAside(name, error.description))
+            case ELOOP, EINVAL, EISDIR, EFBIG: return (nil, putAside(name, error.description))
             default:
                 let text = "the settings made while running cannot be read (\(error))"
                 return (nil, Found(complaint: text, isUnreadable: true))

@@ -155,6 +155,17 @@ class DamageTests(CtlTest):
         self.assertEqual(daemon.status()["state"], "tracking")
         self.assertIn("belongs to user 12345", daemon.text())
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_a_run_as_root_gives_its_files_to_the_owner(self):
+        daemon = self.daemon()
+        os.makedirs(daemon.state, exist_ok=True)
+        os.chown(daemon.state, 12345, 12346)
+        daemon.start()
+        daemon.call("SetExtras", extras={"driver": "anna"})
+        for name in ("identity.json", "identity.json.copy", "extras.json"):
+            status = os.stat(os.path.join(daemon.state, name))
+            self.assertEqual((status.st_uid, status.st_gid), (12345, 12346), name)
+
     def test_copies_are_bounded(self):
         """When every name is taken, it starts nevertheless."""
         daemon = self.daemon().start()

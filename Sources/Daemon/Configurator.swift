@@ -158,7 +158,8 @@ final class Configurator {
     }
 
     private func plan(
-        _ layers: Layers, _ what: String, _ names: [String], _ decide: () throws(Layers.Refusal) -> Layers.Decision
+        _ layers: Layers, _ what: String, _ names: [String],
+        _ decide: () throws(Layers.Refusal) -> Layers.Decision
     ) throws(MainMessage.Failure) -> Change {
         if present.isUnreadable { throw MainMessage.Failure(reason: present.complaint ?? "") }
         let decision: Layers.Decision

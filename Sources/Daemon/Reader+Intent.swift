@@ -21,7 +21,9 @@ extension Reader {
     /// shows that somebody has stopped: nothing tracks until somebody starts. Without any this is the first run.
     ///
     /// The file is asked first, and the database once it answers: until then nothing tracks.
-    func takeUpIntent(of latest: (session: (id: UUIDv7, startedAt: Timestamp), isOpen: Bool)?, now: BootInstant) {
+    func takeUpIntent(
+        of latest: (session: (id: UUIDv7, startedAt: Timestamp), isOpen: Bool)?, now: BootInstant
+    ) {
         let trouble = lostIntent
         lostIntent = nil
         guard state == .idle else { return }
@@ -30,7 +32,8 @@ extension Reader {
                 let after = settings.tracking.autostart ? "tracking starts anew" : "to track, beekonctl start"
                 Log.error(
                     .fileDamaged,
-                    "\(trouble.text): whether tracking was on is not known, and no session is stored; \(after)")
+                    "\(trouble.text): whether tracking was on is not known, and no session is stored; \(after)"
+                )
             }
             if settings.tracking.autostart, case .failure(let failure) = start(.autostart, now: now) {
                 Log.error(.storageFailed, "autostart failed: \(failure.reason)")

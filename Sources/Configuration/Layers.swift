@@ -6,6 +6,8 @@ public struct Layers: Sendable {
     let files: Assembly
     private let base: Loaded
     private var forgetsSeeds = false
+    /// The settings made while running are lost: until somebody makes some, nothing is deleted that they may have kept.
+    public var lacksRuntime = false
 
     /// - Throws: what is wrong with the files.
     init(_ files: Assembly) throws(ConfigurationError) {
@@ -70,8 +72,10 @@ public struct Layers: Sendable {
     }
 
     private func finished(_ loaded: Loaded, _ leftOut: [String: String]) -> Loaded {
-        let loaded = forgetsSeeds ? loaded.withoutSeeds : loaded
-        return leftOut["sync.url"] != nil && loaded.settings.sync == nil ? loaded.awaitingSync : loaded
+        var loaded = forgetsSeeds ? loaded.withoutSeeds : loaded
+        if lacksRuntime { loaded = loaded.holdingRows }
+        let mayHaveURL = lacksRuntime || leftOut["sync.url"] != nil
+        return mayHaveURL && loaded.settings.sync == nil ? loaded.awaitingSync : loaded
     }
 
     private static func clash(_ problem: ConfigurationError.Problem) -> String {

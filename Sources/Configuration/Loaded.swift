@@ -14,6 +14,13 @@ public struct Loaded: Sendable, Equatable {
         return Loaded(settings: settings, warnings: warnings, listing: listing)
     }
 
+    /// The same while nobody knows what was set at run time.
+    var holdingRows: Loaded {
+        var settings = settings
+        settings.holdsRows = true
+        return Loaded(settings: settings, warnings: warnings, listing: listing)
+    }
+
     /// One line of the listing.
     public struct Entry: Sendable, Equatable {
         /// Dotted name, such as `tracking.interval_seconds`.

@@ -13,6 +13,9 @@ public struct Settings: Sendable, Equatable {
     /// A `sync.url` was set at run time and is not in force: nothing is sent, and stored rows wait for it. Without
     /// this they would be deleted for their age, as if no upload were wanted.
     public internal(set) var awaitsSync = false
+    /// What was set at run time is lost: a higher cap of rows may have been part of it, so no row that is stored now is
+    /// deleted for exceeding it.
+    public internal(set) var holdsRows = false
     /// Texts sent along with every batch: at most 64, keys ≤ 100 bytes, values ≤ 1024 bytes.
     public var extras: [String: String] = [:]
 

@@ -139,15 +139,18 @@ final class Configurator {
     // MARK: Decisions
 
     private func plan(_ request: Request) throws(MainMessage.Failure) -> Change {
-        let (layers, runtime, approved) = (present.layers, present.runtime, present.approved)
+        var layers = present.layers
+        // Whoever changes a setting decides what there is from now on.
+        layers.lacksRuntime = false
+        let (runtime, approved) = (present.runtime, present.approved)
         switch request {
         case .set(let offers, let caller):
-            return try plan("set while running", Array(offers.keys)) { () throws(Layers.Refusal) in
+            return try plan(layers, "set while running", Array(offers.keys)) { () throws(Layers.Refusal) in
                 try layers.decide(
                     setting: offers, over: runtime, approved: approved, asRoot: caller.isRoot)
             }
         case .reset(let names):
-            return try plan("no longer set while running", names) { () throws(Layers.Refusal) in
+            return try plan(layers, "no longer set while running", names) { () throws(Layers.Refusal) in
                 try layers.decide(resetting: names, over: runtime, approved: approved)
             }
         case .reload: return try reload()
@@ -155,7 +158,8 @@ final class Configurator {
     }
 
     private func plan(
-        _ what: String, _ names: [String], _ decide: () throws(Layers.Refusal) -> Layers.Decision
+        _ layers: Layers, _ what: String, _ names: [String],
+        _ decide: () throws(Layers.Refusal) -> Layers.Decision
     ) throws(MainMessage.Failure) -> Change {
         if present.isUnreadable { throw MainMessage.Failure(reason: present.complaint ?? "") }
         let decision: Layers.Decision
@@ -166,9 +170,11 @@ final class Configurator {
             throw MainMessage.Failure(kind: .setting(key: error.key), reason: error.reason)
         }
         var change = Change(
-            layers: present.layers, runtime: decision.runtime, approved: decision.approved,
+            layers: layers, runtime: decision.runtime, approved: decision.approved,
             result: decision.result)
-        if decision.runtime != present.runtime || decision.approved != present.approved {
+        if present.layers.lacksRuntime || decision.runtime != present.runtime
+            || decision.approved != present.approved
+        {
             do {
                 change.bytes = try RuntimeSettings.encode(decision.runtime, approved: decision.approved)
             } catch {
@@ -205,6 +211,8 @@ final class Configurator {
     }
 
     private static func change(to layers: Layers, _ found: RuntimeSettings.Found) -> Change {
+        var layers = layers
+        layers.lacksRuntime = found.isLost
         let result = layers.loaded(with: found.values, approved: found.approved)
         let leftOut = result.leftOut.sorted { $0.key < $1.key }.map { name, reason in
             "\(list([name])), set while running, is left out: \(reason); "

@@ -42,6 +42,13 @@ struct Identification {
         if known.separation == nil {
             switch Installation.judge(Installation.signs(of: known), found) {
             case .same(let signs):
+                let old = Installation.signs(of: known)[Installation.machineID]
+                if let old, signs[Installation.machineID] != old {
+                    Log.notice(
+                        .identity,
+                        "/etc/machine-id has changed, and the serial number of the hardware has not: this is still "
+                            + "install_id \(known.installID)")
+                }
                 keep(known, signs)
                 return (known.installID, trouble)
             case .other(let reason):
@@ -115,6 +122,8 @@ struct Identification {
             Store.wasTracking(database: directory.file($0))
         }
         guard let state = before?.state ?? (wasTracking ? .tracking : nil) else { return false }
+        // It may be intact, so it must not be overwritten.
+        if reading.trouble?.isPassing == true { return state == .tracking }
         try files.write(
             SmallFiles.Intent(
                 state: state, session: session, startedAt: Timestamp(milliseconds: plan.startedAt)))

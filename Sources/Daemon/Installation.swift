@@ -27,10 +27,12 @@ enum Installation {
     static func judge(_ known: Signs, _ found: Signs) -> Verdict {
         let common = known.keys.filter { found[$0] != nil }
         let serials = common.filter { $0 != machineID }
+        // An update or a new installation of the system gives the same machine another id.
+        if serials.contains(where: { known[$0] == found[$0] }) { return .same(known.merging(found) { $1 }) }
         if common.contains(machineID), known[machineID] != found[machineID] {
             return .other("/etc/machine-id")
         }
-        if !serials.isEmpty, !serials.contains(where: { known[$0] == found[$0] }) {
+        if !serials.isEmpty {
             return .other("the serial number of the hardware")
         }
         return .same(known.merging(found) { $1 })
@@ -94,5 +96,21 @@ enum Installation {
             let columns = line.split(separator: " ", maxSplits: 5)
             return columns.count > 4 && columns[4] == escaped
         }
+    }
+
+    /// The type of the file system that holds `path`; nil when the table does not tell. Of mounts over each other the
+    /// last counts.
+    static func fileSystem(of path: String, table: String) -> String? {
+        var best: (length: Int, type: String)?
+        for line in table.split(separator: "\n") {
+            let columns = line.split(separator: " ")
+            guard columns.count > 4, let dash = columns.firstIndex(of: "-"), dash + 1 < columns.count else {
+                continue
+            }
+            let point = columns[4]
+            guard point == "/" || path == point || path.hasPrefix(point + "/") else { continue }
+            if point.count >= best?.length ?? 0 { best = (point.count, String(columns[dash + 1])) }
+        }
+        return best?.type
     }
 }

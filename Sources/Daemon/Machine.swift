@@ -21,7 +21,7 @@ enum Machine {
     static func signs(root: String) -> Installation.Signs {
         var signs = Installation.Signs()
         let path = root + "/etc/machine-id"
-        if !isMountPoint(path) {
+        if !isTransient(path, root) {
             signs[Installation.machineID] = text(path).flatMap(Installation.machineID(in:))
         }
         for (name, file) in serials {
@@ -42,13 +42,26 @@ enum Machine {
         (try? readFile(path, limit: 4096)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// systemd mounts a file over /etc/machine-id when it cannot write there: that id lasts until the next boot.
-    private static func isMountPoint(_ path: String) -> Bool {
+    /// File systems that forget, or may.
+    private static let forgetful: Set<String> = ["tmpfs", "ramfs", "overlay"]
+
+    /// Whether that id may last only until the next boot: it lies in /run or on a file system that forgets, or systemd
+    /// has mounted it over a file that it cannot write. What cannot be told proves nothing either.
+    private static func isTransient(_ path: String, _ root: String) -> Bool {
         guard let resolved = realpath(path, nil) else { return false }
         defer { free(resolved) }
+        if let top = realpath(root + "/run", nil) {
+            defer { free(top) }
+            if String(cString: resolved).hasPrefix(String(cString: top) + "/") { return true }
+        }
         let table = (try? readFile("/proc/self/mountinfo", limit: 1 << 20)).map {
             String(decoding: $0, as: UTF8.self)
         }
-        return Installation.isMountPoint(String(cString: resolved), table: table ?? "")
+        guard let table else { return true }
+        let place = String(cString: resolved)
+        if Installation.isMountPoint(place, table: table) { return true }
+        // Tests have their machines wherever there is room.
+        return root.isEmpty
+            && Installation.fileSystem(of: place, table: table).map(forgetful.contains) ?? true
     }
 }

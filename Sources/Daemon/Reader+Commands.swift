@@ -13,22 +13,17 @@ extension Reader {
         resumeGeofences(now: now)
         // Subscribers and status show the newest location until the next fix arrives.
         recall([.deletion, .latest, .ages], now: now)
-        let intent = recallIntent(now: now)
+        let intent = readIntent()
         switch intent?.state {
         case .tracking:
             guard let intent, let id = intent.session else { break }
-            enter(session: id, startedAt: Timestamp(milliseconds: intent.startedAt))
+            resume(session: id, startedAt: Timestamp(milliseconds: intent.startedAt))
             recall(.tail, now: now)
-            Log.notice(
-                .sessionResumed, "tracking goes on in session \(id)", [(.session, id.description)])
         case .stopped:
             state = .stopped
             latestSession = intent?.session
             closeLeftOpen()
-        case nil:
-            if settings.tracking.autostart, case .failure(let failure) = start(.autostart, now: now) {
-                Log.error(.storageFailed, "autostart failed: \(failure.reason)")
-            }
+        case nil: recall(.intent, now: now)
         }
         if state != .tracking { recall(.eventSession, now: now) }
         adjustSource(now: now)
@@ -57,7 +52,7 @@ extension Reader {
         }
     }
 
-    private func start(
+    func start(
         _ reason: StateChange.Reason, now: BootInstant
     ) -> Result<UUIDv7, MainMessage.Failure> {
         if state == .tracking, let session { return .success(session.id) }
@@ -82,7 +77,7 @@ extension Reader {
     }
 
     /// A store that fails now is no reason not to track: the session is written with its first location.
-    private func enter(session id: UUIDv7, startedAt: Timestamp) {
+    func enter(session id: UUIDv7, startedAt: Timestamp) {
         state = .tracking
         session = (id, startedAt)
         latestSession = id
@@ -91,9 +86,11 @@ extension Reader {
         admittedInSession = 0
         // Rows of the previous session may still be waiting: this session must not be written before them.
         missing.remove(.tail)
+        missing.remove(.intent)
     }
 
     private func stop(now: BootInstant) -> Result<Void, MainMessage.Failure> {
+        if missing.contains(.intent) { return stopUnknown(now: now) }
         guard state == .tracking, let session else { return .success(()) }
         // Epochs that are still open belong to the session.
         for event in source.flush(now: now) { handle(event, now: now) }
@@ -151,7 +148,7 @@ extension Reader {
     }
 
     /// The snapshot first: whoever is told looks at it.
-    private func publishState(now: BootInstant) {
+    func publishState(now: BootInstant) {
         publish(now: now)
         hub.tell(.stateChanged(stateChange))
     }

@@ -20,6 +20,8 @@ extension Reader {
         static let deletion = Missing(rawValue: 8)
         /// The session of the events between two sessions.
         static let eventSession = Missing(rawValue: 16)
+        /// What was intended, which no file says: whether a session is open, has ended, or none was ever started.
+        static let intent = Missing(rawValue: 32)
     }
 
     func recall(_ wanted: Missing, now: BootInstant) {
@@ -60,6 +62,11 @@ extension Reader {
             let memory = try hub.store.ageMemory()
             hub.ages.withLock { $0 = $0 ?? AgeTrust(memory) }
             missing.remove(.ages)
+        }
+        if missing.contains(.intent) {
+            let latest = try hub.store.latestTrackingSession()
+            missing.remove(.intent)
+            takeUpIntent(of: latest, now: now)
         }
         if missing.contains(.tail) {
             if let session {

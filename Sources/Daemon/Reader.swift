@@ -59,6 +59,8 @@ final class Reader {
     var loggedJump: BootInstant?
     /// What the store could not read yet.
     var missing: Missing = []
+    /// Why the file of the intent does not say what was intended; nil when there is none.
+    var lostIntent: SmallFiles.Trouble?
     /// The recorder knows that it is to be read again.
     var isRecallNoted = false
     /// Number of fixes admitted since the session was entered in this run.

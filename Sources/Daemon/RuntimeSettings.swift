@@ -15,6 +15,8 @@ struct RuntimeSettings {
         var complaint: String?
         /// The file is there and may be whole, only it cannot be read now: nothing may be written over it.
         var isUnreadable = false
+        /// There were settings, and what they were nobody knows.
+        var isLost = false
     }
 
     private struct Content: Codable {
@@ -30,6 +32,7 @@ struct RuntimeSettings {
     }
 
     static let name = "settings.json"
+    private static let copy = name + ".copy"
     private static let version = 1
     private let directory: StateDirectory
 
@@ -37,50 +40,88 @@ struct RuntimeSettings {
         self.directory = directory
     }
 
-    /// Reads it. What cannot be used is put aside, so that it stands in nobody's way.
+    /// Reads it, or its copy where it is of no use. What cannot be used is put aside, so that it stands in nobody's way.
     func load() -> Found {
+        let (bytes, own) = readOne(Self.name)
+        if let bytes {
+            // Completes what an interruption between the two writes, or an earlier version, has left undone.
+            if (try? directory.read(Self.copy)) != bytes { writeCopy(bytes) }
+            return own
+        }
+        let (copied, other) = readOne(Self.copy)
+        guard let copied else {
+            var found = own
+            found.complaint =
+                (own.complaint ?? other.complaint).map { $0 + ", and the files apply" + Self.consequence }
+                ?? lossComplaint()
+            found.isLost = found.complaint != nil
+            return found
+        }
+        var found = other
+        let reason = own.complaint ?? "the settings made while running are gone"
+        found.complaint =
+            ([reason + "; their copy has taken their place"] + (other.complaint.map { [$0] } ?? []))
+            .joined(separator: "; ")
+        found.isUnreadable = own.isUnreadable
+        // Written again at the next start if that fails now.
+        if !own.isUnreadable { try? directory.replace(Self.name, with: copied) }
+        return found
+    }
+
+    /// What an earlier start has put aside, and nobody has made again since.
+    private func lossComplaint() -> String? {
+        let asides = ((try? directory.names()) ?? []).filter { $0.hasPrefix(Self.name + ".aside-") }
+        return asides.last.map {
+            "the settings made while running are lost (\($0)), and the files apply" + Self.consequence
+        }
+    }
+
+    private static let consequence =
+        "; nothing stored is deleted for its age or for the cap of rows until one is set or unset (beekonctl config)"
+
+    /// - Returns: the bytes when they can be used.
+    private func readOne(_ name: String) -> (bytes: [UInt8]?, found: Found) {
         let bytes: [UInt8]?
         do {
-            bytes = try directory.read(Self.name)
+            bytes = try directory.read(name)
         } catch {
             switch error.code {
             // A link, a directory, too large, somebody else's.
-            case ELOOP, EINVAL, EISDIR, EFBIG, EACCES, EPERM: return putAside(error.description)
+            case ELOOP, EINVAL, EISDIR, EFBIG: return (nil, putAside(name, error.description))
             default:
-                return Found(
-                    complaint: "the settings made while running cannot be read (\(error)); the files apply",
-                    isUnreadable: true)
+                let text = "the settings made while running cannot be read (\(error))"
+                return (nil, Found(complaint: text, isUnreadable: true))
             }
         }
-        guard let bytes else { return Found() }
+        guard let bytes else { return (nil, Found()) }
         let decoder = JSONDecoder()
         guard let content = try? decoder.decode(Content.self, from: Data(bytes)),
             content.version == Self.version
         else {
             let found = try? decoder.decode(Version.self, from: Data(bytes))
             let isOther = found.map { $0.version != Self.version } ?? false
-            return putAside(isOther ? "of another version of beekond" : "damaged")
+            return (nil, putAside(name, isOther ? "of another version of beekond" : "damaged"))
         }
         guard content.settings.count <= Layers.limit else {
-            return putAside("more than \(Layers.limit) settings")
+            return (nil, putAside(name, "more than \(Layers.limit) settings"))
         }
         let values = content.settings.compactMapValues { Offer($0).value }
         let others = content.settings.keys.filter { values[$0] == nil }
-        return Found(
+        let found = Found(
             values: values, approved: Set(content.approved ?? []).intersection(values.keys),
             complaint: others.isEmpty
                 ? nil
                 : "no value that a setting can have, in the settings made while running: "
                     + Configurator.list(others))
+        return (bytes, found)
     }
 
-    private func putAside(_ reason: String) -> Found {
+    private func putAside(_ name: String, _ reason: String) -> Found {
         let start = "the settings made while running are no good (\(reason)): "
         do {
-            let path = try directory.putAside(Self.name)
-            return Found(complaint: start + "they are kept as \(path), and the files apply")
+            return Found(complaint: start + "they are kept as \(try directory.putAside(name))")
         } catch {
-            return Found(complaint: start + "they cannot be put aside (\(error)), and the files apply")
+            return Found(complaint: start + "they cannot be put aside (\(error))")
         }
     }
 
@@ -109,6 +150,16 @@ struct RuntimeSettings {
                 }
             }
             throw error
+        }
+        writeCopy(bytes)
+    }
+
+    /// An old copy is worse than none: it could bring back what has been taken back.
+    private func writeCopy(_ bytes: [UInt8]) {
+        do {
+            try directory.replace(Self.copy, with: bytes)
+        } catch {
+            _ = unlink(directory.file(Self.copy))
         }
     }
 }

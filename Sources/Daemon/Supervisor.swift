@@ -300,7 +300,8 @@ extension StoreOptions {
         self.init(
             retention: settings.store.retentionDays * 86_400, maxRows: settings.store.maxRows,
             durability: settings.store.durability == .full ? .full : .normal,
-            keepsUploaded: settings.store.keepUploaded, isSyncing: settings.sync != nil || settings.awaitsSync
-        )
+            keepsUploaded: settings.store.keepUploaded,
+            isSyncing: settings.sync != nil || settings.awaitsSync,
+            holdsRows: settings.holdsRows)
     }
 }

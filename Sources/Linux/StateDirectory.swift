@@ -10,6 +10,7 @@ public struct StateDirectory: Sendable {
     /// Absolute, without symbolic links and without a trailing slash.
     public let path: String
     private let owner: uid_t
+    private let group: gid_t
 
     /// Makes the directory (0700) when it is missing.
     ///
@@ -34,6 +35,7 @@ public struct StateDirectory: Sendable {
                 "refusing " + self.path + ", which others may write to (chmod go-w)", code: EPERM)
         }
         owner = status.st_uid
+        group = status.st_gid
     }
 
     /// What to report when the path leads through a link to something missing; nil when it does not. Preserves errno.
@@ -64,13 +66,13 @@ public struct StateDirectory: Sendable {
     }
 
     /// - Returns: nil when there is no such file.
-    /// - Throws: also when it belongs neither to us, nor to root, nor to the owner of the directory (EACCES).
+    /// - Throws: also when it belongs neither to us, nor to root, nor to the owner of the directory (EINVAL).
     public func read(_ name: String, limit: Int = 1 << 20) throws(SystemError) -> [UInt8]? {
         do throws(SystemError) {
             let bytes = try readFile(file(name), limit: limit, followingLinks: false)
             var status = stat()
             if lstat(file(name), &status) == 0, ![0, owner, geteuid()].contains(status.st_uid) {
-                throw SystemError("read \(file(name)), which belongs to user \(status.st_uid)", code: EACCES)
+                throw SystemError("read \(file(name)), which belongs to user \(status.st_uid)", code: EINVAL)
             }
             return bytes
         } catch {
@@ -83,6 +85,8 @@ public struct StateDirectory: Sendable {
     public func replace(_ name: String, with bytes: [UInt8]) throws(SystemError) {
         let temporary = file(name + ".tmp")
         let descriptor = try FileDescriptor.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+        // One run as root must not take the files away from the user that the service has.
+        if geteuid() == 0 { try retrying("give away " + temporary) { fchown(descriptor.raw, owner, group) } }
         try descriptor.writeAll(bytes)
         try retrying("fsync " + temporary) { fsync(descriptor.raw) }
         try retrying("rename " + temporary) { rename(temporary, file(name)) }

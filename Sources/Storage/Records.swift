@@ -15,17 +15,20 @@ public struct StoreOptions: Equatable, Sendable {
     public var keepsUploaded: Bool
     /// An upload is configured: rows that are still pending are never pruned by age.
     public var isSyncing: Bool
+    /// The cap is not to be trusted: as many rows as there were when the database was opened are kept whatever it is.
+    public var holdsRows: Bool
 
     /// The defaults are those of the configuration.
     public init(
         retention: Double = 7 * 86_400, maxRows: Int = 100_000, durability: Durability = .full,
-        keepsUploaded: Bool = false, isSyncing: Bool = false
+        keepsUploaded: Bool = false, isSyncing: Bool = false, holdsRows: Bool = false
     ) {
         self.retention = retention
         self.maxRows = maxRows
         self.durability = durability
         self.keepsUploaded = keepsUploaded
         self.isSyncing = isSyncing
+        self.holdsRows = holdsRows
     }
 }
 

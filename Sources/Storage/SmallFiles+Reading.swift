@@ -83,8 +83,8 @@ extension SmallFiles {
             return ([], nil, putAside(name, reason))
         } catch {
             switch error.code {
-            // Too many files are open, or there is no memory: it may be intact.
-            case EMFILE, ENFILE, ENOMEM:
+            // Too many files are open, there is no memory, or it is not ours to open: it may be intact.
+            case EMFILE, ENFILE, ENOMEM, EACCES, EPERM:
                 return ([], nil, Trouble(name: name, reason: error.description, isPassing: true))
             default: return ([], nil, putAside(name, error.description))
             }

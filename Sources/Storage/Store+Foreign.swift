@@ -53,6 +53,23 @@ extension Store {
         return true
     }
 
+    /// The newest tracking session, and whether it has no end; one without an end comes first. nil when the database
+    /// has none.
+    @available(*, noasync, message: "blocks on the disk")
+    public func latestTrackingSession() throws(StorageError) -> (
+        session: (id: UUIDv7, startedAt: Timestamp), isOpen: Bool
+    )? {
+        try perform("read session") { (writer) throws(SQLiteError) in
+            let row = try writer.db.prepare(
+                """
+                SELECT id, started_at, stopped_at IS NULL FROM sessions WHERE is_tracking = 1 \
+                ORDER BY stopped_at IS NULL DESC, key DESC LIMIT 1
+                """)
+            guard try row.step(), let id = UUIDv7(bytes: row.blob(0)) else { return nil }
+            return ((id, Timestamp(milliseconds: row.integer(1))), row.integer(2) != 0)
+        }
+    }
+
     /// The tracking session without an end in the database; the newest if there are several.
     @available(*, noasync, message: "blocks on the disk")
     public func openTrackingSession() throws(StorageError) -> (id: UUIDv7, startedAt: Timestamp)? {

@@ -167,7 +167,7 @@ extension Writer {
 
     /// The rows that exceed the cap once `count` more have been written: first those that a backend has received.
     private mutating func overCap(adding count: Int = 0, limit: Int) throws(SQLiteError) -> [Prunable] {
-        let surplus = min(tally.rows + count - options.maxRows, limit)
+        let surplus = min(tally.rows + count - rowLimit, limit)
         guard surplus > 0 else { return [] }
         let received = try uploaded(before: .max, limit: surplus)
         guard received.count < surplus else { return received }
@@ -188,13 +188,13 @@ extension Writer {
         }
         losses = losses + lost
         try book(pruned)
-        return tally.rows > options.maxRows
+        return tally.rows > rowLimit
     }
 
     /// Which rows to delete to make room for `wanted` dead letters, and for how many of these there is room then.
     /// Only rows that a backend has received are deleted for this.
     mutating func room(for wanted: Int) throws(SQLiteError) -> (count: Int, doomed: [Prunable]) {
-        let free = max(options.maxRows - tally.rows, 0)
+        let free = max(rowLimit - tally.rows, 0)
         let doomed = wanted > free ? try uploaded(before: .max, limit: wanted - free) : []
         return (min(wanted, free + doomed.count), doomed)
     }

@@ -14,6 +14,10 @@ struct Writer: ~Copyable {
     var events = EventTally()
     /// As the counters in the database say.
     var losses = Losses()
+    /// Rows that there were when the database was opened.
+    var rowsAtOpen = 0
+    /// Locations kept at most.
+    var rowLimit: Int { options.holdsRows ? max(options.maxRows, rowsAtOpen) : options.maxRows }
     /// Whether there have been dead letters since the latest acknowledgement.
     var hasStreak = false
     /// Whether the recorded state of each session is complete, except for the current one.
@@ -88,6 +92,7 @@ struct Writer: ~Copyable {
             let statements = try Statements(db)
             var writer = Writer(db: db, statements: statements, options: options)
             try writer.load()
+            writer.rowsAtOpen = writer.tally.rows
             // The names of the database and its WAL. SQLite syncs them, too, but does not look at the result.
             try StateDirectory.synchronise(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
             return writer

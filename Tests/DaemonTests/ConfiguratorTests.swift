@@ -178,7 +178,8 @@ struct ConfiguratorTests {
         try bench.workshop.directory.write("state/settings.json", Array(content.utf8))
         let configurator = try Configurator(bench.options, bench.directory)
         #expect(configurator.isDegraded)
-        #expect(configurator.loaded == bench.configurator.loaded)
+        #expect(configurator.loaded.listing == bench.configurator.loaded.listing)
+        #expect(configurator.loaded.settings.awaitsSync && configurator.loaded.settings.holdsRows)
         let names = try bench.workshop.directory.names(in: "state").filter { $0.hasPrefix("settings") }
         #expect(names == ["settings.json.aside-1"])
         #expect(try bench.workshop.directory.read("state/settings.json.aside-1") == Array(content.utf8))
@@ -194,7 +195,25 @@ struct ConfiguratorTests {
             #expect(mkdir(path, 0o700) == 0)
         }
         #expect(RuntimeSettings(bench.directory).load().complaint?.contains("aside-1") == true)
+        // Nobody has made them again.
+        #expect(RuntimeSettings(bench.directory).load().isLost)
+        try RuntimeSettings(bench.directory).replace(with: RuntimeSettings.encode([:]))
         #expect(RuntimeSettings(bench.directory).load() == RuntimeSettings.Found())
+    }
+
+    @Test("a copy takes the place of a file that is damaged or gone")
+    func copyOfSettings() throws {
+        let bench = try Bench()
+        let file = RuntimeSettings(bench.directory)
+        try file.replace(with: RuntimeSettings.encode(["a": .integer(1)]))
+        for isGone in [false, true] {
+            try bench.workshop.directory.write("state/settings.json", [0, 0])
+            if isGone { #expect(unlink(bench.directory.file(RuntimeSettings.name)) == 0) }
+            let found = file.load()
+            #expect(found.values == ["a": .integer(1)] && !found.isLost)
+            #expect(found.complaint?.contains("copy") == true)
+            #expect(file.load() == RuntimeSettings.Found(values: ["a": .integer(1)]))
+        }
     }
 
     @Test("a single setting that is no good is left out, kept and told of; a value of no kind is dropped")

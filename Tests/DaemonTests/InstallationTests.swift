@@ -12,7 +12,7 @@ private func signs(_ id: String?, _ serials: [String: String] = [:]) -> Installa
 }
 
 @Test(
-    "a machine is another one when its id is, or none of its serial numbers is the same; what is missing says nothing",
+    "a machine is the same by one serial number, another one by its id or by all of them; what is missing says nothing",
     arguments: [
         (signs("a"), signs("a"), true), (signs("a"), signs("b"), false),
         (signs(nil), signs("a"), true), (signs("a"), signs(nil), true),
@@ -24,8 +24,10 @@ private func signs(_ id: String?, _ serials: [String: String] = [:]) -> Installa
         (signs("a", ["u": "1", "b": "1"]), signs("a", ["u": "2", "b": "2"]), false),
         // A read-only root, moved to other hardware.
         (signs("a", ["u": "1"]), signs(nil, ["u": "2"]), false),
-        // The same board under another id: the disk was cloned to it, or the system was installed anew.
-        (signs("a", ["u": "1"]), signs("b", ["u": "1"]), false),
+        // The same board under another id: its system was updated or installed anew.
+        (signs("a", ["u": "1"]), signs("b", ["u": "1"]), true),
+        (signs("a", ["u": "1", "b": "1"]), signs("b", ["u": "1", "b": "2"]), true),
+        (signs("a", ["u": "1"]), signs("b", ["u": "2"]), false),
     ])
 func machines(known: Installation.Signs, found: Installation.Signs, isSame: Bool) {
     switch Installation.judge(known, found) {
@@ -89,6 +91,9 @@ func mountPoints() {
         32 25 0:28 / /mnt/with\\040space rw - tmpfs tmpfs rw
         33
         """
+    #expect(Installation.fileSystem(of: "/etc/machine-id", table: table) == "tmpfs")
+    #expect(Installation.fileSystem(of: "/etc/machine", table: table) == "ext4")
+    #expect(Installation.fileSystem(of: "/etc/machine", table: "") == nil)
     #expect(Installation.isMountPoint("/etc/machine-id", table: table))
     #expect(Installation.isMountPoint("/mnt/with space", table: table))
     #expect(!Installation.isMountPoint("/etc/machine", table: table))

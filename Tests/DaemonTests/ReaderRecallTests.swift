@@ -76,4 +76,37 @@ struct ReaderRecallTests {
         #expect(reader.admission.odometer == 5000)
         #expect(try workshop.stored().count == 2)
     }
+
+    @Test("a lost intent is known once storage answers; until then nothing tracks", arguments: [false, true])
+    func lostIntent(isOpen: Bool) throws {
+        if !isOpen { try workshop.hub.store.close(session: session, at: start) }
+        let reader = try autostarting()
+        #expect(reader.state == .idle)
+        try workshop.mendStorage()
+        reader.flush(now: instant(2))
+        #expect(reader.state == (isOpen ? .tracking : .stopped))
+        #expect(reader.session?.id == (isOpen ? session : nil))
+        #expect(workshop.hub.files.readIntent().content?.session == session)
+    }
+
+    @Test("a stop before storage answers is one")
+    func stopMeanwhile() throws {
+        let reader = try autostarting()
+        try workshop.mendStorage()
+        reader.perform(.stop(1), now: instant(1))
+        reader.flush(now: instant(2))
+        #expect(reader.state == .stopped)
+        #expect(workshop.hub.files.readIntent().content?.state == .stopped)
+        #expect(try workshop.hub.store.openTrackingSession() == nil)
+    }
+
+    /// A reader that has begun while storage fails, without any intent.
+    private func autostarting() throws -> Reader {
+        var settings = Settings()
+        settings.tracking.autostart = true
+        let reader = try #require(Reader(hub: workshop.hub, settings: settings))
+        try workshop.breakStorage()
+        reader.resume(now: instant(0))
+        return reader
+    }
 }

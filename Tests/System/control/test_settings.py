@@ -259,8 +259,9 @@ class DamageTests(SettingsTest):
         self.set(daemon, tracking__interval_seconds=50)
         for count, content in enumerate((b"", b"{", b"\xff\xfe", b"[]", b'{"version":9,"settings":{}}', b"\0" * 3_000_000), 1):
             daemon.kill()
-            with open(self.file(daemon), "wb") as file:
-                file.write(content)
+            for name in (self.file(daemon), self.file(daemon) + ".copy"):
+                with open(name, "wb") as file:
+                    file.write(content)
             daemon.start()
             fake.settle()
             daemon.wait_health("ok")
@@ -273,6 +274,31 @@ class DamageTests(SettingsTest):
                 self.assertEqual(file.read(), content)
         self.set(daemon, tracking__distance_meters=0)
         self.assertEqual(daemon.status()["degraded"], [])
+
+    def test_a_lost_cap_deletes_nothing(self):
+        """Raised while running and lost since: what is stored stays, until somebody makes a setting again."""
+        fake, daemon = self.tracking(store={"max_rows": 5}, sync={"url": "http://127.0.0.1:9/"})
+        self.set(daemon, store__max_rows=1000)
+        fake.drive(19)
+        daemon.wait_stored(20)
+        for content, copy, reason in ((bytes(100), False, "copy"), (bytes(100), True, "aside-2"), (None, True, "are lost")):
+            daemon.kill()
+            before = len(daemon.text())
+            for name in ("settings.json", "settings.json.copy") if copy else ("settings.json",):
+                path = os.path.join(daemon.state, name)
+                if content is not None:
+                    with open(path, "wb") as file:
+                        file.write(content)
+            daemon.start()
+            self.assertIn(reason, daemon.text()[before:])
+            # The reader has been through its work when it has answered twice.
+            for driver in ("anna", "ben"):
+                daemon.call("SetExtras", extras={"driver": driver})
+            self.assertEqual(daemon.status()["store"]["locations"], 20)
+            self.assertEqual(daemon.setting("store.max_rows"), 5 if copy else 1000)
+            self.assertIn("config", daemon.status()["degraded"])
+        self.set(daemon, store__max_rows=1000)
+        self.assertNotIn("config", daemon.status()["degraded"])
 
     def test_links_and_folders(self):
         daemon = self.daemon()

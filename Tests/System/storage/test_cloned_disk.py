@@ -179,6 +179,27 @@ class CloneTests(CloneTest):
         self.assertEqual(len(seen), 1)
         self.assertEqual(self.identity(daemon)["signs"], {})
 
+    def test_a_machine_id_in_run_lasts_until_the_next_boot(self):
+        daemon = self.original(self.in_run(ONE))
+        daemon.environment = self.in_run(TWO)
+        daemon.start()
+        self.assertEqual((daemon.status()["install_id"], self.foreign(daemon)), (self.installation, []), daemon.text())
+        self.assertEqual(self.identity(daemon)["signs"], {})
+
+    def in_run(self, identity: str) -> dict:
+        machine = self.machine(None, **{"run/machine-id": identity, "etc/empty": ""})
+        os.symlink("../run/machine-id", os.path.join(machine["BEEKOND_MACHINE_ROOT"], "etc/machine-id"))
+        return machine
+
+    def test_another_machine_id_on_the_same_hardware(self):
+        daemon = self.original(self.machine(ONE, **{SERIAL: "c0ffee-1\n"}))
+        for identity in (TWO, TWO, ONE):
+            daemon.environment = self.machine(identity, **{SERIAL: "c0ffee-1\n"})
+            daemon.start()
+            self.assertEqual((daemon.status()["install_id"], self.foreign(daemon)), (self.installation, []), daemon.text())
+            daemon.kill()
+        self.assertEqual(daemon.text().count("/etc/machine-id has changed"), 2)
+
     def test_the_file_of_an_earlier_version(self):
         daemon = self.original(self.machine(ONE))
         for name in ("identity.json", "identity.json.copy"):

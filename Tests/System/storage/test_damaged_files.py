@@ -78,6 +78,28 @@ class DamageTests(CtlTest):
         daemon.call("Start")
         daemon.wait_status(lambda status: "files" not in status["degraded"], "no longer degraded")
 
+    def test_a_stop_stays_a_stop_with_autostart(self):
+        """Damaged or gone: what was started and stopped once is known from the database."""
+        fake = self.fake()
+        daemon = self.daemon(fake.port, tracking={"autostart": True}).start()
+        fake.settle()
+        daemon.wait_stored(1)
+        daemon.call("Stop")
+        logged = self.damage(daemon, "intent.json", b"", True)
+        self.assertEqual((daemon.status()["state"], daemon.status()["degraded"]), ("stopped", ["files"]), logged)
+        self.assertIn("beekonctl start", logged)
+        daemon.kill()
+        for name in ("intent.json", "intent.json.copy"):
+            os.unlink(os.path.join(daemon.state, name))
+        before = len(daemon.text())
+        daemon.start()
+        self.assertEqual((daemon.status()["state"], daemon.status()["degraded"]), ("stopped", ["files"]))
+        self.assertEqual(daemon.text()[before:].count("intent.json is gone"), 1)
+        # It is told once.
+        daemon.kill()
+        daemon.start()
+        self.assertEqual((daemon.status()["state"], daemon.status()["degraded"]), ("stopped", []))
+
     def test_the_identity(self):
         daemon = self.daemon().start()
         installation = daemon.status()["install_id"]
@@ -132,6 +154,17 @@ class DamageTests(CtlTest):
         daemon.start()
         self.assertEqual(daemon.status()["state"], "tracking")
         self.assertIn("belongs to user 12345", daemon.text())
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_a_run_as_root_gives_its_files_to_the_owner(self):
+        daemon = self.daemon()
+        os.makedirs(daemon.state, exist_ok=True)
+        os.chown(daemon.state, 12345, 12346)
+        daemon.start()
+        daemon.call("SetExtras", extras={"driver": "anna"})
+        for name in ("identity.json", "identity.json.copy", "extras.json"):
+            status = os.stat(os.path.join(daemon.state, name))
+            self.assertEqual((status.st_uid, status.st_gid), (12345, 12346), name)
 
     def test_copies_are_bounded(self):
         """When every name is taken, it starts nevertheless."""

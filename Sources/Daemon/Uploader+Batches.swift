@@ -62,11 +62,15 @@ extension Uploader {
     func send(
         _ batch: FrozenBatch, _ sync: Settings.Sync, authorization: String?
     ) throws(StorageError) -> HTTPOutcome {
-        try hub.store.beginAttempt(batch)
         isAborted = false
+        // Named before the store is asked: whoever dissolves the batch after that answer aborts the request.
+        snapshot.inFlightBatch = batch.id
+        guard try hub.store.beginAttempt(batch) else {
+            snapshot.inFlightBatch = nil
+            return .cancelled
+        }
         snapshot.storageError = nil
         snapshot.isUploading = true
-        snapshot.inFlightBatch = batch.id
         snapshot.lastAttempt = hub.clock.time(now: .current())
         publish()
         let options = HTTPOptions(sync, authorization: authorization)
@@ -128,7 +132,8 @@ extension Uploader {
         case .transient(let isNetwork, let retryAfter):
             return .transient(isNetwork: isNetwork, retryAfter: retryAfter)
         case .permanent:
-            if status != Self.tooLarge { try hub.store.markPermanent(batch) }
+            // Without its acknowledgement the rows may be stored all the same: in another batch they would arrive twice.
+            if status != Self.tooLarge, doubt != .noAck { try hub.store.markPermanent(batch) }
             return .failed(doubt.map { DrainOutcome.Failure($0) } ?? .permanent)
         }
     }

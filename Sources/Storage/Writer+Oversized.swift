@@ -32,11 +32,15 @@ extension Writer {
 
     /// Records the start of an attempt. A permanent answer to an earlier one is no longer the latest, whatever the
     /// result of this one: if it is stored and its acknowledgement lost, its rows must not be sent in another batch.
-    mutating func beginAttempt(_ batch: FrozenBatch) throws(SQLiteError) {
-        guard frozen.contains(where: { $0.isOf(batch) && $0.isPermanent }) else { return }
+    ///
+    /// - Returns: false when the batch has been dissolved meanwhile; then it must not be sent.
+    mutating func beginAttempt(_ batch: FrozenBatch) throws(SQLiteError) -> Bool {
+        guard let known = frozen.first(where: { $0.isOf(batch) }) else { return false }
+        guard known.isPermanent else { return true }
         try db.prepare("UPDATE batches SET is_permanent = 0 WHERE key = ? AND id = ?").run(
             .integer(batch.key), .blob(batch.id.bytes))
         for index in frozen.indices where frozen[index].isOf(batch) { frozen[index].isPermanent = false }
+        return true
     }
 
     /// Records that the batch has failed because of its size or its time.
@@ -77,8 +81,10 @@ extension Writer {
 
 extension Store {
     /// Called before the first byte of an attempt. Commits only if the latest answer to the batch was permanent.
+    ///
+    /// - Returns: false when the batch has been dissolved meanwhile, by a deletion for example; then it must not be sent.
     @available(*, noasync, message: "blocks on the disk")
-    public func beginAttempt(_ batch: FrozenBatch) throws(StorageError) {
+    public func beginAttempt(_ batch: FrozenBatch) throws(StorageError) -> Bool {
         try performAtAnyCost("begin attempt") { (writer) throws(SQLiteError) in
             try writer.beginAttempt(batch)
         }

@@ -127,6 +127,8 @@ public struct HTTPClient: ~Copyable {
             return .failure(TransportFailure(kind: .network, message: "libcurl takes no request"))
         }
         defer { curl_multi_remove_handle(multi, handle) }
+        // What came before the first byte must keep it from going out.
+        if isCancelled() { return .cancelled }
         var running: Int32 = 1
         while running > 0 {
             guard curl_multi_perform(multi, &running) == CURLM_OK else { break }

@@ -149,7 +149,7 @@ public struct DrainSchedule: Sendable {
         isForced = false
         wanted = nil
         if tick <= now {
-            tick = now.advanced(bySeconds: interval * Double.random(in: 0.9...1.1, using: &random))
+            tick = now.advanced(bySeconds: interval * Double.random(in: 0.9...1.0, using: &random))
         }
     }
 

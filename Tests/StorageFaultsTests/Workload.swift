@@ -259,7 +259,7 @@ final class Workload {
         guard let batch = frozen else { return }
         var failures = 0
         while failures < 3 {
-            try persist { try store.beginAttempt(batch) }
+            try persist { _ = try store.beginAttempt(batch) }
             try note()
             try persist { failures = try store.countOversized(batch, isPermanent: failures % 2 == 0) }
             try note()

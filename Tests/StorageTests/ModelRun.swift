@@ -235,7 +235,7 @@ struct ModelRun: ~Copyable {
     private mutating func oversize() throws {
         if let batch = try store.nextFrozen() {
             for _ in 0..<Int.random(in: 1...3, using: &random) {
-                try store.beginAttempt(batch)
+                _ = try store.beginAttempt(batch)
                 model.batches[0].isPermanent = false
                 if random.chance(0.2) {
                     try store.forgetOversized(batch)
@@ -266,7 +266,7 @@ struct ModelRun: ~Copyable {
             model.batches[0].isPermanent = true
         }
         if let batch = try store.nextFrozen(), random.chance(0.3) {
-            try store.beginAttempt(batch)
+            _ = try store.beginAttempt(batch)
             model.batches[0].isPermanent = false
         }
         let endpoint = Int64.random(in: 1...3, using: &random)

@@ -18,7 +18,7 @@ import Tracking
             for _ in 0..<5 {
                 rig.sleep()
                 rig.drain(.drained)
-                #expect((270...330).contains(rig.wait))
+                #expect((270...300).contains(rig.wait))
             }
         }
         #expect(firsts.allSatisfy { (0...300).contains($0) })
@@ -89,7 +89,7 @@ import Tracking
         let delay = rig.drain(.failed(.permanent))
         #expect(delay == nil)
         #expect(rig.schedule.failure == .permanent)
-        #expect((270...330).contains(rig.wait))
+        #expect((270...300).contains(rig.wait))
         rig.drain(.drained)
         #expect(rig.schedule.failure == nil)
     }

@@ -119,6 +119,17 @@ class BelievedAnswerTests(CtlTest):
         daemon.call("Configure", settings={"sync.require_ack": False})
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
 
+    def test_an_unacknowledged_batch_is_not_dissolved(self):
+        """The backend may have stored it: its rows must not go out in another batch."""
+        server, fake, daemon = self.speaking(require_ack=True)
+        server.body, server.takes = b"ok", True
+        self.check_doubted(daemon, "no_ack", 4)
+        server.body = lambda root: json.dumps({"batch_id": root["batch_id"]}).encode()
+        daemon.configure(sync={"batch_size": 2})
+        daemon.reload()
+        daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
+        self.assertEqual(len({root["batch_id"] for _, root in server.taken}), 1, "always the same batch")
+
     def test_the_probe_of_a_suspected_endpoint(self):
         """A page does not end the suspicion, and moves nothing."""
         server, fake, daemon = self.speaking(6, batch_size=1)

@@ -77,7 +77,7 @@ struct ReaderRecallTests {
         #expect(try workshop.stored().count == 2)
     }
 
-    @Test("while everything is being deleted, nothing of the last fix comes back but the length of the session")
+    @Test("while everything is being deleted, only the length of the session comes back")
     func deleting() throws {
         var parked = try workshop.location(1)
         parked.location.motion = .stationary

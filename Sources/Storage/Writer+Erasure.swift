@@ -161,8 +161,10 @@ extension Quarantine {
     static func asideNames(of path: String) -> [String] {
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         let name = path.split(separator: "/").last.map(String.init) ?? path
-        let own = Set(suffixes.map { name + $0 })
-        return names(in: directory).filter { $0.hasPrefix(name + ".") && !own.contains($0) }
+        // Not what an operator has put beside it.
+        return names(in: directory).filter {
+            $0.hasPrefix(name + ".corrupt-") || $0.hasPrefix(Store.foreignPrefix)
+        }
     }
 
     /// Removes them.
@@ -173,6 +175,12 @@ extension Quarantine {
             if errno != ENOENT, errno != EISDIR, errno != EPERM {
                 throw StorageError(SystemError("remove \(directory)/\(name)"))
             }
+        }
+        do {
+            // The deletion is crossed out next: a power cut must not bring the names back after that.
+            try StateDirectory.synchronise(String(directory))
+        } catch {
+            throw StorageError(error)
         }
     }
 }

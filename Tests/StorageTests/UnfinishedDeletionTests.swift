@@ -45,4 +45,12 @@ struct UnfinishedDeletionTests {
         #expect(deletion.following.isEmpty)
         #expect(try workshop.delete().removed == 11)
     }
+
+    @Test("a deletion of everything removes databases that were put aside, and no file of the operator's")
+    func aside() throws {
+        let names = ["corrupt-1", "corrupt-1-wal", "foreign-1", "backup"].map { "beekon.db." + $0 }
+        for name in names { try workshop.directory.write(name, [1]) }
+        _ = try workshop.delete()
+        #expect(try workshop.directory.names().filter(names.contains) == ["beekon.db.backup"])
+    }
 }

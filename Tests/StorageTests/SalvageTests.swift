@@ -26,7 +26,7 @@ struct SalvageTests {
         #expect(!kept.contains { $0.hasSuffix(".salvaged") })
     }
 
-    @Test("dead letters come back as pending rows; of the files that are spent, the oldest is deleted and told")
+    @Test("dead letters come back as pending rows; of the spent files, the oldest is deleted and told")
     func deadLetters() throws {
         var workshop = try Workshop(in: directory)
         let ids = try workshop.insert(1...4)

@@ -84,7 +84,11 @@ extension Reader {
 
     /// - Parameter tail: what the store knows about the current session.
     private func adopt(_ tail: SessionTail?) {
-        guard let tail else { return }
+        guard var tail else { return }
+        // What is being deleted must not come back with the next row: only the length of the session is kept.
+        if let deletion, deletion.work.cutoff == nil || tail.reference.map({ isDoomed($0.time) }) ?? true {
+            (tail.reference, tail.memory) = (nil, Admission.Memory())
+        }
         if admittedInSession == 0 {
             admission = Admission(
                 thresholds: Admission.Thresholds(settings.tracking), last: tail.reference,

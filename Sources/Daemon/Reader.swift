@@ -350,10 +350,18 @@ extension Store.Event {
     func report() {
         switch self {
         case .quarantined(let name, let reason, let salvaged):
+            let rest =
+                name.hasSuffix(".salvaged")
+                ? "and all its rows (\(salvaged)) are"
+                : "and stays until you delete it, because not all of it could be read; \(salvaged) of its rows are"
             Log.error(
                 .databaseQuarantined,
-                "the database was damaged (\(reason)): it is kept as \(name), and \(salvaged) locations that could "
-                    + "still be read are in a new one. Check the health of the disk")
+                "the database was damaged (\(reason)): it is kept as \(name), \(rest) in a new one. Check the health of "
+                    + "the disk")
+        case .removed(let name):
+            Log.notice(
+                .databaseQuarantined,
+                "deleted \(name), a damaged database whose rows had all been saved: newer ones are kept")
         case .notOpened(let error):
             Log.warning(.storageFailed, "the database could not be opened (\(error.report)); trying again")
         case .replaced:

@@ -52,7 +52,7 @@ enum Quarantine {
 
     /// Files that are kept at most, as long as what they held has been saved.
     private static let limit = 2
-    /// Ends the names of those whose rows have all been imported.
+    /// Ends the names of those whose rows have all been read and imported.
     private static let salvagedSuffix = ".salvaged"
 
     private static func check(_ connection: borrowing Connection, hasLog: Bool) throws {
@@ -88,14 +88,20 @@ enum Quarantine {
     }
 
     /// Notes that nothing is to be found in the file any more, and lets the oldest such file go when there are too many.
-    static func markSalvaged(_ path: String, in directory: String) throws(StorageError) -> String {
+    ///
+    /// - Returns: the new name, and the paths of those that were deleted.
+    static func markSalvaged(
+        _ path: String, in directory: String
+    ) throws(StorageError) -> (name: String, removed: [String]) {
         let target = path + salvagedSuffix
         try rename(path, to: target)
         let spent = names(in: directory).filter { $0.contains(".corrupt-") && $0.hasSuffix(salvagedSuffix) }
+        var removed: [String] = []
         for name in spent.dropLast(limit) {
             for suffix in suffixes { _ = unlink(directory + "/" + name + suffix) }
+            removed.append(directory + "/" + name)
         }
-        return target
+        return (target, removed)
     }
 
     private static func rename(_ path: String, to target: String) throws(StorageError) {

@@ -7,22 +7,36 @@ extension Salvage {
         var isUploaded: Bool
     }
 
-    /// The first schema has no events; and what cannot be read is lost.
-    mutating func readEvents(_ db: borrowing Connection) {
+    /// The first schema has no events.
+    mutating func readEvents(of table: String, _ db: borrowing Connection) throws(SQLiteError) {
+        guard try db.value("SELECT 1 FROM sqlite_schema WHERE name = '\(table)'") != nil else {
+            if try Schema.foundVersion(db) != 1 { isComplete = false }
+            return
+        }
+        let isRejected = table == "rejected_events"
+        let (key, uploaded) = isRejected ? ("rejected_at", "0") : ("ts", "uploaded")
         for direction in ["ASC", "DESC"] {
             do {
                 let all = try db.prepare(
                     """
-                    SELECT \(EventRow.columns), uploaded FROM geofence_events \
-                    ORDER BY ts \(direction), seq \(direction) LIMIT \(Writer.eventLimit)
+                    SELECT \(EventRow.columns), \(uploaded) FROM \(table) \
+                    ORDER BY \(key) \(direction), seq \(direction) LIMIT \(Writer.eventLimit + 1)
                     """)
+                var count = 0
                 while try all.step() {
-                    guard let row = EventRow(all) else { continue }
-                    events[row.key.seq] = Event(row: row, isUploaded: all.integer(7) != 0)
+                    count += 1
+                    guard let row = EventRow(all) else {
+                        isComplete = false
+                        continue
+                    }
+                    let former = events.updateValue(
+                        Event(row: row, isUploaded: all.integer(7) != 0), forKey: row.key)
+                    if let former, former.row.id != row.id { isComplete = false }
                 }
+                if count > Writer.eventLimit { isComplete = false }
                 return
             } catch {
-                continue
+                isComplete = false
             }
         }
     }
@@ -32,7 +46,10 @@ extension Writer {
     /// Writes salvaged events under their own ids, with new sequence numbers.
     ///
     /// - Parameter keys: the present keys of sessions that have come back already, by their former ones.
-    mutating func importEvents(_ salvage: Salvage, sessions keys: inout [Int64: Int64]) throws(SQLiteError) {
+    /// - Returns: how many there is room for.
+    mutating func importEvents(
+        _ salvage: Salvage, sessions keys: inout [Int64: Int64]
+    ) throws(SQLiteError) -> Int {
         let ordered = salvage.events.values.sorted { $0.row.key < $1.row.key }.suffix(Self.eventLimit)
         var renamed: [Salvage.Event] = []
         for var salvaged in ordered {
@@ -57,5 +74,6 @@ extension Writer {
                 try insert.run(salvaged.row.values + [.integer(salvaged.isUploaded ? 1 : 0)])
             }
         }
+        return renamed.count
     }
 }

@@ -24,28 +24,31 @@ struct Salvage {
     /// Seconds that reading and writing may take together.
     static let patience = 1.0
 
-    /// By key and sequence number; damage in the middle is read around from both ends.
-    private(set) var rows: [Int64: Row] = [:]
+    /// Dead letters among them, as pending rows. Damage in the middle is read around from both ends.
+    private(set) var rows: [RowKey: Row] = [:]
     private(set) var sessions: [Int64: Session] = [:]
     private(set) var extras: [Int64: String] = [:]
-    /// By sequence number.
-    var events: [Int64: Event] = [:]
+    /// Refused ones among them, as pending ones.
+    var events: [RowKey: Event] = [:]
     /// The counters of the damaged database.
     private(set) var losses = Losses()
-    /// Everything has been read that can be.
-    private(set) var isComplete = false
+    /// Every table was read to its end, without an error and without a row that nobody understands: the file holds
+    /// nothing more that is wanted.
+    var isComplete = false
 
     /// - Parameter deadline: CLOCK_BOOTTIME in nanoseconds.
     init(path: String, deadline: Int64) {
         guard !Quarantine.isOrphan(path) else { return }
         do {
             let db = try Connection(path: path, access: .damaged)
-            readSessions(db)
-            try readRows(db, deadline)
-            readEvents(db)
-        } catch {
-            // A file that does not even open has nothing to give, and that is all that there is to know of it.
             isComplete = true
+            readSessions(db)
+            readLosses(db)
+            for table in ["locations", "rejected"] { try readRows(of: table, db, deadline) }
+            for table in ["geofence_events", "rejected_events"] { try readEvents(of: table, db) }
+        } catch {
+            // A file that does not open today may be read by somebody who knows how to mend it.
+            isComplete = false
         }
     }
 
@@ -58,44 +61,62 @@ struct Salvage {
                     id: id, startedAt: all.integer(2), stoppedAt: all.optionalInteger(3),
                     odometer: all.real(4))
             }
+            let versions = try db.prepare("SELECT version, json FROM extras")
+            while try versions.step() { extras[versions.integer(0)] = versions.text(1) }
+            // The first schema does not have this column.
+            guard
+                try db.value("SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'is_tracking'") != nil
+            else { return }
+            let silent = try db.prepare("SELECT key FROM sessions WHERE is_tracking = 0")
+            while try silent.step() { sessions[silent.integer(0)]?.isTracking = false }
+        } catch {
+            // Rows without their session still get one of their own.
+            isComplete = false
+        }
+    }
+
+    private mutating func readLosses(_ db: borrowing Connection) {
+        do {
             let counters = try db.prepare("SELECT value FROM counters WHERE name = ?")
             for (name, field) in Losses.names {
                 try counters.bind([.text(name)])
                 if try counters.step() { losses[keyPath: field] = Losses.bounded(counters.integer(0)) }
             }
-            let versions = try db.prepare("SELECT version, json FROM extras")
-            while try versions.step() { extras[versions.integer(0)] = versions.text(1) }
-            // The first schema does not have this column.
-            let silent = try db.prepare("SELECT key FROM sessions WHERE is_tracking = 0")
-            while try silent.step() { sessions[silent.integer(0)]?.isTracking = false }
         } catch {
-            // Rows without their session still get one of their own.
+            // They are numbers for the operator, and no row depends on them.
         }
     }
 
-    private mutating func readRows(_ db: borrowing Connection, _ deadline: Int64) throws(SQLiteError) {
-        let columns = try Schema.columns(of: "locations", in: db)
-        var isInTime = true
-        for direction in ["ASC", "DESC"] where isInTime {
-            let order = "ORDER BY ts \(direction), seq \(direction)"
-            let all = try db.prepare("SELECT \(columns), uploaded FROM locations \(order)")
+    private mutating func readRows(
+        of table: String, _ db: borrowing Connection, _ deadline: Int64
+    ) throws(SQLiteError) {
+        let columns = try Schema.columns(of: table, in: db)
+        let uploaded = table == "rejected" ? "0" : "uploaded"
+        let known = sessions
+        for direction in ["ASC", "DESC"] {
+            let key = table == "rejected" ? "rejected_at" : "ts"
+            let order = "ORDER BY \(key) \(direction), seq \(direction)"
             do {
-                while isInTime, try all.step() {
-                    let known = sessions
-                    guard let row = LocationRow(all, sessionID: { known[$0]?.id }) else { continue }
-                    if rows.updateValue(Row(row: row, isUploaded: all.integer(18) != 0), forKey: row.key.seq)
-                        == nil
-                    {
-                        isInTime = Clock.boot() < deadline
+                let all = try db.prepare("SELECT \(columns), \(uploaded) FROM \(table) \(order)")
+                while try all.step() {
+                    guard let row = LocationRow(all, sessionID: { known[$0]?.id }) else {
+                        isComplete = false
+                        continue
+                    }
+                    let new = Row(row: row, isUploaded: all.integer(18) != 0)
+                    let former = rows.updateValue(new, forKey: row.key)
+                    if let former, former.row.location.id != row.location.id { isComplete = false }
+                    guard former != nil || Clock.boot() < deadline else {
+                        isComplete = false
+                        return
                     }
                 }
                 // All of it reads in one direction: nothing is left for the other.
-                if isInTime { break }
+                return
             } catch {
-                continue
+                isComplete = false
             }
         }
-        isComplete = isInTime
     }
 }
 
@@ -127,8 +148,7 @@ extension Writer {
             first_seq = (SELECT MIN(seq) FROM locations WHERE session = sessions.key) \
             WHERE EXISTS (SELECT 1 FROM locations WHERE session = sessions.key)
             """)
-        try importEvents(salvage, sessions: &keys)
-        done += salvage.events.count
+        done += try importEvents(salvage, sessions: &keys)
     }
 
     private mutating func importRows(

@@ -12,8 +12,10 @@ public final class Store: Sendable {
     /// What opening the database found.
     public enum Event: Equatable, Sendable {
         /// The database was damaged: it has this name now, and another took its place, with as many of its rows as could
-        /// be read.
+        /// be read. If that was all of them, the name ends in `.salvaged`.
         case quarantined(name: String, reason: String, salvaged: Int)
+        /// The oldest of several such databases, whose rows had all been saved, was deleted.
+        case removed(name: String)
         /// The database was removed or replaced while it was in use; what has its name now was opened.
         case replaced
         /// The disk kept it from being opened at the start; the next operation opens it, or says why not.
@@ -337,9 +339,12 @@ public final class Store: Sendable {
         let salvage = Salvage(path: aside.path, deadline: deadline)
         var name = aside.path
         var salvaged = 0
+        var removed: [String] = []
         do {
             try writer.importRows(salvage, done: &salvaged)
-            if salvage.isComplete { name = try Quarantine.markSalvaged(name, in: directory(of: path)) }
+            if salvage.isComplete, salvaged == salvage.rows.count + salvage.events.count {
+                (name, removed) = try Quarantine.markSalvaged(name, in: directory(of: path))
+            }
         } catch let error as SQLiteError {
             _ = failure(error, of: writer, &state)
         } catch {
@@ -347,6 +352,7 @@ public final class Store: Sendable {
         }
         state.aside = nil
         state.events.append(.quarantined(name: name, reason: aside.reason, salvaged: salvaged))
+        state.events += removed.map { .removed(name: $0) }
         _ = consume writer
         // Opened anew, so that the rows that came in are counted like any others.
         state.writer = try Writer.open(path, options: state.options)

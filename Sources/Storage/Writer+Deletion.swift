@@ -6,9 +6,11 @@ public struct Deletion: Sendable {
     /// Rows at or before this go; nil means all.
     public internal(set) var cutoff: Timestamp?
     /// Rows that came after the request stay.
-    let maxSeq: Int64
+    var maxSeq: Int64
     /// The same for geofence events.
-    let maxEventSeq: Int64
+    var maxEventSeq: Int64
+    /// Requests that come after this one, each with an earlier cutoff than the one before it.
+    var following: [Bounds] = []
     /// Locations, geofence events and dead letters removed so far.
     public internal(set) var removed = 0
     /// Nothing is left to remove.
@@ -22,6 +24,38 @@ public struct Deletion: Sendable {
     /// The next step.
     enum Stage: Sendable {
         case rows, sessions, files, freeSpace, log, done
+    }
+
+    /// What one request covers.
+    struct Bounds: Equatable, Sendable {
+        var cutoff: Timestamp?
+        var maxSeq: Int64
+        var maxEventSeq: Int64
+
+        /// Whether nothing remains to do for `earlier` once this is done. Sequence numbers only grow.
+        func covers(_ earlier: Bounds) -> Bool {
+            guard let cutoff else { return true }
+            return earlier.cutoff.map { $0 <= cutoff } ?? false
+        }
+    }
+
+    init(_ bounds: [Bounds]) {
+        cutoff = bounds.first?.cutoff
+        maxSeq = bounds.first?.maxSeq ?? .min
+        maxEventSeq = bounds.first?.maxEventSeq ?? .min
+        following = Array(bounds.dropFirst())
+    }
+
+    /// All that is to be done, in order.
+    var bounds: [Bounds] {
+        [Bounds(cutoff: cutoff, maxSeq: maxSeq, maxEventSeq: maxEventSeq)] + following
+    }
+
+    /// Goes on with other requests, from their first step.
+    mutating func proceed(to bounds: [Bounds]) {
+        var next = Deletion(bounds)
+        (next.removed, next.dissolved) = (removed, dissolved)
+        self = next
     }
 
     /// Frozen batches that held such rows; what is left of them goes into new ones.

@@ -25,30 +25,68 @@ extension Writer {
     private static let readerPatience = 50
     private static let attempts = 400
 
-    /// Records that everything at or before `cutoff`, or everything that is there now, is to be deleted, as well as
-    /// what an earlier deletion has left.
+    /// Requests that are remembered at most.
+    private static let requestLimit = 8
+
+    /// Records that everything at or before `cutoff`, or everything that is there now, is to be deleted.
+    ///
+    /// What an earlier deletion has left is done first, within its own bounds: "everything up to then", merged with a
+    /// later and smaller request, would delete all that has come since.
     func beginDeletion(before cutoff: Timestamp?) throws(SQLiteError) -> Deletion {
-        var deletion = Deletion(cutoff: cutoff, maxSeq: tally.nextSeq - 1, maxEventSeq: events.nextSeq - 1)
-        if let left = try unfinishedDeletion() {
-            deletion.cutoff = cutoff.flatMap { cutoff in left.cutoff.map { max($0, cutoff) } }
+        let new = Deletion.Bounds(
+            cutoff: cutoff, maxSeq: tally.nextSeq - 1, maxEventSeq: events.nextSeq - 1)
+        let bounds = try markedBounds().filter { !new.covers($0) } + [new]
+        guard bounds.count <= Self.requestLimit else {
+            throw SQLiteError(
+                operation: "delete", code: .busy,
+                message: "too many earlier deletions were not completed; restart beekond to complete them")
         }
-        let written = deletion
-        try db.transaction { () throws(SQLiteError) in
-            try setCounter(Self.mark, written.cutoff == nil ? Self.everything : Self.upToTime)
-            try setCounter(Self.markedCutoff, written.cutoff?.milliseconds ?? 0)
-            try setCounter(Self.markedSeq, written.maxSeq)
-            try setCounter(Self.markedEventSeq, written.maxEventSeq)
+        try db.transaction { () throws(SQLiteError) in try mark(bounds) }
+        return Deletion(bounds)
+    }
+
+    /// Part of a transaction.
+    func mark(_ bounds: [Deletion.Bounds]) throws(SQLiteError) {
+        for (index, one) in bounds.enumerated() {
+            let suffix = Self.suffix(index)
+            try setCounter(Self.mark + suffix, one.cutoff == nil ? Self.everything : Self.upToTime)
+            try setCounter(Self.markedCutoff + suffix, one.cutoff?.milliseconds ?? 0)
+            try setCounter(Self.markedSeq + suffix, one.maxSeq)
+            try setCounter(Self.markedEventSeq + suffix, one.maxEventSeq)
         }
-        return deletion
+        guard bounds.count < Self.requestLimit else { return }
+        try setCounter(Self.mark + Self.suffix(bounds.count), 0)
+    }
+
+    private static func suffix(_ index: Int) -> String { index == 0 ? "" : "_\(index + 1)" }
+
+    private func markedBounds() throws(SQLiteError) -> [Deletion.Bounds] {
+        try Self.markedBounds { (name) throws(SQLiteError) in try counter(name) }
+    }
+
+    /// - Parameter counter: the value of a counter; 0 when there is none of that name.
+    static func markedBounds(
+        _ counter: (String) throws(SQLiteError) -> Int64
+    ) throws(SQLiteError) -> [Deletion.Bounds] {
+        var found: [Deletion.Bounds] = []
+        while found.count < requestLimit {
+            let suffix = suffix(found.count)
+            let mark = try counter(Self.mark + suffix)
+            guard mark == everything || mark == upToTime else { break }
+            found.append(
+                Deletion.Bounds(
+                    cutoff: mark == everything
+                        ? nil : Timestamp(milliseconds: try counter(markedCutoff + suffix)),
+                    maxSeq: try counter(markedSeq + suffix),
+                    maxEventSeq: try counter(markedEventSeq + suffix)))
+        }
+        return found
     }
 
     /// A deletion that was interrupted.
     func unfinishedDeletion() throws(SQLiteError) -> Deletion? {
-        let mark = try counter(Self.mark)
-        guard mark == Self.everything || mark == Self.upToTime else { return nil }
-        return Deletion(
-            cutoff: mark == Self.everything ? nil : Timestamp(milliseconds: try counter(Self.markedCutoff)),
-            maxSeq: try counter(Self.markedSeq), maxEventSeq: try counter(Self.markedEventSeq))
+        let bounds = try markedBounds()
+        return bounds.isEmpty ? nil : Deletion(bounds)
     }
 
     /// One step, after the rows have been deleted.
@@ -78,8 +116,9 @@ extension Writer {
                 }
                 return
             }
-            try setCounter(Self.mark, 0)
-            deletion.stage = .done
+            let following = deletion.following
+            try db.transaction { () throws(SQLiteError) in try mark(following) }
+            if following.isEmpty { deletion.stage = .done } else { deletion.proceed(to: following) }
         case .done: break
         }
     }
@@ -122,8 +161,10 @@ extension Quarantine {
     static func asideNames(of path: String) -> [String] {
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         let name = path.split(separator: "/").last.map(String.init) ?? path
-        let own = Set(suffixes.map { name + $0 })
-        return names(in: directory).filter { $0.hasPrefix(name + ".") && !own.contains($0) }
+        // Not what an operator has put beside it.
+        return names(in: directory).filter {
+            $0.hasPrefix(name + ".corrupt-") || $0.hasPrefix(Store.foreignPrefix)
+        }
     }
 
     /// Removes them.
@@ -134,6 +175,12 @@ extension Quarantine {
             if errno != ENOENT, errno != EISDIR, errno != EPERM {
                 throw StorageError(SystemError("remove \(directory)/\(name)"))
             }
+        }
+        do {
+            // The deletion is crossed out next: a power cut must not bring the names back after that.
+            try StateDirectory.synchronise(String(directory))
+        } catch {
+            throw StorageError(error)
         }
     }
 }

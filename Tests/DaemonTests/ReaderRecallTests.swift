@@ -109,4 +109,19 @@ struct ReaderRecallTests {
         reader.resume(now: instant(0))
         return reader
     }
+
+    @Test("while everything is being deleted, only the length of the session comes back")
+    func deleting() throws {
+        var parked = try workshop.location(1)
+        parked.location.motion = .stationary
+        parked.odometer = 5000
+        parked.memory = Admission.Memory(motion: .stationary, spot: parked.location.fix.coordinate)
+        _ = try workshop.hub.store.insert(parked)
+        _ = try workshop.hub.store.beginDeletion(before: nil)
+        let reader = try reader()
+        reader.recall([.deletion, .tail], now: instant(0))
+        #expect(reader.deletion != nil)
+        #expect(reader.admission.memory == Admission.Memory())
+        #expect(reader.admission.odometer == 5000)
+    }
 }

@@ -1,0 +1,56 @@
+import Support
+import Testing
+
+@testable import Storage
+@testable import Tracking
+
+@Suite("a deletion that was not completed, and what follows it")
+struct UnfinishedDeletionTests {
+    private let workshop: Workshop
+
+    /// Five rows, deleted; the steps after that fail; eleven rows come later.
+    init() throws {
+        workshop = try Workshop()
+        _ = try workshop.insert(1...5)
+        var all = try workshop.store.beginDeletion(before: nil)
+        try workshop.store.proceed(with: &all)
+        _ = try workshop.insert(100...110)
+    }
+
+    @Test("a smaller deletion does not become one of everything")
+    func smaller() throws {
+        #expect(try workshop.delete(before: 50).removed == 0)
+        #expect(try workshop.stored().count == 11)
+        #expect(try workshop.store.unfinishedDeletion() == nil)
+        #expect(try workshop.delete(before: 104).removed == 5)
+    }
+
+    @Test("both are known after a restart, and the first does not cover what came after it")
+    func restart() throws {
+        _ = try workshop.store.beginDeletion(before: time(104))
+        try workshop.reopen()
+        _ = try workshop.insert(90...92)
+        var deletion = try #require(try workshop.store.unfinishedDeletion())
+        #expect(deletion.cutoff == nil)
+        while !deletion.isFinished { try workshop.store.proceed(with: &deletion) }
+        #expect(deletion.removed == 5)
+        #expect(try workshop.stored().count == 9)
+        #expect(try workshop.store.unfinishedDeletion() == nil)
+    }
+
+    @Test("a larger one replaces it")
+    func larger() throws {
+        _ = try workshop.store.beginDeletion(before: time(104))
+        let deletion = try workshop.store.beginDeletion(before: nil)
+        #expect(deletion.following.isEmpty)
+        #expect(try workshop.delete().removed == 11)
+    }
+
+    @Test("a deletion of everything removes databases that were put aside, and no file of the operator's")
+    func aside() throws {
+        let names = ["corrupt-1", "corrupt-1-wal", "foreign-1", "backup"].map { "beekon.db." + $0 }
+        for name in names { try workshop.directory.write(name, [1]) }
+        _ = try workshop.delete()
+        #expect(try workshop.directory.names().filter(names.contains) == ["beekon.db.backup"])
+    }
+}

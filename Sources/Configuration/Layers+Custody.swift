@@ -13,7 +13,7 @@ extension Layers {
     /// - Parameter value: a value that passes the rules of its key; no other is judged here.
     func custodyComplaint(about name: String, _ value: Value) -> String? {
         guard let key = Key.named(name)?.key, key.leadsSecrets, leadsElsewhere(key, value) else { return nil }
-        let secrets = files.secrets
+        let secrets = files.secrets(exposedBy: key)
         guard let first = secrets.first else { return nil }
         let more = secrets.count > 1 ? " and \(secrets.count - 1) more" : ""
         return
@@ -88,10 +88,20 @@ extension Assembly {
     /// What the files alone say; nil when they set nothing.
     func value(of key: Key) -> Value? { winners[key.name]?.value }
 
-    /// The settings that must lead to the files' own hosts, sorted.
-    var secrets: [String] {
+    /// The settings whose secrets `key` could send elsewhere, sorted.
+    ///
+    /// User info and query of a URL are secrets, too. Another URL replaces them; a proxy gets to see them.
+    func secrets(exposedBy key: Key) -> [String] {
         winners.values.filter { found in
-            found.key.isSecret || found.key.name == "sync.client_key" && found.value != .string("")
+            switch found.value {
+            case .string(let text) where found.key.isURL: !key.isURL && WebAddress(text)?.hasSecrets == true
+            case let value: found.key.isSecret || found.key.name == "sync.client_key" && value != .string("")
+            }
         }.map(\.slot).sorted()
     }
+}
+
+extension Key {
+    /// A destination, not a way to it.
+    fileprivate var isURL: Bool { isAddress && name != "sync.proxy" }
 }

@@ -124,6 +124,29 @@ import Testing
         #expect(try mayAdmin(settings, layers(text)) == isAllowed)
     }
 
+    @Test(
+        "user info and query of the files' own URLs are theirs on the way, and go with the URL",
+        arguments: [
+            ("url = \"https://u:p@api.example.com/\"\n", false),
+            ("url = \"https://a.example/?k=1\"\n", false),
+            ("url = \"http://a.example/?k=1\"\nallow_insecure_http = true\n", false),
+            ("url = \"https://a.example/a\"\n", true), ("url = \"\"\n", true), ("", true),
+            (
+                "url = \"https://a.example/\"\n[sync.auth]\nrefresh_url = \"https://u:p@b.example/\"\n",
+                false
+            ),
+            ("url = \"https://a.example/\"\nproxy = \"http://u:p@proxy.example/\"\n", true),
+        ])
+    func secretsInURLs(text: String, isAllowed: Bool) throws {
+        let layers = try layers("[sync]\n" + text)
+        var ways: [String: Value] = ["sync.proxy": .string("http://evil.example:3128")]
+        if !text.contains("allow_insecure_http") { ways["sync.allow_insecure_http"] = .bool(true) }
+        for (name, value) in ways { #expect(try mayAdmin([name: value], layers) == isAllowed, "\(name)") }
+        for name in [Self.url, Self.refresh] {
+            #expect(try mayAdmin([name: .string("https://elsewhere.example/")], layers), "\(name)")
+        }
+    }
+
     @Test("every key that names a host or a way is one of them") func everyKey() {
         let leading = Key.all.filter(\.leadsSecrets).map(\.name)
         #expect(Set(leading).isSuperset(of: Key.all.filter(\.isAddress).map(\.name)))

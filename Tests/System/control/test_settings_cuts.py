@@ -83,9 +83,11 @@ class CutTests(SystemTest):
                 steps.append("file")
             elif re.match(r'rename\(".*/settings\.json\.tmp", ".*/settings\.json"\) += 0', line):
                 steps.append("rename")
+            elif re.match(r'rename\(".*/settings\.json\.copy\.tmp", ".*/settings\.json\.copy"\) += 0', line):
+                steps.append("copy")
             elif re.match(rf"fsync\(\d+<{daemon.state}>\)", line):
                 steps.append("folder")
-        self.assertEqual(steps, ["file", "rename", "folder"])
+        self.assertEqual(steps, ["file", "rename", "folder", "copy", "folder"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What the user deletes during a token exchange is not sent after it."""
 import sys
 import unittest
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -22,7 +23,7 @@ class DeletedTests(AuthTest):
         self.assertEqual(daemon.sync()["pending"], 0)
         self.assertEqual([request.status for request in receiver.requests], [401])
         for listener in daemon.listeners:
-            wait_for(lambda listener=listener: listener.ids, "the stored fix is announced")
+            wait_for(partial(getattr, listener, "ids"), "the stored fix is announced")
 
     def check_conservation(self, daemon):
         """Everything was deleted, and nothing was received."""

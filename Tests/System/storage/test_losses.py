@@ -20,7 +20,8 @@ class LossTests(SystemTest):
     def offline(self, rows: int, **store) -> tuple:
         """A daemon with this many rows and no backend."""
         fake = self.fake()
-        daemon = self.daemon(fake.port, sync={"url": f"http://127.0.0.1:{free_port()}/"}, store={"durability": "normal", **store}).start()
+        daemon = self.daemon(fake.port, sync={"url": f"http://127.0.0.1:{free_port()}/"},
+                             store={"durability": "normal", **store}).start()
         daemon.call("Start")
         fake.settle()
         daemon.wait_stored(1)

@@ -40,7 +40,7 @@ let fuzzing: [Target] =
     : [
         .executableTarget(
             name: "fuzz",
-            dependencies: ["Configuration", "ControlProtocol", "GPSD", "Tracking", "Upload"],
+            dependencies: ["Base", "Configuration", "ControlProtocol", "GPSD", "Tracking", "Upload"],
             path: "Tests/Fuzz/Sources", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])])
     ]
 
@@ -65,58 +65,68 @@ let package = Package(
         system("CSystemd", pkgConfig: "libsystemd", package: "libsystemd-dev"),
         .target(name: "CLinux"),
 
-        target("Tracking"),
+        target("Base"),
+        target("Tracking", ["Base"]),
         target("Linux", ["CLinux"]),
-        target("GPSD", ["CGPS", "Linux", "Tracking"]),
+        target("GPSD", ["Base", "CGPS", "Linux", "Tracking"]),
         target("SQLite", ["CSQLite"]),
-        target("Storage", ["SQLite", "Linux", "Tracking"]),
-        target("Upload", ["CCrypto", "CCurl", "CZlib", "Linux", "Tracking"]),
+        target("Storage", ["Base", "SQLite", "Linux", "Tracking"]),
+        target("Upload", ["Base", "CCrypto", "CCurl", "CZlib", "Linux", "Tracking"]),
         target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
         target(
-            "ControlTool", ["ControlProtocol"],
+            "ControlTool", ["Base", "ControlProtocol"],
             resources: ["html", "css", "js"].map { .embedInCode("track.\($0)") } + [
                 .embedInCode("track-charts.js")
             ]),
         target("Configuration"),
         target("Systemd", ["CSystemd"]),
-        target("Simulation"),
-        target("Doctor", ["Configuration", "ControlProtocol", "ControlTool", "Linux", "Tracking", "Upload"]),
+        target("Simulation", ["Base"]),
+        target(
+            "Doctor",
+            ["Base", "Configuration", "ControlProtocol", "ControlTool", "Linux", "Tracking", "Upload"]),
         target(
             "Daemon",
-            ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Systemd", "Tracking", "Upload"]),
+            [
+                "Base", "Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Systemd", "Tracking",
+                "Upload",
+            ]),
 
         executable("beekond", ["Daemon"]),
-        executable("beekonctl", ["ControlProtocol", "ControlTool", "Doctor", argumentParser]),
-        executable("beekon-sim", ["Simulation", argumentParser]),
+        executable("beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", argumentParser]),
+        executable("beekon-sim", ["Base", "Simulation", argumentParser]),
 
         test("Configuration", []),
         test("ControlProtocol", ["Support"]),
-        test("ControlTool", ["ControlProtocol"]),
-        test("Simulation", []),
-        test("Doctor", ["ControlProtocol", "ControlTool"]),
-        test("Upload", ["CZlib", "Linux", "Support", "Tracking"]),
+        test("ControlTool", ["Base", "ControlProtocol"]),
+        test("Simulation", ["Base"]),
+        test("Doctor", ["Base", "ControlProtocol", "ControlTool"]),
+        test("Upload", ["Base", "CZlib", "Linux", "Support", "Tracking"]),
         test(
             "Daemon",
-            ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Support", "Tracking", "Upload"]),
+            [
+                "Base", "Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Support", "Tracking",
+                "Upload",
+            ]),
 
         .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
-        test("Tracking", ["Simulation", "Support"]),
+        test("Base", ["Support"]),
+        test("Tracking", ["Base", "Simulation", "Support"]),
         test("Linux", ["Support"]),
-        test("GPSD", ["Linux", "Support", "Tracking"]),
-        test("Storage", ["CSQLite", "Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),
+        test("GPSD", ["Base", "Linux", "Support", "Tracking"]),
+        test("Storage", ["Base", "CSQLite", "Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),
 
         .target(name: "CRecordingVFS", dependencies: ["CSQLite"], path: "Tests/CRecordingVFS"),
         .testTarget(
             name: "StorageFaultsTests",
-            dependencies: ["CRecordingVFS", "SQLite", "Storage", "Support", "Tracking"],
+            dependencies: ["Base", "CRecordingVFS", "SQLite", "Storage", "Support", "Tracking"],
             swiftSettings: settings),
         // Not a product: the subject of Tests/System/storage/test_faults_store.py.
         .executableTarget(
-            name: "store-exerciser", dependencies: ["SQLite", "Storage", "Tracking"],
+            name: "store-exerciser", dependencies: ["Base", "SQLite", "Storage", "Tracking"],
             path: "Tests/Tools/store-exerciser", swiftSettings: settings),
         // Not a product either: `make bench` runs it.
         .executableTarget(
-            name: "bench-store", dependencies: ["Linux", "SQLite", "Storage", "Tracking", "Upload"],
+            name: "bench-store", dependencies: ["Base", "Linux", "SQLite", "Storage", "Tracking", "Upload"],
             path: "Tests/Benchmarks/bench-store", swiftSettings: settings),
     ] + fuzzing
 )

@@ -2,7 +2,7 @@ extension Key {
     private static let year = 31_536_000.0
 
     /// Every setting, in the order of the manual.
-    public static let all: [Key] =
+    package static let all: [Key] =
         gpsd + tracking + store + sync + auth + [
             .open(
                 "extras", \.extras, isSecret: false, Rules.extra,

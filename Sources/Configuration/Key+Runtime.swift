@@ -34,7 +34,7 @@ extension Key {
 }
 
 /// A value that somebody offers for a setting.
-public enum Offer: Sendable, Equatable {
+package enum Offer: Sendable, Equatable {
     /// One of the types that settings have.
     case value(Value)
     /// Anything else: what an operator calls it.

@@ -1,13 +1,13 @@
 /// One setting: its name, what it may be, and what it means. Everything that knows settings reads ``all``.
-public struct Key: Sendable {
+package struct Key: Sendable {
     /// Dotted name, such as `tracking.interval_seconds`.
-    public let name: String
+    package let name: String
     /// One line for the manual.
-    public let meaning: String
+    package let meaning: String
     /// Unit of a number, in words; nil for what has none.
-    public let unit: String?
+    package let unit: String?
     /// The value is never shown, and is refused as a runtime setting.
-    public let isSecret: Bool
+    package let isSecret: Bool
     /// The value is a URL: its user info and query are never shown.
     let isAddress: Bool
     /// The value is a path, which only a configuration file may name.
@@ -16,7 +16,7 @@ public struct Key: Sendable {
     let access: Access
     /// Controls what is kept, where data comes from or goes, or which credentials are used, so not everybody who may
     /// tune may change it. True unless the row in the table says otherwise, so that a newly added setting is guarded.
-    public private(set) var needsAdmin = true
+    package private(set) var needsAdmin = true
     /// Controls to whom the secrets of the files are sent, or who can read them on their way: see ``Custody``.
     private(set) var leadsSecrets = false
 
@@ -38,15 +38,15 @@ public struct Key: Sendable {
     }
 
     /// The value that applies when nobody sets one; nil for none.
-    public var defaultValue: Value? {
+    package var defaultValue: Value? {
         if case .one(let get, _) = access { get(Draft()) } else { nil }
     }
 
     /// The setting is a table with names of the operator's choice: headers, extras.
-    public var isOpen: Bool { if case .open = kind { true } else { false } }
+    package var isOpen: Bool { if case .open = kind { true } else { false } }
 
     /// Out of range means the nearest allowed value and a warning, not an error.
-    public var isClamped: Bool {
+    package var isClamped: Bool {
         switch kind {
         case .integer(_, let clamped), .number(_, let clamped): clamped
         case .flag, .choice, .text, .open: false
@@ -54,7 +54,7 @@ public struct Key: Sendable {
     }
 
     /// What may be written, in words: `a number from 0 to 31536000 (seconds)`.
-    public var allowed: String {
+    package var allowed: String {
         let unit = unit.map { " (\($0))" } ?? ""
         return switch kind {
         case .flag: "true or false"
@@ -69,13 +69,13 @@ public struct Key: Sendable {
 
     /// The same by name. An unknown name may be a setting of another version: it needs no rights only in the tables
     /// in which everything may be tuned.
-    public static func needsAdmin(_ name: String) -> Bool {
+    package static func needsAdmin(_ name: String) -> Bool {
         if let key = named(name)?.key { return key.needsAdmin }
         return !["tracking.", "extras."].contains { name.hasPrefix($0) }
     }
 
     /// The setting a dotted name means; for open tables the name of the entry as well.
-    public static func named(_ name: String) -> (key: Key, entry: String?)? {
+    package static func named(_ name: String) -> (key: Key, entry: String?)? {
         if let key = all.first(where: { $0.name == name && !$0.isOpen }) { return (key, nil) }
         for key in all where key.isOpen && name.hasPrefix(key.name + ".") {
             return (key, String(name.dropFirst(key.name.count + 1)))

@@ -1,24 +1,24 @@
 extension Layers {
     /// Why a change is refused as a whole.
-    public struct Refusal: Error, Sendable, Equatable {
+    package struct Refusal: Error, Sendable, Equatable {
         /// The setting at fault, safe to be shown.
-        public let key: String
+        package let key: String
         /// What is wrong, what is allowed, and what to do.
-        public let reason: String
+        package let reason: String
         /// A caller with more rights could make this change.
-        public var isDenied = false
+        package var isDenied = false
     }
 
     /// What a change comes to.
-    public struct Decision: Sendable, Equatable {
+    package struct Decision: Sendable, Equatable {
         /// All runtime settings from now on, those that are left out included: another version may know them.
-        public let runtime: [String: Value]
+        package let runtime: [String: Value]
         /// Those of them that root has approved, wherever they send the secrets of the files.
-        public let approved: Set<String>
+        package let approved: Set<String>
         /// What is in force with them.
-        public let result: Result
+        package let result: Result
         /// What was changed about values to make them fit, a sentence each.
-        public let notes: [String]
+        package let notes: [String]
     }
 
     /// Decides about new runtime settings: all of them, or none.
@@ -28,7 +28,7 @@ extension Layers {
     ///   - runtime: those there are.
     ///   - approved: those of them that root has approved.
     ///   - asRoot: whether root makes the change.
-    public func decide(
+    package func decide(
         setting offers: [String: Offer], over runtime: [String: Value], approved: Set<String> = [],
         asRoot: Bool = false
     ) throws(Refusal) -> Decision {
@@ -63,7 +63,7 @@ extension Layers {
     ///   - names: dotted; also of settings that this version does not know.
     ///   - runtime: those there are.
     ///   - approved: those of them that root has approved.
-    public func decide(
+    package func decide(
         resetting names: [String], over runtime: [String: Value], approved: Set<String> = []
     ) throws(Refusal) -> Decision {
         var new = runtime

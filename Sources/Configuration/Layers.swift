@@ -1,13 +1,13 @@
 /// The configuration files as they were read, and good by themselves: what is set while running is laid over them.
-public struct Layers: Sendable {
+package struct Layers: Sendable {
     /// Runtime settings at most, those that are left out included: more than there are keys and extras.
-    public static let limit = 256
+    package static let limit = 256
 
     let files: Assembly
     private let base: Loaded
     private var forgetsSeeds = false
     /// The settings made while running are lost: until somebody makes some, nothing is deleted that they may have kept.
-    public var lacksRuntime = false
+    package var lacksRuntime = false
 
     /// - Throws: what is wrong with the files.
     init(_ files: Assembly) throws(ConfigurationError) {
@@ -17,18 +17,18 @@ public struct Layers: Sendable {
     }
 
     /// The same without tokens to begin with: see ``Loaded/withoutSeeds``.
-    public var withoutSeeds: Layers {
+    package var withoutSeeds: Layers {
         var layers = self
         layers.forgetsSeeds = true
         return layers
     }
 
     /// Files and runtime settings together.
-    public struct Result: Sendable, Equatable {
+    package struct Result: Sendable, Equatable {
         /// What the daemon runs with.
-        public let loaded: Loaded
+        package let loaded: Loaded
         /// Runtime settings that are no good, or do not go with the rest: names, and why. None of them is in force.
-        public let leftOut: [String: String]
+        package let leftOut: [String: String]
     }
 
     /// Lays runtime settings over the files. Those that are no good are left out: no file of them may stop the daemon.
@@ -37,7 +37,7 @@ public struct Layers: Sendable {
     ///   - runtime: by dotted name.
     ///   - approved: those that root has approved, wherever they send the secrets of the files.
     ///   - suspects: those that give way first where some do not go together.
-    public func loaded(
+    package func loaded(
         with runtime: [String: Value], approved: Set<String> = [], suspects: Set<String> = []
     ) -> Result {
         var kept = runtime

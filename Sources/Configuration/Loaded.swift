@@ -1,11 +1,11 @@
 /// A configuration as read: the settings, and where each came from.
-public struct Loaded: Sendable, Equatable {
+package struct Loaded: Sendable, Equatable {
     /// What the daemon runs with.
-    public let settings: Settings
+    package let settings: Settings
     /// What the operator should know, a sentence each: clamped values, secrets others can read.
-    public let warnings: [String]
+    package let warnings: [String]
     /// Every key with its value and origin, in the order of ``Key/all``; secrets are `(set)`.
-    public let listing: [Entry]
+    package let listing: [Entry]
 
     /// The same while there is a URL that must not be used.
     var awaitingSync: Loaded {
@@ -22,18 +22,18 @@ public struct Loaded: Sendable, Equatable {
     }
 
     /// One line of the listing.
-    public struct Entry: Sendable, Equatable {
+    package struct Entry: Sendable, Equatable {
         /// Dotted name, such as `tracking.interval_seconds`.
-        public let key: String
+        package let key: String
         /// The value in force, never a secret.
-        public let value: Value
+        package let value: Value
         /// Where the value was set.
-        public let origin: Origin
+        package let origin: Origin
     }
 }
 
 /// A plain value of a setting, as TOML and JSON both have it.
-public enum Value: Sendable, Equatable {
+package enum Value: Sendable, Equatable {
     /// `true` or `false`.
     case bool(Bool)
     /// A whole number.
@@ -55,7 +55,7 @@ public enum Value: Sendable, Equatable {
 }
 
 /// Where a value was set.
-public enum Origin: Sendable, Equatable, CustomStringConvertible {
+package enum Origin: Sendable, Equatable, CustomStringConvertible {
     /// Nowhere: the default applies.
     case `default`
     /// By the `Configure` method, while running.
@@ -64,7 +64,7 @@ public enum Origin: Sendable, Equatable, CustomStringConvertible {
     case file(String, line: Int)
 
     /// `default`, `runtime` or `file:line`.
-    public var description: String {
+    package var description: String {
         switch self {
         case .default: "default"
         case .runtime: "runtime"
@@ -74,28 +74,28 @@ public enum Origin: Sendable, Equatable, CustomStringConvertible {
 }
 
 /// Why a configuration cannot be used: every problem found, not only the first.
-public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
+package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
     /// At least one.
-    public let problems: [Problem]
+    package let problems: [Problem]
 
     /// An error of these problems.
-    public init(_ problems: [Problem]) { self.problems = problems }
+    package init(_ problems: [Problem]) { self.problems = problems }
 
     /// One thing that is wrong, where it is, and what to do about it.
-    public struct Problem: Sendable, Equatable, CustomStringConvertible {
+    package struct Problem: Sendable, Equatable, CustomStringConvertible {
         /// Path of the file, or `runtime` for a setting made while running.
-        public let file: String
+        package let file: String
         /// Line, counted from 1; 0 where the whole file is meant.
-        public let line: Int
+        package let line: Int
         /// Column, counted from 1, of a syntax error.
-        public let column: Int?
+        package let column: Int?
         /// Dotted name of the setting.
-        public let key: String?
+        package let key: String?
         /// What is wrong, what is allowed, and what to do.
-        public let message: String
+        package let message: String
 
         /// Makes a problem.
-        public init(file: String, line: Int = 0, column: Int? = nil, key: String? = nil, message: String) {
+        package init(file: String, line: Int = 0, column: Int? = nil, key: String? = nil, message: String) {
             self.file = file
             self.line = line
             self.column = column
@@ -104,7 +104,7 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
         }
 
         /// `file:line: key: message`.
-        public var description: String {
+        package var description: String {
             var text = line > 0 ? "\(file):\(line)" : file
             if let column { text += ":\(column)" }
             if let key { text += ": \(key)" }
@@ -113,5 +113,5 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
     }
 
     /// One problem a line.
-    public var description: String { problems.map(\.description).joined(separator: "\n") }
+    package var description: String { problems.map(\.description).joined(separator: "\n") }
 }

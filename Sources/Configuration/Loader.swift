@@ -1,7 +1,7 @@
 import Glibc
 
 /// Reads the configuration file, its drop-ins and the runtime settings, in this order; the last word wins.
-public enum Loader {
+package enum Loader {
     /// Loads `file`, then `*.toml` in the folder beside it named like it with `.d` for `.toml`, then `runtime`.
     ///
     /// - Parameters:
@@ -10,7 +10,7 @@ public enum Loader {
     ///   - runtime: settings made while running, by dotted name; secrets are refused here.
     ///   - places: where secrets in file form may stand.
     /// - Throws: every problem found in all files.
-    public static func load(
+    package static func load(
         file: String, isDefaultPath: Bool, runtime: [String: Value] = [:],
         places: SecretPlaces = .ofThisProcess()
     ) throws(ConfigurationError) -> Loaded {
@@ -24,14 +24,14 @@ public enum Loader {
     /// Reads the same files, so that settings can be laid over them now and later.
     ///
     /// - Throws: every problem found in all files.
-    public static func layers(
+    package static func layers(
         file: String, isDefaultPath: Bool, places: SecretPlaces = .ofThisProcess()
     ) throws(ConfigurationError) -> Layers {
         try Layers(read(file, isDefaultPath: isDefaultPath, places))
     }
 
     /// What is told of a main file that can be used: a sentence, also for one that is missing and may be.
-    public static func approval(of file: String) -> String {
+    package static func approval(of file: String) -> String {
         access(file, F_OK) == 0
             ? "\(file): no errors" : "\(file): there is no such file, so every setting has its default"
     }
@@ -67,16 +67,16 @@ public enum Loader {
 }
 
 /// Which configuration files may name secret files, and where these may be.
-public struct SecretPlaces: Sendable, Equatable {
+package struct SecretPlaces: Sendable, Equatable {
     /// Folders whose configuration files may use the file form.
-    public var configurationRoots: [String]
+    package var configurationRoots: [String]
     /// The credentials systemd passed to the service, if any.
-    public var credentialsDirectory: String?
+    package var credentialsDirectory: String?
     /// The folder that secret files are named from, when the configuration file is a copy that lies elsewhere.
-    public var home: String?
+    package var home: String?
 
     /// Only `/etc`, and no credentials, unless told otherwise.
-    public init(
+    package init(
         configurationRoots: [String] = ["/etc"], credentialsDirectory: String? = nil, home: String? = nil
     ) {
         self.configurationRoots = configurationRoots
@@ -85,7 +85,7 @@ public struct SecretPlaces: Sendable, Equatable {
     }
 
     /// `/etc`, and what `$CREDENTIALS_DIRECTORY` says.
-    public static func ofThisProcess() -> SecretPlaces {
+    package static func ofThisProcess() -> SecretPlaces {
         SecretPlaces(credentialsDirectory: getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) })
     }
 }

@@ -1,10 +1,10 @@
 /// The tokens that a configuration begins with.
-public enum Seeds {
+package enum Seeds {
     private static let names = ["access_token", "refresh_token"]
 
     /// The text of a configuration file with `"(set)"` in place of its tokens: they are kept encrypted once they have been
     /// adopted, so no copy of the file needs them.
-    public static func removed(from bytes: [UInt8]) -> [UInt8] {
+    package static func removed(from bytes: [UInt8]) -> [UInt8] {
         guard let text = String(validating: bytes, as: UTF8.self) else { return bytes }
         var table = TOMLReader.read(text).root
         for name in ["sync", "auth"] {
@@ -20,7 +20,7 @@ public enum Seeds {
 
 extension Loaded {
     /// The same without tokens to begin with: those that have been adopted go on.
-    public var withoutSeeds: Loaded {
+    package var withoutSeeds: Loaded {
         var settings = settings
         settings.sync?.auth?.accessToken = nil
         settings.sync?.auth?.refreshToken = nil

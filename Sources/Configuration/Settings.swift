@@ -1,26 +1,26 @@
 /// Everything an operator can decide, complete and within its ranges once a ``Loader`` has made it.
 ///
 /// The defaults are written here, once; names, units and ranges are in ``Key/all``.
-public struct Settings: Sendable, Equatable {
+package struct Settings: Sendable, Equatable {
     /// Where fixes come from.
-    public var gpsd = GPSD()
+    package var gpsd = GPSD()
     /// Which fixes become locations.
-    public var tracking = Tracking()
+    package var tracking = Tracking()
     /// What is kept, for how long, and how safely.
-    public var store = Store()
+    package var store = Store()
     /// Where locations go; nil without `sync.url`, and then no network request is ever made.
-    public var sync: Sync?
+    package var sync: Sync?
     /// A `sync.url` was set at run time and is not in force: nothing is sent, and stored rows wait for it. Without
     /// this they would be deleted for their age, as if no upload were wanted.
-    public internal(set) var awaitsSync = false
+    package internal(set) var awaitsSync = false
     /// What was set at run time is lost: a higher cap of rows may have been part of it, so no row that is stored now is
     /// deleted for exceeding it.
-    public internal(set) var holdsRows = false
+    package internal(set) var holdsRows = false
     /// Texts sent along with every batch: at most 64, keys ≤ 100 bytes, values ≤ 1024 bytes.
-    public var extras: [String: String] = [:]
+    package var extras: [String: String] = [:]
 
     /// What is wrong with extras that are set while running, by the rules of `[extras]`: the name and why.
-    public static func complaint(aboutExtras extras: [String: String]) -> (name: String, reason: String)? {
+    package static func complaint(aboutExtras extras: [String: String]) -> (name: String, reason: String)? {
         for (name, value) in extras.sorted(by: { $0.key < $1.key }) {
             if let reason = Rules.extra(name, value) { return (name.escaped, reason) }
         }
@@ -29,48 +29,48 @@ public struct Settings: Sendable, Equatable {
     }
 
     /// The defaults: local only, nothing is sent anywhere.
-    public init() {}
+    package init() {}
 
     /// The gpsd to listen to.
-    public struct GPSD: Sendable, Equatable {
+    package struct GPSD: Sendable, Equatable {
         /// Name or address of the host gpsd runs on.
-        public var host = "127.0.0.1"
+        package var host = "127.0.0.1"
         /// TCP port, 1…65535.
-        public var port: UInt16 = 2947
+        package var port: UInt16 = 2947
         /// Path of the one receiver to use, as gpsd names it; empty: whichever has a fix.
-        public var device = ""
+        package var device = ""
         /// The source is a recording: no rollover correction, no refusal of odd times, no pruning by age.
-        public var replay = false
+        package var replay = false
     }
 
     /// The gate, motion and quality.
-    public struct Tracking: Sendable, Equatable {
+    package struct Tracking: Sendable, Equatable {
         /// Start tracking on the very first run.
-        public var autostart = false
+        package var autostart = false
         /// Seconds of fix time between admitted fixes; 0 switches this side of the gate off.
-        public var intervalSeconds = 30.0
+        package var intervalSeconds = 30.0
         /// Metres between admitted fixes; 0 switches this side of the gate off.
-        public var distanceMeters = 100.0
+        package var distanceMeters = 100.0
         /// Change of bearing, in degrees, that admits a fix as well; 0 is off.
-        public var angleDegrees = 0.0
+        package var angleDegrees = 0.0
         /// What happens to fixes while stationary.
-        public var stationaryMode = StationaryMode.pause
+        package var stationaryMode = StationaryMode.pause
         /// Metres around the parking spot that still count as standing; 5…1000.
-        public var stationaryRadiusMeters = 5.0
+        package var stationaryRadiusMeters = 5.0
         /// Seconds of standing that make it stationary.
-        public var stationaryAfterSeconds = 120.0
+        package var stationaryAfterSeconds = 120.0
         /// Seconds between check-ins in `pause_with_check_ins`.
-        public var checkInIntervalSeconds = 900.0
+        package var checkInIntervalSeconds = 900.0
         /// Name what the speeds look like: walking, cycling, automotive.
-        public var detectActivity = false
+        package var detectActivity = false
         /// Metres of accuracy beyond which a fix is marked `low_accuracy`.
-        public var lowAccuracyMeters = 100.0
+        package var lowAccuracyMeters = 100.0
         /// Metres per second between fixes beyond which a fix is marked `implausible_speed`.
-        public var implausibleSpeedMps = 100.0
+        package var implausibleSpeedMps = 100.0
     }
 
     /// What is admitted while the vehicle stands.
-    public enum StationaryMode: String, Sendable, CaseIterable {
+    package enum StationaryMode: String, Sendable, CaseIterable {
         /// Nothing.
         case pause
         /// One fix every `check_in_interval_seconds`.
@@ -80,19 +80,19 @@ public struct Settings: Sendable, Equatable {
     }
 
     /// The database.
-    public struct Store: Sendable, Equatable {
+    package struct Store: Sendable, Equatable {
         /// Days after which rows go, unless they still have to be uploaded.
-        public var retentionDays = 7.0
+        package var retentionDays = 7.0
         /// Rows above which the oldest go.
-        public var maxRows = 100_000
+        package var maxRows = 100_000
         /// What a power cut may cost.
-        public var durability = Durability.full
+        package var durability = Durability.full
         /// Keep uploaded rows under the rules above, instead of deleting them when they are acknowledged.
-        public var keepUploaded = false
+        package var keepUploaded = false
     }
 
     /// What a power cut may cost.
-    public enum Durability: String, Sendable, CaseIterable {
+    package enum Durability: String, Sendable, CaseIterable {
         /// Nothing that was stored.
         case full
         /// The newest commits; the database stays whole.

@@ -70,10 +70,10 @@ struct WebAddress {
 
 extension Settings {
     /// The URL as it may be shown: `(set)` stands for user info and query.
-    public static func redacted(url: String) -> String { WebAddress.redacted(url) }
+    package static func redacted(url: String) -> String { WebAddress.redacted(url) }
 
     /// Whom a URL leads to: its scheme, its host and its port; nil when it is none.
-    public static func target(of url: String) -> (scheme: String, host: String, port: Int)? {
+    package static func target(of url: String) -> (scheme: String, host: String, port: Int)? {
         guard let address = WebAddress(url) else { return nil }
         let ports = ["http": 80, "https": 443]
         // 1080 is what libcurl takes for every kind of proxy.

@@ -20,7 +20,7 @@ extension Call {
 
     /// Decodes the parameters of a method, strictly: an unknown name, a missing required parameter and a value of the
     /// wrong type all throw `ControlError.invalidParameter` with the parameter's name.
-    public func parameters<M: ControlMethod>(of method: M.Type) throws(ControlError) -> M.Parameters {
+    package func parameters<M: ControlMethod>(of method: M.Type) throws(ControlError) -> M.Parameters {
         if let unknown = parameterNames.first(where: { !M.Parameters.names.contains($0) }) {
             throw .invalidParameter(unknown)
         }

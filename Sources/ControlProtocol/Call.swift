@@ -1,15 +1,15 @@
 internal import FoundationEssentials
 
 /// A received call. The parameters are decoded once the method has been recognised.
-public struct Call: Sendable {
+package struct Call: Sendable {
     /// The full name, such as `org.beekond.Tracker.Start`.
-    public let method: String
+    package let method: String
     /// The caller wants no reply; none is sent, not even an error.
-    public let oneway: Bool
+    package let oneway: Bool
     /// The caller accepts multiple replies.
-    public let more: Bool
+    package let more: Bool
     /// The caller wants to switch to another protocol after the reply.
-    public let upgrade: Bool
+    package let upgrade: Bool
     let frame: [UInt8]
     /// Names of the call's parameters, sorted.
     let parameterNames: [String]
@@ -38,7 +38,7 @@ public struct Call: Sendable {
     ///
     /// - Parameter frame: its bytes, without the NUL.
     /// - Throws: when it is not a call, or longer than its method allows.
-    public init(decoding frame: [UInt8]) throws(ProtocolViolation) {
+    package init(decoding frame: [UInt8]) throws(ProtocolViolation) {
         try MessageCheck.run(frame)
         let header = try MessageCheck.decode(Header.self, frame)
         guard frame.count <= Limits.request || header.method == Wire.AddGeofences.name else {
@@ -53,20 +53,20 @@ public struct Call: Sendable {
     }
 
     /// The interface part of the method; empty when there is none.
-    public var interface: String {
+    package var interface: String {
         guard let dot = method.lastIndex(of: ".") else { return "" }
         return String(method[..<dot])
     }
 
     /// The method name without its interface.
-    public var member: String {
+    package var member: String {
         method.lastIndex(of: ".").map { String(method[method.index(after: $0)...]) } ?? method
     }
 
     /// Encodes a call, with its terminating NUL.
     ///
     /// - Throws: when it contains a number that is not finite.
-    public static func encode<M: ControlMethod>(
+    package static func encode<M: ControlMethod>(
         _ method: M.Type, _ parameters: M.Parameters, oneway: Bool = false, more: Bool = false
     ) throws -> [UInt8] {
         let message = Outgoing(

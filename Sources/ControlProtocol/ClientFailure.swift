@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// Why a client could not talk to the daemon. Errors reported by the daemon itself are `ControlError`s.
-public struct ClientFailure: Error, Equatable, Sendable {
+package struct ClientFailure: Error, Equatable, Sendable {
     /// The kind of failure, which determines the exit code.
-    public enum Kind: Sendable, Equatable {
+    package enum Kind: Sendable, Equatable {
         /// No socket, nobody listening, or the connection ended early.
         case unreachable
         /// The socket's permissions do not allow this user.
@@ -19,12 +19,12 @@ public struct ClientFailure: Error, Equatable, Sendable {
     }
 
     /// The kind of failure.
-    public let kind: Kind
+    package let kind: Kind
     /// One sentence that says what is wrong and what to do.
-    public let message: String
+    package let message: String
 
     /// Exit code from sysexits.h: 69 unreachable, 77 permission, 75 timeout, 76 protocol, 64 usage, 71 system.
-    public var exitCode: Int32 {
+    package var exitCode: Int32 {
         switch kind {
         case .unreachable: 69
         case .permissionDenied: 77

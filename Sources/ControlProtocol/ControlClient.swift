@@ -4,17 +4,17 @@ internal import Glibc
 ///
 /// Throws `ClientFailure` when communication fails, and `ControlError` when the daemon refuses a call. After a
 /// `ClientFailure`, or when a stream was ended before its last reply, the connection can no longer be used.
-public struct ControlClient: ~Copyable {
+package struct ControlClient: ~Copyable {
     /// Where the daemon listens by default.
-    public static let defaultPath = "/run/beekond/beekond.sock"
+    package static let defaultPath = "/run/beekond/beekond.sock"
     /// Default time to wait for a reply, in seconds.
-    public static let defaultTimeoutSeconds = 10.0
+    package static let defaultTimeoutSeconds = 10.0
 
     private let socket: UnixSocket
     private var decoder = FrameDecoder(limit: Limits.reply)
 
     /// Connects to the socket at `path`.
-    public init(path: String) throws(ClientFailure) {
+    package init(path: String) throws(ClientFailure) {
         socket = try UnixSocket(path: path, timeoutSeconds: Int(Self.defaultTimeoutSeconds))
     }
 
@@ -23,7 +23,7 @@ public struct ControlClient: ~Copyable {
     /// - Parameters:
     ///   - timeoutSeconds: for the complete reply; nil waits indefinitely.
     ///   - whileWaiting: called once a second.
-    public mutating func call<M: ControlMethod>(
+    package mutating func call<M: ControlMethod>(
         _ method: M.Type, _ parameters: M.Parameters,
         timeoutSeconds: Double? = ControlClient.defaultTimeoutSeconds, whileWaiting: (() -> Void)? = nil
     ) throws -> M.Result {
@@ -42,7 +42,7 @@ public struct ControlClient: ~Copyable {
     /// - Parameters:
     ///   - timeoutSeconds: for each reply; nil waits indefinitely.
     ///   - descriptor: ends the stream when its reader goes away; for programs whose output is a pipe.
-    public mutating func stream<M: ControlMethod>(
+    package mutating func stream<M: ControlMethod>(
         _ method: M.Type, _ parameters: M.Parameters, timeoutSeconds: Double? = nil,
         whileOpen descriptor: Int32? = nil, _ body: (M.Result) throws -> Bool
     ) throws {

@@ -1,5 +1,5 @@
 /// The errors of a reply: those of `org.beekond.Tracker` and those of `org.varlink.service`.
-public enum ControlError: Error, Equatable, Sendable {
+package enum ControlError: Error, Equatable, Sendable {
     /// The database cannot be read or written.
     case storageFailure(reason: String)
     /// No fix can arrive: gpsd is unreachable or has no device.
@@ -38,7 +38,7 @@ public enum ControlError: Error, Equatable, Sendable {
 
 extension ControlError {
     /// The full name on the wire.
-    public var name: String {
+    package var name: String {
         switch self {
         case .storageFailure: Self.tracker + "StorageFailure"
         case .locationUnavailable: Self.tracker + "LocationUnavailable"
@@ -59,7 +59,7 @@ extension ControlError {
     }
 
     /// The error's parameters on the wire.
-    public var parameters: [String: JSONValue] {
+    package var parameters: [String: JSONValue] {
         switch self {
         case .storageFailure(let reason), .locationUnavailable(let reason), .rebatchRefused(let reason),
             .denied(let reason):
@@ -79,7 +79,7 @@ extension ControlError {
 
     /// Decodes an error reply. An unknown name becomes `other`. A missing parameter becomes empty or 0, since the
     /// name alone says what happened.
-    public init(name: String, parameters: [String: JSONValue]) {
+    package init(name: String, parameters: [String: JSONValue]) {
         func text(_ key: String) -> String { parameters[key]?.stringValue ?? "" }
         func number(_ key: String) -> Int { Int(parameters[key]?.integerValue ?? 0) }
         self =

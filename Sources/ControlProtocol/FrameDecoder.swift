@@ -1,24 +1,24 @@
 internal import Glibc
 
 /// Limits on sizes, in bytes unless noted otherwise.
-public enum Limits {
+package enum Limits {
     /// One call.
-    public static let request = 64 * 1024
+    package static let request = 64 * 1024
     /// One AddGeofences call, which carries the fences of a whole fleet.
-    public static let largeRequest = 4 * 1024 * 1024
+    package static let largeRequest = 4 * 1024 * 1024
     /// One reply as read by a client: a page of 1000 locations is about 400 KiB.
-    public static let reply = 16 * 1024 * 1024
+    package static let reply = 16 * 1024 * 1024
     /// Nesting depth of arrays and objects.
-    public static let depth = 64
+    package static let depth = 64
     /// Locations in one reply of GetLocations.
-    public static let page = 1000
+    package static let page = 1000
     /// Fences in one of several replies of ListGeofences: ids may have 400 bytes.
-    public static let fencePage = 500
+    package static let fencePage = 500
 }
 
 /// Something no well-behaved peer sends. The connection is closed, because it is unknown where the next message
 /// starts.
-public enum ProtocolViolation: Error, Equatable, Sendable {
+package enum ProtocolViolation: Error, Equatable, Sendable {
     /// A message that exceeds the limit, in bytes.
     case tooLong(limit: Int)
     /// Invalid UTF-8.
@@ -33,7 +33,7 @@ public enum ProtocolViolation: Error, Equatable, Sendable {
 ///
 /// Runs in linear time however the stream is split, and holds at most the limit plus one read, in addition to
 /// complete messages not yet taken.
-public struct FrameDecoder: Sendable {
+package struct FrameDecoder: Sendable {
     /// Allows a higher limit for messages that contain these bytes within the normal limit.
     private struct Exception: Sendable {
         let marker: [UInt8]
@@ -54,7 +54,7 @@ public struct FrameDecoder: Sendable {
     private var isExempt: Bool?
 
     /// - Parameter limit: maximum size of a message in bytes, without its NUL.
-    public init(limit: Int) {
+    package init(limit: Int) {
         self.limit = limit
         exception = nil
     }
@@ -66,7 +66,7 @@ public struct FrameDecoder: Sendable {
 
     /// A decoder for a server: the limit is `Limits.request`, or `Limits.largeRequest` for a message that names
     /// AddGeofences within its first `Limits.request` bytes. `Call` checks the size against the method again.
-    public static func requests() -> FrameDecoder {
+    package static func requests() -> FrameDecoder {
         let marker = Array("\"\(Wire.AddGeofences.name)\"".utf8)
         return FrameDecoder(
             limit: Limits.request, exception: Exception(marker: marker, limit: Limits.largeRequest))
@@ -74,20 +74,20 @@ public struct FrameDecoder: Sendable {
 
     /// Whether an incomplete message is buffered; valid once `next()` has returned nil. A connection that ends or
     /// falls silent now was cut off in the middle of a message.
-    public var isMidFrame: Bool { start < buffer.count }
+    package var isMidFrame: Bool { start < buffer.count }
 
     /// Number of bytes received but not yet taken.
-    public var waitingBytes: Int { buffer.count - start }
+    package var waitingBytes: Int { buffer.count - start }
 
     /// Appends bytes read from the stream.
-    public mutating func append(_ bytes: some Sequence<UInt8>) {
+    package mutating func append(_ bytes: some Sequence<UInt8>) {
         buffer.append(contentsOf: bytes)
     }
 
     /// The next complete message without its NUL (possibly empty), or nil when more bytes are needed.
     ///
     /// - Throws: `ProtocolViolation.tooLong`, then again on every later call.
-    public mutating func next() throws(ProtocolViolation) -> [UInt8]? {
+    package mutating func next() throws(ProtocolViolation) -> [UInt8]? {
         guard let end = indexOfNUL() else {
             scanned = buffer.count
             try check(length: buffer.count - start)

@@ -1,20 +1,20 @@
 /// The definitions served by GetInterfaceDescription, including comments: they are the documentation that
 /// introspecting clients show.
-public struct InterfaceDescription: Sendable {
+package struct InterfaceDescription: Sendable {
     /// The full name, such as `org.beekond.Tracker`.
-    public let name: String
+    package let name: String
     /// The definition in the Varlink interface language.
-    public let text: String
+    package let text: String
     /// Names of its methods without the interface, in textual order.
-    public let methods: [String]
+    package let methods: [String]
 
     /// `org.beekond.Tracker`: the shipped file, verbatim.
-    public static let tracker = InterfaceDescription(
+    package static let tracker = InterfaceDescription(
         name: Wire.trackerInterface,
         text: String(decoding: PackageResources.org_beekond_Tracker_varlink, as: UTF8.self))
 
     /// `org.varlink.service`, which every Varlink server provides.
-    public static let service = InterfaceDescription(
+    package static let service = InterfaceDescription(
         name: Wire.serviceInterface,
         text: """
             # What this service is, and what it can do.
@@ -51,13 +51,13 @@ public struct InterfaceDescription: Sendable {
     }
 
     /// The description of an interface; nil when it is not served here.
-    public static func named(_ name: String) -> InterfaceDescription? {
+    package static func named(_ name: String) -> InterfaceDescription? {
         [service, tracker].first { $0.name == name }
     }
 
     /// The error for a method without a handler: `interfaceNotFound`, `methodNotFound` or, if it is in the
     /// description, `methodNotImplemented`.
-    public static func refusal(of call: Call) -> ControlError {
+    package static func refusal(of call: Call) -> ControlError {
         guard let description = named(call.interface) else { return .interfaceNotFound(call.interface) }
         let member = call.method.dropFirst(call.interface.count + 1)
         guard description.methods.contains(String(member)) else { return .methodNotFound(call.method) }

@@ -4,7 +4,7 @@ package import FoundationEssentials
 ///
 /// A number without a fraction that fits into 64 bits decodes as `integer`, any other as `number`. Hence `.number(2)`
 /// comes back from the wire as `.integer(2)`.
-public enum JSONValue: Sendable, Equatable {
+package enum JSONValue: Sendable, Equatable {
     /// JSON `null`.
     case null
     /// `true` or `false`.
@@ -21,19 +21,19 @@ public enum JSONValue: Sendable, Equatable {
     case object([String: JSONValue])
 
     /// The string; nil for any other value.
-    public var stringValue: String? {
+    package var stringValue: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
     /// The integer; nil for any other value.
-    public var integerValue: Int64? {
+    package var integerValue: Int64? {
         guard case .integer(let number) = self else { return nil }
         return number
     }
 
     /// The number, with a fraction or without; nil for any other value.
-    public var doubleValue: Double? {
+    package var doubleValue: Double? {
         switch self {
         case .integer(let number): Double(number)
         case .number(let number): number
@@ -42,7 +42,7 @@ public enum JSONValue: Sendable, Equatable {
     }
 
     /// Parses JSON; nil when it is invalid.
-    public init?(json bytes: [UInt8]) {
+    package init?(json bytes: [UInt8]) {
         guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else { return nil }
         self = value
     }
@@ -50,7 +50,7 @@ public enum JSONValue: Sendable, Equatable {
 
 extension JSONValue: Codable {
     /// Decodes any JSON value.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
@@ -70,7 +70,7 @@ extension JSONValue: Codable {
     }
 
     /// Encodes the value. A number that is not finite is an error, since JSON cannot represent it.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()

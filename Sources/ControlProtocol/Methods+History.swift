@@ -1,21 +1,21 @@
 extension Wire {
     /// Stored locations, in chronological order. With `more`, in pages of up to `Limits.page`, the last one without
     /// `continues`; without `more`, `ControlError.tooMany` above that many.
-    public enum GetLocations: ControlMethod {
+    package enum GetLocations: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".GetLocations"
+        package static let name = trackerInterface + ".GetLocations"
 
         /// Parameters of GetLocations.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// Start of the range, inclusive; absent: unbounded.
-            public var from: String?
+            package var from: String?
             /// End of the range, inclusive; absent: unbounded.
-            public var to: String?
+            package var to: String?
             /// Only this session.
-            public var sessionId: String?
+            package var sessionId: String?
 
             /// Optional members default to absent.
-            public init(
+            package init(
                 from: String? = nil, to: String? = nil, sessionId: String? = nil
             ) {
                 self.from = from
@@ -30,16 +30,16 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
         /// Result of GetLocations.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// One page.
-            public var locations: [Location]
+            package var locations: [Location]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 locations: [Location]
             ) {
                 self.locations = locations
@@ -52,19 +52,19 @@ extension Wire {
     }
 
     /// The sessions that are still known.
-    public enum GetSessions: ControlMethod {
+    package enum GetSessions: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".GetSessions"
+        package static let name = trackerInterface + ".GetSessions"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of GetSessions.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// In order of their start.
-            public var sessions: [Session]
+            package var sessions: [Session]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 sessions: [Session]
             ) {
                 self.sessions = sessions
@@ -77,17 +77,17 @@ extension Wire {
     }
 
     /// Deletes stored locations; requires admin rights.
-    public enum DeleteLocations: ControlMethod {
+    package enum DeleteLocations: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".DeleteLocations"
+        package static let name = trackerInterface + ".DeleteLocations"
 
         /// Parameters of DeleteLocations.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// Everything at or before this time; absent: everything.
-            public var before: String?
+            package var before: String?
 
             /// Optional members default to absent.
-            public init(
+            package init(
                 before: String? = nil
             ) {
                 self.before = before
@@ -98,18 +98,18 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
         /// Result of DeleteLocations.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// Rows deleted.
-            public var removed: Int
+            package var removed: Int
             /// With `before`: what nothing can be cut out of, such as files that were put aside. Absent: nothing.
-            public var kept: [String]?
+            package var kept: [String]?
 
             /// Memberwise initialiser; omitted members are absent.
-            public init(
+            package init(
                 removed: Int, kept: [String]? = nil
             ) {
                 self.removed = removed
@@ -124,19 +124,19 @@ extension Wire {
     }
 
     /// Stored crossings, in chronological order.
-    public enum GetGeofenceEvents: ControlMethod {
+    package enum GetGeofenceEvents: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".GetGeofenceEvents"
+        package static let name = trackerInterface + ".GetGeofenceEvents"
 
         /// Parameters of GetGeofenceEvents.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// Start of the range, inclusive; absent: unbounded.
-            public var from: String?
+            package var from: String?
             /// End of the range, inclusive; absent: unbounded.
-            public var to: String?
+            package var to: String?
 
             /// Optional members default to absent.
-            public init(
+            package init(
                 from: String? = nil, to: String? = nil
             ) {
                 self.from = from
@@ -149,16 +149,16 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
         /// Result of GetGeofenceEvents.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// The crossings.
-            public var events: [GeofenceEvent]
+            package var events: [GeofenceEvent]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 events: [GeofenceEvent]
             ) {
                 self.events = events

@@ -1,5 +1,5 @@
 /// A method: its name, parameters and result.
-public protocol ControlMethod: SendableMetatype {
+package protocol ControlMethod: SendableMetatype {
     /// Parameters of a call.
     associatedtype Parameters: ControlParameters
     /// Contents of a reply.
@@ -9,44 +9,44 @@ public protocol ControlMethod: SendableMetatype {
 }
 
 /// Parameters of a method.
-public protocol ControlParameters: Codable, Sendable, Equatable {
+package protocol ControlParameters: Codable, Sendable, Equatable {
     /// All names on the wire; a call with any other name is an error.
     static var names: [String] { get }
 }
 
 extension Wire {
     /// The parameters or result of a method that has none.
-    public struct Empty: ControlParameters {
+    package struct Empty: ControlParameters {
         /// No names.
-        public static let names: [String] = []
+        package static let names: [String] = []
         /// Memberwise initialiser.
-        public init() {}
+        package init() {}
     }
 }
 
 extension Wire {
     /// Identifies the service and its interfaces.
-    public enum GetInfo: ControlMethod {
+    package enum GetInfo: ControlMethod {
         /// The full name.
-        public static let name = serviceInterface + ".GetInfo"
+        package static let name = serviceInterface + ".GetInfo"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of GetInfo.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// Vendor of the service.
-            public var vendor: String
+            package var vendor: String
             /// Its name.
-            public var product: String
+            package var product: String
             /// Its version.
-            public var version: String
+            package var version: String
             /// Where to find its documentation.
-            public var url: String
+            package var url: String
             /// Full names of the interfaces.
-            public var interfaces: [String]
+            package var interfaces: [String]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 vendor: String, product: String, version: String, url: String, interfaces: [String]
             ) {
                 self.vendor = vendor
@@ -67,17 +67,17 @@ extension Wire {
     }
 
     /// The definition of one interface.
-    public enum GetInterfaceDescription: ControlMethod {
+    package enum GetInterfaceDescription: ControlMethod {
         /// The full name.
-        public static let name = serviceInterface + ".GetInterfaceDescription"
+        package static let name = serviceInterface + ".GetInterfaceDescription"
 
         /// Parameters of GetInterfaceDescription.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// Full name.
-            public var interface: String
+            package var interface: String
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 interface: String
             ) {
                 self.interface = interface
@@ -88,16 +88,16 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
         /// Result of GetInterfaceDescription.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// In the Varlink interface language.
-            public var description: String
+            package var description: String
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 description: String
             ) {
                 self.description = description

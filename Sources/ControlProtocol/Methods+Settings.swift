@@ -1,18 +1,18 @@
 extension Wire {
     /// Adds fences, replacing those with the same id. Atomic: if one entry is invalid, none is added.
-    public enum AddGeofences: ControlMethod {
+    package enum AddGeofences: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".AddGeofences"
+        package static let name = trackerInterface + ".AddGeofences"
         /// No result.
-        public typealias Result = Wire.Empty
+        package typealias Result = Wire.Empty
 
         /// Parameters of AddGeofences.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// The fences.
-            public var geofences: [Geofence]
+            package var geofences: [Geofence]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 geofences: [Geofence]
             ) {
                 self.geofences = geofences
@@ -23,22 +23,22 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
     }
 
     /// Removes fences.
-    public enum RemoveGeofences: ControlMethod {
+    package enum RemoveGeofences: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".RemoveGeofences"
+        package static let name = trackerInterface + ".RemoveGeofences"
 
         /// Parameters of RemoveGeofences.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// Ids of the fences; unknown ones are ignored.
-            public var ids: [String]
+            package var ids: [String]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 ids: [String]
             ) {
                 self.ids = ids
@@ -49,16 +49,16 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
         /// Result of RemoveGeofences.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// Number of fences removed.
-            public var removed: Int
+            package var removed: Int
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 removed: Int
             ) {
                 self.removed = removed
@@ -72,19 +72,19 @@ extension Wire {
 
     /// Lists all fences. With `more` in pages of up to `Limits.fencePage`, the last of which lacks `continues`;
     /// without `more`, all in one reply.
-    public enum ListGeofences: ControlMethod {
+    package enum ListGeofences: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".ListGeofences"
+        package static let name = trackerInterface + ".ListGeofences"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of ListGeofences.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// In ascending order of id.
-            public var geofences: [Geofence]
+            package var geofences: [Geofence]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 geofences: [Geofence]
             ) {
                 self.geofences = geofences
@@ -97,19 +97,19 @@ extension Wire {
     }
 
     /// The extras attached to every row stored from now on.
-    public enum GetExtras: ControlMethod {
+    package enum GetExtras: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".GetExtras"
+        package static let name = trackerInterface + ".GetExtras"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of GetExtras.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// Values by name.
-            public var extras: [String: String]
+            package var extras: [String: String]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 extras: [String: String]
             ) {
                 self.extras = extras
@@ -122,19 +122,19 @@ extension Wire {
     }
 
     /// Replaces all extras. What differs from the configuration is stored and takes precedence over it.
-    public enum SetExtras: ControlMethod {
+    package enum SetExtras: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".SetExtras"
+        package static let name = trackerInterface + ".SetExtras"
         /// No result.
-        public typealias Result = Wire.Empty
+        package typealias Result = Wire.Empty
 
         /// Parameters of SetExtras.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// The complete set; empty for none.
-            public var extras: [String: String]
+            package var extras: [String: String]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 extras: [String: String]
             ) {
                 self.extras = extras
@@ -145,24 +145,24 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
     }
 
     /// The configuration in effect.
-    public enum GetConfig: ControlMethod {
+    package enum GetConfig: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".GetConfig"
+        package static let name = trackerInterface + ".GetConfig"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of GetConfig.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// In ascending order of key.
-            public var settings: [Setting]
+            package var settings: [Setting]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 settings: [Setting]
             ) {
                 self.settings = settings
@@ -175,19 +175,19 @@ extension Wire {
     }
 
     /// Changes settings immediately and persistently. All or nothing.
-    public enum Configure: ControlMethod {
+    package enum Configure: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".Configure"
+        package static let name = trackerInterface + ".Configure"
         /// No result.
-        public typealias Result = Wire.Empty
+        package typealias Result = Wire.Empty
 
         /// Parameters of Configure.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// Values by dotted key.
-            public var settings: [String: JSONValue]
+            package var settings: [String: JSONValue]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 settings: [String: JSONValue]
             ) {
                 self.settings = settings
@@ -198,24 +198,24 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
     }
 
     /// Reverts what Configure has set. All or nothing; an empty list reverts nothing.
-    public enum ResetConfig: ControlMethod {
+    package enum ResetConfig: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".ResetConfig"
+        package static let name = trackerInterface + ".ResetConfig"
         /// No result.
-        public typealias Result = Wire.Empty
+        package typealias Result = Wire.Empty
 
         /// Parameters of ResetConfig.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// Dotted keys.
-            public var keys: [String]
+            package var keys: [String]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 keys: [String]
             ) {
                 self.keys = keys
@@ -226,17 +226,17 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
     }
 
     /// Rereads the configuration files.
-    public enum Reload: ControlMethod {
+    package enum Reload: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".Reload"
+        package static let name = trackerInterface + ".Reload"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
         /// No result.
-        public typealias Result = Wire.Empty
+        package typealias Result = Wire.Empty
     }
 }

@@ -1,18 +1,18 @@
 extension Wire {
     /// A snapshot of the daemon's state.
-    public enum GetStatus: ControlMethod {
+    package enum GetStatus: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".GetStatus"
+        package static let name = trackerInterface + ".GetStatus"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of GetStatus.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// The snapshot.
-            public var status: Status
+            package var status: Status
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 status: Status
             ) {
                 self.status = status
@@ -25,21 +25,21 @@ extension Wire {
     }
 
     /// Starts a session, or returns the one in progress.
-    public enum Start: ControlMethod {
+    package enum Start: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".Start"
+        package static let name = trackerInterface + ".Start"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of Start.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// The new state.
-            public var state: State
+            package var state: State
             /// The session in progress.
-            public var sessionId: String
+            package var sessionId: String
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 state: State, sessionId: String
             ) {
                 self.state = state
@@ -54,19 +54,19 @@ extension Wire {
     }
 
     /// Ends the session, if one is in progress.
-    public enum Stop: ControlMethod {
+    package enum Stop: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".Stop"
+        package static let name = trackerInterface + ".Stop"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of Stop.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// The new state.
-            public var state: State
+            package var state: State
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 state: State
             ) {
                 self.state = state
@@ -79,21 +79,21 @@ extension Wire {
     }
 
     /// Waits for the next fix, whether tracking or not.
-    public enum GetCurrentLocation: ControlMethod {
+    package enum GetCurrentLocation: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".GetCurrentLocation"
+        package static let name = trackerInterface + ".GetCurrentLocation"
 
         /// Parameters of GetCurrentLocation.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// How long to wait, in seconds.
-            public var timeoutSeconds: Double?
+            package var timeoutSeconds: Double?
             /// Maximum age of an acceptable earlier fix, in seconds.
-            public var maxAgeSeconds: Double?
+            package var maxAgeSeconds: Double?
             /// Required accuracy of the fix, in metres.
-            public var accuracyMeters: Double?
+            package var accuracyMeters: Double?
 
             /// Optional members default to absent.
-            public init(
+            package init(
                 timeoutSeconds: Double? = nil, maxAgeSeconds: Double? = nil, accuracyMeters: Double? = nil
             ) {
                 self.timeoutSeconds = timeoutSeconds
@@ -108,16 +108,16 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
         /// Result of GetCurrentLocation.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// Absent when no fix arrived in time.
-            public var location: Location?
+            package var location: Location?
 
             /// Optional members default to absent.
-            public init(
+            package init(
                 location: Location? = nil
             ) {
                 self.location = location
@@ -130,17 +130,17 @@ extension Wire {
     }
 
     /// Streams events; requires `more`. The first replies are the current state and the latest location.
-    public enum Subscribe: ControlMethod {
+    package enum Subscribe: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".Subscribe"
+        package static let name = trackerInterface + ".Subscribe"
 
         /// Parameters of Subscribe.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// Only these kinds; absent: all.
-            public var kinds: [String]?
+            package var kinds: [String]?
 
             /// Optional members default to absent.
-            public init(
+            package init(
                 kinds: [String]? = nil
             ) {
                 self.kinds = kinds
@@ -151,16 +151,16 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
         /// Result of Subscribe.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// What happened.
-            public var event: Event
+            package var event: Event
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 event: Event
             ) {
                 self.event = event

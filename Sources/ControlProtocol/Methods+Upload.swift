@@ -1,16 +1,16 @@
 extension Wire {
     /// Uploads what is pending.
-    public enum Sync: ControlMethod {
+    package enum Sync: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".Sync"
+        package static let name = trackerInterface + ".Sync"
 
         /// Parameters of Sync.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// Whether to reply only when the upload is done; absent means true.
-            public var wait: Bool?
+            package var wait: Bool?
 
             /// Optional members default to absent.
-            public init(
+            package init(
                 wait: Bool? = nil
             ) {
                 self.wait = wait
@@ -21,20 +21,20 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
         /// Result of Sync.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// drained, nothing_pending, transient, auth, permanent, rejected or disabled.
-            public var outcome: String
+            package var outcome: String
             /// Number of locations acknowledged during this drain.
-            public var uploaded: Int
+            package var uploaded: Int
             /// Number of locations still pending.
-            public var pending: Int
+            package var pending: Int
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 outcome: String, uploaded: Int, pending: Int
             ) {
                 self.outcome = outcome
@@ -51,21 +51,21 @@ extension Wire {
     }
 
     /// Dissolves a batch that fails because of its size; requires admin rights.
-    public enum Rebatch: ControlMethod {
+    package enum Rebatch: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".Rebatch"
+        package static let name = trackerInterface + ".Rebatch"
         /// None.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// The result of Rebatch.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// The dissolved batch.
-            public var batchId: String
+            package var batchId: String
             /// Number of its locations and events, which go into new batches.
-            public var rows: Int
+            package var rows: Int
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 batchId: String, rows: Int
             ) {
                 self.batchId = batchId
@@ -80,19 +80,19 @@ extension Wire {
     }
 
     /// Sends kept rows again; requires admin rights.
-    public enum Resend: ControlMethod {
+    package enum Resend: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".Resend"
+        package static let name = trackerInterface + ".Resend"
 
         /// The parameters of Resend.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// The first time, inclusive.
-            public var from: String
+            package var from: String
             /// The last time, inclusive. Absent: no end.
-            public var to: String?
+            package var to: String?
 
             /// Memberwise initialiser; omitted members are absent.
-            public init(
+            package init(
                 from: String, to: String? = nil
             ) {
                 self.from = from
@@ -105,16 +105,16 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
 
         /// The result of Resend.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// Number of locations and events that are pending again.
-            public var requeued: Int
+            package var requeued: Int
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 requeued: Int
             ) {
                 self.requeued = requeued
@@ -127,19 +127,19 @@ extension Wire {
     }
 
     /// Number of locations stored but not acknowledged.
-    public enum GetPendingUploadCount: ControlMethod {
+    package enum GetPendingUploadCount: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".GetPendingUploadCount"
+        package static let name = trackerInterface + ".GetPendingUploadCount"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of GetPendingUploadCount.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// The number.
-            public var count: Int
+            package var count: Int
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 count: Int
             ) {
                 self.count = count
@@ -152,23 +152,23 @@ extension Wire {
     }
 
     /// Replaces the token; requires admin rights.
-    public enum SeedAuth: ControlMethod {
+    package enum SeedAuth: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".SeedAuth"
+        package static let name = trackerInterface + ".SeedAuth"
         /// No result.
-        public typealias Result = Wire.Empty
+        package typealias Result = Wire.Empty
 
         /// Parameters of SeedAuth.
-        public struct Parameters: ControlParameters {
+        package struct Parameters: ControlParameters {
             /// Absent: refresh first.
-            public var accessToken: String?
+            package var accessToken: String?
             /// Absent: the token cannot be refreshed.
-            public var refreshToken: String?
+            package var refreshToken: String?
             /// Unix time in seconds; absent: unknown.
-            public var expiresAt: Int?
+            package var expiresAt: Int?
 
             /// Optional members default to absent.
-            public init(
+            package init(
                 accessToken: String? = nil, refreshToken: String? = nil, expiresAt: Int? = nil
             ) {
                 self.accessToken = accessToken
@@ -183,24 +183,24 @@ extension Wire {
             }
 
             /// The names on the wire.
-            public static let names = CodingKeys.allCases.map(\.rawValue)
+            package static let names = CodingKeys.allCases.map(\.rawValue)
         }
     }
 
     /// Lists the dead letters.
-    public enum GetRejected: ControlMethod {
+    package enum GetRejected: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".GetRejected"
+        package static let name = trackerInterface + ".GetRejected"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of GetRejected.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// In order of rejection; with `more`, one page of them.
-            public var rejected: [Rejected]
+            package var rejected: [Rejected]
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 rejected: [Rejected]
             ) {
                 self.rejected = rejected
@@ -213,19 +213,19 @@ extension Wire {
     }
 
     /// Returns the dead letters to the queue.
-    public enum RetryRejected: ControlMethod {
+    package enum RetryRejected: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".RetryRejected"
+        package static let name = trackerInterface + ".RetryRejected"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of RetryRejected.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// Number of rows returned.
-            public var requeued: Int
+            package var requeued: Int
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 requeued: Int
             ) {
                 self.requeued = requeued
@@ -238,19 +238,19 @@ extension Wire {
     }
 
     /// Deletes the dead letters; requires admin rights.
-    public enum PurgeRejected: ControlMethod {
+    package enum PurgeRejected: ControlMethod {
         /// The full name.
-        public static let name = trackerInterface + ".PurgeRejected"
+        package static let name = trackerInterface + ".PurgeRejected"
         /// No parameters.
-        public typealias Parameters = Wire.Empty
+        package typealias Parameters = Wire.Empty
 
         /// Result of PurgeRejected.
-        public struct Result: Codable, Sendable, Equatable {
+        package struct Result: Codable, Sendable, Equatable {
             /// Number of rows deleted.
-            public var removed: Int
+            package var removed: Int
 
             /// Memberwise initialiser.
-            public init(
+            package init(
                 removed: Int
             ) {
                 self.removed = removed

@@ -1,5 +1,5 @@
 /// The release that this source code belongs to.
-public enum Release {
+package enum Release {
     /// The version of beekond and beekonctl, and the `sdk_version` of uploads.
-    public static let version = "0.1.0"
+    package static let version = "0.1.0"
 }

@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 
 /// A received reply.
-public struct Reply: Sendable {
+package struct Reply: Sendable {
     /// More replies to the same call follow.
-    public let continues: Bool
+    package let continues: Bool
     /// The error; nil on success.
-    public let error: ControlError?
+    package let error: ControlError?
     private let frame: [UInt8]
     /// The contents of the frame, if it is a page of locations.
     private let page: [Wire.Location]?
@@ -28,7 +28,7 @@ public struct Reply: Sendable {
     /// Decodes a message.
     ///
     /// - Parameter frame: its bytes, without the NUL.
-    public init(decoding frame: [UInt8]) throws(ProtocolViolation) {
+    package init(decoding frame: [UInt8]) throws(ProtocolViolation) {
         if let found = LocationPage(frame) {
             (continues, error, page) = (found.continues, nil, found.locations)
             self.frame = frame
@@ -51,7 +51,7 @@ public struct Reply: Sendable {
     /// daemon.
     ///
     /// - Throws: a `ControlError` if the reply is one, a `ProtocolViolation` if the result does not fit.
-    public func result<M: ControlMethod>(of method: M.Type) throws -> M.Result {
+    package func result<M: ControlMethod>(of method: M.Type) throws -> M.Result {
         if let error { throw error }
         if let page, let result = Wire.GetLocations.Result(locations: page) as? M.Result { return result }
         if let body = try MessageCheck.decode(Body<M.Result>.self, frame).parameters { return body }
@@ -63,14 +63,14 @@ public struct Reply: Sendable {
     ///
     /// - Parameter continues: more replies to this call follow; only after a call with `more`.
     /// - Throws: when it contains a number that is not finite.
-    public static func encode<M: ControlMethod>(
+    package static func encode<M: ControlMethod>(
         _ method: M.Type, _ result: M.Result, continues: Bool = false
     ) throws -> [UInt8] {
         try bytes(Outgoing(parameters: result, continues: continues ? true : nil, error: nil))
     }
 
     /// Encodes an error reply, with its terminating NUL.
-    public static func encode(_ error: ControlError) -> [UInt8] {
+    package static func encode(_ error: ControlError) -> [UInt8] {
         let reply = Outgoing(parameters: error.parameters, continues: nil, error: error.name)
         // The parameters are strings and integers, which can always be encoded; the name alone is a fallback.
         return (try? bytes(reply)) ?? Array("{\"error\":\"\(error.name)\"}\0".utf8)

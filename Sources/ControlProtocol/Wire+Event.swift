@@ -1,29 +1,29 @@
 extension Wire {
     /// Something that happened. `kind` names the only payload that is set.
-    public struct Event: Codable, Sendable, Equatable {
+    package struct Event: Codable, Sendable, Equatable {
         /// location, geofence_event, state, source, sync or auth.
-        public var kind: String
+        package var kind: String
         /// Number of events lost before this one because the subscriber was too slow.
-        public var missed: Int?
+        package var missed: Int?
         /// A location was stored.
-        public var location: Location?
+        package var location: Location?
         /// A fence was crossed.
-        public var geofenceEvent: GeofenceEvent?
+        package var geofenceEvent: GeofenceEvent?
         /// Tracking started or stopped.
-        public var state: State?
+        package var state: State?
         /// Why, for a state other than idle: user, resumed or autostart; system is reserved.
-        public var reason: String?
+        package var reason: String?
         /// The session of a state: the current one, or the last one that ended.
-        public var sessionId: String?
+        package var sessionId: String?
         /// The state of the source changed.
-        public var source: SourceStatus?
+        package var source: SourceStatus?
         /// The state of the uploader changed.
-        public var sync: SyncStatus?
+        package var sync: SyncStatus?
         /// The state of the token changed.
-        public var auth: AuthStatus?
+        package var auth: AuthStatus?
 
         /// Optional members default to absent.
-        public init(
+        package init(
             kind: String, missed: Int? = nil, location: Location? = nil,
             geofenceEvent: GeofenceEvent? = nil, state: State? = nil, reason: String? = nil,
             sessionId: String? = nil, source: SourceStatus? = nil, sync: SyncStatus? = nil,
@@ -56,16 +56,16 @@ extension Wire {
     }
 
     /// One setting.
-    public struct Setting: Codable, Sendable, Equatable {
+    package struct Setting: Codable, Sendable, Equatable {
         /// Dotted, as in the configuration file: tracking.interval_seconds.
-        public var key: String
+        package var key: String
         /// The value in effect; `(set)` for a secret.
-        public var value: JSONValue
+        package var value: JSONValue
         /// File and line, `default` or `runtime`.
-        public var origin: String
+        package var origin: String
 
         /// Memberwise initialiser.
-        public init(
+        package init(
             key: String, value: JSONValue, origin: String
         ) {
             self.key = key

@@ -1,23 +1,23 @@
 extension Wire {
     /// A circle whose entries and exits are recorded.
-    public struct Geofence: Codable, Sendable, Equatable {
+    package struct Geofence: Codable, Sendable, Equatable {
         /// Chosen by the user.
-        public var id: String
+        package var id: String
         /// Latitude of the centre in degrees, WGS-84.
-        public var latitude: Double
+        package var latitude: Double
         /// Longitude of the centre in degrees, WGS-84.
-        public var longitude: Double
+        package var longitude: Double
         /// Metres.
-        public var radiusMeters: Double
+        package var radiusMeters: Double
         /// Absent means true.
-        public var notifyOnEntry: Bool?
+        package var notifyOnEntry: Bool?
         /// Absent means true.
-        public var notifyOnExit: Bool?
+        package var notifyOnExit: Bool?
         /// Whether the vehicle is inside; only in replies, absent while undecided.
-        public var inside: Bool?
+        package var inside: Bool?
 
         /// Optional members default to absent.
-        public init(
+        package init(
             id: String, latitude: Double, longitude: Double, radiusMeters: Double,
             notifyOnEntry: Bool? = nil, notifyOnExit: Bool? = nil, inside: Bool? = nil
         ) {
@@ -42,20 +42,20 @@ extension Wire {
     }
 
     /// A crossing of a geofence.
-    public struct GeofenceEvent: Codable, Sendable, Equatable {
+    package struct GeofenceEvent: Codable, Sendable, Equatable {
         /// UUIDv7.
-        public var id: String
+        package var id: String
         /// The session it belongs to.
-        public var sessionId: String
+        package var sessionId: String
         /// The fence crossed.
-        public var geofenceId: String
+        package var geofenceId: String
         /// enter or exit.
-        public var type: String
+        package var type: String
         /// The fix time of the crossing, UTC.
-        public var timestamp: String
+        package var timestamp: String
 
         /// Memberwise initialiser.
-        public init(
+        package init(
             id: String, sessionId: String, geofenceId: String, type: String, timestamp: String
         ) {
             self.id = id

@@ -1,37 +1,37 @@
 extension Wire {
     /// One position. Optional members are absent when the receiver did not report them.
-    public struct Location: Codable, Sendable, Equatable {
+    package struct Location: Codable, Sendable, Equatable {
         /// UUIDv7, stable for this row.
-        public var id: String
+        package var id: String
         /// The session it belongs to.
-        public var sessionId: String?
+        package var sessionId: String?
         /// The receiver's fix time, UTC.
-        public var timestamp: String
+        package var timestamp: String
         /// Why it was admitted: interval, motion, check_in, geofence or manual.
-        public var trigger: String
+        package var trigger: String
         /// moving, stationary or unknown.
-        public var motion: String
+        package var motion: String
         /// The receiver reports itself as simulated.
-        public var isMock: Bool
+        package var isMock: Bool
         /// Degrees WGS-84, -90...90.
-        public var latitude: Double
+        package var latitude: Double
         /// Degrees WGS-84, -180...180.
-        public var longitude: Double
+        package var longitude: Double
         /// Metres, horizontal.
-        public var accuracy: Double?
+        package var accuracy: Double?
         /// Metres per second.
-        public var speed: Double?
+        package var speed: Double?
         /// Direction of travel in degrees, 0..<360, true north.
-        public var bearing: Double?
+        package var bearing: Double?
         /// Metres above the WGS-84 ellipsoid.
-        public var altitude: Double?
+        package var altitude: Double?
         /// stationary, walking, running, cycling, automotive or unknown.
-        public var activity: String?
+        package var activity: String?
         /// low_accuracy or implausible_speed; absent means good.
-        public var quality: String?
+        package var quality: String?
 
         /// Optional members default to absent.
-        public init(
+        package init(
             id: String, sessionId: String? = nil, timestamp: String, trigger: String, motion: String,
             isMock: Bool, latitude: Double, longitude: Double, accuracy: Double? = nil,
             speed: Double? = nil, bearing: Double? = nil, altitude: Double? = nil, activity: String? = nil,
@@ -72,20 +72,20 @@ extension Wire {
     }
 
     /// One run from start to stop. Counts include rows that have been uploaded and deleted since.
-    public struct Session: Codable, Sendable, Equatable {
+    package struct Session: Codable, Sendable, Equatable {
         /// UUIDv7.
-        public var id: String
+        package var id: String
         /// UTC.
-        public var startedAt: String
+        package var startedAt: String
         /// UTC; absent while the session is in progress.
-        public var stoppedAt: String?
+        package var stoppedAt: String?
         /// Number of locations admitted.
-        public var locations: Int
+        package var locations: Int
         /// Distance travelled in metres, from location to location.
-        public var distanceMeters: Double
+        package var distanceMeters: Double
 
         /// Optional members default to absent.
-        public init(
+        package init(
             id: String, startedAt: String, stoppedAt: String? = nil, locations: Int, distanceMeters: Double
         ) {
             self.id = id
@@ -106,20 +106,20 @@ extension Wire {
 
     /// A dead letter: an item of a batch that the server answered with 400 or 422. Contains a location or a geofence
     /// event.
-    public struct Rejected: Codable, Sendable, Equatable {
+    package struct Rejected: Codable, Sendable, Equatable {
         /// The rejected location.
-        public var location: Location?
+        package var location: Location?
         /// The rejected crossing.
-        public var geofenceEvent: GeofenceEvent?
+        package var geofenceEvent: GeofenceEvent?
         /// The batch that contained it.
-        public var batchId: String
+        package var batchId: String
         /// The HTTP status of the server's answer.
-        public var httpStatus: Int
+        package var httpStatus: Int
         /// UTC.
-        public var rejectedAt: String
+        package var rejectedAt: String
 
         /// Optional members default to absent.
-        public init(
+        package init(
             location: Location? = nil, geofenceEvent: GeofenceEvent? = nil, batchId: String,
             httpStatus: Int, rejectedAt: String
         ) {

@@ -61,7 +61,7 @@ extension Reply {
     /// Encodes a page of locations, with its terminating NUL: the same bytes as `encode`, faster.
     ///
     /// - Throws: when it contains a number that is not finite.
-    public static func encode(page locations: [Wire.Location], continues: Bool) throws -> [UInt8] {
+    package static func encode(page locations: [Wire.Location], continues: Bool) throws -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(64 + locations.count * 420)
         bytes.append(contentsOf: (continues ? "{\"continues\":true," : "{").utf8)

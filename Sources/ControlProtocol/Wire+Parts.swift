@@ -1,33 +1,33 @@
 extension Wire {
     /// gpsd and the receiver behind it. Counts are since the daemon started.
-    public struct SourceStatus: Codable, Sendable, Equatable {
+    package struct SourceStatus: Codable, Sendable, Equatable {
         /// The current state of the connection and the receiver.
-        public var health: SourceHealth
+        package var health: SourceHealth
         /// The receiver in use, as gpsd names it.
-        public var device: String?
+        package var device: String?
         /// gpsd mode of the last epoch: 0 or 1 no fix, 2 without altitude, 3 full.
-        public var mode: Int
+        package var mode: Int
         /// Number of satellites used in the solution.
-        public var satellitesUsed: Int?
+        package var satellitesUsed: Int?
         /// Number of satellites in view.
-        public var satellitesVisible: Int?
+        package var satellitesVisible: Int?
         /// Whether the receiver's time has settled.
-        public var timeSettled: Bool
+        package var timeSettled: Bool
         /// Number of fixes received.
-        public var fixes: Int
+        package var fixes: Int
         /// Number of connections to gpsd after the first.
-        public var reconnects: Int
+        package var reconnects: Int
         /// Number of fix times corrected for a week rollover.
-        public var rollovers: Int
+        package var rollovers: Int
         /// Number of fixes refused because of their time.
-        public var refusedTimes: Int
+        package var refusedTimes: Int
         /// The receiver's time while its fixes are refused for it.
-        public var refusedTime: String?
+        package var refusedTime: String?
         /// The time of this machine's clock at that moment.
-        public var refusedClock: String?
+        package var refusedClock: String?
 
         /// Optional members default to absent.
-        public init(
+        package init(
             health: SourceHealth, device: String? = nil, mode: Int, satellitesUsed: Int? = nil,
             satellitesVisible: Int? = nil, timeSettled: Bool, fixes: Int, reconnects: Int, rollovers: Int,
             refusedTimes: Int, refusedTime: String? = nil, refusedClock: String? = nil
@@ -63,20 +63,20 @@ extension Wire {
     }
 
     /// Decisions of the gate since the daemon started.
-    public struct GateStatus: Codable, Sendable, Equatable {
+    package struct GateStatus: Codable, Sendable, Equatable {
         /// Number of fixes that became locations.
-        public var admitted: Int
+        package var admitted: Int
         /// Number of fixes dropped because of the interval.
-        public var tooSoon: Int
+        package var tooSoon: Int
         /// Number of fixes dropped because of the distance.
-        public var tooNear: Int
+        package var tooNear: Int
         /// Number of fixes dropped while stationary.
-        public var paused: Int
+        package var paused: Int
         /// moving, stationary or unknown.
-        public var motion: String
+        package var motion: String
 
         /// Memberwise initialiser.
-        public init(
+        package init(
             admitted: Int, tooSoon: Int, tooNear: Int, paused: Int, motion: String
         ) {
             self.admitted = admitted
@@ -96,30 +96,30 @@ extension Wire {
     }
 
     /// The database.
-    public struct StoreStatus: Codable, Sendable, Equatable {
+    package struct StoreStatus: Codable, Sendable, Equatable {
         /// Writing fails; fixes wait in memory.
-        public var degraded: Bool
+        package var degraded: Bool
         /// Rows stored.
-        public var locations: Int
+        package var locations: Int
         /// Size of the database files, in bytes.
-        public var bytes: Int
+        package var bytes: Int
         /// Locations not yet stored because writing fails.
-        public var waitingInMemory: Int
+        package var waitingInMemory: Int
         /// Rows lost to the row cap before any upload, across all restarts.
-        public var droppedUnsent: Int
+        package var droppedUnsent: Int
         /// Locations lost because storage failed and memory was full.
-        public var refused: Int
+        package var refused: Int
         /// Rows deleted for their age while no upload was configured.
-        public var pruned: Int?
+        package var pruned: Int?
         /// Dead letters deleted after their retention time.
-        public var expired: Int?
+        package var expired: Int?
         /// The message of the last failed write, and what to do.
-        public var lastError: String?
+        package var lastError: String?
         /// The state directory, without symbolic links.
-        public var directory: String?
+        package var directory: String?
 
         /// Makes the value; what is left out is absent.
-        public init(
+        package init(
             degraded: Bool, locations: Int, bytes: Int, waitingInMemory: Int, droppedUnsent: Int,
             refused: Int, pruned: Int? = nil, expired: Int? = nil, lastError: String? = nil,
             directory: String? = nil
@@ -151,40 +151,40 @@ extension Wire {
     }
 
     /// The uploader. Counts are since the daemon started.
-    public struct SyncStatus: Codable, Sendable, Equatable {
+    package struct SyncStatus: Codable, Sendable, Equatable {
         /// What it is doing.
-        public var state: SyncState
+        package var state: SyncState
         /// While `state` is failed: auth, permanent or rejected.
-        public var failure: String?
+        package var failure: String?
         /// Number of locations stored but not acknowledged.
-        public var pending: Int
+        package var pending: Int
         /// Fix time of the oldest of them, UTC.
-        public var oldestPending: String?
+        package var oldestPending: String?
         /// The batch in flight.
-        public var inFlightBatch: String?
+        package var inFlightBatch: String?
         /// UTC.
-        public var lastAttempt: String?
+        package var lastAttempt: String?
         /// UTC.
-        public var lastSuccess: String?
+        package var lastSuccess: String?
         /// HTTP status of the server's last answer.
-        public var lastHttpStatus: Int?
+        package var lastHttpStatus: Int?
         /// The last error.
-        public var lastError: String?
+        package var lastError: String?
         /// UTC.
-        public var nextAttempt: String?
+        package var nextAttempt: String?
         /// Number of locations acknowledged.
-        public var uploaded: Int
+        package var uploaded: Int
         /// Number of locations rejected permanently.
-        public var rejected: Int
+        package var rejected: Int
         /// Number of retries.
-        public var retries: Int
+        package var retries: Int
         /// Bytes of request bodies sent.
-        public var bytesSent: Int
+        package var bytesSent: Int
         /// How many times in a row the next batch has failed because of its size or its time; absent: never.
-        public var oversizedFailures: Int?
+        package var oversizedFailures: Int?
 
         /// Optional members default to absent.
-        public init(
+        package init(
             state: SyncState, failure: String? = nil, pending: Int, oldestPending: String? = nil,
             inFlightBatch: String? = nil, lastAttempt: String? = nil, lastSuccess: String? = nil,
             lastHttpStatus: Int? = nil, lastError: String? = nil, nextAttempt: String? = nil, uploaded: Int,
@@ -227,20 +227,20 @@ extension Wire {
     }
 
     /// The state of the token; never the token itself.
-    public struct AuthStatus: Codable, Sendable, Equatable {
+    package struct AuthStatus: Codable, Sendable, Equatable {
         /// none, valid, expiring, dead or breaker_open.
-        public var state: String
+        package var state: String
         /// Why it is dead.
-        public var reason: String?
+        package var reason: String?
         /// UTC.
-        public var expiresAt: String?
+        package var expiresAt: String?
         /// UTC.
-        public var lastRefresh: String?
+        package var lastRefresh: String?
         /// Number of consecutive failed refreshes.
-        public var failures: Int
+        package var failures: Int
 
         /// Optional members default to absent.
-        public init(
+        package init(
             state: String, reason: String? = nil, expiresAt: String? = nil, lastRefresh: String? = nil,
             failures: Int
         ) {

@@ -3,16 +3,16 @@
 /// a basis for decisions.
 ///
 /// All times are ISO 8601 strings in UTC with three fractional digits and a literal Z.
-public enum Wire {
+package enum Wire {
     /// The interface of beekond.
-    public static let trackerInterface = "org.beekond.Tracker"
+    package static let trackerInterface = "org.beekond.Tracker"
     /// The interface of every Varlink service.
-    public static let serviceInterface = "org.varlink.service"
+    package static let serviceInterface = "org.varlink.service"
 }
 
 extension Wire {
     /// What the daemon is doing.
-    public enum State: String, Codable, Sendable, Equatable, CaseIterable {
+    package enum State: String, Codable, Sendable, Equatable, CaseIterable {
         /// Never started.
         case idle
         /// Admitting and storing fixes.
@@ -22,7 +22,7 @@ extension Wire {
     }
 
     /// The state of the connection to gpsd and of its receiver.
-    public enum SourceHealth: String, Codable, Sendable, Equatable, CaseIterable {
+    package enum SourceHealth: String, Codable, Sendable, Equatable, CaseIterable {
         /// Nothing needs fixes, so there is no connection.
         case released
         /// gpsd is not reachable.
@@ -40,7 +40,7 @@ extension Wire {
     }
 
     /// What the uploader is doing.
-    public enum SyncState: String, Codable, Sendable, Equatable, CaseIterable {
+    package enum SyncState: String, Codable, Sendable, Equatable, CaseIterable {
         /// No `sync.url` is configured.
         case disabled
         /// Everything is acknowledged.
@@ -56,40 +56,40 @@ extension Wire {
 
 extension Wire {
     /// A snapshot of the daemon's state.
-    public struct Status: Codable, Sendable, Equatable {
+    package struct Status: Codable, Sendable, Equatable {
         /// Version of the daemon.
-        public var version: String
+        package var version: String
         /// UUIDv7 of this installation.
-        public var installId: String
+        package var installId: String
         /// What it is doing.
-        public var state: State
+        package var state: State
         /// Why it is not tracking, unless the user stopped it.
-        public var reason: String?
+        package var reason: String?
         /// The session in progress.
-        public var sessionId: String?
+        package var sessionId: String?
         /// UTC.
-        public var sessionStartedAt: String?
+        package var sessionStartedAt: String?
         /// Seconds since the daemon started.
-        public var uptimeSeconds: Int
+        package var uptimeSeconds: Int
         /// The newest location.
-        public var lastLocation: Location?
+        package var lastLocation: Location?
         /// The receiver.
-        public var source: SourceStatus
+        package var source: SourceStatus
         /// The gate.
-        public var gate: GateStatus
+        package var gate: GateStatus
         /// The database.
-        public var store: StoreStatus
+        package var store: StoreStatus
         /// The uploader.
-        public var sync: SyncStatus
+        package var sync: SyncStatus
         /// The token.
-        public var auth: AuthStatus
+        package var auth: AuthStatus
         /// Number of fences.
-        public var geofences: Int
+        package var geofences: Int
         /// What is wrong: storage, config, clock, source, sync, auth. Empty when all is well.
-        public var degraded: [String]
+        package var degraded: [String]
 
         /// Optional members default to absent.
-        public init(
+        package init(
             version: String, installId: String, state: State, reason: String? = nil,
             sessionId: String? = nil, sessionStartedAt: String? = nil, uptimeSeconds: Int,
             lastLocation: Location? = nil, source: SourceStatus, gate: GateStatus, store: StoreStatus,

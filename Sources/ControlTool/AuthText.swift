@@ -1,9 +1,9 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// The state of the token as text.
-public enum AuthText {
+package enum AuthText {
     /// The state, followed by what is wrong and what to do about it.
-    public static func lines(_ auth: Wire.AuthStatus, clock: Clock, palette: Palette) -> [String] {
+    package static func lines(_ auth: Wire.AuthStatus, clock: Clock, palette: Palette) -> [String] {
         guard auth.state != "none" else {
             return ["no token: [sync.auth] in the configuration says how to get one, if the backend wants it"]
         }

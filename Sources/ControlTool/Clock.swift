@@ -1,12 +1,14 @@
+package import Base
+
 /// The current time and the reader's time zone.
-public struct Clock: Sendable {
+package struct Clock: Sendable {
     /// The current time.
-    public let now: Instant
+    package let now: Timestamp
     /// The reader's time zone.
-    public let zone: Zone
+    package let zone: Zone
 
     /// Neither value changes while a text is composed.
-    public init(now: Instant, zone: Zone) {
+    package init(now: Timestamp, zone: Zone) {
         self.now = now
         self.zone = zone
     }
@@ -33,14 +35,14 @@ public struct Clock: Sendable {
     }
 
     /// Seconds since a time of the interface; negative for the future.
-    public func secondsSince(_ iso: String) -> Int64? {
+    package func secondsSince(_ iso: String) -> Int64? {
         parse(iso).map { (now.milliseconds - $0.milliseconds) / 1000 }
     }
 
-    private func parse(_ iso: String) -> Instant? { Self.utc(iso) }
+    private func parse(_ iso: String) -> Timestamp? { Self.utc(iso) }
 
     /// Parses a time of the interface.
-    static func utc(_ iso: String) -> Instant? {
-        try? TimeArgument.instant(iso, now: Instant(milliseconds: 0), zone: .utc)
+    static func utc(_ iso: String) -> Timestamp? {
+        try? TimeArgument.instant(iso, now: Timestamp(milliseconds: 0), zone: .utc)
     }
 }

@@ -1,7 +1,7 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// Settings as the user types and reads them.
-public enum ConfigText {
+package enum ConfigText {
     /// Width of a table in columns.
     private static let width = 80
     /// Maximum width of a value when its origin is formatted as well.
@@ -9,7 +9,7 @@ public enum ConfigText {
 
     /// Parses `key=value` by the type that the key has now. An unknown key is taken for text: the daemon knows
     /// whether it may be set.
-    public static func pair(
+    package static func pair(
         _ argument: String, among settings: [Wire.Setting]
     ) throws(Failure) -> (key: String, value: JSONValue) {
         guard let sign = argument.firstIndex(of: "="), sign > argument.startIndex else {
@@ -36,7 +36,7 @@ public enum ConfigText {
     }
 
     /// The settings named by the user, by key or by table; all of them if none are named.
-    public static func chosen(
+    package static func chosen(
         _ settings: [Wire.Setting], named names: [String]
     ) throws(Failure) -> [Wire.Setting] {
         guard !names.isEmpty else { return settings }
@@ -53,7 +53,7 @@ public enum ConfigText {
     }
 
     /// A table of 80 columns. Longer values are truncated; `--json` shows them in full.
-    public static func table(_ settings: [Wire.Setting], withOrigin: Bool) -> [String] {
+    package static func table(_ settings: [Wire.Setting], withOrigin: Bool) -> [String] {
         let keys = ["KEY"] + settings.map { Text.cut(Text.safe($0.key), to: 48) }
         let values = ["VALUE"] + settings.map { Text.safe(formatted($0.value)) }
         let keyWidth = keys.map { Text.columns($0) }.max() ?? 0
@@ -81,12 +81,12 @@ public enum ConfigText {
     }
 
     /// One line per setting: its value and origin.
-    public static func lines(_ settings: [Wire.Setting]) -> [String] {
+    package static func lines(_ settings: [Wire.Setting]) -> [String] {
         settings.map { "\(Text.safe($0.key)) = \(Text.safe(formatted($0.value)))  (\(Text.safe($0.origin)))" }
     }
 
     /// The settings whose value differs from the requested one, a sentence each.
-    public static func differences(
+    package static func differences(
         _ settings: [Wire.Setting], from wanted: [String: JSONValue]
     ) -> [String] {
         settings.compactMap { setting in
@@ -97,7 +97,7 @@ public enum ConfigText {
     }
 
     /// The differences between two configurations, one line each.
-    public static func changes(from old: [Wire.Setting], to new: [Wire.Setting]) -> [String] {
+    package static func changes(from old: [Wire.Setting], to new: [Wire.Setting]) -> [String] {
         let before = Dictionary(old.map { ($0.key, $0.value) }) { first, _ in first }
         let keys = Set(new.map(\.key))
         let changed = new.compactMap { setting -> String? in

@@ -1,16 +1,17 @@
-public import ControlProtocol
+internal import Base
+package import ControlProtocol
 
 /// Events of the live stream as lines of text.
-public enum EventText {
+package enum EventText {
     /// One line of at most `columns` columns, or two when earlier events were lost.
-    public static func lines(
+    package static func lines(
         _ event: Wire.Event, clock: Clock, palette: Palette, columns: Int = 80
     ) -> [String] {
         var lines: [String] = []
         if let missed = event.missed, missed > 0 {
             lines.append(palette.warning("\(Quantity.count(missed)) events lost: this reader was too slow"))
         }
-        let time = event.location?.timestamp ?? event.geofenceEvent?.timestamp ?? clock.now.iso
+        let time = event.location?.timestamp ?? event.geofenceEvent?.timestamp ?? clock.now.iso8601
         let word = Text.fitted(Text.safe(event.kind == "geofence_event" ? "geofence" : event.kind), 8)
         let line = "\(palette.faint(String(clock.local(time).suffix(8)))) \(palette.strong(word)) "
         lines.append(line + payload(event, width: columns - 18, palette: palette))

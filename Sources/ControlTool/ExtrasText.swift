@@ -1,7 +1,7 @@
 /// Extras as the user types and reads them.
-public enum ExtrasText {
+package enum ExtrasText {
     /// Parses `name=text`.
-    public static func pair(_ argument: String) throws(Failure) -> (name: String, text: String) {
+    package static func pair(_ argument: String) throws(Failure) -> (name: String, text: String) {
         guard let sign = argument.firstIndex(of: "="), sign > argument.startIndex else {
             throw Failure(
                 "\(Text.safe(argument)) is no extra: write name=text, such as driver=7", exitCode: 64)
@@ -10,7 +10,7 @@ public enum ExtrasText {
     }
 
     /// One line per extra, ascending by name; wrapped at `columns`, if given, with continuation lines indented.
-    public static func lines(_ extras: [String: String], columns: Int? = nil) -> [String] {
+    package static func lines(_ extras: [String: String], columns: Int? = nil) -> [String] {
         extras.sorted { $0.key < $1.key }.flatMap { name, text in
             let line = "\(Text.safe(name)) = \(Text.safe(text))"
             guard let columns, Text.columns(line) > columns else { return [line] }

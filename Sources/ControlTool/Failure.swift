@@ -1,20 +1,20 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// An error that ends the tool: one sentence for the user that says what to do, and an exit code from sysexits.h.
-public struct Failure: Error, Equatable, Sendable {
+package struct Failure: Error, Equatable, Sendable {
     /// For stderr; without a line break.
-    public let message: String
+    package let message: String
     /// An exit code from sysexits.h.
-    public let exitCode: Int32
+    package let exitCode: Int32
 
     /// - Parameter message: is made safe for a terminal.
-    public init(_ message: String, exitCode: Int32) {
+    package init(_ message: String, exitCode: Int32) {
         self.message = Text.safe(message)
         self.exitCode = exitCode
     }
 
     /// Converts any error that a client throws. nil for all other errors.
-    public init?(_ error: any Error) {
+    package init?(_ error: any Error) {
         switch error {
         case let failure as Failure: self = failure
         case let failure as ClientFailure: self.init(failure.message, exitCode: failure.exitCode)
@@ -71,9 +71,9 @@ public struct Failure: Error, Equatable, Sendable {
 }
 
 /// The outcome of an upload run.
-public enum SyncOutcome {
+package enum SyncOutcome {
     /// The exit code of `sync`; 0 when nothing is left to do.
-    public static func exitCode(_ outcome: String) -> Int32 {
+    package static func exitCode(_ outcome: String) -> Int32 {
         switch outcome {
         case "drained", "nothing_pending": 0
         case "transient": 75
@@ -86,7 +86,7 @@ public enum SyncOutcome {
     }
 
     /// One sentence for the user.
-    public static func text(_ result: Wire.Sync.Result) -> String {
+    package static func text(_ result: Wire.Sync.Result) -> String {
         let uploaded = "\(Quantity.count(result.uploaded)) uploaded"
         let left = "\(uploaded), \(Quantity.count(result.pending)) pending"
         return switch result.outcome {

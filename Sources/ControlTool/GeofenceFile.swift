@@ -1,14 +1,14 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// Geofences from a file: GeoJSON points with a radius, or a JSON list as printed by `geofence list --json`.
-public enum GeofenceFile {
+package enum GeofenceFile {
     /// Maximum size of a file in bytes: what one AddGeofences call accepts.
-    public static let limit = Limits.largeRequest
+    package static let limit = Limits.largeRequest
 
     /// Parses the contents of a file.
     ///
     /// - Throws: a `Failure` that names the entry and says what is wrong with it.
-    public static func read(_ bytes: [UInt8], name: String) throws -> [Wire.Geofence] {
+    package static func read(_ bytes: [UInt8], name: String) throws -> [Wire.Geofence] {
         guard let root = JSONValue(json: bytes) else {
             throw Failure("\(name) is not JSON: give GeoJSON or a JSON list of geofences", exitCode: 65)
         }

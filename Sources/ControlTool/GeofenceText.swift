@@ -1,9 +1,9 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// Geofences and their events as lines of text.
-public enum GeofenceText {
+package enum GeofenceText {
     /// A table of fences. Ids come last, because they may be long; lines are truncated to `columns`, if given.
-    public static func table(_ fences: [Wire.Geofence], columns: Int? = nil) -> [String] {
+    package static func table(_ fences: [Wire.Geofence], columns: Int? = nil) -> [String] {
         let header = row("LATITUDE", "LONGITUDE", "RADIUS m", "STATE", "NOTIFIES", "ID")
         return [header]
             + fences.map { fence in
@@ -45,12 +45,12 @@ public enum GeofenceText {
     }
 
     /// The header of a table of events.
-    public static func eventHeader(zone: Zone) -> String {
+    package static func eventHeader(zone: Zone) -> String {
         "\(Text.left("TIME (\(zone.name))", 19)) EVENT GEOFENCE"
     }
 
     /// One line of that table.
-    public static func event(_ event: Wire.GeofenceEvent, clock: Clock, columns: Int? = nil) -> String {
+    package static func event(_ event: Wire.GeofenceEvent, clock: Clock, columns: Int? = nil) -> String {
         let time = Text.fitted(clock.local(event.timestamp), 19)
         let type = Text.fitted(Text.safe(event.type), 5)
         return Text.cut("\(time) \(type) \(Text.safe(event.geofenceId))", to: columns)

@@ -1,9 +1,9 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// Formats pages of locations. What precedes the first location is output with the first page, even if that is empty.
-public struct HistoryWriter {
+package struct HistoryWriter {
     /// The output format.
-    public enum Format: String, Sendable, CaseIterable {
+    package enum Format: String, Sendable, CaseIterable {
         /// For people.
         case table
         /// One JSON object per line.
@@ -26,19 +26,19 @@ public struct HistoryWriter {
     private var kml = LocationKML()
 
     /// Creates a writer for one export.
-    public init(format: Format, clock: Clock) {
+    package init(format: Format, clock: Clock) {
         self.format = format
         self.clock = clock
     }
 
     /// The lines for the next page.
-    public mutating func lines(_ page: [Wire.Location]) throws -> [String] {
+    package mutating func lines(_ page: [Wire.Location]) throws -> [String] {
         defer { isFirst = false }
         return (isFirst ? head(isEmpty: page.isEmpty) : []) + (try body(page))
     }
 
     /// The lines after the last page.
-    public func end() -> [String] {
+    package func end() -> [String] {
         switch format {
         case .gpx: gpx.tail()
         case .geojson: geojson.tail()

@@ -1,14 +1,14 @@
 internal import Glibc
 
 /// A file named by the user, or standard input.
-public enum Input {
+package enum Input {
     /// Reads everything.
     ///
     /// - Parameters:
     ///   - path: `-` for standard input.
     ///   - limit: maximum size in bytes.
     /// - Throws: a `Failure` when it cannot be read or is too long.
-    public static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
+    package static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw Failure("cannot read \(path): \(String(cString: strerror(errno)))", exitCode: 66)

@@ -1,16 +1,16 @@
-public import ControlProtocol
+package import ControlProtocol
 internal import FoundationEssentials
 
 /// Values as single lines of JSON.
-public enum JSONLine {
+package enum JSONLine {
     /// One line without its line end. All control characters are escaped, even those that JSON allows, since the line
     /// may go to a terminal.
-    public static func encode(_ value: some Encodable) throws -> String {
+    package static func encode(_ value: some Encodable) throws -> String {
         escaped(String(decoding: try JSONEncoder.wire.encode(value), as: UTF8.self))
     }
 
     /// The same for a location, optimised because there may be 100,000 of them.
-    public static func encode(_ location: Wire.Location) throws -> String {
+    package static func encode(_ location: Wire.Location) throws -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(420)
         try location.append(to: &bytes)

@@ -2,9 +2,9 @@ internal import Glibc
 
 /// A screen that is redrawn in place on the terminal's alternate page. The terminal is restored when it ends, even by
 /// a signal. For single-threaded programs.
-public struct LiveScreen: ~Copyable {
+package struct LiveScreen: ~Copyable {
     /// What ended a wait.
-    public enum Wake: Equatable {
+    package enum Wake: Equatable {
         /// The time has passed, or the terminal was resized.
         case redraw
         /// The user asked to end; with the signal.
@@ -19,7 +19,7 @@ public struct LiveScreen: ~Copyable {
     private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
     /// - Parameter canRedraw: if false, screens are printed one below the other.
-    public init(canRedraw: Bool) {
+    package init(canRedraw: Bool) {
         self.canRedraw = canRedraw
         sigemptyset(&signals)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH] { sigaddset(&signals, number) }
@@ -33,7 +33,7 @@ public struct LiveScreen: ~Copyable {
     }
 
     /// Shows the lines. Whatever does not fit is left out, and the last line then says how much that is.
-    public func draw(_ lines: [String]) throws {
+    package func draw(_ lines: [String]) throws {
         guard canRedraw else { return try Self.write(lines.map { $0 + "\n" }.joined() + "\n") }
         let room = max(Terminal.size().rows - 1, 1)
         var shown = lines.prefix(room)
@@ -45,7 +45,7 @@ public struct LiveScreen: ~Copyable {
     }
 
     /// Waits for a second or a signal. Ctrl-Z restores the terminal until the tool is resumed.
-    public func wait() -> Wake {
+    package func wait() -> Wake {
         var second = timespec(tv_sec: 1, tv_nsec: 0)
         var set = signals
         let number = sigtimedwait(&set, nil, &second)

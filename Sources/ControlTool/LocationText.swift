@@ -1,15 +1,15 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// Locations as lines of text.
-public enum LocationText {
+package enum LocationText {
     /// The header of a table of locations; 78 columns.
-    public static func header(zone: Zone) -> String {
+    package static func header(zone: Zone) -> String {
         row(
             "TIME (\(zone.name))", "LATITUDE", "LONGITUDE", "ACC m", "m/s", "DIR", "ALT m", "TRIGGER")
     }
 
     /// One line of that table.
-    public static func row(_ location: Wire.Location, clock: Clock) -> String {
+    package static func row(_ location: Wire.Location, clock: Clock) -> String {
         func number(_ value: Double?, _ decimals: Int, _ width: Int = 6) -> String {
             value.map { Quantity.fitting($0, decimals, width) } ?? "-"
         }
@@ -21,7 +21,7 @@ public enum LocationText {
     }
 
     /// Time and position in one line.
-    public static func line(_ location: Wire.Location, clock: Clock) -> String {
+    package static func line(_ location: Wire.Location, clock: Clock) -> String {
         let marks = [location.activity, location.quality].compactMap { $0.map { ", " + Text.safe($0) } }
         return clock.local(location.timestamp) + "  " + phrase(location) + marks.joined()
     }
@@ -38,7 +38,7 @@ public enum LocationText {
     }
 
     /// Position and movement in one phrase: `37.774900, -122.419400 ±5 m, 2.5 m/s, 180°, moving`.
-    public static func phrase(_ location: Wire.Location, decimals: Int = 6) -> String {
+    package static func phrase(_ location: Wire.Location, decimals: Int = 6) -> String {
         let place = [location.latitude, location.longitude].map { Quantity.fitting($0, decimals, 11) }
         var text = place.joined(separator: ", ")
         if let accuracy = location.accuracy {
@@ -62,14 +62,14 @@ public enum LocationText {
 
 /// Locations as comma-separated values (RFC 4180, but with line feeds): UTC times, and numbers that read back
 /// exactly.
-public enum LocationCSV {
+package enum LocationCSV {
     /// The header line.
-    public static let header =
+    package static let header =
         "id,session_id,timestamp,trigger,motion,is_mock,latitude,longitude,accuracy,speed,bearing,altitude,"
         + "activity,quality"
 
     /// One line; absent values are empty.
-    public static func row(_ location: Wire.Location) -> String {
+    package static func row(_ location: Wire.Location) -> String {
         let numbers = [
             location.latitude, location.longitude, location.accuracy, location.speed, location.bearing,
             location.altitude,

@@ -4,12 +4,12 @@ internal import Glibc
 ///
 /// Files appear completely or not at all: they are written under a temporary name in the same folder and renamed once
 /// everything is on disk.
-public struct Output: ~Copyable {
+package struct Output: ~Copyable {
     /// The reader has gone away, so there is nobody to report it to.
-    public struct ReaderGone: Error {}
+    package struct ReaderGone: Error {}
 
     /// The file descriptor, for polling its reader.
-    public let descriptor: Int32
+    package let descriptor: Int32
     private let name: String
     private let owned: Bool
     /// The path written to, and the one it is renamed to in the end.
@@ -19,7 +19,7 @@ public struct Output: ~Copyable {
     private static let piece = 64 * 1024
 
     /// Standard output.
-    public init() {
+    package init() {
         descriptor = STDOUT_FILENO
         name = "standard output"
         owned = false
@@ -28,7 +28,7 @@ public struct Output: ~Copyable {
 
     /// A file readable only by its owner, since positions are personal data. Anything but a regular file, such as a
     /// pipe or a device, is written to directly.
-    public init(path: String) throws(Failure) {
+    package init(path: String) throws(Failure) {
         var status = stat()
         let exists = stat(path, &status) == 0
         if exists, status.st_mode & S_IFMT != S_IFREG {
@@ -64,25 +64,25 @@ public struct Output: ~Copyable {
     }
 
     /// The destination given with `-o`: a file, or standard output for nothing or `-`.
-    public static func to(_ path: String?) throws(Failure) -> Output {
+    package static func to(_ path: String?) throws(Failure) -> Output {
         guard let path, path != "-" else { return Output() }
         return try Output(path: path)
     }
 
     /// Adds a line.
-    public mutating func line(_ text: String) throws {
+    package mutating func line(_ text: String) throws {
         add(text)
         buffer.append(UInt8(ascii: "\n"))
         if buffer.count >= Self.piece { try flush() }
     }
 
     /// Adds text without ending the line.
-    public mutating func add(_ text: String) {
+    package mutating func add(_ text: String) {
         buffer.append(contentsOf: text.utf8)
     }
 
     /// Writes out what was added.
-    public mutating func flush() throws {
+    package mutating func flush() throws {
         var written = 0
         while written < buffer.count {
             let count = buffer.withUnsafeBytes { bytes in
@@ -100,7 +100,7 @@ public struct Output: ~Copyable {
     }
 
     /// Flushes, and renames a file once all of it is on disk.
-    public consuming func finish() throws {
+    package consuming func finish() throws {
         try flush()
         guard owned else { return }
         // A full or failing disk may report the error only when the data is actually written.

@@ -1,18 +1,18 @@
 internal import Glibc
 
 /// A progress line for long operations, redrawn in place on a terminal and erased in the end.
-public struct Progress: ~Copyable {
+package struct Progress: ~Copyable {
     private let isShown: Bool
 
     /// - Parameter isShown: whether stderr is a terminal on which nothing else is drawn meanwhile.
-    public init(isShown: Bool) {
+    package init(isShown: Bool) {
         self.isShown = isShown
     }
 
     /// Shown only when stderr is a terminal.
     ///
     /// - Parameter isBusy: whether standard output is drawn on that terminal as well.
-    public static func onTerminal(isBusy: Bool) -> Progress {
+    package static func onTerminal(isBusy: Bool) -> Progress {
         Progress(isShown: isatty(STDERR_FILENO) == 1 && !isBusy)
     }
 
@@ -21,7 +21,7 @@ public struct Progress: ~Copyable {
     }
 
     /// Replaces the line.
-    public func show(_ text: String) {
+    package func show(_ text: String) {
         guard isShown else { return }
         // A line that wraps could not be erased.
         let bytes = Array("\r\(Text.cut(text, to: 79))\u{1B}[K".utf8)

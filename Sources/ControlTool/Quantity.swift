@@ -1,7 +1,7 @@
 /// Numbers for people.
-public enum Quantity {
+package enum Quantity {
     /// With a fixed number of decimals; without an exponent for anything that fits a table.
-    public static func fixed(_ value: Double, _ decimals: Int) -> String {
+    package static func fixed(_ value: Double, _ decimals: Int) -> String {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }
         let scaled = (value * scale).rounded()
@@ -40,7 +40,7 @@ public enum Quantity {
     }
 
     /// With thousands separators: `1,234,567`.
-    public static func count(_ value: Int) -> String {
+    package static func count(_ value: Int) -> String {
         var result = ""
         for (index, digit) in String(value.magnitude).reversed().enumerated() {
             if index > 0, index.isMultiple(of: 3) { result.append(",") }
@@ -50,13 +50,13 @@ public enum Quantity {
     }
 
     /// `345 m`, `12.3 km`, `1234 km`.
-    public static func distance(meters: Double) -> String {
+    package static func distance(meters: Double) -> String {
         guard abs(meters) >= 1000 else { return fixed(meters, 0) + " m" }
         return fixed(meters / 1000, abs(meters) < 100_000 ? 1 : 0) + " km"
     }
 
     /// `512 B`, `4.2 kB`, `1.3 MB`; powers of 1000.
-    public static func bytes(_ value: Int) -> String {
+    package static func bytes(_ value: Int) -> String {
         guard value >= 1000 else { return "\(value) B" }
         var amount = Double(value) / 1000
         for unit in ["kB", "MB", "GB"] {
@@ -67,7 +67,7 @@ public enum Quantity {
     }
 
     /// The two largest units: `8 s`, `3 min 20 s`, `4 h 05 min`, `3 d 4 h`; only days from a hundred days on.
-    public static func duration(seconds: Int64) -> String {
+    package static func duration(seconds: Int64) -> String {
         let seconds = max(0, seconds)
         if seconds < 60 { return "\(seconds) s" }
         if seconds < 3600 { return "\(seconds / 60) min" + (seconds < 600 ? " \(seconds % 60) s" : "") }
@@ -77,13 +77,13 @@ public enum Quantity {
     }
 
     /// The shortest text that reads back as the same number, without a redundant `.0`.
-    public static func exact(_ value: Double) -> String {
+    package static func exact(_ value: Double) -> String {
         let text = value == 0 ? "0" : "\(value)"
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
     /// Like `exact`, but without an exponent, which XML formats do not allow.
-    public static func decimal(_ value: Double) -> String {
+    package static func decimal(_ value: Double) -> String {
         let text = exact(value)
         guard let mark = text.firstIndex(of: "e"), let exponent = Int(text[text.index(after: mark)...]),
             abs(exponent) <= 400
@@ -99,4 +99,9 @@ public enum Quantity {
         }
         return sign + digits.prefix(point) + "." + digits.dropFirst(point)
     }
+}
+
+func pad(_ number: Int, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
 }

@@ -1,9 +1,9 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// Formats pages of dead letters; the header is output with the first page.
-public struct RejectedWriter {
+package struct RejectedWriter {
     /// The output format.
-    public enum Format: String, Sendable, CaseIterable {
+    package enum Format: String, Sendable, CaseIterable {
         /// For people.
         case table
         /// One JSON object per line.
@@ -17,19 +17,19 @@ public struct RejectedWriter {
     private let columns: Int?
     private var isFirst = true
     /// Number of geofence events left out of comma-separated values, whose columns are those of a location.
-    public private(set) var leftOut = 0
+    package private(set) var leftOut = 0
 
     /// Creates a writer for one list.
     ///
     /// - Parameter columns: width to which table lines are truncated, if at all.
-    public init(format: Format, clock: Clock, columns: Int? = nil) {
+    package init(format: Format, clock: Clock, columns: Int? = nil) {
         self.format = format
         self.clock = clock
         self.columns = columns
     }
 
     /// The lines for the next page.
-    public mutating func lines(_ page: [Wire.Rejected]) throws -> [String] {
+    package mutating func lines(_ page: [Wire.Rejected]) throws -> [String] {
         defer { isFirst = false }
         switch format {
         case .jsonl: return try page.map { try JSONLine.encode($0) }

@@ -1,9 +1,9 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// Sessions as a table of 80 columns.
-public enum SessionText {
+package enum SessionText {
     /// The header and one line per session.
-    public static func table(_ sessions: [Wire.Session], clock: Clock) -> [String] {
+    package static func table(_ sessions: [Wire.Session], clock: Clock) -> [String] {
         [row("SESSION", "STARTED (\(clock.zone.name))", "ENDED", "ROWS", "km")]
             + sessions.map { session in
                 row(

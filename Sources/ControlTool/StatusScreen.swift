@@ -1,20 +1,20 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// The status of the daemon on one screen of 80 columns.
-public struct StatusScreen {
+package struct StatusScreen {
     private let status: Wire.Status
     private let clock: Clock
     private let palette: Palette
 
     /// Creates the screen for a status.
-    public init(_ status: Wire.Status, clock: Clock, palette: Palette) {
+    package init(_ status: Wire.Status, clock: Clock, palette: Palette) {
         self.status = status
         self.clock = clock
         self.palette = palette
     }
 
     /// The lines from top to bottom: the state, then what is wrong and what to do about it.
-    public func lines() -> [String] {
+    package func lines() -> [String] {
         let up = Quantity.duration(seconds: Int64(status.uptimeSeconds))
         let version = Text.cut(Text.safe(status.version), to: 40)
         var lines = [palette.strong("beekond \(version)") + palette.faint(", up \(up)"), ""]

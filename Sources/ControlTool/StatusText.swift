@@ -1,7 +1,7 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// Parts of a status as phrases, shared by the status screen and the live stream.
-public enum StatusText {
+package enum StatusText {
     static func state(_ status: Wire.Status, clock: Clock, palette: Palette) -> String {
         var text =
             switch status.state {
@@ -19,7 +19,7 @@ public enum StatusText {
     }
 
     /// Health, receiver, fix and satellites, in at most `width` columns; the receiver's name is truncated to fit.
-    public static func source(_ source: Wire.SourceStatus, width: Int = 70, palette: Palette) -> String {
+    package static func source(_ source: Wire.SourceStatus, width: Int = 70, palette: Palette) -> String {
         var parts: [String] = []
         switch source.mode {
         case 3: parts.append("3D fix")
@@ -67,7 +67,7 @@ public enum StatusText {
     }
 
     /// The state of the token, in at most `width` columns.
-    public static func auth(_ auth: Wire.AuthStatus, width: Int = 70, palette: Palette) -> String {
+    package static func auth(_ auth: Wire.AuthStatus, width: Int = 70, palette: Palette) -> String {
         if auth.state == "none" { return "no token in use" }
         let count = auth.failures > 0 ? ", \(Quantity.short(auth.failures)) failed refreshes" : ""
         var text = Text.cut(Text.safe(auth.state), to: 20)

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// The terminal on standard output, if there is one.
-public enum Terminal {
+package enum Terminal {
     /// Columns and rows of the terminal, else from `COLUMNS` and `LINES` in the environment, else 80 × 24.
-    public static func size() -> (columns: Int, rows: Int) {
+    package static func size() -> (columns: Int, rows: Int) {
         var size = winsize()
         if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 {
             return (Int(size.ws_col), Int(size.ws_row))
@@ -15,7 +15,7 @@ public enum Terminal {
     }
 
     /// Whether standard output is a terminal with a movable cursor.
-    public static var canRedraw: Bool {
+    package static var canRedraw: Bool {
         guard isatty(STDOUT_FILENO) == 1 else { return false }
         return getenv("TERM").map { String(cString: $0) != "dumb" } ?? false
     }

@@ -1,8 +1,8 @@
 /// Text for a terminal.
-public enum Text {
+package enum Text {
     /// Makes everything visible that could control a terminal or reorder its line: control characters, line
     /// separators and bidirectional marks become `\u{1b}`.
-    public static func safe(_ text: String) -> String {
+    package static func safe(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isDangerous) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {
@@ -25,7 +25,7 @@ public enum Text {
     }
 
     /// Truncates to `width` columns and marks the cut with `…`; nil does not truncate.
-    public static func cut(_ text: String, to width: Int?) -> String {
+    package static func cut(_ text: String, to width: Int?) -> String {
         guard let width, columns(text) > width else { return text }
         return beginning(of: text[...], width: width - 1) + "…"
     }
@@ -40,12 +40,12 @@ public enum Text {
     }
 
     /// Pads with spaces on the left, for numbers.
-    public static func right(_ text: String, _ width: Int) -> String {
+    package static func right(_ text: String, _ width: Int) -> String {
         String(repeating: " ", count: max(0, width - columns(text))) + text
     }
 
     /// Pads with spaces on the right, for words.
-    public static func left(_ text: String, _ width: Int) -> String {
+    package static func left(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - columns(text)))
     }
 
@@ -55,7 +55,7 @@ public enum Text {
     }
 
     /// Lines of at most `width` columns, broken at spaces; a word longer than a line is split.
-    public static func wrap(_ text: String, width: Int) -> [String] {
+    package static func wrap(_ text: String, width: Int) -> [String] {
         var lines: [String] = []
         for word in text.split(separator: " ") {
             if let last = lines.last, columns(last) + 1 + columns(word) <= width {
@@ -86,29 +86,29 @@ public enum Text {
 }
 
 /// Colours, or none.
-public struct Palette: Sendable {
+package struct Palette: Sendable {
     private let enabled: Bool
 
     /// - Parameter enabled: if false, texts are left unchanged.
-    public init(enabled: Bool) {
+    package init(enabled: Bool) {
         self.enabled = enabled
     }
 
     /// Whether to use colours: only on a terminal, and not if the user has asked for none (no-color.org).
-    public static func wanted(isTerminal: Bool, environment: [String: String]) -> Bool {
+    package static func wanted(isTerminal: Bool, environment: [String: String]) -> Bool {
         isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
     }
 
     /// All is well.
-    public func good(_ text: String) -> String { code("32", text) }
+    package func good(_ text: String) -> String { code("32", text) }
     /// Needs attention soon.
-    public func warning(_ text: String) -> String { code("33", text) }
+    package func warning(_ text: String) -> String { code("33", text) }
     /// Needs attention now.
-    public func bad(_ text: String) -> String { code("1;31", text) }
+    package func bad(_ text: String) -> String { code("1;31", text) }
     /// A heading.
-    public func strong(_ text: String) -> String { code("1", text) }
+    package func strong(_ text: String) -> String { code("1", text) }
     /// Of minor interest.
-    public func faint(_ text: String) -> String { code("2", text) }
+    package func faint(_ text: String) -> String { code("2", text) }
 
     private func code(_ code: String, _ text: String) -> String {
         enabled ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text

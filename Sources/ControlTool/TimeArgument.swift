@@ -1,24 +1,25 @@
+package import Base
+
 /// Parses the times that users type.
-public enum TimeArgument {
+package enum TimeArgument {
     /// Text that is not a time; `description` says what would be.
-    public struct Invalid: Error, CustomStringConvertible, Equatable {
+    package struct Invalid: Error, CustomStringConvertible, Equatable {
         /// One sentence.
-        public let description: String
+        package let description: String
     }
 
     /// Parses `now`, `today` (midnight in `zone`), an age such as `-2h`, or ISO 8601 such as `2026-06-15`,
     /// `2026-06-15T12:34`, `2026-06-15T12:34:10.5Z` or `…+02:00`. A time without a zone is in `zone`.
-    public static func instant(_ text: String, now: Instant, zone: Zone) throws(Invalid) -> Instant {
+    package static func instant(_ text: String, now: Timestamp, zone: Zone) throws(Invalid) -> Timestamp {
         switch text {
         case "now": return now
         case "today":
-            let wall = now.seconds + Int64(zone.offset(at: now.seconds))
-            let midnight = wall - Civil.secondOfDay(wall)
-            return Instant(milliseconds: zone.moment(showing: midnight) * 1000)
+            let local = now.advanced(bySeconds: Double(zone.offset(at: now.wholeSeconds)))
+            return Timestamp(milliseconds: zone.moment(showing: local.date.daysSince1970 * 86_400) * 1000)
         default: break
         }
         if text.hasPrefix("-"), let age = seconds(text.dropFirst()) {
-            return Instant(milliseconds: now.milliseconds - age * 1000)
+            return Timestamp(milliseconds: now.milliseconds - age * 1000)
         }
         if let instant = iso(text, zone: zone) { return instant }
         throw Invalid(
@@ -28,7 +29,7 @@ public enum TimeArgument {
     }
 
     /// Parses a duration such as `90s`, `15m`, `2h` or `7d` into seconds.
-    public static func duration(_ text: String) throws(Invalid) -> Int64 {
+    package static func duration(_ text: String) throws(Invalid) -> Int64 {
         // Accept for --last what works for --from.
         guard let seconds = seconds(text.hasPrefix("-") ? text.dropFirst() : text[...]) else {
             throw Invalid(
@@ -47,20 +48,20 @@ public enum TimeArgument {
         return Int64(count) * unit
     }
 
-    private static func iso(_ text: String, zone: Zone) -> Instant? {
+    private static func iso(_ text: String, zone: Zone) -> Timestamp? {
         var rest = text[...]
         guard let days = date(&rest) else { return nil }
         guard !rest.isEmpty else {
-            return Instant(milliseconds: zone.moment(showing: days * 86_400) * 1000)
+            return Timestamp(milliseconds: zone.moment(showing: days * 86_400) * 1000)
         }
         guard let separator = rest.popFirst(), "Tt ".contains(separator) else { return nil }
         guard let time = timeOfDay(&rest) else { return nil }
         let wall = days * 86_400 + time.seconds
         if rest.isEmpty {
-            return Instant(milliseconds: zone.moment(showing: wall) * 1000 + time.milliseconds)
+            return Timestamp(milliseconds: zone.moment(showing: wall) * 1000 + time.milliseconds)
         }
         guard let offset = offset(rest) else { return nil }
-        return Instant(milliseconds: (wall - offset) * 1000 + time.milliseconds)
+        return Timestamp(milliseconds: (wall - offset) * 1000 + time.milliseconds)
     }
 
     /// Parses `2026-06-15` into days since 1970.
@@ -69,14 +70,10 @@ public enum TimeArgument {
         guard rest.count >= 10, parts.count == 3,
             let year = number(parts[0], digits: 4...4), let month = number(parts[1], digits: 2...2),
             let day = number(parts[2], digits: 2...2),
-            year >= 1, (1...12).contains(month), day >= 1
+            year >= 1, let date = CivilDate(year: Int64(year), month: Int64(month), day: Int64(day))
         else { return nil }
-        let days = Civil.days(year: year, month: month, day: day)
-        // The arithmetic takes 31 April for 1 May; to the user it is a typing error.
-        let back = Civil(milliseconds: days * 86_400_000)
-        guard back.month == Int64(month), back.day == Int64(day) else { return nil }
         rest = rest.dropFirst(10)
-        return days
+        return date.daysSince1970
     }
 
     /// Parses `12:34`, `12:34:10` or `12:34:10.5`, up to the zone.

@@ -1,16 +1,17 @@
-public import ControlProtocol
+package import Base
+package import ControlProtocol
 internal import FoundationEssentials
 
 /// Parses the tokens given to `auth seed`.
-public enum TokenSeed {
+package enum TokenSeed {
     /// Maximum size of an input in bytes.
-    public static let limit = 65_536
+    package static let limit = 65_536
 
     /// Parses a bare access token on one line, or a JSON object as returned by a token endpoint.
     ///
     /// - Parameter now: the time from which `expires_in` is counted.
     /// - Returns: at least one token.
-    public static func parse(_ bytes: [UInt8], now: Instant) throws -> Wire.SeedAuth.Parameters {
+    package static func parse(_ bytes: [UInt8], now: Timestamp) throws -> Wire.SeedAuth.Parameters {
         guard bytes.count <= limit, let text = String(validating: bytes, as: UTF8.self) else {
             throw Failure("this is no token: give one line of text, or a JSON object", exitCode: 65)
         }
@@ -27,7 +28,7 @@ public enum TokenSeed {
             parameters.expiresAt = expiry
         } else if let seconds = number(object, ["expires_in", "expiresIn"]) {
             parameters.expiresAt = Int(
-                clamping: now.seconds.addingReportingOverflow(Int64(seconds)).partialValue)
+                clamping: now.wholeSeconds.addingReportingOverflow(Int64(seconds)).partialValue)
         }
         guard parameters.accessToken != nil || parameters.refreshToken != nil else {
             throw Failure("there is neither access_token nor refresh_token in this object", exitCode: 65)
@@ -36,7 +37,7 @@ public enum TokenSeed {
     }
 
     /// Parses a file that consists of a single token on one line.
-    public static func token(_ text: String) throws -> String {
+    package static func token(_ text: String) throws -> String {
         let lines = text.split(whereSeparator: \.isNewline)
         guard lines.count == 1, let line = lines.first else {
             throw Failure(

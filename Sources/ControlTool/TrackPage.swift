@@ -1,16 +1,17 @@
-public import ControlProtocol
+internal import Base
+package import ControlProtocol
 
 /// A track as one self-contained HTML file: `track.html` with its style, its script and the data, one row per
 /// location.
-public struct TrackPage {
+package struct TrackPage {
     private let template: [String]
-    private var origin: Instant?
+    private var origin: Timestamp?
     private var session: String??
     private var sessions = 0
     private var isFirst = true
 
     /// A page without data.
-    public init() {
+    package init() {
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
         let (head, styled) = text(PackageResources.track_html).split(at: "{{style}}")
         // The rows come first, then everything that is known only at the end.
@@ -22,7 +23,7 @@ public struct TrackPage {
     }
 
     /// The lines for the next page of locations.
-    public mutating func lines(_ page: [Wire.Location]) -> [String] {
+    package mutating func lines(_ page: [Wire.Location]) -> [String] {
         var lines = isFirst && origin == nil ? [template[0]] : []
         for location in page {
             guard let time = Clock.utc(location.timestamp) else { continue }
@@ -36,7 +37,7 @@ public struct TrackPage {
     }
 
     /// Milliseconds since the first location, and other numbers: nothing that would need escaping.
-    private func row(_ location: Wire.Location, _ time: Instant) -> String {
+    private func row(_ location: Wire.Location, _ time: Timestamp) -> String {
         let values = [location.speed, location.bearing, location.altitude, location.accuracy]
         let fields =
             [String(time.milliseconds - (origin?.milliseconds ?? 0))]
@@ -46,7 +47,7 @@ public struct TrackPage {
     }
 
     /// The lines after the last location.
-    public func end(_ summary: TrackSummary, fences: [Wire.Geofence]) throws -> [String] {
+    package func end(_ summary: TrackSummary, fences: [Wire.Geofence]) throws -> [String] {
         let facts = Facts(
             version: Release.version, origin: origin?.milliseconds ?? 0, summary: summary,
             fences: fences)

@@ -1,8 +1,8 @@
-public import ControlProtocol
+package import ControlProtocol
 internal import Glibc
 
 /// A track drawn in a terminal, with a scale and its extent. Angles are correct around its centre.
-public struct TrackPlot {
+package struct TrackPlot {
     private struct Point {
         var latitude: Double
         /// Unwrapped at the antimeridian: 181 is one degree beyond it.
@@ -18,10 +18,10 @@ public struct TrackPlot {
     private static let leastExtent = 20.0
 
     /// An empty plot.
-    public init() {}
+    package init() {}
 
     /// Adds the next location, in chronological order.
-    public mutating func add(_ location: Wire.Location) {
+    package mutating func add(_ location: Wire.Location) {
         var longitude = location.longitude
         if let last = points.last {
             longitude = last.longitude + Self.wrapped(longitude - last.longitude)
@@ -40,7 +40,7 @@ public struct TrackPlot {
     }
 
     /// The drawing with its legend, in at most `columns` and `rows`.
-    public func lines(
+    package func lines(
         _ summary: TrackSummary, columns: Int, rows: Int, clock: Clock, palette: Palette
     ) -> [String] {
         guard !points.isEmpty else { return [] }

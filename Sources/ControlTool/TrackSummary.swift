@@ -1,22 +1,23 @@
-public import ControlProtocol
+internal import Base
+package import ControlProtocol
 internal import Glibc
 
 /// A place where the vehicle stood for a while.
-public struct Stop: Encodable, Sendable, Equatable {
+package struct Stop: Encodable, Sendable, Equatable {
     /// Degrees WGS-84.
-    public var latitude: Double
+    package var latitude: Double
     /// Degrees WGS-84.
-    public var longitude: Double
+    package var longitude: Double
     /// UTC.
-    public var from: String
+    package var from: String
     /// UTC.
-    public var to: String
+    package var to: String
     /// Duration in seconds.
-    public var seconds: Double
+    package var seconds: Double
 }
 
 /// A track in a few numbers. Grows by one location at a time, in constant memory except for its stops.
-public struct TrackSummary: Encodable, Sendable, Equatable {
+package struct TrackSummary: Encodable, Sendable, Equatable {
     /// Mean radius of the Earth (IUGG), in metres.
     static let earthRadius = 6_371_008.8
     /// A vehicle that stays within this many metres of where it halted …
@@ -25,19 +26,19 @@ public struct TrackSummary: Encodable, Sendable, Equatable {
     private static let leastStop = 120.0
 
     /// Number of locations.
-    public private(set) var locations = 0
+    package private(set) var locations = 0
     /// Number of sessions, counted at each change.
-    public private(set) var sessions = 0
+    package private(set) var sessions = 0
     /// Metres along great circles between consecutive locations of a session.
-    public private(set) var distanceMeters = 0.0
+    package private(set) var distanceMeters = 0.0
     /// Time of the first location, UTC.
-    public private(set) var start: String?
+    package private(set) var start: String?
     /// Time of the last location, UTC.
-    public private(set) var end: String?
+    package private(set) var end: String?
     /// Metres per second.
-    public private(set) var highestSpeed: Double?
+    package private(set) var highestSpeed: Double?
     /// Stops of two minutes or more, in chronological order.
-    public private(set) var stops: [Stop] = []
+    package private(set) var stops: [Stop] = []
 
     private enum CodingKeys: String, CodingKey {
         case locations, sessions, start, end, stops
@@ -49,17 +50,17 @@ public struct TrackSummary: Encodable, Sendable, Equatable {
     private var halt: (first: Wire.Location, last: Wire.Location)?
 
     /// An empty track.
-    public init() {}
+    package init() {}
 
     /// Compares the published values only.
-    public static func == (a: TrackSummary, b: TrackSummary) -> Bool {
+    package static func == (a: TrackSummary, b: TrackSummary) -> Bool {
         (a.locations, a.sessions, a.distanceMeters, a.start, a.end, a.highestSpeed)
             == (b.locations, b.sessions, b.distanceMeters, b.start, b.end, b.highestSpeed)
             && a.stops == b.stops
     }
 
     /// Adds the next location, in chronological order.
-    public mutating func add(_ location: Wire.Location) {
+    package mutating func add(_ location: Wire.Location) {
         locations += 1
         if start == nil { start = location.timestamp }
         end = location.timestamp
@@ -75,7 +76,7 @@ public struct TrackSummary: Encodable, Sendable, Equatable {
     }
 
     /// Ends a stop that lasts until the end of the track.
-    public mutating func finish() {
+    package mutating func finish() {
         if let halt { recordStop(halt.first, until: halt.last) }
         halt = nil
     }

@@ -1,3 +1,4 @@
+internal import Base
 internal import GPSD
 internal import Linux
 internal import Synchronization

@@ -1,3 +1,4 @@
+internal import Base
 internal import Configuration
 internal import ControlProtocol
 internal import Glibc
@@ -7,26 +8,26 @@ internal import Systemd
 internal import Tracking
 
 /// The daemon from start to end.
-public enum Daemon {
+package enum Daemon {
     /// Where everything is.
-    public struct Options: Sendable {
+    package struct Options: Sendable {
         /// The configuration file; nil for the default, which may be missing.
-        public var configuration: String?
+        package var configuration: String?
         /// Where the database lies.
-        public var stateDirectory: String
+        package var stateDirectory: String
         /// The path of the control socket.
-        public var socket: String
+        package var socket: String
         /// Replaces / when the identity of the machine is looked up; empty: / itself.
-        public var machineRoot: String
+        package var machineRoot: String
 
         /// Read when no other is given.
-        public static let defaultConfiguration = "/etc/beekond/beekond.toml"
+        package static let defaultConfiguration = "/etc/beekond/beekond.toml"
 
         /// The configuration file, named or not.
         var file: String { configuration ?? Self.defaultConfiguration }
 
         /// systemd's directories when it has made them, else the usual ones.
-        public init(environment: (String) -> String?) {
+        package init(environment: (String) -> String?) {
             stateDirectory = environment("STATE_DIRECTORY") ?? "/var/lib/beekond"
             socket = (environment("RUNTIME_DIRECTORY") ?? "/run/beekond") + "/beekond.sock"
             machineRoot = environment("BEEKOND_MACHINE_ROOT") ?? ""
@@ -34,12 +35,12 @@ public enum Daemon {
     }
 
     /// The version, for `--version`.
-    public static let version = Release.version
+    package static let version = Release.version
 
     /// Looks whether the configuration can be used, and tells.
     ///
     /// - Returns: an exit code of sysexits.h.
-    public static func check(_ options: Options) -> Int32 {
+    package static func check(_ options: Options) -> Int32 {
         do {
             let loaded = try Loader.load(file: options.file, isDefaultPath: options.configuration == nil)
             for warning in loaded.warnings { print("warning: " + warning) }
@@ -54,7 +55,7 @@ public enum Daemon {
     /// Runs until SIGTERM or SIGINT.
     ///
     /// - Returns: an exit code of sysexits.h.
-    public static func run(_ options: Options) -> Int32 {
+    package static func run(_ options: Options) -> Int32 {
         let startedAt = BootInstant.current()
         useOneHeap()
         // Where somebody has been is nobody else's business.
@@ -102,7 +103,7 @@ public enum Daemon {
     }
 
     /// Tells on standard error, or in the journal, why the daemon does not start.
-    public static func complain(_ message: String) {
+    package static func complain(_ message: String) {
         for line in message.split(separator: "\n") { Log.error(.started, String(line)) }
     }
 }

@@ -1,3 +1,4 @@
+internal import Base
 internal import Configuration
 internal import Storage
 internal import Tracking

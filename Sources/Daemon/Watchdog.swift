@@ -1,3 +1,4 @@
+internal import Base
 internal import Tracking
 
 /// Decides when the service manager's watchdog is fed: while every thread gets on with its work.

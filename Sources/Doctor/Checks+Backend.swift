@@ -1,3 +1,4 @@
+internal import Base
 internal import ControlProtocol
 internal import ControlTool
 
@@ -178,7 +179,7 @@ extension Checks {
     }
 
     private static func seconds(since iso: String, _ facts: Facts) -> Int64? {
-        let clock = Clock(now: Instant(milliseconds: facts.now * 1000), zone: .utc)
+        let clock = Clock(now: Timestamp(milliseconds: facts.now * 1000), zone: .utc)
         return clock.secondsSince(iso)
     }
 }

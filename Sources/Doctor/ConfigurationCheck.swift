@@ -1,22 +1,22 @@
 internal import Configuration
 internal import ControlProtocol
-public import ControlTool
+package import ControlTool
 internal import Glibc
 
 /// Reads configuration files exactly as beekond would, without needing it.
-public struct ConfigurationCheck: Encodable, Sendable {
+package struct ConfigurationCheck: Encodable, Sendable {
     /// A mistake and its location.
-    public struct Problem: Encodable, Sendable {
+    package struct Problem: Encodable, Sendable {
         /// Path of the file.
-        public let file: String
+        package let file: String
         /// Line, counted from 1; nil when the problem concerns the whole file.
-        public let line: Int?
+        package let line: Int?
         /// Column, counted from 1; only for syntax errors.
-        public let column: Int?
+        package let column: Int?
         /// Dotted key; nil when the problem concerns no setting.
-        public let key: String?
+        package let key: String?
         /// What is wrong, what is allowed, and what to do.
-        public let message: String
+        package let message: String
         /// The whole problem in one line.
         let text: String
 
@@ -33,16 +33,16 @@ public struct ConfigurationCheck: Encodable, Sendable {
     }
 
     /// Every setting with a fixed name, for shell completion.
-    public static let keys = Key.all.filter { !$0.isOpen }.map(\.name)
+    package static let keys = Key.all.filter { !$0.isOpen }.map(\.name)
 
     /// Path of the main file.
-    public let file: String
+    package let file: String
     /// Whether beekond can use the configuration.
-    public var ok: Bool { problems.isEmpty }
+    package var ok: Bool { problems.isEmpty }
     /// What prevents beekond from using it.
-    public let problems: [Problem]
+    package let problems: [Problem]
     /// What the operator should know.
-    public let warnings: [String]
+    package let warnings: [String]
 
     private enum CodingKeys: CodingKey { case file, ok, problems, warnings }
 
@@ -50,7 +50,7 @@ public struct ConfigurationCheck: Encodable, Sendable {
     ///   - file: nil for the one used by the daemon behind the socket, else the default, which may be missing.
     ///   - socket: path of the daemon's socket.
     /// - Throws: a `Failure` when the file may not be read.
-    public init(file: String?, socket: String) throws(Failure) {
+    package init(file: String?, socket: String) throws(Failure) {
         let settings = file == nil ? Self.settings(behind: socket) : []
         let known = Examination.file(namedBy: settings.map(\.origin))
         let path = file ?? known ?? "/etc/beekond/beekond.toml"
@@ -81,13 +81,13 @@ public struct ConfigurationCheck: Encodable, Sendable {
     }
 
     /// Problems, warnings and approval, one per line.
-    public var lines: [String] {
+    package var lines: [String] {
         problems.map { Text.safe($0.text) } + warnings.map { Text.safe("warning: " + $0) }
             + (ok ? [Text.safe(Loader.approval(of: file))] : [])
     }
 
     /// Encodes the format of `config check --json`.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(file, forKey: .file)
         try container.encode(ok, forKey: .ok)

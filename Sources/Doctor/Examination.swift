@@ -4,7 +4,7 @@ internal import Glibc
 internal import Linux
 
 /// Gathers the facts: from the daemon, gpsd, the kernel and, with the daemon's own credentials, the backend.
-public struct Examination {
+package struct Examination {
     private let socket: String
     private let configuration: String?
     private let stateDirectory: String?
@@ -13,7 +13,7 @@ public struct Examination {
     ///   - socket: where beekond listens.
     ///   - configuration: its file; nil: the one it says that it runs with, else the default.
     /// - stateDirectory: where its database is; nil: where the daemon says, otherwise the default.
-    public init(socket: String, configuration: String?, stateDirectory: String?) {
+    package init(socket: String, configuration: String?, stateDirectory: String?) {
         self.socket = socket
         self.configuration = configuration
         self.stateDirectory = stateDirectory
@@ -21,7 +21,7 @@ public struct Examination {
 
     /// Takes some seconds.
     /// - Parameter progress: receives a description of each step.
-    public func facts(progress: (String) -> Void) -> Facts {
+    package func facts(progress: (String) -> Void) -> Facts {
         var facts = Facts()
         facts.socket = socket
         facts.now = Clock.realtimeMilliseconds() / 1000

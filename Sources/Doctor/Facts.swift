@@ -1,19 +1,19 @@
-public import ControlProtocol
+package import ControlProtocol
 
 /// Everything gathered before it is judged. Throughout, nil means "could not be determined".
-public struct Facts: Sendable {
+package struct Facts: Sendable {
     /// The user running the check.
-    public struct User: Sendable {
+    package struct User: Sendable {
         /// Login name.
-        public var name = "you"
+        package var name = "you"
         /// uid 0: has the rights of every group.
-        public var isRoot = false
+        package var isRoot = false
         /// Names of the user's groups.
-        public var groups: Set<String> = []
+        package var groups: Set<String> = []
     }
 
     /// The configuration file.
-    public enum File: Sendable, Equatable {
+    package enum File: Sendable, Equatable {
         /// Read, with its warnings.
         case good(warnings: [String])
         /// There is none: all settings have their defaults.
@@ -27,66 +27,66 @@ public struct Facts: Sendable {
     }
 
     /// The system clock and what sets it.
-    public struct SystemClock: Sendable {
+    package struct SystemClock: Sendable {
         /// Whether the kernel considers it synchronised.
-        public var isSynchronised = false
+        package var isSynchronised = false
         /// Whether there is a battery-backed clock.
-        public var hasRTC = false
+        package var hasRTC = false
         /// chronyd, systemd-timesyncd or ntpd, whichever is running.
-        public var service: String?
+        package var service: String?
         /// Whether chrony has a reference clock configured; nil when its configuration cannot be read.
-        public var hasReferenceClock: Bool?
+        package var hasReferenceClock: Bool?
     }
 
     /// The disk with the state directory.
-    public struct Disk: Sendable {
+    package struct Disk: Sendable {
         /// Bytes available to unprivileged users.
-        public var freeBytes: Int64
+        package var freeBytes: Int64
         /// Number of files that can still be created; nil where the file system does not count them.
-        public var freeFiles: Int64?
+        package var freeFiles: Int64?
         /// Mounted read-only.
-        public var isReadOnly: Bool
+        package var isReadOnly: Bool
     }
 
     /// The user running the check.
-    public var user = User()
+    package var user = User()
     /// Path of the daemon's socket.
-    public var socket = ""
+    package var socket = ""
     /// Why the daemon could not be reached.
-    public var connection: ClientFailure?
+    package var connection: ClientFailure?
     /// The status that the daemon reported.
-    public var status: Wire.Status?
+    package var status: Wire.Status?
     /// The configuration in effect, by dotted key.
-    public var settings: [String: JSONValue] = [:]
+    package var settings: [String: JSONValue] = [:]
     /// Path of the configuration file.
-    public var configuration = ""
+    package var configuration = ""
     /// State of the configuration file.
-    public var file: File = .missing
+    package var file: File = .missing
     /// What gpsd reported.
-    public var gpsd = GPSDFacts()
+    package var gpsd = GPSDFacts()
     /// The receiver's device file; nil when gpsd does not use one.
-    public var device: DeviceFile?
+    package var device: DeviceFile?
     /// Whether ModemManager is running.
-    public var hasModemManager = false
+    package var hasModemManager = false
     /// The system clock.
-    public var clock = SystemClock()
+    package var clock = SystemClock()
     /// Path of the state directory.
-    public var stateDirectory = ""
+    package var stateDirectory = ""
     /// The disk that holds it.
-    public var disk: Disk?
+    package var disk: Disk?
     /// The backend; nil without `sync.url`.
-    public var backend: BackendFacts?
+    package var backend: BackendFacts?
     /// Current time in Unix seconds.
-    public var now: Int64 = 0
+    package var now: Int64 = 0
 
     /// Starts with nothing known.
-    public init() {}
+    package init() {}
 }
 
 /// What gpsd reported.
-public struct GPSDFacts: Sendable {
+package struct GPSDFacts: Sendable {
     /// How far the conversation got.
-    public enum Contact: Sendable, Equatable {
+    package enum Contact: Sendable, Equatable {
         /// gpsd answered; its release.
         case answered(String)
         /// Something accepted the connection but did not behave like gpsd.
@@ -96,42 +96,42 @@ public struct GPSDFacts: Sendable {
     }
 
     /// Host, as configured.
-    public var host = "127.0.0.1"
+    package var host = "127.0.0.1"
     /// Port, as configured.
-    public var port = 2947
+    package var port = 2947
     /// How far the conversation got.
-    public var contact = Contact.failed("not tried")
+    package var contact = Contact.failed("not tried")
     /// Paths of its receivers; nil when it did not list them.
-    public var devices: [String]?
+    package var devices: [String]?
     /// 0 or 1 for no fix, 2 or 3; nil when no report came.
-    public var mode: Int?
+    package var mode: Int?
     /// Number of satellites used in the solution.
-    public var used: Int?
+    package var used: Int?
     /// Number of satellites in view.
-    public var visible: Int?
+    package var visible: Int?
 
     /// Starts with nothing known.
-    public init() {}
+    package init() {}
 }
 
 /// The device file of a serial receiver.
-public struct DeviceFile: Sendable {
+package struct DeviceFile: Sendable {
     /// Path of the file.
-    public var path: String
+    package var path: String
     /// Whether the file exists.
-    public var exists: Bool
+    package var exists: Bool
     /// Whether ModemManager might take it for a modem, by its name.
-    public var looksLikeModem: Bool
+    package var looksLikeModem: Bool
     /// Whether a udev rule makes ModemManager ignore it.
-    public var isIgnored: Bool
+    package var isIgnored: Bool
     /// The group that may open it; nil when only its owner may.
-    public var group: String?
+    package var group: String?
 }
 
 /// What was found on the way to the backend.
-public struct BackendFacts: Sendable {
+package struct BackendFacts: Sendable {
     /// The outcome of posting an empty batch.
-    public enum Answer: Sendable, Equatable {
+    package enum Answer: Sendable, Equatable {
         /// The HTTP status.
         case status(Int)
         /// A 2xx that is not believed, because a page answers in place of the backend.
@@ -143,24 +143,24 @@ public struct BackendFacts: Sendable {
     }
 
     /// The URL, with secrets masked.
-    public var url = ""
+    package var url = ""
     /// The host to resolve and connect to: the backend, or the proxy in front of it.
-    public var host = ""
+    package var host = ""
     /// Port on that host.
-    public var port = 443
+    package var port = 443
     /// Whether `host` is a proxy.
-    public var isProxy = false
+    package var isProxy = false
     /// Whether the URL is https.
-    public var isTLS = true
+    package var isTLS = true
     /// Whether the daemon adds a token that only it has.
-    public var hasToken = false
+    package var hasToken = false
     /// Why the name could not be resolved; nil on success.
-    public var nameFailure: String?
+    package var nameFailure: String?
     /// Why connecting failed; nil on success, or if it was not attempted.
-    public var connectFailure: String?
+    package var connectFailure: String?
     /// nil when nothing was sent, because the credentials may not be read.
-    public var answer: Answer?
+    package var answer: Answer?
 
     /// Starts with nothing known.
-    public init() {}
+    package init() {}
 }

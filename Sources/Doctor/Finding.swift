@@ -1,9 +1,9 @@
-public import ControlTool
+package import ControlTool
 
 /// The result of one check, and what to do about it.
-public struct Finding: Encodable, Sendable, Equatable {
+package struct Finding: Encodable, Sendable, Equatable {
     /// The kind of result.
-    public enum Result: String, Encodable, Sendable {
+    package enum Result: String, Encodable, Sendable {
         /// As it should be.
         case ok
         /// Wrong; the remedy says what to do.
@@ -13,13 +13,13 @@ public struct Finding: Encodable, Sendable, Equatable {
     }
 
     /// What was checked, in a word or two.
-    public let check: String
+    package let check: String
     /// How it went.
-    public let result: Result
+    package let result: Result
     /// What was found.
-    public let text: String
+    package let text: String
     /// What to do; always present with `failed`, sometimes with `skipped`.
-    public let remedy: String?
+    package let remedy: String?
 
     static func ok(_ check: String, _ text: String) -> Finding {
         Finding(check: check, result: .ok, text: Text.safe(text), remedy: nil)
@@ -35,12 +35,12 @@ public struct Finding: Encodable, Sendable, Equatable {
 }
 
 /// All findings, from receiver to backend.
-public struct Report: Encodable, Sendable {
+package struct Report: Encodable, Sendable {
     /// In the order in which a fix travels.
-    public let findings: [Finding]
+    package let findings: [Finding]
 
     /// Runs all checks on the facts.
-    public init(_ facts: Facts) {
+    package init(_ facts: Facts) {
         findings =
             [Checks.socket(facts), Checks.rights(facts), Checks.configuration(facts)]
             + [Checks.gpsd(facts), Checks.device(facts), Checks.modemManager(facts)]
@@ -50,10 +50,10 @@ public struct Report: Encodable, Sendable {
     }
 
     /// Number of failed checks.
-    public var failures: Int { findings.count { $0.result == .failed } }
+    package var failures: Int { findings.count { $0.result == .failed } }
 
     /// The report as lines for a terminal of `width` columns.
-    public func lines(width: Int, palette: Palette) -> [String] {
+    package func lines(width: Int, palette: Palette) -> [String] {
         let column = 16
         var lines: [String] = []
         for finding in findings {

@@ -1,4 +1,5 @@
-public import Tracking
+package import Base
+internal import Tracking
 
 /// Merges the TPVs of one measurement instant: gpsd sends a TPV for each NMEA sentence that adds information, each
 /// more complete than the one before.
@@ -6,9 +7,9 @@ public import Tracking
 /// An epoch closes when a TPV with another time arrives, when it holds as many TPVs as the fullest of the device's
 /// last five epochs, or after `patience` without one. A TPV that arrives after its epoch has closed is not a new fix;
 /// it makes the following epochs wait for one more.
-public struct Epochs: Sendable {
+package struct Epochs: Sendable {
     /// Seconds without a TPV after which an epoch counts as complete.
-    public static let patience = 1.5
+    package static let patience = 1.5
     /// Number of past epochs whose TPV counts are kept.
     private static let epochsRemembered = 5
     /// Upper bound on a TPV count: a receiver whose clock is stuck repeats the same instant for ever.
@@ -34,12 +35,12 @@ public struct Epochs: Sendable {
     private var devices: [Device] = []
 
     /// Starts without known devices.
-    public init() {}
+    package init() {}
 
     /// Adds a TPV; one without a time is ignored.
     ///
     /// - Returns: the epochs that it closes, oldest first; at most two.
-    public mutating func add(_ tpv: TPV, now: BootInstant) -> [TPV] {
+    package mutating func add(_ tpv: TPV, now: BootInstant) -> [TPV] {
         var closed: [TPV] = []
         add(tpv, now: now, into: &closed)
         return closed
@@ -73,7 +74,7 @@ public struct Epochs: Sendable {
     }
 
     /// Closes the epochs that have waited long enough.
-    public mutating func expire(now: BootInstant) -> [TPV] {
+    package mutating func expire(now: BootInstant) -> [TPV] {
         devices.indices.compactMap { index in
             guard let open = devices[index].open, now.seconds(since: open.updated) >= Self.patience else {
                 return nil
@@ -83,12 +84,12 @@ public struct Epochs: Sendable {
     }
 
     /// Closes all epochs, because the connection or tracking ends.
-    public mutating func flush() -> [TPV] {
+    package mutating func flush() -> [TPV] {
         devices.indices.compactMap { close($0) }
     }
 
     /// When `expire` next has something to do.
-    public var deadline: BootInstant? {
+    package var deadline: BootInstant? {
         devices.compactMap { $0.open?.updated.advanced(bySeconds: Self.patience) }.min()
     }
 

@@ -1,9 +1,10 @@
+package import Base
 internal import CGPS
 internal import Glibc
-public import Tracking
+internal import Tracking
 
 /// One message from gpsd, reduced to what matters here. NaN, zero times and impossible values have become nil.
-public enum Report: Equatable, Sendable {
+package enum Report: Equatable, Sendable {
     case version
     /// gpsd's list of devices, by path.
     case devices([String])
@@ -17,34 +18,34 @@ public enum Report: Equatable, Sendable {
 }
 
 /// A report of time, position and velocity. One measurement instant may produce several, with different values set.
-public struct TPV: Equatable, Sendable {
+package struct TPV: Equatable, Sendable {
     /// The receiver's path as gpsd names it.
-    public var device: String
+    package var device: String
     /// 0…3, as gpsd defines it.
-    public var mode: Int
+    package var mode: Int
     /// The measurement instant.
-    public var time: Timestamp?
+    package var time: Timestamp?
     /// Degrees, WGS-84.
-    public var latitude: Double?
+    package var latitude: Double?
     /// Degrees, WGS-84.
-    public var longitude: Double?
+    package var longitude: Double?
     /// Horizontal error in metres.
-    public var eph: Double?
+    package var eph: Double?
     /// Longitude error in metres.
-    public var epx: Double?
+    package var epx: Double?
     /// Latitude error in metres.
-    public var epy: Double?
+    package var epy: Double?
     /// Metres per second.
-    public var speed: Double?
+    package var speed: Double?
     /// Direction of travel in degrees, 0 ≤ bearing < 360.
-    public var bearing: Double?
+    package var bearing: Double?
     /// Metres above the WGS-84 ellipsoid.
-    public var altitude: Double?
+    package var altitude: Double?
     /// gpsd marks the report as simulated.
-    public var isSimulated: Bool
+    package var isSimulated: Bool
 
     /// Values default to "not reported".
-    public init(
+    package init(
         device: String, mode: Int, time: Timestamp?, latitude: Double? = nil, longitude: Double? = nil,
         eph: Double? = nil, epx: Double? = nil, epy: Double? = nil, speed: Double? = nil,
         bearing: Double? = nil, altitude: Double? = nil, isSimulated: Bool = false
@@ -65,7 +66,7 @@ public struct TPV: Equatable, Sendable {
 
     /// Horizontal error in metres: eph, else √(epx² + epy²). In a merged epoch eph takes precedence, whichever report
     /// had it.
-    public var accuracy: Double? {
+    package var accuracy: Double? {
         if let eph { return eph }
         guard let epx, let epy else { return nil }
         let radius = (epx * epx + epy * epy).squareRoot()

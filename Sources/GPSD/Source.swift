@@ -1,8 +1,9 @@
+package import Base
 internal import Linux
-public import Tracking
+package import Tracking
 
 /// The state of the connection to gpsd and of its receiver. The raw values are those of the control interface.
-public enum SourceHealth: String, Sendable {
+package enum SourceHealth: String, Sendable {
     /// Nothing needs fixes, so there is no connection.
     case released
     case disconnected
@@ -19,9 +20,9 @@ public enum SourceHealth: String, Sendable {
 ///
 /// It never blocks (except in the resolver, when the host is a name) and has no thread: the loop that owns it calls
 /// `run` whenever the descriptor is ready or the deadline has passed.
-public struct Source: ~Copyable {
+package struct Source: ~Copyable {
     /// What is reported to the loop.
-    public enum Event: Equatable, Sendable {
+    package enum Event: Equatable, Sendable {
         case connected
         /// The next attempt follows after `retryIn` seconds.
         case disconnected(reason: String, retryIn: Double)
@@ -33,22 +34,22 @@ public struct Source: ~Copyable {
     }
 
     /// What the status reports about gpsd and its receiver.
-    public struct Facts: Equatable, Sendable {
+    package struct Facts: Equatable, Sendable {
         /// The receiver in use; nil before its first fix.
-        public var device: String?
+        package var device: String?
         /// 0…3, from its latest report.
-        public var mode = 0
+        package var mode = 0
         /// nil before the first sky report.
-        public var satellitesUsed: Int?
+        package var satellitesUsed: Int?
         /// nil before the first sky report.
-        public var satellitesVisible: Int?
+        package var satellitesVisible: Int?
         /// Number of fixes from the receivers in use.
-        public var fixes = 0
+        package var fixes = 0
         /// Number of connections lost since the start.
-        public var reconnects = 0
+        package var reconnects = 0
 
         /// Starts with nothing known.
-        public init() {}
+        package init() {}
     }
 
     /// Seconds allowed for connecting.
@@ -70,7 +71,7 @@ public struct Source: ~Copyable {
     }
 
     /// For the status.
-    public internal(set) var facts = Facts()
+    package internal(set) var facts = Facts()
 
     let host: String
     let port: UInt16
@@ -92,7 +93,7 @@ public struct Source: ~Copyable {
     ///   - host: a name or an address.
     ///   - device: gpsd's path of the only receiver to use; empty for whichever has a fix.
     /// - Returns: nil when memory for libgps is exhausted.
-    public init?(host: String, port: UInt16, device: String) {
+    package init?(host: String, port: UInt16, device: String) {
         guard let parser = ReportParser() else { return nil }
         self.parser = parser
         self.host = host
@@ -102,15 +103,15 @@ public struct Source: ~Copyable {
     }
 
     /// −1 while there is no socket.
-    public internal(set) var descriptor: Int32 = -1
+    package internal(set) var descriptor: Int32 = -1
 
     /// Whether to wait for writability, which signals that the connection is established.
-    public var wantsWrite: Bool {
+    package var wantsWrite: Bool {
         if case .connecting = state { true } else { false }
     }
 
     /// When `run` next has something to do, if nothing arrives before.
-    public var deadline: BootInstant? {
+    package var deadline: BootInstant? {
         switch state {
         case .released: return nil
         case .waiting(let until): return until
@@ -127,7 +128,7 @@ public struct Source: ~Copyable {
     /// The overall state.
     ///
     /// - Parameter isSettled: whether the receiver's time has settled.
-    public func health(now: BootInstant, isSettled: Bool) -> SourceHealth {
+    package func health(now: BootInstant, isSettled: Bool) -> SourceHealth {
         switch state {
         case .released: return .released
         case .waiting, .connecting: return .disconnected
@@ -142,14 +143,14 @@ public struct Source: ~Copyable {
     }
 
     /// Connects, because fixes are needed from now on.
-    public mutating func acquire(now: BootInstant) {
+    package mutating func acquire(now: BootInstant) {
         if case .released = state { state = .waiting(until: now) }
     }
 
     /// Disconnects, because nothing needs fixes any more: gpsd may let the receiver sleep.
     ///
     /// - Returns: the fixes of epochs that were still open.
-    public mutating func release(now: BootInstant) -> [Event] {
+    package mutating func release(now: BootInstant) -> [Event] {
         let events = flush(now: now)
         disconnect()
         state = .released
@@ -157,26 +158,26 @@ public struct Source: ~Copyable {
     }
 
     /// Whether there is no connection, and none is wanted.
-    public var isReleased: Bool {
+    package var isReleased: Bool {
         if case .released = state { true } else { false }
     }
 
     /// Closes the open epochs, because whatever arrives later belongs to another session.
     ///
     /// - Returns: their fixes.
-    public mutating func flush(now: BootInstant) -> [Event] {
+    package mutating func flush(now: BootInstant) -> [Event] {
         var events: [Event] = []
         close(epochs.flush(), now: now, &events)
         return events
     }
 
     /// Discounts a pause of the loop: time in which nobody listened is not silence of the receiver.
-    public mutating func discountPause(seconds: Double) {
+    package mutating func discountPause(seconds: Double) {
         lastFix = lastFix?.advanced(bySeconds: seconds)
     }
 
     /// Does whatever is due.
-    public mutating func run(now: BootInstant) -> [Event] {
+    package mutating func run(now: BootInstant) -> [Event] {
         var events: [Event] = []
         defer { isStale = lastFix.map { now.seconds(since: $0) >= Self.staleness } ?? false }
         do {

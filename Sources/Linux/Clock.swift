@@ -2,19 +2,19 @@ internal import CLinux
 internal import Glibc
 
 /// The system's clocks. Read once per wake-up, in the loops only, and passed on.
-public enum Clock {
+package enum Clock {
     /// CLOCK_BOOTTIME in nanoseconds: continues during suspend, unaffected by steps of the system clock.
-    public static func boot() -> Int64 {
+    package static func boot() -> Int64 {
         read(CLOCK_BOOTTIME)
     }
 
     /// CLOCK_REALTIME in Unix milliseconds. May be off by decades on a machine without a battery-backed clock.
-    public static func realtimeMilliseconds() -> Int64 {
+    package static func realtimeMilliseconds() -> Int64 {
         read(CLOCK_REALTIME) / 1_000_000
     }
 
     /// Whether the kernel considers the system clock synchronised.
-    public static func isSynchronised() -> Bool {
+    package static func isSynchronised() -> Bool {
         var state = timex()
         let result = adjtimex(&state)
         return result >= 0 && result != TIME_ERROR && state.status & STA_UNSYNC == 0

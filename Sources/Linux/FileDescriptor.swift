@@ -2,12 +2,12 @@ internal import CLinux
 internal import Glibc
 
 /// An open file descriptor that closes itself.
-public struct FileDescriptor: ~Copyable {
+package struct FileDescriptor: ~Copyable {
     /// Valid for the lifetime of this value.
-    public let raw: Int32
+    package let raw: Int32
 
     /// Takes ownership of an open descriptor.
-    public init(owning raw: Int32) {
+    package init(owning raw: Int32) {
         self.raw = raw
     }
 
@@ -16,7 +16,7 @@ public struct FileDescriptor: ~Copyable {
     }
 
     /// Opens a file, close-on-exec.
-    public static func open(_ path: String, _ flags: Int32, mode: UInt32 = 0o600) throws(SystemError)
+    package static func open(_ path: String, _ flags: Int32, mode: UInt32 = 0o600) throws(SystemError)
         -> FileDescriptor
     {
         FileDescriptor(owning: try retrying("open " + path) { Glibc.open(path, flags | O_CLOEXEC, mode) })
@@ -24,7 +24,7 @@ public struct FileDescriptor: ~Copyable {
 
     /// Reads what is available, at most `limit` bytes. Empty at end of file; nil when a non-blocking descriptor has
     /// no data yet.
-    public func read(upTo limit: Int) throws(SystemError) -> [UInt8]? {
+    package func read(upTo limit: Int) throws(SystemError) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: limit)
         do {
             let count = try retrying("read") { Glibc.read(raw, &bytes, limit) }
@@ -37,7 +37,7 @@ public struct FileDescriptor: ~Copyable {
     }
 
     /// Writes all bytes, blocking if the descriptor does.
-    public func writeAll(_ bytes: [UInt8]) throws(SystemError) {
+    package func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         var offset = 0
         while offset < bytes.count {
             offset += try retrying("write") {
@@ -53,7 +53,7 @@ public struct FileDescriptor: ~Copyable {
 ///
 /// - Parameter followingLinks: false refuses a symbolic link (ELOOP).
 /// - Throws: EFBIG if the file is larger, EINVAL if it is not a regular file: a device or FIFO could block for ever.
-public func readFile(
+package func readFile(
     _ path: String, limit: Int, followingLinks: Bool = true
 ) throws(SystemError) -> [UInt8] {
     let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK | (followingLinks ? 0 : O_NOFOLLOW))
@@ -69,13 +69,13 @@ public func readFile(
 }
 
 /// Size of a file in bytes; nil if unknown.
-public func fileSize(_ path: String) -> Int? {
+package func fileSize(_ path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
 }
 
 /// Bytes still available to this process on the file system that contains `path`; nil if unknown.
-public func freeSpace(beside path: String) -> Int? {
+package func freeSpace(beside path: String) -> Int? {
     let directory = path[..<(path.lastIndex(of: "/") ?? path.endIndex)]
     var status = statvfs()
     guard statvfs(directory.isEmpty ? "/" : String(directory), &status) == 0 else { return nil }

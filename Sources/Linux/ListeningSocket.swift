@@ -5,9 +5,9 @@ internal import Glibc
 ///
 /// Two daemons may be given the same path. The second one is refused while the first one answers, and on its end
 /// removes nothing but its own file.
-public struct ListeningSocket: ~Copyable {
+package struct ListeningSocket: ~Copyable {
     /// The listening socket; non-blocking.
-    public let descriptor: FileDescriptor
+    package let descriptor: FileDescriptor
     /// Everything except bind(2) names the socket relative to this directory, so that it cannot be replaced
     /// meanwhile.
     private let folder: FileDescriptor
@@ -37,7 +37,7 @@ public struct ListeningSocket: ~Copyable {
     /// - Parameter afterBind: for tests, which change the socket before it is checked.
     /// - Throws: EADDRINUSE when another process answers there or is about to, EPERM for a directory in which others
     ///   could replace root's socket, ESTALE when it has been replaced.
-    public init(at path: String, group: UInt32?, afterBind: () -> Void = {}) throws(SystemError) {
+    package init(at path: String, group: UInt32?, afterBind: () -> Void = {}) throws(SystemError) {
         let address = try Self.address(path)
         let slash = path.lastIndex(of: "/")
         let place = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -65,7 +65,7 @@ public struct ListeningSocket: ~Copyable {
     }
 
     /// Removes the socket from its directory, unless its name belongs to another one by now.
-    public borrowing func remove() {
+    package borrowing func remove() {
         var status = stat()
         guard fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0, Inode(status) == made else {
             return

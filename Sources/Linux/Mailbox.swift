@@ -1,16 +1,16 @@
 internal import Synchronization
 
 /// A bounded queue from any number of threads to one, which sleeps in poll(2) on its wake-up.
-public final class Mailbox<Message: Sendable>: Sendable {
+package final class Mailbox<Message: Sendable>: Sendable {
     /// Signalled with each message; the receiving thread polls it.
-    public let wakeup: Wakeup
+    package let wakeup: Wakeup
     private let limit: Int
     /// Kept separately, because the reader checks for messages with every fix.
     private let count = Atomic(0)
     private let messages = Mutex<[Message]>([])
 
     /// - Parameter limit: number of messages beyond which new ones are refused.
-    public init(limit: Int) throws(SystemError) {
+    package init(limit: Int) throws(SystemError) {
         self.limit = limit
         wakeup = try Wakeup()
     }
@@ -18,7 +18,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// For messages that the sender can do without, or can refuse to its own caller.
     ///
     /// - Returns: false when the mailbox is full; the message is then dropped.
-    public func post(_ message: Message) -> Bool {
+    package func post(_ message: Message) -> Bool {
         let isTaken = messages.withLock { messages in
             guard messages.count < limit else { return false }
             messages.append(message)
@@ -32,7 +32,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// For messages that must not be lost: even a full mailbox accepts them. The sender bounds their number.
     ///
     /// - Parameter merge: merges the message into those that are waiting; true when nothing remains to be added.
-    public func deliver(_ message: Message, merge: (inout [Message]) -> Bool = { _ in false }) {
+    package func deliver(_ message: Message, merge: (inout [Message]) -> Bool = { _ in false }) {
         messages.withLock { messages in
             if !merge(&messages) { messages.append(message) }
             count.store(messages.count, ordering: .relaxed)
@@ -41,10 +41,10 @@ public final class Mailbox<Message: Sendable>: Sendable {
     }
 
     /// Whether no messages are waiting.
-    public var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
+    package var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
     /// Removes and returns all messages, oldest first.
-    public func takeAll() -> [Message] {
+    package func takeAll() -> [Message] {
         wakeup.clear()
         return messages.withLock { messages in
             defer { messages = [] }

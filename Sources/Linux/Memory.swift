@@ -6,7 +6,7 @@ internal import CLinux
 /// of some 45 libraries, the configuration parser. Those pages remain in the page cache, and the few that are needed
 /// are mapped again on their next use, at the one-off cost of a few hundred minor faults. Safe at any time and on any
 /// thread: nothing writable is touched.
-public func releaseUnusedMemory() {
+package func releaseUnusedMemory() {
     clinux_release_unused_memory()
 }
 
@@ -15,6 +15,6 @@ public func releaseUnusedMemory() {
 /// glibc gives each thread an arena of its own and never returns the free end of any but the first: after a backlog
 /// had been uploaded in large batches, 0.6 MB of the uploader's arena stayed resident. A few threads that mostly
 /// sleep do not contend for a single arena.
-public func useOneHeap() {
+package func useOneHeap() {
     clinux_use_one_heap()
 }

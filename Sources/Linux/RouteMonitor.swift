@@ -2,17 +2,17 @@ internal import CLinux
 internal import Glibc
 
 /// Watches for default routes appearing and vanishing (rtnetlink).
-public struct RouteMonitor: ~Copyable {
+package struct RouteMonitor: ~Copyable {
     /// What happened to a default route.
-    public enum Change: Equatable, Sendable { case appeared, vanished }
+    package enum Change: Equatable, Sendable { case appeared, vanished }
 
     private let descriptor: FileDescriptor
 
     /// For poll(2).
-    public var raw: Int32 { descriptor.raw }
+    package var raw: Int32 { descriptor.raw }
 
     /// Starts watching.
-    public init() throws(SystemError) {
+    package init() throws(SystemError) {
         let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let opened = FileDescriptor(
             owning: try retrying("netlink socket") { socket(AF_NETLINK, type, Int32(NETLINK_ROUTE)) })
@@ -29,7 +29,7 @@ public struct RouteMonitor: ~Copyable {
     }
 
     /// The changes since the last call, in order. Losing some to a full buffer is harmless: later ones follow.
-    public func receive() -> [Change] {
+    package func receive() -> [Change] {
         var changes: [Change] = []
         while let bytes = try? descriptor.read(upTo: 16_384), !bytes.isEmpty {
             changes += Self.changes(in: bytes)

@@ -3,23 +3,23 @@ internal import Glibc
 
 /// Keeps this process's memory out of core dumps, out of reach of the user's other processes, and out of the Swift
 /// runtime's backtraces, which would show some of it and, in a non-dumpable process, hang for ever.
-public func forbidCoreDumps() {
+package func forbidCoreDumps() {
     clinux_forbid_core_dumps()
     for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { _ = signal(number, SIG_DFL) }
 }
 
 /// Signals as an input to poll, instead of interrupting.
-public struct Signals: ~Copyable {
+package struct Signals: ~Copyable {
     /// What the signal asks for.
-    public enum Signal: Sendable { case terminate, reload }
+    package enum Signal: Sendable { case terminate, reload }
 
     private let descriptor: FileDescriptor
 
     /// For poll(2).
-    public var raw: Int32 { descriptor.raw }
+    package var raw: Int32 { descriptor.raw }
 
     /// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all threads it starts later, and ignores SIGPIPE.
-    public init() throws(SystemError) {
+    package init() throws(SystemError) {
         _ = signal(SIGPIPE, SIG_IGN)
         let numbers = [SIGTERM, SIGINT, SIGHUP]
         let raw = clinux_block_signals(
@@ -29,7 +29,7 @@ public struct Signals: ~Copyable {
     }
 
     /// The signals received since the last call, in order.
-    public func receive() -> [Signal] {
+    package func receive() -> [Signal] {
         var signals: [Signal] = []
         var info = signalfd_siginfo()
         let size = MemoryLayout<signalfd_siginfo>.size

@@ -6,9 +6,9 @@ internal import Glibc
 ///
 /// The sequence write to a temporary file, fsync, rename, fsync of the directory is the one that survives a cut at any
 /// point; without the first fsync a cut leaves an empty file, without the last one the old file may come back.
-public struct StateDirectory: Sendable {
+package struct StateDirectory: Sendable {
     /// Absolute, without symbolic links and without a trailing slash.
-    public let path: String
+    package let path: String
     private let owner: uid_t
     private let group: gid_t
 
@@ -18,7 +18,7 @@ public struct StateDirectory: Sendable {
     /// changing a link later does not move anything under a running daemon.
     ///
     /// - Throws: also when it is writable by its group or by others (EPERM): they could swap the files.
-    public init(_ path: String) throws(SystemError) {
+    package init(_ path: String) throws(SystemError) {
         if mkdir(path, 0o700) != 0, errno != EEXIST {
             throw Self.dangling(path) ?? SystemError("make directory " + path)
         }
@@ -61,13 +61,13 @@ public struct StateDirectory: Sendable {
     }
 
     /// The path of a file in it.
-    public func file(_ name: String) -> String {
+    package func file(_ name: String) -> String {
         path + "/" + name
     }
 
     /// - Returns: nil when there is no such file.
     /// - Throws: also when it belongs neither to us, nor to root, nor to the owner of the directory (EINVAL).
-    public func read(_ name: String, limit: Int = 1 << 20) throws(SystemError) -> [UInt8]? {
+    package func read(_ name: String, limit: Int = 1 << 20) throws(SystemError) -> [UInt8]? {
         do throws(SystemError) {
             let bytes = try readFile(file(name), limit: limit, followingLinks: false)
             var status = stat()
@@ -82,7 +82,7 @@ public struct StateDirectory: Sendable {
     }
 
     /// Replaces the file durably; when this returns, a power cut cannot undo it.
-    public func replace(_ name: String, with bytes: [UInt8]) throws(SystemError) {
+    package func replace(_ name: String, with bytes: [UInt8]) throws(SystemError) {
         let temporary = file(name + ".tmp")
         let descriptor = try FileDescriptor.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
         // One run as root must not take the files away from the user that the service has.
@@ -94,7 +94,7 @@ public struct StateDirectory: Sendable {
     }
 
     /// The names of all files in it.
-    public func names() throws(SystemError) -> [String] {
+    package func names() throws(SystemError) -> [String] {
         guard let stream = opendir(path) else { throw SystemError("read " + path) }
         defer { closedir(stream) }
         var names: [String] = []
@@ -111,7 +111,7 @@ public struct StateDirectory: Sendable {
     ///
     /// - Returns: the new path.
     /// - Throws: also when 99 such names are taken (EEXIST).
-    public func putAside(_ name: String) throws(SystemError) -> String {
+    package func putAside(_ name: String) throws(SystemError) -> String {
         for number in 1...99 {
             let target = file("\(name).aside-\(number)")
             var status = stat()
@@ -129,7 +129,7 @@ public struct StateDirectory: Sendable {
     }
 
     /// Removes a file; a missing one is not an error. Durable after the next `synchronise`.
-    public func remove(_ name: String) throws(SystemError) {
+    package func remove(_ name: String) throws(SystemError) {
         do throws(SystemError) {
             try retrying("remove " + file(name)) { unlink(file(name)) }
         } catch {
@@ -138,12 +138,12 @@ public struct StateDirectory: Sendable {
     }
 
     /// fsync of the directory itself: makes renames, new files and removals durable.
-    public func synchronise() throws(SystemError) {
+    package func synchronise() throws(SystemError) {
         try Self.synchronise(path)
     }
 
     /// The same for any directory.
-    public static func synchronise(_ path: String) throws(SystemError) {
+    package static func synchronise(_ path: String) throws(SystemError) {
         let directory = try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
         try retrying("fsync " + path) { fsync(directory.raw) }
     }
@@ -152,7 +152,7 @@ public struct StateDirectory: Sendable {
     /// do as it is: a kernel that distrusts a file system mounts it read-only.
     ///
     /// - Throws: EWOULDBLOCK when another process holds it.
-    public func lock() throws(SystemError) -> FileDescriptor {
+    package func lock() throws(SystemError) -> FileDescriptor {
         let descriptor = try openLock()
         try retrying("lock " + file("lock")) { flock(descriptor.raw, LOCK_EX | LOCK_NB) }
         return descriptor

@@ -1,25 +1,25 @@
 internal import Glibc
 
 /// A system call that failed.
-public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What was attempted, for a log line: `open /var/lib/beekond/lock`.
-    public let operation: String
+    package let operation: String
     /// errno.
-    public let code: Int32
+    package let code: Int32
 
     /// - Parameter code: errno, which the description translates.
-    public init(_ operation: String, code: Int32) {
+    package init(_ operation: String, code: Int32) {
         self.operation = operation
         self.code = code
     }
 
     /// Captures errno of the call just made.
-    public init(_ operation: String) {
+    package init(_ operation: String) {
         self.init(operation, code: errno)
     }
 
     /// `open /var/lib/beekond/lock: Permission denied`.
-    public var description: String {
+    package var description: String {
         operation + ": " + String(cString: strerror(code))
     }
 }

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// Starts a named, detached thread that runs `body`. If someone waits for its end, `body` must notify them itself.
-public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     final class Start {
         let name: String
         let body: @Sendable () -> Void

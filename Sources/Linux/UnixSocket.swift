@@ -2,22 +2,22 @@ internal import CLinux
 internal import Glibc
 
 /// The peer of a Unix socket as recorded by the kernel when it connected; cannot be forged.
-public struct Peer: Equatable, Sendable, CustomStringConvertible {
+package struct Peer: Equatable, Sendable, CustomStringConvertible {
     /// For logging only: process ids are reused.
-    public let pid: Int32
+    package let pid: Int32
     /// User ID of the process.
-    public let uid: UInt32
+    package let uid: UInt32
     /// The primary and all supplementary groups.
-    public let groups: [UInt32]
+    package let groups: [UInt32]
 
     /// For logging.
-    public var description: String { "uid \(uid), pid \(pid)" }
+    package var description: String { "uid \(uid), pid \(pid)" }
 
     /// Upper bound on the supplementary groups of a peer; a peer with more is treated as having none.
     private static let groupLimit: Int32 = 1024
 
     /// Queries the kernel about the peer of a connection.
-    public init(of descriptor: borrowing FileDescriptor) throws(SystemError) {
+    package init(of descriptor: borrowing FileDescriptor) throws(SystemError) {
         var credentials = clinux_credentials()
         guard clinux_peer_credentials(descriptor.raw, &credentials) == 0 else {
             throw SystemError("SO_PEERCRED")
@@ -31,18 +31,18 @@ public struct Peer: Equatable, Sendable, CustomStringConvertible {
 }
 
 /// ID of a group; nil when there is no group of that name.
-public func groupID(named name: String) -> UInt32? {
+package func groupID(named name: String) -> UInt32? {
     getgrnam(name)?.pointee.gr_gid
 }
 
 /// Effective user ID of this process.
-public func ownUID() -> UInt32 {
+package func ownUID() -> UInt32 {
     geteuid()
 }
 
 extension FileDescriptor {
     /// The next connection; nil when none waits.
-    public func accept() -> FileDescriptor? {
+    package func accept() -> FileDescriptor? {
         let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let accepted = clinux_accept(raw, flags)
         return accepted < 0 ? nil : FileDescriptor(owning: accepted)
@@ -51,7 +51,7 @@ extension FileDescriptor {
     /// Sends as much as the kernel accepts.
     ///
     /// - Returns: the number of bytes sent.
-    public func send(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
+    package func send(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
         do {
             return try retrying("send") {
                 bytes.withUnsafeBytes { Glibc.send(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

@@ -2,12 +2,12 @@ internal import CLinux
 internal import Glibc
 
 /// An eventfd that lets any thread wake another from poll(2).
-public final class Wakeup: Sendable {
+package final class Wakeup: Sendable {
     /// Readable from `signal` until `clear`.
-    public let descriptor: Int32
+    package let descriptor: Int32
 
     /// Creates an eventfd that is not signalled.
-    public init() throws(SystemError) {
+    package init() throws(SystemError) {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         if descriptor < 0 { throw SystemError("eventfd") }
     }
@@ -17,20 +17,20 @@ public final class Wakeup: Sendable {
     }
 
     /// Wakes the waiting thread. May be called from any thread, any number of times.
-    public func signal() {
+    package func signal() {
         // Fails only when the counter is full; the sleeper has been woken by then.
         _ = eventfd_write(descriptor, 1)
     }
 
     /// To be called by the waiting thread, before it checks for work.
-    public func clear() {
+    package func clear() {
         var count: eventfd_t = 0
         _ = eventfd_read(descriptor, &count)
     }
 }
 
 /// The descriptors for one poll(2).
-public struct PollSet: ~Copyable {
+package struct PollSet: ~Copyable {
     /// Seconds. poll(2) times out by a clock that stops during suspend, unlike CLOCK_BOOTTIME. Waking at least this
     /// often bounds how late a deadline is noticed after the machine resumes.
     private static let longestNap = 60.0
@@ -38,16 +38,16 @@ public struct PollSet: ~Copyable {
     private var entries: [pollfd] = []
 
     /// Creates an empty set.
-    public init() {}
+    package init() {}
 
     /// - Parameter descriptor: a negative one is never ready.
-    public mutating func add(_ descriptor: Int32, read: Bool = true, write: Bool = false) {
+    package mutating func add(_ descriptor: Int32, read: Bool = true, write: Bool = false) {
         let events = (read ? Int16(POLLIN) : 0) | (write ? Int16(POLLOUT) : 0)
         entries.append(pollfd(fd: descriptor, events: events, revents: 0))
     }
 
     /// Sleeps until a descriptor is ready or `seconds` have passed; nil waits indefinitely. May return early.
-    public mutating func wait(seconds: Double?) {
+    package mutating func wait(seconds: Double?) {
         // Rounded up: rounding down would spin during the last millisecond.
         let milliseconds = seconds.map { Int32((min(max($0, 0), Self.longestNap) * 1000).rounded(.up)) } ?? -1
         if poll(&entries, nfds_t(entries.count), milliseconds) < 0 {
@@ -56,12 +56,12 @@ public struct PollSet: ~Copyable {
     }
 
     /// Whether the `index`-th descriptor added is readable or has failed.
-    public func isReadable(_ index: Int) -> Bool {
+    package func isReadable(_ index: Int) -> Bool {
         entries[index].revents & Int16(POLLIN | POLLHUP | POLLERR | POLLNVAL) != 0
     }
 
     /// Whether the `index`-th descriptor added is writable or has failed.
-    public func isWritable(_ index: Int) -> Bool {
+    package func isWritable(_ index: Int) -> Bool {
         entries[index].revents & Int16(POLLOUT | POLLERR | POLLNVAL) != 0
     }
 }

@@ -1,9 +1,9 @@
 internal import CSQLite
 
 /// An open database that closes itself. Not thread-safe: use from one thread at a time.
-public struct Connection: ~Copyable {
+package struct Connection: ~Copyable {
     /// How the file may be accessed.
-    public enum Access: Sendable {
+    package enum Access: Sendable {
         case readWrite, readOnly
         /// For salvage: SQLite then reads even a file that is shorter than it should be. The file is opened for
         /// writing, because its WAL cannot be read otherwise, but nothing is written to it, not even on close.
@@ -21,7 +21,7 @@ public struct Connection: ~Copyable {
     ///
     /// Symbolic links are refused: the database lies in a directory that only this service should write to, so a link
     /// there was put there by someone else.
-    public init(path: String, access: Access) throws(SQLiteError) {
+    package init(path: String, access: Access) throws(SQLiteError) {
         let flags =
             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
             | (access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
@@ -65,36 +65,36 @@ public struct Connection: ~Copyable {
     }
 
     /// Keeps the WAL when the last connection closes, instead of checkpointing it.
-    public func leaveLogOnClose() {
+    package func leaveLogOnClose() {
         _ = csqlite_no_checkpoint_on_close(handle)
     }
 
     /// Whether the open file is no longer the one at its path, because it was removed or replaced, or something was
     /// mounted over it. Whatever is written to it now is lost.
-    public var hasMoved: Bool {
+    package var hasMoved: Bool {
         var answer: Int32 = 0
         let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
         return code == SQLITE_OK && answer != 0
     }
 
     /// Disables SQLite's automatic checkpoints, whose failures go unreported, and starts counting `logPages`.
-    public func takeOverCheckpoints() throws(SQLiteError) {
+    package func takeOverCheckpoints() throws(SQLiteError) {
         try execute("PRAGMA wal_autocheckpoint = 0")
         csqlite_count_log(handle, logCount)
     }
 
     /// Releases cached pages, as far as no transaction needs them.
-    public func releaseMemory() {
+    package func releaseMemory() {
         _ = sqlite3_db_release_memory(handle)
     }
 
     /// Number of pages in the WAL as of this connection's latest commit.
-    public var logPages: Int { Int(logCount.pointee) }
+    package var logPages: Int { Int(logCount.pointee) }
 
     /// Checkpoints the WAL, as far as readers allow.
     ///
     /// - Parameter milliseconds: how long to wait for readers, so that the WAL restarts from its beginning.
-    public func checkpoint(waitingForReaders milliseconds: Int = 0) throws(SQLiteError) {
+    package func checkpoint(waitingForReaders milliseconds: Int = 0) throws(SQLiteError) {
         if milliseconds > 0 {
             try execute("PRAGMA busy_timeout = \(milliseconds)")
             defer { try? execute("PRAGMA busy_timeout = 0") }
@@ -109,7 +109,7 @@ public struct Connection: ~Copyable {
     ///
     /// - Parameter milliseconds: how long to wait for readers.
     /// - Returns: false when a reader is still using it.
-    public func emptyLog(waitingForReaders milliseconds: Int) throws(SQLiteError) -> Bool {
+    package func emptyLog(waitingForReaders milliseconds: Int) throws(SQLiteError) -> Bool {
         try execute("PRAGMA busy_timeout = \(milliseconds)")
         defer { try? execute("PRAGMA busy_timeout = 0") }
         guard try value("PRAGMA wal_checkpoint(TRUNCATE)") == "0" else { return false }
@@ -118,12 +118,12 @@ public struct Connection: ~Copyable {
     }
 
     /// Executes statements that return nothing.
-    public func execute(_ sql: String) throws(SQLiteError) {
+    package func execute(_ sql: String) throws(SQLiteError) {
         try check(sqlite3_exec(handle, sql, nil, nil, nil), sql)
     }
 
     /// Prepares one statement for repeated use.
-    public func prepare(_ sql: String) throws(SQLiteError) -> Statement {
+    package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
         Statement(handle: try Self.compile(sql, handle))
     }
 
@@ -147,7 +147,7 @@ public struct Connection: ~Copyable {
     ///
     /// Steps to the end: `PRAGMA journal_mode = WAL` commits after its row, and a failure would go unnoticed
     /// otherwise.
-    public func value(_ sql: String) throws(SQLiteError) -> String? {
+    package func value(_ sql: String) throws(SQLiteError) -> String? {
         let statement = try prepare(sql)
         guard try statement.step() else { return nil }
         let text = statement.text(0) ?? ""
@@ -156,34 +156,34 @@ public struct Connection: ~Copyable {
     }
 
     /// Number of rows changed by the latest INSERT, UPDATE or DELETE.
-    public var changes: Int {
+    package var changes: Int {
         Int(sqlite3_changes64(handle))
     }
 
     /// Number of rows inserted, updated or deleted since the connection was opened; unchanged as long as no row has
     /// been.
-    public var totalChanges: Int64 {
+    package var totalChanges: Int64 {
         sqlite3_total_changes64(handle)
     }
 
     /// The rowid of the latest INSERT.
-    public var lastInsertRowid: Int64 {
+    package var lastInsertRowid: Int64 {
         sqlite3_last_insert_rowid(handle)
     }
 
     /// Whether no transaction is open. SQLite itself rolls back after some errors (SQLITE_FULL, SQLITE_IOERR, …).
-    public var isInAutocommit: Bool {
+    package var isInAutocommit: Bool {
         sqlite3_get_autocommit(handle) != 0
     }
 
     /// Whether the file cannot be written to, or its header forbids this version of SQLite to write. Known once it
     /// has been read.
-    public var isReadOnly: Bool {
+    package var isReadOnly: Bool {
         sqlite3_db_readonly(handle, "main") == 1
     }
 
     /// Runs `body` in an immediate transaction, which is committed on return and rolled back when `body` throws.
-    public func transaction<Result: ~Copyable>(
+    package func transaction<Result: ~Copyable>(
         _ body: () throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         try run(begin)

@@ -1,7 +1,7 @@
 internal import CSQLite
 
 /// A prepared statement that finalises itself. As in SQLite, parameters are numbered from 1 and columns from 0.
-public struct Statement: ~Copyable {
+package struct Statement: ~Copyable {
     let handle: OpaquePointer
 
     deinit {
@@ -9,24 +9,24 @@ public struct Statement: ~Copyable {
     }
 
     /// Binds the values to the parameters, runs the statement to completion, and resets it for reuse.
-    public func run(_ values: Value...) throws(SQLiteError) {
+    package func run(_ values: Value...) throws(SQLiteError) {
         try run(values)
     }
 
     /// The same, with the values in an array.
-    public func run(_ values: [Value]) throws(SQLiteError) {
+    package func run(_ values: [Value]) throws(SQLiteError) {
         try bind(values)
         try run()
     }
 
     /// Runs the statement to completion with the current bindings, and resets it for reuse.
-    public func run() throws(SQLiteError) {
+    package func run() throws(SQLiteError) {
         while try step() {}
         reset()
     }
 
     /// Resets the statement and binds the values to the parameters, ready for `step`.
-    public func bind(_ values: [Value]) throws(SQLiteError) {
+    package func bind(_ values: [Value]) throws(SQLiteError) {
         reset()
         for (index, value) in values.enumerated() {
             try bind(value, Int32(index + 1))
@@ -34,7 +34,7 @@ public struct Statement: ~Copyable {
     }
 
     /// - Returns: whether there is a row to read.
-    public func step() throws(SQLiteError) -> Bool {
+    package func step() throws(SQLiteError) -> Bool {
         let code = ResultCode(rawValue: sqlite3_step(handle))
         switch code {
         case .row: return true
@@ -47,49 +47,49 @@ public struct Statement: ~Copyable {
     }
 
     /// Ends the statement's read transaction. The result is that of the last step, which has already been thrown.
-    public func reset() {
+    package func reset() {
         _ = sqlite3_reset(handle)
     }
 
     /// Distinguishes NULL from zero and empty text.
-    public func isNull(_ column: Int32) -> Bool {
+    package func isNull(_ column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
     /// Zero when the column is NULL.
-    public func integer(_ column: Int32) -> Int64 {
+    package func integer(_ column: Int32) -> Int64 {
         sqlite3_column_int64(handle, column)
     }
 
     /// Zero when the column is NULL.
-    public func real(_ column: Int32) -> Double {
+    package func real(_ column: Int32) -> Double {
         sqlite3_column_double(handle, column)
     }
 
     /// nil when the column is NULL.
-    public func optionalReal(_ column: Int32) -> Double? {
+    package func optionalReal(_ column: Int32) -> Double? {
         isNull(column) ? nil : real(column)
     }
 
     /// nil when the column is NULL.
-    public func optionalInteger(_ column: Int32) -> Int64? {
+    package func optionalInteger(_ column: Int32) -> Int64? {
         isNull(column) ? nil : integer(column)
     }
 
     /// nil when the column is NULL.
-    public func text(_ column: Int32) -> String? {
+    package func text(_ column: Int32) -> String? {
         guard let bytes = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 
     /// Empty when the column is NULL.
-    public func blob(_ column: Int32) -> [UInt8] {
+    package func blob(_ column: Int32) -> [UInt8] {
         withBlob(column) { [UInt8]($0) }
     }
 
     /// Passes the blob to `body` without copying it; valid until the next step. Empty when the column is NULL.
-    public func withBlob<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    package func withBlob<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         // Order matters: asking for the size first would convert a number to text.
         let bytes = sqlite3_column_blob(handle, column)
         let count = bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
@@ -97,7 +97,7 @@ public struct Statement: ~Copyable {
     }
 
     /// Binds one value. The statement must have been reset.
-    public func bind(_ value: Value, _ index: Int32) throws(SQLiteError) {
+    package func bind(_ value: Value, _ index: Int32) throws(SQLiteError) {
         let code =
             switch value {
             case .null: sqlite3_bind_null(handle, index)
@@ -115,7 +115,7 @@ public struct Statement: ~Copyable {
     }
 
     /// Binds the bytes as a blob, copying them. The statement must have been reset.
-    public func bind(blob bytes: UnsafeRawBufferPointer, _ index: Int32) throws(SQLiteError) {
+    package func bind(blob bytes: UnsafeRawBufferPointer, _ index: Int32) throws(SQLiteError) {
         let code = bind(bytes, index)
         if code != SQLITE_OK { throw error(code) }
     }
@@ -137,7 +137,7 @@ public struct Statement: ~Copyable {
 }
 
 /// The value of a parameter.
-public enum Value: Equatable, Sendable {
+package enum Value: Equatable, Sendable {
     case null
     case integer(Int64)
     case real(Double)
@@ -145,12 +145,12 @@ public enum Value: Equatable, Sendable {
     case blob([UInt8])
 
     /// NULL for nil.
-    public static func optional(_ value: Double?) -> Value {
+    package static func optional(_ value: Double?) -> Value {
         value.map { .real($0) } ?? .null
     }
 
     /// NULL for nil.
-    public static func optional(_ value: Int64?) -> Value {
+    package static func optional(_ value: Int64?) -> Value {
         value.map { .integer($0) } ?? .null
     }
 }

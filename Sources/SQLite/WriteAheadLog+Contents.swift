@@ -1,17 +1,17 @@
 extension WriteAheadLog {
     /// What the committed transactions of a WAL contain, without the database that they belong to.
-    public struct Contents: Sendable {
+    package struct Contents: Sendable {
         /// The first page of the database, with its header; nil when no transaction wrote it.
-        public let firstPage: [UInt8]?
+        package let firstPage: [UInt8]?
         /// Whether every page of the database is there.
-        public let isWhole: Bool
+        package let isWhole: Bool
     }
 
     /// Reads a WAL whose database is missing or empty. SQLite considers such a WAL a leftover and deletes it unread.
     ///
     /// - Parameter database: the path of the database; it must exist, even if empty.
     /// - Returns: nil when no transaction in it was ever committed.
-    public static func contents(database: String) throws(SQLiteError) -> Contents? {
+    package static func contents(database: String) throws(SQLiteError) -> Contents? {
         let file = try LogFile.open(database + "-wal")
         guard let header = try file.read(LogFile.headerSize, at: 0), var sum = Checksum(header) else {
             return nil

@@ -1,14 +1,16 @@
+package import Base
+
 /// A whole drive, epoch by epoch: vehicle, receiver and sentences. Pure: the same scenario yields the same bytes.
-public struct Drive: Sendable {
+package struct Drive: Sendable {
     /// A period in seconds since the start of the drive: `from` is included, `to` is not.
-    public struct Window: Equatable, Sendable {
+    package struct Window: Equatable, Sendable {
         /// Start of the period.
-        public var from: Double
+        package var from: Double
         /// End of the period, exclusive.
-        public var to: Double
+        package var to: Double
 
         /// nil unless 0 ≤ from < to.
-        public init?(from: Double, to: Double) {
+        package init?(from: Double, to: Double) {
             guard from >= 0, from < to, to.isFinite else { return nil }
             self.from = from
             self.to = to
@@ -18,30 +20,30 @@ public struct Drive: Sendable {
     }
 
     /// Everything that determines the drive.
-    public struct Scenario: Sendable {
+    package struct Scenario: Sendable {
         /// Time of the first epoch.
-        public var start: Timestamp
+        package var start: Timestamp
         /// Start of the drive.
-        public var origin: Coordinate
+        package var origin: Position
         /// Epochs per second, 1…10.
-        public var rate: Int
+        package var rate: Int
         /// Determines the route, the satellites and the errors.
-        public var seed: UInt64
+        package var seed: UInt64
         /// Standard deviation of the horizontal error, in metres.
-        public var noise: Double = 1.5
+        package var noise: Double = 1.5
         /// When no satellite is received.
-        public var lostSky: [Window] = []
+        package var lostSky: [Window] = []
         /// When the vehicle stops and stands.
-        public var parks: [Window] = []
+        package var parks: [Window] = []
         /// Whether the vehicle never moves at all.
-        public var parked = false
+        package var parked = false
         /// Talker ID of the position sentences.
-        public var talker = NMEA.Talker.gp
+        package var talker = NMEA.Talker.gp
         /// Whether fixes are marked as simulated.
-        public var marked = false
+        package var marked = false
 
         /// A scenario with default noise and no special events.
-        public init(start: Timestamp, origin: Coordinate, rate: Int, seed: UInt64) {
+        package init(start: Timestamp, origin: Position, rate: Int, seed: UInt64) {
             self.start = start
             self.origin = origin
             self.rate = rate
@@ -50,15 +52,15 @@ public struct Drive: Sendable {
     }
 
     /// One measurement instant, ready to send.
-    public struct Epoch: Sendable {
+    package struct Epoch: Sendable {
         /// Milliseconds since the start of the drive.
-        public var elapsed: Int
+        package var elapsed: Int
         /// The sentences, including line ends.
-        public var sentences: [String]
+        package var sentences: [String]
         /// What the vehicle actually did.
-        public var truth: Vehicle.State
+        package var truth: Vehicle.State
         /// What the receiver observed.
-        public var seen: Receiver.Observation
+        package var seen: Receiver.Observation
     }
 
     private let scenario: Scenario
@@ -68,7 +70,7 @@ public struct Drive: Sendable {
     private var count = 0
 
     /// Creates the drive of a scenario, before its first epoch.
-    public init(_ scenario: Scenario) {
+    package init(_ scenario: Scenario) {
         self.scenario = scenario
         nmea = NMEA(talker: scenario.talker, simulated: scenario.marked)
         vehicle = Vehicle(seed: scenario.seed)
@@ -76,10 +78,10 @@ public struct Drive: Sendable {
     }
 
     /// Milliseconds from the start to the epoch that `next` will return.
-    public var nextElapsed: Int { Self.elapsed(count, rate: scenario.rate) }
+    package var nextElapsed: Int { Self.elapsed(count, rate: scenario.rate) }
 
     /// The next epoch.
-    public mutating func next() -> Epoch {
+    package mutating func next() -> Epoch {
         let elapsed = nextElapsed
         let before = count == 0 ? 0 : Self.elapsed(count - 1, rate: scenario.rate)
         for millisecond in before..<elapsed {
@@ -88,7 +90,7 @@ public struct Drive: Sendable {
             vehicle.advance(milliseconds: 1, held: held)
         }
         let second = Double(elapsed) / 1000
-        let time = Timestamp(unixMilliseconds: scenario.start.unixMilliseconds + Int64(elapsed))
+        let time = Timestamp(milliseconds: scenario.start.milliseconds + Int64(elapsed))
         let sky = !scenario.lostSky.contains { $0.contains(second) }
         let seen = receiver.observe(vehicle.state, at: time, elapsed: second, sky: sky)
         // Satellites move slowly: receivers report them once a second, and a serial line could not carry more at 10

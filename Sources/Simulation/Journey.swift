@@ -1,10 +1,11 @@
+package import Base
 import Glibc
 
 /// A scripted drive as a receiver sees it, one observation a second, for journeys too long to run in real time. Pure:
 /// the same stretches and seed yield the same observations.
-public struct Journey: Sendable {
+package struct Journey: Sendable {
     /// What the vehicle does for a while.
-    public enum Stretch: Sendable {
+    package enum Stretch: Sendable {
         /// Stands still, while position errors drift.
         case stand(seconds: Int)
         /// Changes to a speed in metres per second and keeps it, turning by `turn` degrees a second.
@@ -39,14 +40,14 @@ public struct Journey: Sendable {
     private var spent = 0
 
     /// - Parameter noise: standard deviation of the horizontal error, in metres.
-    public init(_ stretches: [Stretch], start: Timestamp, origin: Coordinate, noise: Double, seed: UInt64) {
+    package init(_ stretches: [Stretch], start: Timestamp, origin: Position, noise: Double, seed: UInt64) {
         self.stretches = stretches.filter { $0.seconds > 0 }
         self.start = start
         receiver = Receiver(origin: origin, noise: noise, seed: seed)
     }
 
     /// The observation for the next second, and what the vehicle actually did; nil when the journey is over.
-    public mutating func next() -> (seen: Receiver.Observation, truth: Vehicle.State)? {
+    package mutating func next() -> (seen: Receiver.Observation, truth: Vehicle.State)? {
         guard index < stretches.count else { return nil }
         let stretch = stretches[index]
         var isSeen = true
@@ -59,7 +60,7 @@ public struct Journey: Sendable {
         let heading = vehicle.heading * .pi / 180
         vehicle.east += vehicle.speed * sin(heading)
         vehicle.north += vehicle.speed * cos(heading)
-        let time = Timestamp(unixMilliseconds: start.unixMilliseconds + Int64(second) * 1000)
+        let time = Timestamp(milliseconds: start.milliseconds + Int64(second) * 1000)
         let seen = receiver.observe(vehicle, at: time, elapsed: Double(second), sky: isSeen)
         second += 1
         spent += 1

@@ -1,7 +1,9 @@
+internal import Base
+
 /// Formats observations as NMEA 0183 sentences. Pure: the same observation yields the same bytes.
-public struct NMEA: Sendable {
+package struct NMEA: Sendable {
     /// The talker ID of the position sentences; satellites in view are always GPS.
-    public enum Talker: Sendable {
+    package enum Talker: Sendable {
         /// GPS only.
         case gp
         /// Several constellations combined.
@@ -14,19 +16,19 @@ public struct NMEA: Sendable {
     private let simulated: Bool
 
     /// - Parameter simulated: whether to mark every fix as simulated (gpsd status 8).
-    public init(talker: Talker, simulated: Bool) {
+    package init(talker: Talker, simulated: Bool) {
         position = talker == .gn ? "GN" : "GP"
         self.simulated = simulated
     }
 
     /// RMC, GSA, GSV and GGA of one epoch. GGA comes last because gpsd ends its epoch with the last sentence that
     /// carries a time, and everything else must have arrived by then.
-    public func sentences(_ seen: Receiver.Observation, withSatellites: Bool) -> [String] {
+    package func sentences(_ seen: Receiver.Observation, withSatellites: Bool) -> [String] {
         [rmc(seen), gsa(seen)] + (withSatellites ? gsv(seen) : []) + [gga(seen)]
     }
 
     /// Frames `body` with `$`, `*`, its checksum and the line end.
-    public static func sentence(_ body: String) -> String {
+    package static func sentence(_ body: String) -> String {
         let sum = body.utf8.reduce(UInt8(0)) { $0 ^ $1 }
         let hex = String(sum, radix: 16, uppercase: true)
         return "$\(body)*\(hex.count == 1 ? "0" : "")\(hex)\r\n"
@@ -112,9 +114,9 @@ public struct NMEA: Sendable {
     }
 }
 
-private func two(_ value: Int) -> String { padded(value, 2) }
+private func two(_ value: some BinaryInteger) -> String { padded(value, 2) }
 
-private func padded(_ value: Int, _ width: Int) -> String {
+private func padded(_ value: some BinaryInteger, _ width: Int) -> String {
     let digits = String(value)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
 }

@@ -1,7 +1,8 @@
+package import Base
 import Glibc
 
 /// A GNSS receiver's view of a vehicle: position with slowly drifting errors, satellites, DOPs. Pure.
-public struct Receiver: Sendable {
+package struct Receiver: Sendable {
     /// Time constant of the position error in seconds: real errors drift, they do not jump.
     static let errorMemory = 40.0
     /// Metres of noise reported as one unit of HDOP: gpsd turns a unit into 19 m, roughly the 95 % circle.
@@ -12,45 +13,45 @@ public struct Receiver: Sendable {
     static let geoidSeparation = 39.7
 
     /// One satellite above the horizon.
-    public struct Satellite: Equatable, Sendable {
+    package struct Satellite: Equatable, Sendable {
         /// NMEA number of a GPS satellite, 1…32.
-        public var number: Int
+        package var number: Int
         /// Degrees above the horizon, 0…90.
-        public var elevation: Int
+        package var elevation: Int
         /// Degrees from true north, 0…359.
-        public var azimuth: Int
+        package var azimuth: Int
         /// Signal-to-noise ratio in dBHz; nil when not tracked.
-        public var signal: Int?
+        package var signal: Int?
         /// Whether the position solution uses it.
-        public var used: Bool
+        package var used: Bool
     }
 
     /// A position as the receiver reports it.
-    public struct Fix: Equatable, Sendable {
+    package struct Fix: Equatable, Sendable {
         /// Degrees WGS-84, north positive.
-        public var latitude: Double
+        package var latitude: Double
         /// Degrees WGS-84, east positive.
-        public var longitude: Double
+        package var longitude: Double
         /// Metres above mean sea level.
-        public var altitude: Double
+        package var altitude: Double
         /// Metres from the ellipsoid up to mean sea level.
-        public var geoidSeparation: Double
+        package var geoidSeparation: Double
         /// Metres per second.
-        public var speed: Double
+        package var speed: Double
         /// Degrees in [0, 360) from true north; nil when too slow to determine.
-        public var track: Double?
+        package var track: Double?
         /// Horizontal and vertical dilution of precision.
-        public var hdop: Double, vdop: Double
+        package var hdop: Double, vdop: Double
     }
 
     /// The receiver's output for one epoch.
-    public struct Observation: Equatable, Sendable {
+    package struct Observation: Equatable, Sendable {
         /// Time of the measurement.
-        public var time: Timestamp
+        package var time: Timestamp
         /// nil without satellite reception.
-        public var fix: Fix?
+        package var fix: Fix?
         /// All satellites above the horizon.
-        public var satellites: [Satellite]
+        package var satellites: [Satellite]
     }
 
     private struct Orbit: Sendable {
@@ -61,7 +62,7 @@ public struct Receiver: Sendable {
         var drift: Double
     }
 
-    private let origin: Coordinate
+    private let origin: Position
     /// Standard deviation of the horizontal error, in metres.
     private let noise: Double
     private let orbits: [Orbit]
@@ -73,7 +74,7 @@ public struct Receiver: Sendable {
     /// Creates a receiver for a vehicle whose positions are relative to `origin`.
     ///
     /// - Parameter noise: standard deviation of the horizontal error, in metres.
-    public init(origin: Coordinate, noise: Double, seed: UInt64) {
+    package init(origin: Position, noise: Double, seed: UInt64) {
         self.origin = origin
         self.noise = noise
         // Independent of the route's random stream: the same seed drives the same streets whatever the noise.
@@ -94,7 +95,7 @@ public struct Receiver: Sendable {
     }
 
     /// The receiver's output for a vehicle in `state` at `time`. Times must increase from call to call.
-    public mutating func observe(_ state: Vehicle.State, at time: Timestamp, elapsed: Double, sky: Bool)
+    package mutating func observe(_ state: Vehicle.State, at time: Timestamp, elapsed: Double, sky: Bool)
         -> Observation
     {
         advanceError(to: time)
@@ -120,7 +121,7 @@ public struct Receiver: Sendable {
     private mutating func advanceError(to time: Timestamp) {
         let deviation = noise / 2.0.squareRoot()
         let draw = (random.gaussian(), random.gaussian(), random.gaussian())
-        let passed = last.map { Double(time.unixMilliseconds - $0.unixMilliseconds) / 1000 }
+        let passed = last.map { Double(time.milliseconds - $0.milliseconds) / 1000 }
         last = time
         // The first epoch draws from the full distribution, since there is no previous error.
         let kept = passed.map { exp(-$0 / Self.errorMemory) } ?? 0

@@ -2,7 +2,7 @@ import Glibc
 
 /// A car on an endless route: accelerates, brakes for corners, waits at lights, parks. Pure: elapsed time is an
 /// argument.
-public struct Vehicle: Sendable {
+package struct Vehicle: Sendable {
     /// Comfortable braking, in metres per second squared.
     static let braking = 2.0
     /// Maximum braking when told to stop at once, in metres per second squared.
@@ -17,17 +17,17 @@ public struct Vehicle: Sendable {
     static let stopTolerance = 0.002
 
     /// Position and movement of the vehicle.
-    public struct State: Equatable, Sendable {
+    package struct State: Equatable, Sendable {
         /// Metres east of the start of the drive.
-        public var east: Double
+        package var east: Double
         /// Metres north of the start of the drive.
-        public var north: Double
+        package var north: Double
         /// Metres above mean sea level.
-        public var altitude: Double
+        package var altitude: Double
         /// Metres per second, never negative.
-        public var speed: Double
+        package var speed: Double
         /// Direction of travel in degrees, [0, 360) clockwise from true north; kept while standing.
-        public var heading: Double
+        package var heading: Double
     }
 
     private var route: Route
@@ -41,7 +41,7 @@ public struct Vehicle: Sendable {
     private var stoppedOnThisLeg = false
 
     /// Creates a vehicle at rest at the start of the route for `seed`.
-    public init(seed: UInt64) {
+    package init(seed: UInt64) {
         var route = Route(random: SplitMix64(seed: seed))
         let heading = route.firstHeading()
         leg = route.next(from: Pose(east: 0, north: 0, heading: heading))
@@ -49,7 +49,7 @@ public struct Vehicle: Sendable {
     }
 
     /// Current position and movement.
-    public var state: State {
+    package var state: State {
         let pose = leg.pose(at: along)
         let degrees = (pose.heading * 180 / .pi).truncatingRemainder(dividingBy: 360)
         return State(
@@ -62,7 +62,7 @@ public struct Vehicle: Sendable {
     /// Advances the simulation. With `held` the vehicle brakes to a halt and stays there.
     ///
     /// The model always advances in steps of one millisecond, so the drive is the same whatever the epoch rate.
-    public mutating func advance(milliseconds: Int, held: Bool = false) {
+    package mutating func advance(milliseconds: Int, held: Bool = false) {
         for _ in 0..<max(0, milliseconds) {
             step(held: held)
         }

@@ -1,16 +1,17 @@
+package import Base
 internal import SQLite
-public import Tracking
+package import Tracking
 
 extension History {
     /// A place in a range of geofence events.
-    public struct EventCursor: Sendable {
+    package struct EventCursor: Sendable {
         var last: RowKey
         let end: Int64
         /// The range has been read to its end.
-        public fileprivate(set) var isAtEnd = false
+        package fileprivate(set) var isAtEnd = false
 
         /// Both ends are inclusive; nil is open.
-        public init(from: Timestamp?, to: Timestamp?) {
+        package init(from: Timestamp?, to: Timestamp?) {
             last = RowKey(ts: from?.milliseconds ?? .min, seq: .min)
             end = to?.milliseconds ?? .max
         }
@@ -18,7 +19,7 @@ extension History {
 
     /// The next events in ascending order of time, at most `limit`.
     @available(*, noasync, message: "blocks on the disk")
-    public func next(
+    package func next(
         _ cursor: inout EventCursor, limit: Int = pageLimit
     ) throws(StorageError) -> [GeofenceEvent] {
         do throws(SQLiteError) {

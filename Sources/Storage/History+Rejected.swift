@@ -1,35 +1,36 @@
+package import Base
 internal import SQLite
-public import Tracking
+package import Tracking
 
 /// A location or geofence event that the server refused for good.
-public struct RejectedRow: Equatable, Sendable {
+package struct RejectedRow: Equatable, Sendable {
     /// As it was stored; nil when it is an event.
-    public var location: Location?
+    package var location: Location?
     /// As it was stored; nil when it is a location.
-    public var event: GeofenceEvent?
+    package var event: GeofenceEvent?
     /// The batch that was refused.
-    public var batch: UUIDv7
+    package var batch: UUIDv7
     /// What the server answered.
-    public var httpStatus: Int
+    package var httpStatus: Int
     /// When it did.
-    public var rejectedAt: Timestamp
+    package var rejectedAt: Timestamp
 }
 
 extension History {
     /// A place in the list of dead letters: locations first, then geofence events.
-    public struct RejectedCursor: Sendable {
+    package struct RejectedCursor: Sendable {
         var last: (at: Int64, seq: Int64) = (.min, .min)
         var isAtEvents = false
         /// The list has been read to its end.
-        public fileprivate(set) var isAtEnd = false
+        package fileprivate(set) var isAtEnd = false
 
         /// Before the first.
-        public init() {}
+        package init() {}
     }
 
     /// The next dead letters in the order of their rejection, at most `limit`.
     @available(*, noasync, message: "blocks on the disk")
-    public func next(
+    package func next(
         _ cursor: inout RejectedCursor, limit: Int = pageLimit
     ) throws(StorageError) -> [RejectedRow] {
         do throws(SQLiteError) {

@@ -1,16 +1,17 @@
+package import Base
 internal import SQLite
-public import Tracking
+package import Tracking
 
 /// Reads what is stored, through a connection that can only read, in pages, so that no long read keeps the WAL from being
 /// used again.
-public struct History: ~Copyable {
+package struct History: ~Copyable {
     let statements: HistoryStatements
 
     /// Rows of one page at most.
-    public static let pageLimit = 1000
+    package static let pageLimit = 1000
 
     /// Opens the database in this directory, which must exist.
-    public init(directory: String) throws(StorageError) {
+    package init(directory: String) throws(StorageError) {
         do {
             statements = try HistoryStatements(path: directory + "/beekon.db")
         } catch {
@@ -19,15 +20,15 @@ public struct History: ~Copyable {
     }
 
     /// A place in a range that is being read page by page.
-    public struct Cursor: Sendable {
+    package struct Cursor: Sendable {
         var last: RowKey
         let end: Int64
         let session: UUIDv7?
         /// The range has been read to its end.
-        public fileprivate(set) var isAtEnd = false
+        package fileprivate(set) var isAtEnd = false
 
         /// Both ends are inclusive; nil is open.
-        public init(from: Timestamp?, to: Timestamp?, session: UUIDv7? = nil) {
+        package init(from: Timestamp?, to: Timestamp?, session: UUIDv7? = nil) {
             last = RowKey(ts: from?.milliseconds ?? .min, seq: .min)
             end = to?.milliseconds ?? .max
             self.session = session
@@ -36,7 +37,7 @@ public struct History: ~Copyable {
 
     /// The next locations in ascending order of time, at most `limit`.
     @available(*, noasync, message: "blocks on the disk")
-    public func next(_ cursor: inout Cursor, limit: Int = pageLimit) throws(StorageError) -> [Location] {
+    package func next(_ cursor: inout Cursor, limit: Int = pageLimit) throws(StorageError) -> [Location] {
         do {
             let ids = try sessionIDs()
             var values: [Value] = [.integer(cursor.last.ts), .integer(cursor.last.seq), .integer(cursor.end)]
@@ -80,7 +81,7 @@ public struct History: ~Copyable {
 
     /// All sessions, oldest first.
     @available(*, noasync, message: "blocks on the disk")
-    public func allSessions() throws(StorageError) -> [SessionRecord] {
+    package func allSessions() throws(StorageError) -> [SessionRecord] {
         do {
             let sessions = try statements.db.prepare(HistoryStatements.sessions)
             var records: [SessionRecord] = []

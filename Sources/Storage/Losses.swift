@@ -2,18 +2,18 @@ internal import SQLite
 
 /// Rows that are gone without any backend having received them, by the rule that removed them. Counted in the
 /// database, in the transaction that removes them, across all restarts.
-public struct Losses: Equatable, Sendable {
+package struct Losses: Equatable, Sendable {
     /// Deleted unsent, because there were more locations or events than the cap.
-    public var dropped = 0
+    package var dropped = 0
     /// Deleted for their age while no upload was configured, as the retention rule says.
-    public var pruned = 0
+    package var pruned = 0
     /// Dead letters deleted after their retention time.
-    public var expired = 0
+    package var expired = 0
     /// Never stored: storage failed, and memory was full.
-    public var refused = 0
+    package var refused = 0
 
     /// None by default.
-    public init(dropped: Int = 0, pruned: Int = 0, expired: Int = 0, refused: Int = 0) {
+    package init(dropped: Int = 0, pruned: Int = 0, expired: Int = 0, refused: Int = 0) {
         self.dropped = dropped
         self.pruned = pruned
         self.expired = expired
@@ -29,7 +29,7 @@ public struct Losses: Equatable, Sendable {
     ]
 
     /// The sum of both.
-    public static func + (left: Losses, right: Losses) -> Losses {
+    package static func + (left: Losses, right: Losses) -> Losses {
         Losses(
             dropped: left.dropped + right.dropped, pruned: left.pruned + right.pruned,
             expired: left.expired + right.expired, refused: left.refused + right.refused)
@@ -67,7 +67,7 @@ extension Writer {
 extension Store {
     /// Counts fixes that were refused while the database could not be written.
     @available(*, noasync, message: "blocks on the disk")
-    public func count(refused: Int) throws(StorageError) {
+    package func count(refused: Int) throws(StorageError) {
         try perform("count refused fixes") { (writer) throws(SQLiteError) in
             try writer.count(refused: refused)
         }

@@ -1,25 +1,26 @@
-public import Tracking
+package import Base
+package import Tracking
 
 /// How the store behaves; all of it may change while it is open.
-public struct StoreOptions: Equatable, Sendable {
+package struct StoreOptions: Equatable, Sendable {
     /// What a power cut may take: with `full` nothing stored, with `normal` the latest commits.
-    public enum Durability: String, Sendable { case full, normal }
+    package enum Durability: String, Sendable { case full, normal }
 
     /// Seconds.
-    public var retention: Double
+    package var retention: Double
     /// Locations kept at most, uploaded and pending together.
-    public var maxRows: Int
+    package var maxRows: Int
     /// What the next commit promises.
-    public var durability: Durability
+    package var durability: Durability
     /// Keep acknowledged rows, marked, under the rules of retention.
-    public var keepsUploaded: Bool
+    package var keepsUploaded: Bool
     /// An upload is configured: rows that are still pending are never pruned by age.
-    public var isSyncing: Bool
+    package var isSyncing: Bool
     /// The cap is not to be trusted: as many rows as there were when the database was opened are kept whatever it is.
-    public var holdsRows: Bool
+    package var holdsRows: Bool
 
     /// The defaults are those of the configuration.
-    public init(
+    package init(
         retention: Double = 7 * 86_400, maxRows: Int = 100_000, durability: Durability = .full,
         keepsUploaded: Bool = false, isSyncing: Bool = false, holdsRows: Bool = false
     ) {
@@ -33,16 +34,16 @@ public struct StoreOptions: Equatable, Sendable {
 }
 
 /// What is known of the last admitted fix of a session, also when its row has left the database.
-public struct SessionTail: Equatable, Sendable {
+package struct SessionTail: Equatable, Sendable {
     /// What the gate compares with; nil when nothing has been admitted.
-    public var reference: Gate.Reference?
+    package var reference: Gate.Reference?
     /// Metres.
-    public var odometer: Double
+    package var odometer: Double
     /// What was known of motion when it was stored.
-    public var memory: Admission.Memory
+    package var memory: Admission.Memory
 
     /// All belong to one session.
-    public init(
+    package init(
         reference: Gate.Reference?, odometer: Double, memory: Admission.Memory = Admission.Memory()
     ) {
         self.reference = reference
@@ -52,45 +53,45 @@ public struct SessionTail: Equatable, Sendable {
 }
 
 /// One start…stop run. Its counts include what has been uploaded and deleted.
-public struct SessionRecord: Equatable, Sendable {
+package struct SessionRecord: Equatable, Sendable {
     /// As in the uploads.
-    public var id: UUIDv7
+    package var id: UUIDv7
     /// When tracking was started.
-    public var startedAt: Timestamp
+    package var startedAt: Timestamp
     /// When it was stopped; nil while it is under way.
-    public var stoppedAt: Timestamp?
+    package var stoppedAt: Timestamp?
     /// Admitted in it.
-    public var locations: Int
+    package var locations: Int
     /// Metres.
-    public var distance: Double
+    package var distance: Double
 }
 
 /// A location's place in the database: ordered by time, then by arrival.
-public struct RowKey: Hashable, Comparable, Sendable {
+package struct RowKey: Hashable, Comparable, Sendable {
     /// The time of the fix, Unix milliseconds.
-    public var ts: Int64
+    package var ts: Int64
     /// Counts up with each row that arrives.
-    public var seq: Int64
+    package var seq: Int64
 
     /// No row lies before this one.
     static let first = RowKey(ts: .min, seq: .min)
 
     /// Oldest first, as batches and history read them.
-    public static func < (left: RowKey, right: RowKey) -> Bool {
+    package static func < (left: RowKey, right: RowKey) -> Bool {
         (left.ts, left.seq) < (right.ts, right.seq)
     }
 }
 
 /// The rows that the next batch will carry, read but not yet frozen.
-public struct BatchDraft: Sendable {
+package struct BatchDraft: Sendable {
     /// All locations of a batch are of one session.
-    public let session: UUIDv7
+    package let session: UUIDv7
     /// A JSON object; nil when there are no extras.
-    public let extras: String?
+    package let extras: String?
     /// Oldest first.
-    public let locations: [Location]
+    package let locations: [Location]
     /// Oldest first; empty only when there are locations.
-    public let events: [GeofenceEvent]
+    package let events: [GeofenceEvent]
     let members: BatchMembers
     let eventKeys: [RowKey]
 }
@@ -118,25 +119,25 @@ struct BatchMembers: Equatable, Sendable {
 }
 
 /// A batch whose bytes never change any more.
-public struct FrozenBatch: Equatable, Sendable {
+package struct FrozenBatch: Equatable, Sendable {
     /// The `batch_id`.
-    public let id: UUIDv7
+    package let id: UUIDv7
     /// All its locations are of one session.
-    public let session: UUIDv7
+    package let session: UUIDv7
     /// How many locations it was frozen with.
-    public let locations: Int
+    package let locations: Int
     /// How many geofence events it was frozen with.
-    public let events: Int
+    package let events: Int
     /// Compressed, as it goes out.
-    public let body: [UInt8]
+    package let body: [UInt8]
     /// A part of a rejected batch that is being searched for its poison rows.
-    public let isPiece: Bool
+    package let isPiece: Bool
     let key: Int64
     let members: BatchMembers
 }
 
 /// What became of a rejected batch.
-public enum Rejection: Equatable, Sendable {
+package enum Rejection: Equatable, Sendable {
     /// Its rows are dead letters now.
     case deadLettered(Int)
     /// It stays frozen and pending: the endpoint is suspected (three in a row), or the dead-letter table is full.
@@ -144,15 +145,15 @@ public enum Rejection: Equatable, Sendable {
 }
 
 /// What the store holds, for status.
-public struct StoreCounts: Equatable, Sendable {
+package struct StoreCounts: Equatable, Sendable {
     /// All rows, uploaded ones that are kept included.
-    public var locations = 0
+    package var locations = 0
     /// Locations and geofence events that no backend has acknowledged.
-    public var pending = 0
+    package var pending = 0
     /// The time of the oldest of those; nil when there are none.
-    public var oldestPending: Timestamp?
+    package var oldestPending: Timestamp?
     /// Dead letters.
-    public var rejected = 0
+    package var rejected = 0
     /// Lost for good since this database was created.
-    public var losses = Losses()
+    package var losses = Losses()
 }

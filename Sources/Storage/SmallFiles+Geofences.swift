@@ -1,6 +1,7 @@
+internal import Base
 internal import FoundationEssentials
-public import Linux
-public import Tracking
+package import Linux
+package import Tracking
 
 extension SmallFiles {
     /// Bytes; 10,000 fences with the longest ids take less.
@@ -22,7 +23,7 @@ extension SmallFiles {
     }
 
     /// The fences, without what is known of them; nil when there never were any.
-    public func readGeofences() -> Reading<Geofences> {
+    package func readGeofences() -> Reading<Geofences> {
         let found = read(Name.geofences, limit: Self.limit) { Self.geofences($0) != nil }
         return Reading(content: found.content.flatMap(Self.geofences), trouble: found.trouble)
     }
@@ -43,7 +44,7 @@ extension SmallFiles {
     }
 
     /// Durable when it returns.
-    public func write(_ geofences: Geofences) throws(SystemError) {
+    package func write(_ geofences: Geofences) throws(SystemError) {
         let entries = geofences.items.map { item in
             Definitions.Entry(
                 key: item.key, id: item.fence.id, latitude: item.fence.centre.latitude,
@@ -55,12 +56,12 @@ extension SmallFiles {
     }
 
     /// The keys of the fences that the vehicle was in: what is believed when the database has been lost.
-    public func readInside() -> Reading<Set<Int64>> {
+    package func readInside() -> Reading<Set<Int64>> {
         read(Name.inside, limit: Self.limit)
     }
 
     /// Durable when it returns.
-    public func write(inside keys: Set<Int64>) throws(SystemError) {
+    package func write(inside keys: Set<Int64>) throws(SystemError) {
         try write(Name.inside, keys.sorted(), isLarge: true)
     }
 }

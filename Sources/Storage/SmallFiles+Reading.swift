@@ -6,42 +6,42 @@ internal import Linux
 /// the file is unusable.
 extension SmallFiles {
     /// Their names in the state directory.
-    public enum Name {
+    package enum Name {
         /// The identity of this installation.
-        public static let identity = "identity.json"
+        package static let identity = "identity.json"
         /// What was last requested.
-        public static let intent = "intent.json"
+        package static let intent = "intent.json"
         /// What SetExtras has changed.
-        public static let extras = "extras.json"
+        package static let extras = "extras.json"
         /// The geofences.
-        public static let geofences = "geofences.json"
+        package static let geofences = "geofences.json"
         /// Which of them the vehicle is inside of.
-        public static let inside = "geofences-inside.json"
+        package static let inside = "geofences-inside.json"
     }
 
     /// The content of a file, and what was wrong with it.
-    public struct Reading<Content: Sendable>: Sendable {
+    package struct Reading<Content: Sendable>: Sendable {
         /// nil when there is nothing, or nothing readable.
-        public var content: Content?
+        package var content: Content?
         /// What was wrong, and what was done about it.
-        public var trouble: Trouble?
+        package var trouble: Trouble?
     }
 
     /// A small file that was unusable.
-    public struct Trouble: Equatable, Sendable {
+    package struct Trouble: Equatable, Sendable {
         /// Of the file, without its folder.
-        public var name: String
+        package var name: String
         /// What is wrong with it.
-        public var reason: String
+        package var reason: String
         /// The path under which it is kept; nil when it is not there, or could not be put aside.
-        public var aside: String?
+        package var aside: String?
         /// Its copy was good and has replaced it.
-        public var isRestored = false
+        package var isRestored = false
         /// It may be intact and only unreadable now: it is not overwritten.
-        public var isPassing = false
+        package var isPassing = false
 
         /// For the log: what happened to the file.
-        public var text: String {
+        package var text: String {
             let kept = aside.map { "; it is kept as \($0)" } ?? ""
             return "\(name) is of no use (\(reason))\(kept)"
                 + (isRestored ? ", and its copy has taken its place" : "")

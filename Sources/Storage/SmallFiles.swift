@@ -1,24 +1,25 @@
+package import Base
 internal import FoundationEssentials
-public import Linux
-public import Tracking
+package import Linux
+internal import Tracking
 
 /// The small files beside the database: what must survive its loss.
 ///
 /// An unreadable file is put aside and reported; it never prevents the start.
-public struct SmallFiles: Sendable {
+package struct SmallFiles: Sendable {
     /// Who this installation is.
-    public struct Identity: Codable, Equatable, Sendable {
+    package struct Identity: Codable, Equatable, Sendable {
         /// A UUIDv7, as it stands in every upload.
-        public var installID: String
+        package var installID: String
         /// What identified the machine: digests, by the name of the sign. nil in a file of the first layout.
-        public var signs: [String: String]?
+        package var signs: [String: String]?
         /// The content of /etc/machine-id, in a file of the first layout.
-        public var machineID: String?
+        package var machineID: String?
         /// A separation from another machine that has begun and not been completed.
-        public var separation: Separation?
+        package var separation: Separation?
 
         /// Minted or read.
-        public init(installID: String, signs: [String: String]) {
+        package init(installID: String, signs: [String: String]) {
             self.installID = installID
             self.signs = signs
         }
@@ -26,20 +27,20 @@ public struct SmallFiles: Sendable {
 
     /// What becomes of an installation that was copied from another machine. Written before anything is done, so that
     /// it is completed, and always in the same way, however often it is interrupted.
-    public struct Separation: Codable, Equatable, Sendable {
+    package struct Separation: Codable, Equatable, Sendable {
         /// The new identity.
-        public var installID: String
+        package var installID: String
         /// What identifies this machine.
-        public var signs: [String: String]
+        package var signs: [String: String]
         /// The new name of the other machine's database.
-        public var database: String
+        package var database: String
         /// The session that continues instead of the other machine's.
-        public var session: String
+        package var session: String
         /// Unix milliseconds.
-        public var startedAt: Int64
+        package var startedAt: Int64
 
         /// All of it is decided at once.
-        public init(
+        package init(
             installID: String, signs: [String: String], database: String, session: UUIDv7,
             startedAt: Timestamp
         ) {
@@ -52,46 +53,46 @@ public struct SmallFiles: Sendable {
     }
 
     /// What the user last asked for.
-    public struct Intent: Codable, Equatable, Sendable {
+    package struct Intent: Codable, Equatable, Sendable {
         /// What can be asked for.
-        public enum State: String, Codable, Sendable { case tracking, stopped }
+        package enum State: String, Codable, Sendable { case tracking, stopped }
 
         /// What was asked for last.
-        public var state: State
+        package var state: State
         /// The session that goes on, or went on last.
-        public var sessionID: String
+        package var sessionID: String
         /// Unix milliseconds.
-        public var startedAt: Int64
+        package var startedAt: Int64
 
         /// What is to be persisted before the user gets an answer.
-        public init(state: State, session: UUIDv7, startedAt: Timestamp) {
+        package init(state: State, session: UUIDv7, startedAt: Timestamp) {
             self.state = state
             sessionID = session.description
             self.startedAt = startedAt.milliseconds
         }
 
         /// The same as a value; nil when the file held something else.
-        public var session: UUIDv7? { UUIDv7(sessionID) }
+        package var session: UUIDv7? { UUIDv7(sessionID) }
     }
 
     /// What SetExtras has changed of the configured extras; it wins over them, name by name.
-    public struct Extras: Codable, Equatable, Sendable {
+    package struct Extras: Codable, Equatable, Sendable {
         /// Names with other values, and new ones.
-        public var set: [String: String] = [:]
+        package var set: [String: String] = [:]
         /// Configured names that are left out.
-        public var unset: [String] = []
+        package var unset: [String] = []
 
         /// Nothing is changed.
-        public init() {}
+        package init() {}
 
         /// The changes that make `wanted` of what is configured.
-        public init(wanted: [String: String], configured: [String: String]) {
+        package init(wanted: [String: String], configured: [String: String]) {
             set = wanted.filter { configured[$0.key] != $0.value }
             unset = configured.keys.filter { wanted[$0] == nil }.sorted()
         }
 
         /// The extras in force.
-        public func applied(to configured: [String: String]) -> [String: String] {
+        package func applied(to configured: [String: String]) -> [String: String] {
             configured.filter { !unset.contains($0.key) }.merging(set) { $1 }
         }
     }
@@ -99,41 +100,41 @@ public struct SmallFiles: Sendable {
     let directory: StateDirectory
 
     /// Makes no file yet.
-    public init(_ directory: StateDirectory) {
+    package init(_ directory: StateDirectory) {
         self.directory = directory
     }
 
     /// The identity of this installation, as far as it is known.
-    public func readIdentity() -> Reading<Identity> {
+    package func readIdentity() -> Reading<Identity> {
         read(Name.identity) { (found: Identity) in
             UUIDv7(found.installID) != nil && found.separation.map(Self.isGood) ?? true
         }
     }
 
     /// Durable when it returns.
-    public func write(_ identity: Identity) throws(SystemError) {
+    package func write(_ identity: Identity) throws(SystemError) {
         try write(Name.identity, identity)
     }
 
     /// What was last requested.
-    public func readIntent() -> Reading<Intent> {
+    package func readIntent() -> Reading<Intent> {
         read(Name.intent) { (found: Intent) in
             found.session != nil && Self.years.contains(found.startedAt)
         }
     }
 
     /// Durable when it returns, which is before the user gets an answer.
-    public func write(_ intent: Intent) throws(SystemError) {
+    package func write(_ intent: Intent) throws(SystemError) {
         try write(Name.intent, intent)
     }
 
     /// What SetExtras has changed.
-    public func readExtras() -> Reading<Extras> {
+    package func readExtras() -> Reading<Extras> {
         read(Name.extras)
     }
 
     /// Durable when it returns.
-    public func write(_ extras: Extras) throws(SystemError) {
+    package func write(_ extras: Extras) throws(SystemError) {
         try write(Name.extras, extras)
     }
 

@@ -1,11 +1,11 @@
 internal import Glibc
-public import Linux
+package import Linux
 internal import SQLite
 
 /// Storage that failed: which operation, why, and what kind of fault it is.
-public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct StorageError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What is wrong, as far as the loops care.
-    public enum Kind: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
         /// No space is left, on the device or under the database's own cap.
         case full
         /// The device failed, or the file system is read-only, or may not be used.
@@ -18,16 +18,16 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
     }
 
     /// What was being done.
-    public let operation: String
+    package let operation: String
     /// What is wrong.
-    public let kind: Kind
+    package let kind: Kind
     /// For the log: with the name of the operation and the words of the library.
-    public let message: String
+    package let message: String
     /// What the operator can do about the cause.
-    public let advice: String
+    package let advice: String
 
     /// Any storage fault, as it is to be reported.
-    public init(operation: String, kind: Kind, message: String) {
+    package init(operation: String, kind: Kind, message: String) {
         self.init(operation: operation, kind: kind, message: message, advice: Self.advice(kind, errno: 0))
     }
 
@@ -39,7 +39,7 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
     }
 
     /// A fault of the file system beside the database.
-    public init(_ error: SystemError) {
+    package init(_ error: SystemError) {
         self.init(
             operation: error.operation, kind: .io, message: error.description,
             advice: Self.advice(.io, errno: error.code))
@@ -63,7 +63,7 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
     }
 
     /// What happened and what to do, in one line.
-    public var report: String { message + ": " + advice }
+    package var report: String { message + ": " + advice }
 
     private static func advice(_ kind: Kind, errno code: Int32) -> String {
         switch code {
@@ -95,5 +95,5 @@ public struct StorageError: Error, Equatable, Sendable, CustomStringConvertible 
     }
 
     /// The message, which names the operation.
-    public var description: String { message }
+    package var description: String { message }
 }

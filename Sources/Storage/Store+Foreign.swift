@@ -1,19 +1,20 @@
+package import Base
 internal import Glibc
 internal import Linux
 internal import SQLite
-public import Tracking
+internal import Tracking
 
 /// The database of another machine, which arrived with a copy of its disk. Its rows must not be uploaded from here:
 /// it is put aside like a damaged database, and nothing in it is deleted.
 extension Store {
     /// The prefix of the names of such databases.
-    public static let foreignPrefix = "beekon.db.foreign-"
+    package static let foreignPrefix = "beekon.db.foreign-"
     private static let suffixes = ["-journal", "-shm", "-wal", ""]
 
     /// A name in this directory that no such database uses yet.
     ///
     /// - Parameter time: the current time.
-    public static func foreignName(in directory: String, at time: Timestamp) -> String {
+    package static func foreignName(in directory: String, at time: Timestamp) -> String {
         let base = foreignPrefix + "\(time.milliseconds / 1000)"
         var name = base
         var number = 1
@@ -29,7 +30,7 @@ extension Store {
     /// be open.
     ///
     /// - Returns: whether a database exists under that name now.
-    public static func putAsideForeign(in directory: String, as name: String) throws(StorageError) -> Bool {
+    package static func putAsideForeign(in directory: String, as name: String) throws(StorageError) -> Bool {
         var status = stat()
         for suffix in suffixes where lstat(directory + "/beekon.db" + suffix, &status) == 0 {
             guard rename(directory + "/beekon.db" + suffix, directory + "/" + name + suffix) == 0 else {
@@ -45,7 +46,7 @@ extension Store {
     }
 
     /// Whether tracking was in progress according to a database that is not open, and may be damaged.
-    public static func wasTracking(database: String) -> Bool {
+    package static func wasTracking(database: String) -> Bool {
         var status = stat()
         guard lstat(database, &status) == 0, let db = try? Connection(path: database, access: .damaged),
             (try? Writer.openSession(db, isTracking: true)) != nil
@@ -56,7 +57,7 @@ extension Store {
     /// The newest tracking session, and whether it has no end; one without an end comes first. nil when the database
     /// has none.
     @available(*, noasync, message: "blocks on the disk")
-    public func latestTrackingSession() throws(StorageError) -> (
+    package func latestTrackingSession() throws(StorageError) -> (
         session: (id: UUIDv7, startedAt: Timestamp), isOpen: Bool
     )? {
         try perform("read session") { (writer) throws(SQLiteError) in
@@ -72,7 +73,7 @@ extension Store {
 
     /// The tracking session without an end in the database; the newest if there are several.
     @available(*, noasync, message: "blocks on the disk")
-    public func openTrackingSession() throws(StorageError) -> (id: UUIDv7, startedAt: Timestamp)? {
+    package func openTrackingSession() throws(StorageError) -> (id: UUIDv7, startedAt: Timestamp)? {
         try perform("read session") { (writer) throws(SQLiteError) in
             try Writer.openSession(writer.db, isTracking: true)
         }

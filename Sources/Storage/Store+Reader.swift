@@ -1,5 +1,6 @@
+package import Base
 internal import SQLite
-public import Tracking
+package import Tracking
 
 /// What the reader thread asks for: sessions, the latest location, deletions.
 extension Store {
@@ -7,7 +8,7 @@ extension Store {
     ///
     /// - Returns: what is known of its last admitted fix.
     @available(*, noasync, message: "blocks on the disk")
-    public func enter(session: UUIDv7, startedAt: Timestamp) throws(StorageError) -> SessionTail? {
+    package func enter(session: UUIDv7, startedAt: Timestamp) throws(StorageError) -> SessionTail? {
         try perform("enter session") { (writer) throws(SQLiteError) in
             try writer.enter(session: session, startedAt: startedAt)
             return writer.current?.tail
@@ -16,13 +17,13 @@ extension Store {
 
     /// The newest location that is still stored.
     @available(*, noasync, message: "blocks on the disk")
-    public func latestLocation() throws(StorageError) -> Location? {
+    package func latestLocation() throws(StorageError) -> Location? {
         try perform("read latest location") { (writer) throws(SQLiteError) in try writer.latestLocation() }
     }
 
     /// The session ends; its locations stay.
     @available(*, noasync, message: "blocks on the disk")
-    public func close(session: UUIDv7, at time: Timestamp) throws(StorageError) {
+    package func close(session: UUIDv7, at time: Timestamp) throws(StorageError) {
         try perform("close session") { (writer) throws(SQLiteError) in
             try writer.close(session: session, at: time)
         }
@@ -32,13 +33,13 @@ extension Store {
     ///
     /// - Returns: whether another step is to follow.
     @available(*, noasync, message: "blocks on the disk")
-    public func shrink() throws(StorageError) -> Bool {
+    package func shrink() throws(StorageError) -> Bool {
         try performAtAnyCost("prune") { (writer) throws(SQLiteError) in try writer.shrink() }
     }
 
     /// Starts a deletion of everything at or before `cutoff`, or of everything that is there now.
     @available(*, noasync, message: "blocks on the disk")
-    public func beginDeletion(before cutoff: Timestamp?) throws(StorageError) -> Deletion {
+    package func beginDeletion(before cutoff: Timestamp?) throws(StorageError) -> Deletion {
         try performAtAnyCost("delete") { (writer) throws(SQLiteError) in
             try writer.beginDeletion(before: cutoff)
         }
@@ -46,13 +47,13 @@ extension Store {
 
     /// A deletion that was interrupted; to be continued like any other.
     @available(*, noasync, message: "blocks on the disk")
-    public func unfinishedDeletion() throws(StorageError) -> Deletion? {
+    package func unfinishedDeletion() throws(StorageError) -> Deletion? {
         try perform("read deletion") { (writer) throws(SQLiteError) in try writer.unfinishedDeletion() }
     }
 
     /// One step: at most 1,000 rows, or one of the steps that follow them.
     @available(*, noasync, message: "blocks on the disk")
-    public func proceed(with deletion: inout Deletion) throws(StorageError) {
+    package func proceed(with deletion: inout Deletion) throws(StorageError) {
         if deletion.stage == .files { try removeAside(&deletion) }
         deletion = try performAtAnyCost("delete") { [deletion] (writer) throws(SQLiteError) in
             var deletion = deletion

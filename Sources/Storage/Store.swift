@@ -1,3 +1,4 @@
+internal import Base
 internal import Linux
 internal import SQLite
 internal import Synchronization
@@ -8,9 +9,9 @@ internal import Tracking
 /// Every call blocks until the disk has answered, so none may be made from async code. After a failure the connection is
 /// closed: what SQLite holds in memory, and what the kernel has marked clean, is not to be trusted any more (an fsync
 /// that failed once reports success the next time). The next call opens the database anew.
-public final class Store: Sendable {
+package final class Store: Sendable {
     /// What opening the database found.
-    public enum Event: Equatable, Sendable {
+    package enum Event: Equatable, Sendable {
         /// The database was damaged: it has this name now, and another took its place, with as many of its rows as could
         /// be read. If that was all of them, the name ends in `.salvaged`.
         case quarantined(name: String, reason: String, salvaged: Int)
@@ -63,7 +64,7 @@ public final class Store: Sendable {
     /// A disk that is full or fails is no reason not to start: the first operation opens it, when it can.
     ///
     /// - Throws: `newerSchema`, and what no waiting can mend.
-    public convenience init(directory: String, options: StoreOptions) throws(StorageError) {
+    package convenience init(directory: String, options: StoreOptions) throws(StorageError) {
         try self.init(directory: directory, options: options, checkpointPages: Writer.checkpointPages)
     }
 
@@ -90,12 +91,12 @@ public final class Store: Sendable {
     /// Gives up the room that is held back for the day when the disk is full.
     ///
     /// - Returns: whether there was any.
-    public func makeRoom() -> Bool {
+    package func makeRoom() -> Bool {
         state.withLock { $0.ballast.release() }
     }
 
     /// Applies new options to the next write.
-    public func configure(_ options: StoreOptions) {
+    package func configure(_ options: StoreOptions) {
         state.withLock { state in
             state.options = options
             state.hasBeenLax = state.hasBeenLax || options.durability == .normal
@@ -110,7 +111,7 @@ public final class Store: Sendable {
     }
 
     /// What has happened to the database since the last call.
-    public func takeEvents() -> [Event] {
+    package func takeEvents() -> [Event] {
         state.withLock { state in
             defer { state.events = [] }
             return state.events
@@ -118,7 +119,7 @@ public final class Store: Sendable {
     }
 
     /// What has been lost since the last call.
-    public func takeLosses() -> Losses {
+    package func takeLosses() -> Losses {
         state.withLock { state in
             defer { state.newLosses = Losses() }
             return state.newLosses
@@ -126,12 +127,12 @@ public final class Store: Sendable {
     }
 
     /// Lets go of the pages that are held in memory; they are read again when they are needed.
-    public func releaseMemory() {
+    package func releaseMemory() {
         state.withLock { $0.writer?.db.releaseMemory() }
     }
 
     /// Closes the database; the WAL is folded into it.
-    public func close() {
+    package func close() {
         state.withLock { state in
             // If that fails, the next start counts.
             try? state.writer?.leaveTallies(from: state.largeTable)
@@ -144,7 +145,7 @@ public final class Store: Sendable {
     ///
     /// - Returns: how many locations are pending now.
     @available(*, noasync, message: "blocks on the disk")
-    public func insert(_ location: NewLocation, with crossings: NewCrossings? = nil) throws(StorageError)
+    package func insert(_ location: NewLocation, with crossings: NewCrossings? = nil) throws(StorageError)
         -> Int
     {
         try insert { (writer, mayExist) throws(SQLiteError) in
@@ -156,7 +157,7 @@ public final class Store: Sendable {
     ///
     /// - Returns: how many locations are pending now.
     @available(*, noasync, message: "blocks on the disk")
-    public func insert(_ crossings: NewCrossings) throws(StorageError) -> Int {
+    package func insert(_ crossings: NewCrossings) throws(StorageError) -> Int {
         try insert { (writer, mayExist) throws(SQLiteError) in
             try writer.insert(crossings, mayExist: mayExist)
         }
@@ -178,7 +179,7 @@ public final class Store: Sendable {
     }
 
     /// What was stored and pending after the latest operation. Never waits for the disk.
-    public func counts() -> StoreCounts {
+    package func counts() -> StoreCounts {
         published.withLock { $0 }
     }
 

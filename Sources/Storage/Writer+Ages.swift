@@ -1,5 +1,6 @@
+internal import Base
 internal import SQLite
-public import Tracking
+package import Tracking
 
 /// What is remembered about the observed times. Stored in the table of counters, in which 0 means nothing: 1970 has
 /// never been trusted.
@@ -59,7 +60,7 @@ extension Writer {
 extension Store {
     /// What was written with the rows about the observed times.
     @available(*, noasync, message: "blocks on the disk")
-    public func ageMemory() throws(StorageError) -> AgeTrust.Memory {
+    package func ageMemory() throws(StorageError) -> AgeTrust.Memory {
         try perform("read ages") { (writer) throws(SQLiteError) in try writer.ageMemory() }
     }
 }

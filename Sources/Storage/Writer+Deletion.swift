@@ -1,10 +1,11 @@
+package import Base
 internal import SQLite
-public import Tracking
+internal import Tracking
 
 /// A deletion that the user asked for, carried out in steps of at most 1,000 rows so that fixes go on being written.
-public struct Deletion: Sendable {
+package struct Deletion: Sendable {
     /// Rows at or before this go; nil means all.
-    public internal(set) var cutoff: Timestamp?
+    package internal(set) var cutoff: Timestamp?
     /// Rows that came after the request stay.
     var maxSeq: Int64
     /// The same for geofence events.
@@ -12,11 +13,11 @@ public struct Deletion: Sendable {
     /// Requests that come after this one, each with an earlier cutoff than the one before it.
     var following: [Bounds] = []
     /// Locations, geofence events and dead letters removed so far.
-    public internal(set) var removed = 0
+    package internal(set) var removed = 0
     /// Nothing is left to remove.
-    public var isFinished: Bool { stage == .done }
+    package var isFinished: Bool { stage == .done }
     /// Names of files that were put aside and that nothing can be cut out of: they are kept when there is a cutoff.
-    public internal(set) var kept: [String] = []
+    package internal(set) var kept: [String] = []
     var stage = Stage.rows
     /// Attempts to empty the log.
     var waits = 0
@@ -59,7 +60,7 @@ public struct Deletion: Sendable {
     }
 
     /// Frozen batches that held such rows; what is left of them goes into new ones.
-    public internal(set) var dissolved: [UUIDv7] = []
+    package internal(set) var dissolved: [UUIDv7] = []
 }
 
 extension Writer {

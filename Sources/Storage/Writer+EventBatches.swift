@@ -1,3 +1,4 @@
+internal import Base
 internal import SQLite
 internal import Tracking
 
@@ -8,7 +9,7 @@ extension BatchMembers {
 
 extension FrozenBatch {
     /// Locations and events.
-    public var rows: Int { locations + events }
+    package var rows: Int { locations + events }
 }
 
 /// What batches and dead letters do with geofence events.

@@ -1,29 +1,30 @@
+package import Base
 internal import SQLite
-public import Tracking
+package import Tracking
 
 /// What is to be written of the geofences for one fix: in the transaction of its location, if it has one.
-public struct NewCrossings: Sendable {
+package struct NewCrossings: Sendable {
     /// To be stored and uploaded; may be empty.
-    public var events: [GeofenceEvent]
+    package var events: [GeofenceEvent]
     /// The states that go with them.
-    public var changes: [Geofences.Change]
+    package var changes: [Geofences.Change]
     /// The session under way, or the one of the events between two sessions.
-    public var session: UUIDv7
+    package var session: UUIDv7
     /// When that session began, for its row, which is written with its first event.
-    public var sessionStartedAt: Timestamp
+    package var sessionStartedAt: Timestamp
     /// The session is one of tracking.
-    public var isTracking: Bool
+    package var isTracking: Bool
     /// The extras in force, a JSON object; nil when there are none.
-    public var extras: String?
+    package var extras: String?
     /// Of the fix.
-    public var time: Timestamp
+    package var time: Timestamp
     /// The fix time is trusted well enough to call other rows old by it.
-    public var prunesByAge: Bool
+    package var prunesByAge: Bool
     /// Only rows before this time may be deleted for their age, because time has jumped since. nil: all old ones.
-    public var agesOnlyBefore: Timestamp?
+    package var agesOnlyBefore: Timestamp?
 
     /// Everything that one write needs.
-    public init(
+    package init(
         events: [GeofenceEvent], changes: [Geofences.Change], session: UUIDv7, sessionStartedAt: Timestamp,
         isTracking: Bool, extras: String?, time: Timestamp, prunesByAge: Bool,
         agesOnlyBefore: Timestamp? = nil

@@ -1,29 +1,30 @@
+package import Base
 internal import SQLite
-public import Tracking
+package import Tracking
 
 /// What is to be written for one admitted fix.
-public struct NewLocation: Sendable {
+package struct NewLocation: Sendable {
     /// The admitted fix.
-    public var location: Location
+    package var location: Location
     /// The session it was admitted in.
-    public var session: UUIDv7
+    package var session: UUIDv7
     /// When that session began, for its row, which is written with its first location.
-    public var sessionStartedAt: Timestamp
+    package var sessionStartedAt: Timestamp
     /// Metres of the session, this fix included.
-    public var odometer: Double
+    package var odometer: Double
     /// The extras in force, a JSON object; nil when there are none.
-    public var extras: String?
+    package var extras: String?
     /// The fix time is trusted well enough to call other rows old by it.
-    public var prunesByAge: Bool
+    package var prunesByAge: Bool
     /// Only rows before this time may be deleted for their age, because time has jumped since. nil: all old ones.
-    public var agesOnlyBefore: Timestamp?
+    package var agesOnlyBefore: Timestamp?
     /// What is to be remembered about the observed times; nil leaves what is stored.
-    public var ages: AgeTrust.Memory?
+    package var ages: AgeTrust.Memory?
     /// What must survive of motion; nil leaves what is stored. Written only when it differs.
-    public var memory: Admission.Memory?
+    package var memory: Admission.Memory?
 
     /// Everything that one write needs.
-    public init(
+    package init(
         location: Location, session: UUIDv7, sessionStartedAt: Timestamp, odometer: Double, extras: String?,
         prunesByAge: Bool, agesOnlyBefore: Timestamp? = nil, ages: AgeTrust.Memory? = nil,
         memory: Admission.Memory? = nil

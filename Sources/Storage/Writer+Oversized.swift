@@ -1,8 +1,9 @@
+package import Base
 internal import SQLite
-public import Tracking
+internal import Tracking
 
 /// The result of dissolving a batch that keeps failing because of its size.
-public enum Rebatch: Equatable, Sendable {
+package enum Rebatch: Equatable, Sendable {
     /// Its rows are pending, and go into new batches.
     case dissolved(id: UUIDv7, locations: Int, events: Int)
     /// No batch is frozen.
@@ -84,7 +85,7 @@ extension Store {
     ///
     /// - Returns: false when the batch has been dissolved meanwhile, by a deletion for example; then it must not be sent.
     @available(*, noasync, message: "blocks on the disk")
-    public func beginAttempt(_ batch: FrozenBatch) throws(StorageError) -> Bool {
+    package func beginAttempt(_ batch: FrozenBatch) throws(StorageError) -> Bool {
         try performAtAnyCost("begin attempt") { (writer) throws(SQLiteError) in
             try writer.beginAttempt(batch)
         }
@@ -95,7 +96,7 @@ extension Store {
     /// - Parameter isPermanent: the answer was a permanent refusal; it is noted in the same transaction.
     /// - Returns: the number of such failures of the batch in a row.
     @available(*, noasync, message: "blocks on the disk")
-    public func countOversized(_ batch: FrozenBatch, isPermanent: Bool) throws(StorageError) -> Int {
+    package func countOversized(_ batch: FrozenBatch, isPermanent: Bool) throws(StorageError) -> Int {
         try performAtAnyCost("count failure") { (writer) throws(SQLiteError) in
             try writer.countOversized(batch, isPermanent: isPermanent)
         }
@@ -103,7 +104,7 @@ extension Store {
 
     /// Records any other answer to the batch.
     @available(*, noasync, message: "blocks on the disk")
-    public func forgetOversized(_ batch: FrozenBatch) throws(StorageError) {
+    package func forgetOversized(_ batch: FrozenBatch) throws(StorageError) {
         try performAtAnyCost("forget failures") { (writer) throws(SQLiteError) in
             try writer.forgetOversized(batch)
         }
@@ -112,7 +113,7 @@ extension Store {
     /// Dissolves the next batch if it has failed three times in a row because of its size or its time. Its rows may
     /// then arrive twice, under different batch ids.
     @available(*, noasync, message: "blocks on the disk")
-    public func rebatch() throws(StorageError) -> Rebatch {
+    package func rebatch() throws(StorageError) -> Rebatch {
         try performAtAnyCost("dissolve batch") { (writer) throws(SQLiteError) in try writer.rebatch() }
     }
 }

@@ -3,9 +3,9 @@ internal import Tracking
 
 /// Dead letters on their way back into the queue, or out of the database, in steps of at most 1,000 rows so that fixes go
 /// on being written.
-public struct RejectedWork: Sendable {
+package struct RejectedWork: Sendable {
     /// What happens to them.
-    public enum Act: Sendable {
+    package enum Act: Sendable {
         /// They are pending again, under their own ids, and go into new batches.
         case requeue
         /// They are deleted and overwritten.
@@ -16,10 +16,10 @@ public struct RejectedWork: Sendable {
     /// No more than there were when it began: those that come meanwhile are the last in the order of rejection.
     var left: Int
     /// Rows dealt with so far.
-    public internal(set) var done = 0
+    package internal(set) var done = 0
 
     /// Nothing is left to do.
-    public var isFinished: Bool { left == 0 }
+    package var isFinished: Bool { left == 0 }
 }
 
 extension Writer {
@@ -122,7 +122,7 @@ extension Writer {
 extension Store {
     /// Starts to re-queue, or to delete, the dead letters that are there now.
     @available(*, noasync, message: "blocks on the disk")
-    public func begin(_ act: RejectedWork.Act) throws(StorageError) -> RejectedWork {
+    package func begin(_ act: RejectedWork.Act) throws(StorageError) -> RejectedWork {
         try perform("read dead letters") { (writer) throws(SQLiteError) in
             RejectedWork(act: act, left: writer.rejectedCount)
         }
@@ -130,7 +130,7 @@ extension Store {
 
     /// One step of at most 1,000 rows, in one transaction.
     @available(*, noasync, message: "blocks on the disk")
-    public func proceed(with work: inout RejectedWork) throws(StorageError) {
+    package func proceed(with work: inout RejectedWork) throws(StorageError) {
         work = try performAtAnyCost("move dead letters") { [work] (writer) throws(SQLiteError) in
             var work = work
             try writer.proceed(with: &work)

@@ -1,10 +1,11 @@
+package import Base
 internal import SQLite
-public import Tracking
+internal import Tracking
 
 /// Kept rows on their way back into the queue, in steps of at most 1,000 so that fixes continue to be written. Rows
 /// that are pending, frozen or dead are not changed. If interrupted, the rows reached so far are pending, and another
 /// request continues with the rest.
-public struct Resend: Sendable {
+package struct Resend: Sendable {
     let from: Int64
     let to: Int64
     /// Rows at or before these keys have been processed, and may have been acknowledged again meanwhile.
@@ -12,14 +13,14 @@ public struct Resend: Sendable {
     var eventsUpTo: RowKey
     var hasAllLocations = false
     /// Number of locations and geofence events that are pending again.
-    public internal(set) var done = 0
+    package internal(set) var done = 0
     /// Whether nothing is left to do.
-    public internal(set) var isFinished = false
+    package internal(set) var isFinished = false
 
     /// - Parameters:
     ///   - from: the first time of a row, inclusive.
     /// - to: the last time, inclusive; nil: no end.
-    public init(from: Timestamp, to: Timestamp?) {
+    package init(from: Timestamp, to: Timestamp?) {
         self.from = from.milliseconds
         self.to = to?.milliseconds ?? .max
         locationsUpTo = RowKey(ts: from.milliseconds, seq: .min)
@@ -117,7 +118,7 @@ extension Writer {
 extension Store {
     /// One step of at most 1,000 rows, in one transaction.
     @available(*, noasync, message: "blocks on the disk")
-    public func proceed(with work: inout Resend) throws(StorageError) {
+    package func proceed(with work: inout Resend) throws(StorageError) {
         work = try performAtAnyCost("send again") { [work] (writer) throws(SQLiteError) in
             var work = work
             try writer.proceed(with: &work)

@@ -2,9 +2,9 @@ internal import CSystemd
 internal import Glibc
 
 /// The journal's native protocol: messages with fields.
-public enum Journal {
+package enum Journal {
     /// syslog severities; lower is more severe.
-    public enum Priority: Int, Sendable, Comparable {
+    package enum Priority: Int, Sendable, Comparable {
         case error = 3
         case warning = 4
         case notice = 5
@@ -12,14 +12,14 @@ public enum Journal {
         case debug = 7
 
         /// By number: the more severe is the smaller.
-        public static func < (left: Priority, right: Priority) -> Bool {
+        package static func < (left: Priority, right: Priority) -> Bool {
             left.rawValue < right.rawValue
         }
     }
 
     /// Whether standard error is connected to the journal: systemd identifies it in JOURNAL_STREAM by device and
     /// inode.
-    public static let isOurs: Bool = {
+    package static let isOurs: Bool = {
         guard let stream = getenv("JOURNAL_STREAM") else { return false }
         var status = stat()
         guard fstat(STDERR_FILENO, &status) == 0 else { return false }
@@ -29,7 +29,7 @@ public enum Journal {
     /// Sends one entry. Values may contain any bytes, since the protocol transmits their length.
     ///
     /// - Returns: false when the journal did not accept it.
-    public static func send(_ message: String, priority: Priority, fields: [(name: String, value: String)])
+    package static func send(_ message: String, priority: Priority, fields: [(name: String, value: String)])
         -> Bool
     {
         var lines = ["MESSAGE=" + message, "PRIORITY=\(priority.rawValue)", "SYSLOG_IDENTIFIER=beekond"]

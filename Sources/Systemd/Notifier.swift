@@ -2,37 +2,37 @@ internal import CSystemd
 internal import Glibc
 
 /// Reports the state of the service to the service manager; does nothing without one.
-public enum Notifier {
+package enum Notifier {
     /// Reports that the service is up. Sent once, without waiting for a fix.
-    public static func ready() {
+    package static func ready() {
         notify("READY=1")
     }
 
     /// The start takes longer but makes progress: systemd waits at least this many seconds from now, whatever its limit.
-    public static func extendTimeout(seconds: Double) {
+    package static func extendTimeout(seconds: Double) {
         notify("EXTEND_TIMEOUT_USEC=\(Int64(seconds * 1e6))")
     }
 
     /// Whether a service manager is listening.
-    public static var isManaged: Bool { getenv("NOTIFY_SOCKET") != nil }
+    package static var isManaged: Bool { getenv("NOTIFY_SOCKET") != nil }
 
     /// Sets the line that `systemctl status` shows.
-    public static func status(_ text: String) {
+    package static func status(_ text: String) {
         notify("STATUS=" + text)
     }
 
     /// Reports that the service is shutting down.
-    public static func stopping() {
+    package static func stopping() {
         notify("STOPPING=1")
     }
 
     /// Reports that every thread makes progress.
-    public static func feedWatchdog() {
+    package static func feedWatchdog() {
         notify("WATCHDOG=1")
     }
 
     /// Watchdog timeout in seconds; nil when the watchdog is disabled.
-    public static func watchdogInterval() -> Double? {
+    package static func watchdogInterval() -> Double? {
         var microseconds: UInt64 = 0
         guard sd_watchdog_enabled(0, &microseconds) > 0, microseconds > 0 else { return nil }
         return Double(microseconds) / 1e6

@@ -1,3 +1,5 @@
+internal import Base
+
 /// Guesses the kind of movement from the speeds of the last 30 s. Pure: depends only on the fixes and their times.
 ///
 /// The measure is the 90th percentile of the reported speeds, so that neither a single spike nor a short wait counts.

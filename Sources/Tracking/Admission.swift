@@ -1,3 +1,5 @@
+package import Base
+
 /// Gate, motion and check-ins combined: classifies every settled fix and decides whether it becomes a location. Pure:
 /// no clock, no I/O.
 ///
@@ -12,9 +14,9 @@
 ///     otherwise ─────────────────────────────────────────────> the gate's verdict
 ///
 /// Every admission resets the gate.
-public struct Admission: Sendable {
+package struct Admission: Sendable {
     /// What is admitted while the vehicle is stationary.
-    public enum WhileStationary: Equatable, Sendable {
+    package enum WhileStationary: Equatable, Sendable {
         case nothing
         /// One fix per interval; seconds of fix time.
         case checkIns(every: Double)
@@ -23,20 +25,20 @@ public struct Admission: Sendable {
     }
 
     /// Everything an operator can change. A change takes effect with the next fix.
-    public struct Thresholds: Equatable, Sendable {
+    package struct Thresholds: Equatable, Sendable {
         /// Interval, distance and angle.
-        public var gate: Gate.Thresholds
+        package var gate: Gate.Thresholds
         /// When the vehicle counts as stationary.
-        public var motion: Motion.Thresholds
+        package var motion: Motion.Thresholds
         /// What is admitted while it is.
-        public var whileStationary: WhileStationary
+        package var whileStationary: WhileStationary
         /// Whether to guess the activity.
-        public var detectsActivity: Bool
+        package var detectsActivity: Bool
         /// When a fix is flagged as doubtful.
-        public var quality: QualityLimits
+        package var quality: QualityLimits
 
         /// The default values match the configuration's.
-        public init(
+        package init(
             gate: Gate.Thresholds, motion: Motion.Thresholds = Motion.Thresholds(),
             whileStationary: WhileStationary = .nothing, detectsActivity: Bool = false,
             quality: QualityLimits = QualityLimits()
@@ -50,17 +52,17 @@ public struct Admission: Sendable {
     }
 
     /// The state that must survive a restart; stored in the same transaction as the rows that change it.
-    public struct Memory: Equatable, Sendable {
+    package struct Memory: Equatable, Sendable {
         /// The current motion state, which is also that of the last admitted fix.
-        public var motion: MotionState
+        package var motion: MotionState
         /// The parking spot; nil unless stationary.
-        public var spot: Coordinate?
+        package var spot: Coordinate?
         /// The fix time from which the next check-in is counted, while stationary: that of parking, or of the last
         /// check-in.
-        public var checkInFrom: Timestamp?
+        package var checkInFrom: Timestamp?
 
         /// The default values are those of a new session.
-        public init(
+        package init(
             motion: MotionState = .unknown, spot: Coordinate? = nil, checkInFrom: Timestamp? = nil
         ) {
             self.motion = motion
@@ -70,23 +72,23 @@ public struct Admission: Sendable {
     }
 
     /// What one fix says about the vehicle.
-    public struct Observation: Equatable, Sendable {
+    package struct Observation: Equatable, Sendable {
         /// The fix as it was received.
-        public var fix: Fix
+        package var fix: Fix
         /// The motion state after this fix.
-        public var motion: MotionState
+        package var motion: MotionState
         /// nil when detection is off or the fix reports no speed.
-        public var activity: Activity?
+        package var activity: Activity?
         /// nil when the fix is not doubtful.
-        public var quality: Quality?
+        package var quality: Quality?
         /// Stationary, as confirmed by a reported speed: position jitter must not move the vehicle out of a geofence.
-        public var isParked: Bool
+        package var isParked: Bool
         /// With this fix the vehicle came to a stop, or departed from where it stood.
-        public var isTurningPoint: Bool
+        package var isTurningPoint: Bool
     }
 
     /// A change takes effect with the next fix.
-    public var thresholds: Thresholds {
+    package var thresholds: Thresholds {
         didSet {
             gate.thresholds = thresholds.gate
             movement.thresholds = thresholds.motion
@@ -94,7 +96,7 @@ public struct Admission: Sendable {
     }
     /// Metres travelled in this session: the sum of the distances between consecutive admitted fixes. A step is left
     /// out when the vehicle was stationary at both ends, because jitter while parked is not distance.
-    public private(set) var odometer: Double
+    package private(set) var odometer: Double
 
     private var gate: Gate
     private var movement: Motion
@@ -104,7 +106,7 @@ public struct Admission: Sendable {
     private var lastAdmittedMotion: MotionState
 
     /// Restores the stored state; the default values are those of a new session.
-    public init(
+    package init(
         thresholds: Thresholds, last: Gate.Reference? = nil, memory: Memory = Memory(), odometer: Double = 0
     ) {
         self.thresholds = thresholds
@@ -116,22 +118,22 @@ public struct Admission: Sendable {
     }
 
     /// Adds metres to the session's distance that were not known before.
-    public mutating func add(odometer: Double) {
+    package mutating func add(odometer: Double) {
         self.odometer += odometer
     }
 
     /// The motion state after the latest fix.
-    public var motion: MotionState { movement.state }
+    package var motion: MotionState { movement.state }
 
     /// The state to store along with the fix just admitted.
-    public var memory: Memory {
+    package var memory: Memory {
         Memory(
             motion: movement.state, spot: movement.spot,
             checkInFrom: movement.state == .stationary ? checkInFrom : nil)
     }
 
     /// Processes the next settled fix, whether or not a session is active.
-    public mutating func observe(_ fix: Fix) -> Observation {
+    package mutating func observe(_ fix: Fix) -> Observation {
         let quality = check.judge(fix, thresholds.quality)
         let before = movement.observe(fix)
         if !thresholds.detectsActivity { guess = ActivityGuess() }
@@ -145,7 +147,7 @@ public struct Admission: Sendable {
     /// Decides on the fix just observed, and records it as the last admitted one if it is admitted.
     ///
     /// - Parameter crosses: whether the fix crosses a geofence.
-    public mutating func decide(_ observed: Observation, crosses: Bool = false) -> Gate.Verdict {
+    package mutating func decide(_ observed: Observation, crosses: Bool = false) -> Gate.Verdict {
         let verdict = verdict(observed, crosses)
         guard case .admit(let trigger) = verdict else { return verdict }
         let isDistance = lastAdmittedMotion != .stationary || observed.motion != .stationary

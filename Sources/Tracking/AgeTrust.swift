@@ -1,3 +1,5 @@
+package import Base
+
 /// Decides whether a time may make rows count as old. Pure: no clock, no I/O.
 ///
 /// Agreement of the receiver and the system clock proves nothing when the clock follows the receiver. So rows age
@@ -8,36 +10,36 @@
 /// A pause of up to a day is not a jump, and counts as time passed: otherwise a vehicle that is switched off each
 /// night would never delete anything. For one that rests each weekend two jumps are remembered, the oldest in doubt
 /// and the latest: rows stored before the oldest are deleted once the retention time has passed since it.
-public struct AgeTrust: Sendable {
+package struct AgeTrust: Sendable {
     /// What must survive a restart.
-    public struct Memory: Equatable, Sendable {
+    package struct Memory: Equatable, Sendable {
         /// A jump that is in doubt.
-        public struct Jump: Equatable, Sendable {
+        package struct Jump: Equatable, Sendable {
             /// What the time would be without it.
-            public var from: Timestamp
+            package var from: Timestamp
             /// `Memory.lived` at that moment.
-            public var lived: Double
+            package var lived: Double
 
             /// Both of one moment.
-            public init(from: Timestamp, lived: Double) {
+            package init(from: Timestamp, lived: Double) {
                 self.from = from
                 self.lived = lived
             }
         }
 
         /// The latest time observed; nil when there has been none.
-        public var latest: Timestamp?
+        package var latest: Timestamp?
         /// Seconds that have passed in total.
-        public var lived: Double
+        package var lived: Double
         /// The oldest jump in doubt.
-        public var first: Jump?
+        package var first: Jump?
         /// The latest one, if there are several.
-        public var last: Jump?
+        package var last: Jump?
         /// While there is doubt: rows older than this were stored before a jump that is no longer in doubt.
-        public var provedUpTo: Timestamp?
+        package var provedUpTo: Timestamp?
 
         /// Nothing is in doubt.
-        public init(
+        package init(
             latest: Timestamp?, lived: Double = 0, first: Jump? = nil, last: Jump? = nil,
             provedUpTo: Timestamp? = nil
         ) {
@@ -50,7 +52,7 @@ public struct AgeTrust: Sendable {
     }
 
     /// What a time may be used for.
-    public enum Verdict: Equatable, Sendable {
+    package enum Verdict: Equatable, Sendable {
         /// Rows are as old as it says.
         case believed
         /// Only rows before this one are; nil: none.
@@ -58,32 +60,32 @@ public struct AgeTrust: Sendable {
     }
 
     /// Seconds; a longer step, relative to CLOCK_BOOTTIME, is a jump.
-    public static let allowance = 86_400.0
+    package static let allowance = 86_400.0
     /// Seconds; a jump is in doubt for at least this long, however short the retention.
     static let leastDoubt = 86_400.0
     /// Seconds; the time passed is worth writing down when it has grown by this much.
     static let worthKeeping = 3600.0
 
     /// To be written with the next row, if it differs enough from `kept`.
-    public private(set) var memory: Memory
+    package private(set) var memory: Memory
     /// Days of the jump that began a doubt with the latest observation; nil when it began none.
-    public private(set) var newJump: Double?
+    package private(set) var newJump: Double?
     private var heard: BootInstant?
     private var kept: Memory?
 
     /// - Parameter memory: what was stored, or otherwise the time of the newest row.
-    public init(_ memory: Memory) {
+    package init(_ memory: Memory) {
         self.memory = memory
         kept = memory
     }
 
     /// Whether there is a jump in doubt.
-    public var isInDoubt: Bool { memory.first != nil }
+    package var isInDoubt: Bool { memory.first != nil }
 
     /// Records the next settled time, and returns what it may be used for.
     ///
     /// - Parameter retention: seconds that rows are kept.
-    public mutating func observe(_ time: Timestamp, now: BootInstant, retention: Double) -> Verdict {
+    package mutating func observe(_ time: Timestamp, now: BootInstant, retention: Double) -> Verdict {
         newJump = nil
         let passed = heard.map { max(now.seconds(since: $0), 0) }
         heard = now
@@ -106,14 +108,14 @@ public struct AgeTrust: Sendable {
     }
 
     /// Whether a time that is not a fix's may make rows count as old: it is consistent with the observed times.
-    public func allows(_ time: Timestamp, now: BootInstant) -> Bool {
+    package func allows(_ time: Timestamp, now: BootInstant) -> Bool {
         guard !isInDoubt, let latest = memory.latest else { return false }
         let passed = heard.map { max(now.seconds(since: $0), 0) } ?? 0
         return time.seconds(since: latest) - passed <= Self.allowance
     }
 
     /// What is to be written with the next row; nil when that is not worth it.
-    public var due: Memory? {
+    package var due: Memory? {
         guard let kept else { return memory }
         let isSame =
             kept.first == memory.first && kept.last == memory.last && kept.provedUpTo == memory.provedUpTo
@@ -124,17 +126,17 @@ public struct AgeTrust: Sendable {
     }
 
     /// Records that it has been written.
-    public mutating func keep(_ memory: Memory) {
+    package mutating func keep(_ memory: Memory) {
         kept = memory
     }
 
     /// Records that what was written is lost.
-    public mutating func forgetKept() {
+    package mutating func forgetKept() {
         kept = nil
     }
 
     /// Seconds that must pass after a jump.
-    public static func doubt(retention: Double) -> Double {
+    package static func doubt(retention: Double) -> Double {
         max(retention, leastDoubt)
     }
 

@@ -2,24 +2,24 @@
 ///
 /// Half of each delay is fixed, to give a failing peer real rest; the other half is random, so that a fleet that
 /// failed together does not return together (AWS Architecture Blog, "Exponential Backoff and Jitter").
-public struct BackOff: Equatable, Sendable {
+package struct BackOff: Equatable, Sendable {
     /// The nominal first delay, in seconds.
-    public let first: Double
+    package let first: Double
     /// The longest delay, in seconds.
-    public let ceiling: Double
+    package let ceiling: Double
     /// Number of delays taken since the last reset.
-    public private(set) var failures = 0
+    package private(set) var failures = 0
 
     /// - Parameters:
     ///   - first: seconds.
     ///   - ceiling: seconds.
-    public init(first: Double, ceiling: Double) {
+    package init(first: Double, ceiling: Double) {
         self.first = first
         self.ceiling = ceiling
     }
 
     /// The delay before the next attempt, in seconds.
-    public mutating func next(using random: inout some RandomNumberGenerator) -> Double {
+    package mutating func next(using random: inout some RandomNumberGenerator) -> Double {
         var delay = first
         for _ in 0..<failures where delay < ceiling { delay *= 2 }
         failures += 1
@@ -28,7 +28,7 @@ public struct BackOff: Equatable, Sendable {
     }
 
     /// Starts over with the first delay.
-    public mutating func reset() {
+    package mutating func reset() {
         failures = 0
     }
 }

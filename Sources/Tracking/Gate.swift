@@ -1,19 +1,21 @@
+package import Base
+
 /// Decides which fixes become locations. Pure: no clock, no I/O, so a replay at any speed gives the same result.
 ///
 /// A fix passes when both the interval *and* the distance since the last admitted fix have been reached. The first
 /// fix of a session always passes.
-public struct Gate: Sendable {
+package struct Gate: Sendable {
     /// What a fix must reach to be admitted.
-    public struct Thresholds: Equatable, Sendable {
+    package struct Thresholds: Equatable, Sendable {
         /// Seconds of fix time; 0 disables the criterion.
-        public var interval: Double
+        package var interval: Double
         /// Metres; 0 disables the criterion.
-        public var distance: Double
+        package var distance: Double
         /// Degrees of turn that admit a fix regardless of interval and distance; 0 disables the criterion.
-        public var angle: Double
+        package var angle: Double
 
         /// Turns admit nothing unless an angle is given.
-        public init(interval: Double, distance: Double, angle: Double = 0) {
+        package init(interval: Double, distance: Double, angle: Double = 0) {
             self.interval = interval
             self.distance = distance
             self.angle = angle
@@ -21,26 +23,26 @@ public struct Gate: Sendable {
     }
 
     /// Why a fix was dropped.
-    public enum Reason: Equatable, Sendable {
+    package enum Reason: Equatable, Sendable {
         case tooSoon, tooNear
         /// The vehicle is stationary.
         case paused
     }
 
     /// What happens to a fix.
-    public enum Verdict: Equatable, Sendable { case admit(Trigger), drop(Reason) }
+    package enum Verdict: Equatable, Sendable { case admit(Trigger), drop(Reason) }
 
     /// The last admitted fix, as far as the gate needs it.
-    public struct Reference: Equatable, Sendable {
+    package struct Reference: Equatable, Sendable {
         /// Fix time.
-        public var time: Timestamp
+        package var time: Timestamp
         /// The position.
-        public var coordinate: Coordinate
+        package var coordinate: Coordinate
         /// Direction of travel in degrees; nil when the receiver reported none.
-        public var bearing: Double?
+        package var bearing: Double?
 
         /// Taken from a fix, or restored from the store.
-        public init(time: Timestamp, coordinate: Coordinate, bearing: Double?) {
+        package init(time: Timestamp, coordinate: Coordinate, bearing: Double?) {
             self.time = time
             self.coordinate = coordinate
             self.bearing = bearing
@@ -48,24 +50,24 @@ public struct Gate: Sendable {
     }
 
     /// Seconds. Receivers jitter: an epoch that arrives up to this much early still completes an interval.
-    public static let intervalTolerance = 0.050
+    package static let intervalTolerance = 0.050
     /// Metres per second. Below this speed the course is noise, and turns admit nothing.
-    public static let turningSpeed = 2.0
+    package static let turningSpeed = 2.0
 
     /// A change takes effect with the next fix.
-    public var thresholds: Thresholds
+    package var thresholds: Thresholds
     /// nil until a fix has been admitted.
-    public private(set) var last: Reference?
+    package private(set) var last: Reference?
 
     /// - Parameter last: the last admitted fix when a session resumes; nil at the start of a session.
-    public init(thresholds: Thresholds, last: Reference? = nil) {
+    package init(thresholds: Thresholds, last: Reference? = nil) {
         self.thresholds = thresholds
         self.last = last
     }
 
     /// Judges a fix without recording it: `admitted` does that, so that every kind of admission resets the gate
     /// alike.
-    public func decide(_ fix: Fix) -> Verdict {
+    package func decide(_ fix: Fix) -> Verdict {
         guard let last else { return .admit(.interval) }
         let elapsed = fix.time.seconds(since: last.time)
         // Time that runs backwards re-arms the gate: a clock that was once ahead would otherwise block it for years.
@@ -81,7 +83,7 @@ public struct Gate: Sendable {
     }
 
     /// Records an admitted fix, whichever rule admitted it.
-    public mutating func admitted(_ fix: Fix) {
+    package mutating func admitted(_ fix: Fix) {
         last = Reference(time: fix.time, coordinate: fix.coordinate, bearing: fix.bearing)
     }
 
@@ -91,4 +93,10 @@ public struct Gate: Sendable {
         else { return false }
         return angle(between: bearing, and: before) >= thresholds.angle
     }
+}
+
+/// The smaller angle between two bearings, 0…180 degrees.
+func angle(between first: Double, and second: Double) -> Double {
+    let difference = abs(first - second).truncatingRemainder(dividingBy: 360)
+    return difference > 180 ? 360 - difference : difference
 }

@@ -1,29 +1,31 @@
+package import Base
+
 /// A circle whose crossings are recorded.
-public struct Geofence: Equatable, Sendable {
+package struct Geofence: Equatable, Sendable {
     /// Why a geofence is invalid.
-    public struct Invalid: Error, Equatable, Sendable {
+    package struct Invalid: Error, Equatable, Sendable {
         /// A short explanation for the operator.
-        public let reason: String
+        package let reason: String
     }
 
     /// Maximum length of an id, in Unicode scalars.
-    public static let idLimit = 100
+    package static let idLimit = 100
     /// Metres. Beyond this, distances are accurate to half a per cent only, and so large a circle says little.
-    public static let largestRadius = 10_000_000.0
+    package static let largestRadius = 10_000_000.0
 
     /// 1…100 printable characters, chosen by the user.
-    public let id: String
+    package let id: String
     /// The centre of the circle.
-    public let centre: Coordinate
+    package let centre: Coordinate
     /// Metres, more than 0 and at most `largestRadius`.
-    public let radius: Double
+    package let radius: Double
     /// Whether entries are recorded.
-    public let notifiesOnEntry: Bool
+    package let notifiesOnEntry: Bool
     /// Whether exits are recorded.
-    public let notifiesOnExit: Bool
+    package let notifiesOnExit: Bool
 
     /// - Throws: `Invalid`, describing the first value that is wrong.
-    public init(
+    package init(
         id: String, latitude: Double, longitude: Double, radius: Double, notifiesOnEntry: Bool = true,
         notifiesOnExit: Bool = true
     ) throws(Invalid) {
@@ -66,19 +68,19 @@ public struct Geofence: Equatable, Sendable {
 }
 
 /// An entry into a geofence or an exit from it.
-public struct Crossing: Equatable, Sendable {
+package struct Crossing: Equatable, Sendable {
     /// The raw values are those of the wire format.
-    public enum Kind: String, CaseIterable, Sendable { case enter, exit }
+    package enum Kind: String, CaseIterable, Sendable { case enter, exit }
 
     /// The id of the geofence.
-    public var geofence: String
+    package var geofence: String
     /// Entry or exit.
-    public var kind: Kind
+    package var kind: Kind
     /// Fix time of the first fix that showed the crossing, or interpolated between two fixes.
-    public var time: Timestamp
+    package var time: Timestamp
 
     /// Made by `Geofences`, or restored from the store.
-    public init(geofence: String, kind: Kind, time: Timestamp) {
+    package init(geofence: String, kind: Kind, time: Timestamp) {
         self.geofence = geofence
         self.kind = kind
         self.time = time
@@ -86,16 +88,16 @@ public struct Crossing: Equatable, Sendable {
 }
 
 /// A recorded crossing, as it is stored, streamed and uploaded.
-public struct GeofenceEvent: Equatable, Sendable {
+package struct GeofenceEvent: Equatable, Sendable {
     /// Minted once; its time part is the crossing's time.
-    public var id: UUIDv7
+    package var id: UUIDv7
     /// The session in progress, or the one that collects the events between two sessions.
-    public var session: UUIDv7
+    package var session: UUIDv7
     /// The crossing itself.
-    public var crossing: Crossing
+    package var crossing: Crossing
 
     /// The id is minted by the caller.
-    public init(id: UUIDv7, session: UUIDv7, crossing: Crossing) {
+    package init(id: UUIDv7, session: UUIDv7, crossing: Crossing) {
         self.id = id
         self.session = session
         self.crossing = crossing

@@ -1,3 +1,5 @@
+internal import Base
+
 /// The recent fixes that may count as evidence for a crossing.
 ///
 /// Which of them count depends on the fence: a large one accepts less accurate fixes.

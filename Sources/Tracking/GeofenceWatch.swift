@@ -1,3 +1,5 @@
+internal import Base
+
 /// Decides whether the vehicle is inside one geofence. Pure: takes distances and fix times.
 ///
 /// Positions jitter by more than their accuracy suggests. A single fix therefore decides only after a gap, and with

@@ -1,25 +1,27 @@
+internal import Base
+
 /// All geofences with their states: processes every settled fix and reports crossings. Pure: no clock, no I/O.
 ///
 /// Every fix is checked against every fence. For nearly all of them this takes one squared distance in a flat array:
 /// a thousand fences cost 6 µs, ten thousand 35 µs (release build), so a spatial index would save nothing worth
 /// having.
-public struct Geofences: Sendable {
+package struct Geofences: Sendable {
     /// The maximum number of fences.
-    public static let limit = 10_000
+    package static let limit = 10_000
     /// Metres; stands in for an unknown accuracy.
-    public static let assumedAccuracy = 10.0
+    package static let assumedAccuracy = 10.0
 
     /// One fence as it is stored and listed.
-    public struct Item: Equatable, Sendable {
+    package struct Item: Equatable, Sendable {
         /// Never reused for another circle, so that stored state cannot be attributed to the wrong one.
-        public var key: Int64
+        package var key: Int64
         /// The fence as defined by the user.
-        public var fence: Geofence
+        package var fence: Geofence
         /// nil while undecided.
-        public var isInside: Bool?
+        package var isInside: Bool?
 
         /// Restored from the store.
-        public init(key: Int64, fence: Geofence, isInside: Bool? = nil) {
+        package init(key: Int64, fence: Geofence, isInside: Bool? = nil) {
             self.key = key
             self.fence = fence
             self.isInside = isInside
@@ -27,28 +29,28 @@ public struct Geofences: Sendable {
     }
 
     /// A change of a fence's state, to be stored.
-    public struct Change: Equatable, Sendable {
+    package struct Change: Equatable, Sendable {
         /// The key of the fence.
-        public var key: Int64
+        package var key: Int64
         /// The new state.
-        public var isInside: Bool
+        package var isInside: Bool
 
         /// Made by `judge`, or to store a state unchanged.
-        public init(key: Int64, isInside: Bool) {
+        package init(key: Int64, isInside: Bool) {
             self.key = key
             self.isInside = isInside
         }
     }
 
     /// The result of processing one fix.
-    public struct Outcome: Equatable, Sendable {
+    package struct Outcome: Equatable, Sendable {
         /// To be recorded, in chronological order for each fence.
-        public var crossings: [Crossing] = []
+        package var crossings: [Crossing] = []
         /// To be stored in the same transaction as the crossings.
-        public var changes: [Change] = []
+        package var changes: [Change] = []
 
         /// Nothing was crossed and no state has changed.
-        public var isEmpty: Bool { crossings.isEmpty && changes.isEmpty }
+        package var isEmpty: Bool { crossings.isEmpty && changes.isEmpty }
     }
 
     /// What every fix is compared with; kept contiguous for a fast scan.
@@ -60,7 +62,7 @@ public struct Geofences: Sendable {
     }
 
     /// The key for the next new fence.
-    public private(set) var nextKey: Int64
+    package private(set) var nextKey: Int64
     private var circles: [Circle] = []
     private var watches: [GeofenceWatch] = []
     private var keys: [Int64] = []
@@ -74,18 +76,18 @@ public struct Geofences: Sendable {
     /// - Parameters:
     ///   - items: as returned by `items`; of several with the same id the last one wins.
     ///   - nextKey: as it was when they were stored.
-    public init(_ items: [Item] = [], nextKey: Int64 = 1) {
+    package init(_ items: [Item] = [], nextKey: Int64 = 1) {
         self.nextKey = max(nextKey, (items.map(\.key).max() ?? 0) + 1)
         for item in items.prefix(Self.limit) { set(item) }
     }
 
     /// The number of fences.
-    public var count: Int { fences.count }
+    package var count: Int { fences.count }
     /// Whether there are no fences.
-    public var isEmpty: Bool { fences.isEmpty }
+    package var isEmpty: Bool { fences.isEmpty }
 
     /// All fences with their states, in ascending order of id.
-    public var items: [Item] {
+    package var items: [Item] {
         fences.indices.map { item(at: $0) }
             .sorted { $0.fence.id < $1.fence.id }
     }
@@ -94,7 +96,7 @@ public struct Geofences: Sendable {
     ///
     /// - Parameter id: the last id of the previous page; nil for the first page.
     /// - Returns: the page, and whether it is the last one.
-    public mutating func page(after id: String?, limit: Int) -> (items: [Item], isLast: Bool) {
+    package mutating func page(after id: String?, limit: Int) -> (items: [Item], isLast: Bool) {
         let sorted = order ?? fences.indices.sorted { fences[$0].id < fences[$1].id }
         order = sorted
         var (first, end) = (0, sorted.count)
@@ -107,7 +109,7 @@ public struct Geofences: Sendable {
     }
 
     /// The keys of the fences that the vehicle is inside of.
-    public var insideKeys: Set<Int64> {
+    package var insideKeys: Set<Int64> {
         Set(keys.indices.filter { watches[$0].isInside == true }.map { keys[$0] })
     }
 
@@ -116,7 +118,7 @@ public struct Geofences: Sendable {
     ///
     /// - Returns: nil on success. If the limit would be exceeded nothing is added, and the first id that does not fit
     ///   is returned.
-    public mutating func add(_ new: [Geofence]) -> String? {
+    package mutating func add(_ new: [Geofence]) -> String? {
         var known = Set(indices.keys)
         for fence in new where known.insert(fence.id).inserted && known.count > Self.limit {
             return fence.id
@@ -133,7 +135,7 @@ public struct Geofences: Sendable {
     }
 
     /// - Returns: how many of the ids existed.
-    public mutating func remove(_ ids: some Sequence<String>) -> Int {
+    package mutating func remove(_ ids: some Sequence<String>) -> Int {
         let removed = Set(ids.compactMap { indices[$0] })
         guard !removed.isEmpty else { return 0 }
         let kept = fences.indices.filter { !removed.contains($0) }
@@ -175,7 +177,7 @@ public struct Geofences: Sendable {
     /// - Parameters:
     ///   - isImplausible: its quality is `implausible_speed`; such a fix is ignored.
     ///   - isParked: stationary, as confirmed by a reported speed.
-    public mutating func judge(_ fix: Fix, isImplausible: Bool = false, isParked: Bool = false) -> Outcome {
+    package mutating func judge(_ fix: Fix, isImplausible: Bool = false, isParked: Bool = false) -> Outcome {
         var outcome = Outcome()
         guard !isImplausible, !fences.isEmpty else { return outcome }
         let accuracy = fix.accuracy ?? Self.assumedAccuracy

@@ -1,5 +1,7 @@
+package import Base
+
 /// Why a fix was admitted. The raw values are those of the wire format.
-public enum Trigger: String, CaseIterable, Sendable {
+package enum Trigger: String, CaseIterable, Sendable {
     case interval
     case motion
     case checkIn = "check_in"
@@ -8,40 +10,40 @@ public enum Trigger: String, CaseIterable, Sendable {
 }
 
 /// Whether the vehicle is moving, as far as the fixes show.
-public enum MotionState: String, CaseIterable, Sendable {
+package enum MotionState: String, CaseIterable, Sendable {
     case moving, stationary, unknown
 }
 
 /// The kind of movement, guessed from the speeds.
-public enum Activity: String, CaseIterable, Sendable {
+package enum Activity: String, CaseIterable, Sendable {
     case stationary, walking, running, cycling, automotive, unknown
 }
 
 /// Why a fix is doubtful. Informational: it never causes a fix to be dropped.
-public enum Quality: String, CaseIterable, Sendable {
+package enum Quality: String, CaseIterable, Sendable {
     case lowAccuracy = "low_accuracy"
     case implausibleSpeed = "implausible_speed"
 }
 
 /// An admitted fix, as it is stored, streamed and uploaded.
-public struct Location: Equatable, Sendable {
+package struct Location: Equatable, Sendable {
     /// Minted once, at admission; its time part is the fix time.
-    public var id: UUIDv7
+    package var id: UUIDv7
     /// The session in which it was admitted; nil for a one-shot fix.
-    public var session: UUIDv7?
+    package var session: UUIDv7?
     /// The admitted fix.
-    public var fix: Fix
+    package var fix: Fix
     /// Why it was admitted.
-    public var trigger: Trigger
+    package var trigger: Trigger
     /// The motion state at this fix.
-    public var motion: MotionState
+    package var motion: MotionState
     /// nil when detection is off or no speed was reported.
-    public var activity: Activity?
+    package var activity: Activity?
     /// nil when the fix is not doubtful.
-    public var quality: Quality?
+    package var quality: Quality?
 
     /// All values come from the code that admits the fix.
-    public init(
+    package init(
         id: UUIDv7, session: UUIDv7?, fix: Fix, trigger: Trigger, motion: MotionState,
         activity: Activity? = nil, quality: Quality? = nil
     ) {

@@ -1,18 +1,20 @@
+package import Base
+
 /// Decides from fixes alone whether the vehicle is stationary or moving. Pure: no clock, no I/O, so a replay at any
 /// speed gives the same result.
 ///
 /// Doppler speed is far steadier than position: the position of a parked car jitters by twice its accuracy, its speed
 /// does not.
-public struct Motion: Sendable {
+package struct Motion: Sendable {
     /// When the vehicle counts as stationary.
-    public struct Thresholds: Equatable, Sendable {
+    package struct Thresholds: Equatable, Sendable {
         /// Minimum radius of the parking spot, in metres; twice the accuracy of a fix when that is more.
-        public var radius: Double
+        package var radius: Double
         /// Seconds of standingPosition after which the vehicle counts as stationary.
-        public var duration: Double
+        package var duration: Double
 
         /// The default values match the configuration's.
-        public init(radius: Double = 5, duration: Double = 120) {
+        package init(radius: Double = 5, duration: Double = 120) {
             self.radius = radius
             self.duration = duration
         }
@@ -24,11 +26,11 @@ public struct Motion: Sendable {
     }
 
     /// Metres; stands in for an unknown accuracy.
-    public static let assumedAccuracy = 15.0
+    package static let assumedAccuracy = 15.0
     /// Metres per second; anything slower counts as standingPosition.
-    public static let slowSpeed = 1.0
+    package static let slowSpeed = 1.0
     /// Metres per second; at this speed the vehicle is moving, wherever it is.
-    public static let fastSpeed = 3.0
+    package static let fastSpeed = 3.0
     /// Seconds that two fixes must be apart to establish movement.
     static let movingSpan = 1.0
     /// The same for fixes without a reported speed.
@@ -41,11 +43,11 @@ public struct Motion: Sendable {
     static let stepsRemembered = 5
 
     /// A change takes effect with the next fix.
-    public var thresholds: Thresholds
+    package var thresholds: Thresholds
     /// The state after the latest fix.
-    public private(set) var state: MotionState
+    package private(set) var state: MotionState
     /// The mean position of the fixes that established the stop; nil unless stationary.
-    public private(set) var spot: Coordinate?
+    package private(set) var spot: Coordinate?
 
     private var last: Timestamp?
     private var steps: [Double] = []
@@ -75,7 +77,7 @@ public struct Motion: Sendable {
     /// - Parameters:
     ///   - state: the stored state; `stationary` requires a spot.
     ///   - spot: the parking spot.
-    public init(thresholds: Thresholds, state: MotionState = .unknown, spot: Coordinate? = nil) {
+    package init(thresholds: Thresholds, state: MotionState = .unknown, spot: Coordinate? = nil) {
         self.thresholds = thresholds
         self.state = state == .stationary && spot == nil ? .unknown : state
         self.spot = self.state == .stationary ? spot : nil
@@ -84,7 +86,7 @@ public struct Motion: Sendable {
     /// Processes the next settled fix.
     ///
     /// - Returns: the previous state if it has changed, else nil.
-    public mutating func observe(_ fix: Fix) -> MotionState? {
+    package mutating func observe(_ fix: Fix) -> MotionState? {
         recordStep(to: fix.time)
         let before = state
         switch state {

@@ -1,3 +1,5 @@
+internal import Base
+
 #if canImport(Glibc)
     import Glibc
 #endif

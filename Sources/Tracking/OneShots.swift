@@ -1,20 +1,22 @@
+package import Base
+
 /// Clients that wait for a single fix. Pure: boot time is an argument.
 ///
 /// These requests have no side effects: their fixes are neither stored nor streamed, and do not reset the gate.
-public struct OneShots: Sendable {
+package struct OneShots: Sendable {
     /// One client's request.
-    public struct Request: Equatable, Sendable {
+    package struct Request: Equatable, Sendable {
         /// Identifies the client.
-        public var id: Int
+        package var id: Int
         /// Seconds to wait for a fix.
-        public var timeout: Double
+        package var timeout: Double
         /// Seconds; a fix received at most this long ago is acceptable. 0: a new fix only.
-        public var maxAge: Double
+        package var maxAge: Double
         /// Metres; only a fix at least this accurate is acceptable. nil accepts any.
-        public var accuracy: Double?
+        package var accuracy: Double?
 
         /// By default only a new fix counts, of any accuracy.
-        public init(id: Int, timeout: Double, maxAge: Double = 0, accuracy: Double? = nil) {
+        package init(id: Int, timeout: Double, maxAge: Double = 0, accuracy: Double? = nil) {
             self.id = id
             self.timeout = timeout
             self.maxAge = maxAge
@@ -23,26 +25,26 @@ public struct OneShots: Sendable {
     }
 
     /// Seconds; used when the client does not specify a timeout.
-    public static let usualTimeout = 15.0
+    package static let usualTimeout = 15.0
     /// Seconds.
-    public static let timeoutRange = 0.0...3600.0
+    package static let timeoutRange = 0.0...3600.0
     /// Seconds; up to a year.
-    public static let maxAgeRange = 0.0...31_536_000.0
+    package static let maxAgeRange = 0.0...31_536_000.0
 
     private var waiting: [(request: Request, deadline: BootInstant)] = []
     /// The latest settled fix, and what became of it.
     private var latest: (observed: Admission.Observation, received: BootInstant)?
 
     /// Starts without requests.
-    public init() {}
+    package init() {}
 
     /// Whether no client is waiting.
-    public var isEmpty: Bool { waiting.isEmpty }
+    package var isEmpty: Bool { waiting.isEmpty }
     /// When the next request times out.
-    public var deadline: BootInstant? { waiting.map(\.deadline).min() }
+    package var deadline: BootInstant? { waiting.map(\.deadline).min() }
 
     /// The latest fix, if it is recent and accurate enough for the request.
-    public func cachedFix(for request: Request, now: BootInstant) -> Admission.Observation? {
+    package func cachedFix(for request: Request, now: BootInstant) -> Admission.Observation? {
         guard let latest, request.maxAge > 0, now.seconds(since: latest.received) <= request.maxAge,
             request.accepts(latest.observed.fix)
         else { return nil }
@@ -50,38 +52,38 @@ public struct OneShots: Sendable {
     }
 
     /// Queues the request until a suitable fix arrives.
-    public mutating func add(_ request: Request, now: BootInstant) {
+    package mutating func add(_ request: Request, now: BootInstant) {
         waiting.append((request, now.advanced(bySeconds: request.timeout)))
     }
 
     /// Processes the next settled fix.
     ///
     /// - Returns: the clients whose requests it satisfies; these requests are removed.
-    public mutating func offer(_ observed: Admission.Observation, now: BootInstant) -> [Int] {
+    package mutating func offer(_ observed: Admission.Observation, now: BootInstant) -> [Int] {
         latest = (observed, now)
         return end { $0.request.accepts(observed.fix) }
     }
 
     /// Discards the latest fix if its time is not after the cutoff. nil: discards it in any case.
-    public mutating func forgetLatest(upTo cutoff: Timestamp?) {
+    package mutating func forgetLatest(upTo cutoff: Timestamp?) {
         guard let time = latest?.observed.fix.time, cutoff.map({ time <= $0 }) ?? true else { return }
         latest = nil
     }
 
     /// - Returns: the clients whose requests have timed out; these requests are removed.
-    public mutating func expire(now: BootInstant) -> [Int] {
+    package mutating func expire(now: BootInstant) -> [Int] {
         end { $0.deadline <= now }
     }
 
     /// Removes all requests, because no fix can arrive.
     ///
     /// - Returns: all clients that were waiting.
-    public mutating func cancelAll() -> [Int] {
+    package mutating func cancelAll() -> [Int] {
         end { _ in true }
     }
 
     /// Removes the requests of a client that has disconnected.
-    public mutating func cancel(_ id: Int) {
+    package mutating func cancel(_ id: Int) {
         _ = end { $0.request.id == id }
     }
 

@@ -1,12 +1,14 @@
+internal import Base
+
 /// When a fix is doubtful.
-public struct QualityLimits: Equatable, Sendable {
+package struct QualityLimits: Equatable, Sendable {
     /// Metres; an accuracy worse than this is low.
-    public var accuracy: Double
+    package var accuracy: Double
     /// Metres per second; a jump from the previous fix at a higher speed is implausible.
-    public var speed: Double
+    package var speed: Double
 
     /// The default values match the configuration's.
-    public init(accuracy: Double = 100, speed: Double = 100) {
+    package init(accuracy: Double = 100, speed: Double = 100) {
         self.accuracy = accuracy
         self.speed = speed
     }

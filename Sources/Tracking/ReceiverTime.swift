@@ -1,10 +1,12 @@
+package import Base
+
 /// Decides whether a receiver's time can be trusted, and corrects GPS week rollovers.
 ///
 /// gpsd_json(5): "Verify 3 consecutive 3D fixes before believing it is UTC." A receiver without an almanac sends a
 /// random but plausible time; one with old firmware counts weeks modulo 1024 and lands 19.6 years in the past.
-public struct ReceiverTime: Sendable {
+package struct ReceiverTime: Sendable {
     /// The judgement on one fix.
-    public enum Assessment: Equatable, Sendable {
+    package enum Assessment: Equatable, Sendable {
         /// The time has proved itself, and the fix may be used. Its time has been corrected if the week number had
         /// rolled over.
         case settled(Fix)
@@ -16,31 +18,31 @@ public struct ReceiverTime: Sendable {
     }
 
     /// Two clocks that contradict each other.
-    public struct Refusal: Equatable, Sendable {
+    package struct Refusal: Equatable, Sendable {
         /// The receiver's time, before any correction.
-        public var receiver: Timestamp
+        package var receiver: Timestamp
         /// The time of the system clock, which is known to be good.
-        public var clock: Timestamp
+        package var clock: Timestamp
     }
 
     /// What is known about the system clock at one moment.
-    public struct SystemClock: Equatable, Sendable {
+    package struct SystemClock: Equatable, Sendable {
         /// The time it shows.
-        public var time: Timestamp
+        package var time: Timestamp
         /// The kernel reports it as synchronised, or it has agreed with settled fixes.
-        public var isKnownGood: Bool
+        package var isKnownGood: Bool
 
         /// Read once per wake-up and passed on.
-        public init(time: Timestamp, isKnownGood: Bool) {
+        package init(time: Timestamp, isKnownGood: Bool) {
             self.time = time
             self.isKnownGood = isKnownGood
         }
     }
 
     /// 2026-11-01T00:00:00Z, about when this version was released: no working receiver sends an earlier time.
-    public static let releaseDate = Timestamp(milliseconds: 1_793_491_200_000)
+    package static let releaseDate = Timestamp(milliseconds: 1_793_491_200_000)
     /// Fix times before this have rolled over, and a system clock before it has not been set.
-    public static let earliest = Timestamp(milliseconds: releaseDate.milliseconds - 30 * 86_400_000)
+    package static let earliest = Timestamp(milliseconds: releaseDate.milliseconds - 30 * 86_400_000)
     /// 1024 weeks, the period of the GPS week counter. Milliseconds.
     static let rolloverPeriod: Int64 = 1024 * 7 * 86_400_000
     /// Seconds by which a step of the fix time may differ from that of CLOCK_BOOTTIME.
@@ -55,17 +57,17 @@ public struct ReceiverTime: Sendable {
     static let futureLimit = 86_400.0
 
     /// Replaying a recording: no rollover correction and no refusal.
-    public var isReplay: Bool
+    package var isReplay: Bool
     /// Number of fixes with a corrected week number.
-    public private(set) var rollovers = 0
+    package private(set) var rollovers = 0
     /// Number of fixes refused.
-    public private(set) var refusals = 0
+    package private(set) var refusals = 0
     /// Set while the latest fix was refused; nil otherwise.
-    public private(set) var refusal: Refusal?
+    package private(set) var refusal: Refusal?
     /// The fix time has proved itself, and nothing since has cast doubt on it.
-    public private(set) var isSettled = false
+    package private(set) var isSettled = false
     /// When the time last settled.
-    public private(set) var settledSince: BootInstant?
+    package private(set) var settledSince: BootInstant?
 
     private var last: (time: Timestamp, now: BootInstant)?
     private var run = Run()
@@ -80,12 +82,12 @@ public struct ReceiverTime: Sendable {
     }
 
     /// - Parameter isReplay: whether to accept the old times of a recording as they are.
-    public init(isReplay: Bool = false) {
+    package init(isReplay: Bool = false) {
         self.isReplay = isReplay
     }
 
     /// Discards the proof: after a reconnection to gpsd or a change of receiver.
-    public mutating func unsettle() {
+    package mutating func unsettle() {
         isSettled = false
         settledSince = nil
         last = nil
@@ -94,12 +96,12 @@ public struct ReceiverTime: Sendable {
     }
 
     /// Records an epoch without a fix, which breaks a run: consecutive means consecutive.
-    public mutating func noFix() {
+    package mutating func noFix() {
         if !isSettled { run = Run() }
     }
 
     /// Judges the time of the next fix, received at `now`.
-    public mutating func judge(_ fix: Fix, now: BootInstant, systemClock: SystemClock) -> Assessment {
+    package mutating func judge(_ fix: Fix, now: BootInstant, systemClock: SystemClock) -> Assessment {
         let received = fix.time
         var fix = fix
         let hasRolledOver = !isReplay && fix.time < Self.earliest

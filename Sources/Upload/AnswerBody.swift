@@ -1,5 +1,5 @@
 /// Why a complete 2xx is not believed. The names are those of the failure in the status.
-public enum Doubt: String, Equatable, Sendable {
+package enum Doubt: String, Equatable, Sendable {
     /// A page answers in place of the backend: a captive portal, a single-page app or a maintenance page.
     case page
     /// An acknowledgement was demanded, and the body does not acknowledge this batch.
@@ -10,14 +10,14 @@ public enum Doubt: String, Equatable, Sendable {
 ///
 /// The content type decides nothing: PHP labels everything `text/html`. It is used only when the body is compressed
 /// without having been asked for, and cannot be read.
-public struct AnswerBody: Sendable {
+package struct AnswerBody: Sendable {
     private enum State { case leading, matching, decided }
 
     /// After white space, in upper or lower case; a space stands for any white space.
     private static let beginnings = ["<!doctype html", "<html"].map { Array($0.utf8) }
 
     /// Whether it begins like a page.
-    public private(set) var isPage = false
+    package private(set) var isPage = false
     private var state = State.leading
     /// Of the byte order mark.
     private var markBytes = 0
@@ -26,10 +26,10 @@ public struct AnswerBody: Sendable {
     private var start: [UInt8] = []
 
     /// Nothing has arrived yet.
-    public init() {}
+    package init() {}
 
     /// Processes the next bytes. Costs nothing once it is decided.
-    public mutating func take(_ bytes: some Sequence<UInt8>) {
+    package mutating func take(_ bytes: some Sequence<UInt8>) {
         guard state != .decided else { return }
         for byte in bytes {
             take(byte)

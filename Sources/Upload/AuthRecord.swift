@@ -1,7 +1,7 @@
 /// What of the credentials survives a restart. Kept encrypted.
-public struct AuthRecord: Equatable, Sendable, Codable {
+package struct AuthRecord: Equatable, Sendable, Codable {
     /// Why tokens are of no use any more. The names are the control interface's.
-    public enum Death: String, Codable, Sendable {
+    package enum Death: String, Codable, Sendable {
         /// The endpoint has refused to refresh them: 3xx, or a 4xx but 408 and 429.
         case refused
         /// The endpoint has answered with 2xx, and without a token.
@@ -25,14 +25,14 @@ public struct AuthRecord: Equatable, Sendable, Codable {
     }
 
     /// A moment that can be compared with another one after a restart.
-    public struct Moment: Equatable, Sendable, Codable {
+    package struct Moment: Equatable, Sendable, Codable {
         /// Seconds since the boot.
-        public var seconds: Double
+        package var seconds: Double
         /// Unix seconds; nil when no clock could be trusted.
-        public var time: Int64?
+        package var time: Int64?
 
         /// As the clocks say.
-        public init(seconds: Double, time: Int64?) {
+        package init(seconds: Double, time: Int64?) {
             self.seconds = seconds
             self.time = time
         }
@@ -49,54 +49,54 @@ public struct AuthRecord: Equatable, Sendable, Codable {
     }
 
     /// The pair in use.
-    public var tokens = Tokens()
+    package var tokens = Tokens()
     /// The pair before, until the new one has worked.
-    public var previous: Tokens?
+    package var previous: Tokens?
     /// A refresh may be under way whose answer has not been read: the endpoint may have retired `tokens` already.
-    public var isExchanging = false
+    package var isExchanging = false
     /// Of the seed that was adopted last from the configuration.
-    public var seedDigest: String?
+    package var seedDigest: String?
     /// The highest that was adopted.
-    public var seedEpoch = 0
+    package var seedEpoch = 0
     /// The host that the tokens go to with uploads; nil before any were adopted.
-    public var uploadHost: String?
+    package var uploadHost: String?
     /// The host that they were last refreshed at; nil for none yet.
-    public var refreshHost: String?
+    package var refreshHost: String?
     /// Set while they are of no use.
-    public var death: Death?
+    package var death: Death?
     /// The last status of the endpoint, when that is why.
-    public var deathStatus: Int?
+    package var deathStatus: Int?
     /// The last attempt to refresh dead ones.
-    public var lastAttempt: Moment?
+    package var lastAttempt: Moment?
     /// The last successful refresh, in Unix milliseconds of the best clock.
-    public var lastRefresh: Int64?
+    package var lastRefresh: Int64?
 
     /// Nothing stored yet.
-    public init() {}
+    package init() {}
 
     /// Nothing has been adopted.
-    public var isBlank: Bool { uploadHost == nil }
+    package var isBlank: Bool { uploadHost == nil }
 }
 
 /// What the configuration says about credentials.
-public struct AuthPlan: Equatable, Sendable {
+package struct AuthPlan: Equatable, Sendable {
     /// The tokens written there.
-    public var seed: Tokens
+    package var seed: Tokens
     /// A higher number than before has the seed adopted again.
-    public var seedEpoch: Int
+    package var seedEpoch: Int
     /// The token stands in `Authorization` alone, without `Bearer`.
-    public var isRaw: Bool
+    package var isRaw: Bool
     /// nil: never refreshed.
-    public var refresh: RefreshRules?
+    package var refresh: RefreshRules?
     /// Seconds before its expiry at which a token is refreshed.
-    public var skew: Double
+    package var skew: Double
     /// Host of the upload, in lower case.
-    public var uploadHost: String
+    package var uploadHost: String
     /// Host of the refresh, in lower case.
-    public var refreshHost: String?
+    package var refreshHost: String?
 
     /// As configured.
-    public init(
+    package init(
         seed: Tokens, seedEpoch: Int, isRaw: Bool, refresh: RefreshRules?, skew: Double, uploadHost: String,
         refreshHost: String?
     ) {

@@ -1,10 +1,11 @@
+internal import Base
 internal import Tracking
 
 extension Authenticator {
     /// An exchange begins. The record must be on disk before the first byte goes out.
     ///
     /// - Returns: nil when there is nothing to ask with.
-    public mutating func begin(_ instant: Instant) -> TokenRequest? {
+    package mutating func begin(_ instant: Instant) -> TokenRequest? {
         guard !isLocked, let rules = plan?.refresh, let request = TokenRequest(rules, record.tokens) else {
             return nil
         }
@@ -17,12 +18,12 @@ extension Authenticator {
     }
 
     /// The exchange that has begun could not be written down, so it was not made.
-    public mutating func callOff() {
+    package mutating func callOff() {
         record.isExchanging = wasCut
     }
 
     /// The exchange has ended.
-    public mutating func end(
+    package mutating func end(
         _ answer: Answer, _ instant: Instant, using random: inout some RandomNumberGenerator
     ) -> Result {
         idleNotBefore = instant.now.advanced(bySeconds: Self.idleInterval)
@@ -79,7 +80,7 @@ extension Authenticator {
     }
 
     /// The network is back: what failed for want of it need not wait any longer.
-    public mutating func networkReturned() {
+    package mutating func networkReturned() {
         if waitsForNetwork { retryAt = nil }
     }
 

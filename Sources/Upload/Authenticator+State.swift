@@ -1,9 +1,10 @@
-public import Tracking
+package import Base
+internal import Tracking
 
 /// How the credentials are, for people: never a token.
-public struct AuthState: Equatable, Sendable {
+package struct AuthState: Equatable, Sendable {
     /// In a word; the names are the control interface's.
-    public enum Word: String, Sendable {
+    package enum Word: String, Sendable {
         /// There are none, and nothing to get any with.
         case none
         case valid
@@ -15,25 +16,25 @@ public struct AuthState: Equatable, Sendable {
     }
 
     /// In a word.
-    public var word = Word.none
+    package var word = Word.none
     /// Why they are dead.
-    public var death: AuthRecord.Death?
+    package var death: AuthRecord.Death?
     /// The answer of the endpoint that they died of.
-    public var deathStatus: Int?
+    package var deathStatus: Int?
     /// When the access token expires; nil when nobody knows.
-    public var expiresAt: Timestamp?
+    package var expiresAt: Timestamp?
     /// The last successful refresh.
-    public var lastRefresh: Timestamp?
+    package var lastRefresh: Timestamp?
     /// Failed refreshes in a row.
-    public var failures = 0
+    package var failures = 0
 
     /// None.
-    public init() {}
+    package init() {}
 }
 
 extension Authenticator {
     /// How the credentials are.
-    public func state(_ instant: Instant) -> AuthState {
+    package func state(_ instant: Instant) -> AuthState {
         var state = AuthState()
         guard isActive else { return state }
         let isDue = record.tokens.access == nil || (secondsLeft(instant) ?? .infinity) <= margin
@@ -52,7 +53,7 @@ extension Authenticator {
     /// When to begin an exchange though nothing is to be uploaded; nil for never.
     ///
     /// A parked vehicle with nothing to send would otherwise outlive its refresh token.
-    public func idleDue(_ instant: Instant) -> BootInstant? {
+    package func idleDue(_ instant: Instant) -> BootInstant? {
         guard isActive, !isLocked, canRefresh else { return nil }
         var wait = 0.0
         if let death = record.death {

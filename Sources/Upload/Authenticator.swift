@@ -1,13 +1,14 @@
-public import Tracking
+package import Base
+internal import Tracking
 
 /// Decides which token goes with an upload, and when it is refreshed. Pure: clocks and randomness are arguments, and
 /// whoever asks does the requests and the writing.
 ///
 /// A refresh is an exchange: `begin`, write the record, send, `end`, write the record. While `awaitsDisk` nothing may be
 /// sent: a new pair must be durable before its first use, because the endpoint has retired the old one.
-public struct Authenticator: Sendable {
+package struct Authenticator: Sendable {
     /// What has to happen before a request.
-    public enum Need: Equatable, Sendable {
+    package enum Need: Equatable, Sendable {
         /// Nothing: send with what `authorization` says.
         case nothing
         /// An exchange.
@@ -19,7 +20,7 @@ public struct Authenticator: Sendable {
     }
 
     /// What became of an exchange.
-    public enum Answer: Equatable, Sendable {
+    package enum Answer: Equatable, Sendable {
         /// A complete answer. `retryAfter` in seconds, when the endpoint asked for it.
         case response(status: Int, body: [UInt8], retryAfter: Double?)
         /// None. `wasSent`: the endpoint may have had the request.
@@ -27,7 +28,7 @@ public struct Authenticator: Sendable {
     }
 
     /// What follows from it.
-    public enum Result: Equatable, Sendable {
+    package enum Result: Equatable, Sendable {
         case renewed
         /// Seconds until the next attempt.
         case later(Double)
@@ -35,14 +36,14 @@ public struct Authenticator: Sendable {
     }
 
     /// What the clocks say: read once per step, in the loop.
-    public struct Instant: Equatable, Sendable {
+    package struct Instant: Equatable, Sendable {
         /// Boot time.
-        public var now: BootInstant
+        package var now: BootInstant
         /// The time; nil while no clock can be trusted: age is never judged by one that cannot.
-        public var time: Timestamp?
+        package var time: Timestamp?
 
         /// As the clocks say.
-        public init(now: BootInstant, time: Timestamp?) {
+        package init(now: BootInstant, time: Timestamp?) {
             self.now = now
             self.time = time
         }
@@ -59,20 +60,20 @@ public struct Authenticator: Sendable {
     static let startDelay = 10.0
 
     /// What should be on disk; see `isSaved`.
-    public internal(set) var record: AuthRecord
+    package internal(set) var record: AuthRecord
     /// The disk has what `record` says.
-    public internal(set) var isSaved = true
+    package internal(set) var isSaved = true
     /// There is a new pair, and the disk does not have it yet.
-    public internal(set) var awaitsDisk = false
+    package internal(set) var awaitsDisk = false
     /// Failed exchanges in a row.
-    public internal(set) var failures = 0
+    package internal(set) var failures = 0
     var plan: AuthPlan?
     /// The record on disk cannot be read; nothing may be written over it.
     var isLocked = false
     var isBreakerOpen = false
     var retryAt: BootInstant?
     /// The last exchange has failed for the network.
-    public internal(set) var waitsForNetwork = false
+    package internal(set) var waitsForNetwork = false
     /// The end of the present token by boot time, which no step of the clock can move.
     var deadline: BootInstant?
     var hasTriedDead = false
@@ -84,7 +85,7 @@ public struct Authenticator: Sendable {
     var breaker = BackOff(first: 60, ceiling: 3600)
 
     /// - Parameter record: what the disk has; nil when nothing is stored.
-    public init(record: AuthRecord?, now: BootInstant, using random: inout some RandomNumberGenerator) {
+    package init(record: AuthRecord?, now: BootInstant, using random: inout some RandomNumberGenerator) {
         self.record = record ?? AuthRecord()
         wasCut = self.record.isExchanging
         idleNotBefore = now.advanced(bySeconds: Double.random(in: 0...Self.startDelay, using: &random))
@@ -93,14 +94,14 @@ public struct Authenticator: Sendable {
     // MARK: Seeds
 
     /// There is a record, and it cannot be read: its key is missing, or it is of a later version.
-    public mutating func lock() {
+    package mutating func lock() {
         isLocked = true
         record = AuthRecord()
         record.death = .key
     }
 
     /// Takes up a configuration: adopts its seed when it is a new one, drops tokens that are for another host.
-    public mutating func configure(_ new: AuthPlan?) {
+    package mutating func configure(_ new: AuthPlan?) {
         plan = new
         guard let new, !isLocked else { return }
         let isNewSeed = new.seed.digest != record.seedDigest
@@ -121,7 +122,7 @@ public struct Authenticator: Sendable {
     /// Adopts tokens that an administrator has given.
     ///
     /// - Returns: false without a configuration to use them by.
-    public mutating func seed(_ tokens: Tokens) -> Bool {
+    package mutating func seed(_ tokens: Tokens) -> Bool {
         guard let plan else { return false }
         isLocked = false
         adopt(tokens, plan)
@@ -167,7 +168,7 @@ public struct Authenticator: Sendable {
     }
 
     /// The record has been written, durably.
-    public mutating func saved() {
+    package mutating func saved() {
         isSaved = true
         awaitsDisk = false
     }
@@ -175,20 +176,20 @@ public struct Authenticator: Sendable {
     // MARK: Before and after an upload
 
     /// The value of `Authorization`; nil when there is no token.
-    public var authorization: String? {
+    package var authorization: String? {
         guard let plan, let token = record.tokens.access else { return nil }
         return plan.isRaw ? token : "Bearer " + token
     }
 
     /// There is something to authenticate with, or there should be.
-    public var isActive: Bool {
+    package var isActive: Bool {
         plan.map { isLocked || !record.tokens.isEmpty || record.death != nil || $0.refresh != nil } ?? false
     }
 
     /// What has to happen before an upload.
     ///
     /// - Parameter isForced: the user asks, so that no back-off counts. Dead credentials stay dead.
-    public mutating func need(_ instant: Instant, isForced: Bool) -> Need {
+    package mutating func need(_ instant: Instant, isForced: Bool) -> Need {
         guard isActive else { return .nothing }
         let left = secondsLeft(instant)
         let hasToken = record.tokens.access != nil
@@ -207,7 +208,7 @@ public struct Authenticator: Sendable {
     /// What has to happen after the backend has refused a request (401, 403), before it is repeated.
     ///
     /// - Parameter sent: the `Authorization` that it refused.
-    public mutating func need(afterRefusalOf sent: String?, _ instant: Instant, isForced: Bool) -> Need {
+    package mutating func need(afterRefusalOf sent: String?, _ instant: Instant, isForced: Bool) -> Need {
         // Somebody has seeded new tokens meanwhile.
         if let authorization, authorization != sent { return .nothing }
         let need = exchangeNeed(instant, isForced: isForced)
@@ -244,7 +245,7 @@ public struct Authenticator: Sendable {
     }
 
     /// The backend has taken a request with this `Authorization`.
-    public mutating func worked(_ sent: String?) {
+    package mutating func worked(_ sent: String?) {
         guard let authorization, authorization == sent else { return }
         hasWorked = true
         if record.death == .noRefresh { revive() }

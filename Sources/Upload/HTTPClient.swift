@@ -1,27 +1,27 @@
 internal import CCurl
-public import Linux
+package import Linux
 
 /// How requests are made.
-public struct HTTPOptions: Equatable, Sendable {
+package struct HTTPOptions: Equatable, Sendable {
     /// Used verbatim.
-    public var url: String
+    package var url: String
     /// Complete lines, `Name: value`.
-    public var headers: [String]
+    package var headers: [String]
     /// Names the program and its version.
-    public var userAgent: String
+    package var userAgent: String
     /// Seconds for the whole request.
-    public var timeout: Double
+    package var timeout: Double
     /// PEM, instead of the system's authorities; nil for those.
-    public var caFile: String?
+    package var caFile: String?
     /// PEM, for mutual TLS; nil for none.
-    public var clientCertificate: String?
+    package var clientCertificate: String?
     /// PEM, the key of the client certificate.
-    public var clientKey: String?
+    package var clientKey: String?
     /// nil for none: the environment is never asked.
-    public var proxy: String?
+    package var proxy: String?
 
     /// Without files and proxy: the system's authorities, a direct connection.
-    public init(
+    package init(
         url: String, headers: [String], userAgent: String, timeout: Double, caFile: String? = nil,
         clientCertificate: String? = nil, clientKey: String? = nil, proxy: String? = nil
     ) {
@@ -37,13 +37,13 @@ public struct HTTPOptions: Equatable, Sendable {
 }
 
 /// Makes one POST at a time, on one connection that is kept between them, and can be told to stop at any moment.
-public struct HTTPClient: ~Copyable {
+package struct HTTPClient: ~Copyable {
     /// Holds the connection that is kept.
     private var multi: OpaquePointer?
     private var easy: OpaquePointer?
 
     /// - Returns: nil when libcurl cannot work here: no memory, or built without a resolver that can time out.
-    public init?() {
+    package init?() {
         // Idempotent, and called on one thread before any other use.
         guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK,
             ccurl_resolves_asynchronously() != 0, let multi = curl_multi_init()
@@ -62,7 +62,7 @@ public struct HTTPClient: ~Copyable {
     /// - acknowledging: the `batch_id` that the body of a 2xx must contain to be believed; nil: none is demanded.
     ///   - wakeup: makes `isCancelled` be asked at once.
     ///   - isCancelled: ends the request when true.
-    public mutating func post(
+    package mutating func post(
         _ body: [UInt8], _ options: HTTPOptions, acknowledging id: String? = nil, wakeup: Wakeup,
         isCancelled: () -> Bool
     ) -> HTTPOutcome {
@@ -77,7 +77,7 @@ public struct HTTPClient: ~Copyable {
     }
 
     /// The same, with the body of the answer; nothing of one that has more than 64 KiB can be used.
-    public mutating func exchange(
+    package mutating func exchange(
         _ body: [UInt8], _ options: HTTPOptions, wakeup: Wakeup, isCancelled: () -> Bool
     ) -> (outcome: HTTPOutcome, body: [UInt8]) {
         let response = Response(keepsBody: true)
@@ -111,7 +111,7 @@ public struct HTTPClient: ~Copyable {
     }
 
     /// Closes the connection that is kept.
-    public mutating func disconnect() {
+    package mutating func disconnect() {
         if let easy { curl_easy_cleanup(UnsafeMutableRawPointer(easy)) }
         if let multi { curl_multi_cleanup(UnsafeMutableRawPointer(multi)) }
         easy = nil

@@ -1,5 +1,5 @@
 /// What one POST came to.
-public enum HTTPOutcome: Equatable, Sendable {
+package enum HTTPOutcome: Equatable, Sendable {
     /// Headers complete, and the body ended as framed or was cut after 64 KiB. `doubt` says why a 2xx is not believed.
     case response(status: Int, retryAfter: String?, doubt: Doubt? = nil)
     case failure(TransportFailure)
@@ -8,26 +8,26 @@ public enum HTTPOutcome: Equatable, Sendable {
 }
 
 /// No complete answer.
-public struct TransportFailure: Error, Equatable, Sendable {
+package struct TransportFailure: Error, Equatable, Sendable {
     /// Whose fault it is.
-    public enum Kind: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
         case network
         /// The server's certificate is not valid yet: on a box without a battery clock that is the clock's fault.
         case clock
     }
 
     /// The network's, the server's, or the clock's.
-    public let kind: Kind
+    package let kind: Kind
     /// libcurl's words.
-    public let message: String
+    package let message: String
 
     /// Something of the request went out, so that the server may have had it.
-    public let wasSent: Bool
+    package let wasSent: Bool
     /// It was cancelled because it took too long, or was too slow.
-    public let isTimeout: Bool
+    package let isTimeout: Bool
 
     /// An answer that did not come, or came cut off.
-    public init(kind: Kind, message: String, wasSent: Bool = false, isTimeout: Bool = false) {
+    package init(kind: Kind, message: String, wasSent: Bool = false, isTimeout: Bool = false) {
         self.kind = kind
         self.message = message
         self.wasSent = wasSent
@@ -35,11 +35,11 @@ public struct TransportFailure: Error, Equatable, Sendable {
     }
 
     /// The request was being sent when the time ran out: it may be too large for the link.
-    public var isForTime: Bool { wasSent && isTimeout }
+    package var isForTime: Bool { wasSent && isTimeout }
 }
 
 /// What an answer means for the batch.
-public enum Verdict: Equatable, Sendable {
+package enum Verdict: Equatable, Sendable {
     /// The backend has it now: the rows are deleted.
     case accepted
     /// The backend will never take it.
@@ -55,7 +55,7 @@ public enum Verdict: Equatable, Sendable {
     /// - Parameters:
     /// - retryAfter: the parsed header of that name.
     /// - doubt: why a 2xx is not believed; nil: it is.
-    public init(status: Int, retryAfter: Double?, doubt: Doubt? = nil) {
+    package init(status: Int, retryAfter: Double?, doubt: Doubt? = nil) {
         self =
             switch status {
             case 200...299: doubt == nil ? .accepted : .permanent

@@ -1,18 +1,19 @@
-public import Tracking
+package import Base
+package import Tracking
 
 /// Who uploads: the part of the envelope that is the same for every batch.
-public struct Sender: Equatable, Sendable {
+package struct Sender: Equatable, Sendable {
     /// Says which installation this is, for as long as it lives.
-    public var installID: String
+    package var installID: String
     /// `linux`, unless the configuration says otherwise for backends that check the SDK's values.
-    public var platform: String
+    package var platform: String
     /// The version of beekond.
-    public var version: String
+    package var version: String
     /// What the machine is called by its maker; nil when it does not say.
-    public var model: String?
+    package var model: String?
 
     /// Everything is known at start.
-    public init(installID: String, platform: String, version: String, model: String?) {
+    package init(installID: String, platform: String, version: String, model: String?) {
         self.installID = installID
         self.platform = platform
         self.version = version
@@ -24,19 +25,19 @@ public struct Sender: Equatable, Sendable {
 ///
 /// Written by hand: the order of the root fields is fixed, a retry must be the same to the byte, and JSONEncoder promises
 /// neither. Optionals that are absent are left out; an integral number has no decimal point.
-public struct Payload: Sendable {
+package struct Payload: Sendable {
     /// Goes into every envelope.
-    public let sender: Sender
+    package let sender: Sender
     /// One buffer for all batches.
     private var buffer: [UInt8] = []
 
     /// The sender stays the same for all batches.
-    public init(sender: Sender) {
+    package init(sender: Sender) {
         self.sender = sender
     }
 
     /// - Parameter extras: a JSON object, as it was stored; nil when there are none.
-    public mutating func encode(
+    package mutating func encode(
         batch: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?, locations: [Location],
         events: [GeofenceEvent] = []
     ) -> [UInt8] {
@@ -128,9 +129,9 @@ public struct Payload: Sendable {
 }
 
 /// JSON strings and objects of strings, in bytes that never vary.
-public enum JSONText {
+package enum JSONText {
     /// A JSON object with its keys in ascending order of their code points; nil when empty.
-    public static func object(_ values: [String: String]) -> String? {
+    package static func object(_ values: [String: String]) -> String? {
         guard !values.isEmpty else { return nil }
         var bytes: [UInt8] = [UInt8(ascii: "{")]
         let ordered = values.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }

@@ -1,14 +1,15 @@
-public import Tracking
+package import Base
+internal import Tracking
 
 /// The `Retry-After` header: seconds, or a date (RFC 9110 section 10.2.3).
-public enum RetryAfter {
+package enum RetryAfter {
     /// An hour: no server may silence the uploader for longer.
-    public static let limit = 3600.0
+    package static let limit = 3600.0
 
     /// Seconds to wait, 0…3600; nil when the text is neither.
     ///
     /// - Parameter time: the best clock known; a date needs one.
-    public static func seconds(_ text: String, at time: Timestamp) -> Double? {
+    package static func seconds(_ text: String, at time: Timestamp) -> Double? {
         let trimmed = text.drop { $0 == " " }
         guard trimmed.utf8.count <= 64 else { return nil }
         if !trimmed.isEmpty, trimmed.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })

@@ -1,7 +1,8 @@
-public import Tracking
+package import Base
+internal import Tracking
 
 /// What makes a drain start.
-public enum DrainTrigger: Equatable, Sendable {
+package enum DrainTrigger: Equatable, Sendable {
     /// The user asks, or the configuration of the upload has changed: one attempt at once, in every state.
     case command
     /// A session has stopped with fixes pending.
@@ -17,7 +18,7 @@ public enum DrainTrigger: Equatable, Sendable {
 }
 
 /// How a drain ended.
-public enum DrainOutcome: Equatable, Sendable {
+package enum DrainOutcome: Equatable, Sendable {
     /// Nothing is pending any more.
     case drained
     /// `retryAfter` in seconds, when the server asked for it.
@@ -25,14 +26,14 @@ public enum DrainOutcome: Equatable, Sendable {
     case failed(Failure)
 
     /// What waiting alone will not mend.
-    public enum Failure: String, Equatable, Sendable {
+    package enum Failure: String, Equatable, Sendable {
         case auth, permanent, rejected
         /// A 2xx that is not believed; see `Doubt`.
         case page
         case noAck = "no_ack"
 
         /// The failure that a doubt leads to.
-        public init(_ doubt: Doubt) {
+        package init(_ doubt: Doubt) {
             switch doubt {
             case .page: self = .page
             case .noAck: self = .noAck
@@ -46,7 +47,7 @@ public enum DrainOutcome: Equatable, Sendable {
 /// All triggers feed one drain. During back-off only a command, a stop and (after network errors) a network return start
 /// it early; only a command overrides a Retry-After; after a failure that waiting alone will not mend, only the schedule
 /// and a command do.
-public struct DrainSchedule: Sendable {
+package struct DrainSchedule: Sendable {
     private enum State: Equatable {
         case ready
         /// `delay` in seconds: what the back-off came to.
@@ -60,7 +61,7 @@ public struct DrainSchedule: Sendable {
     private static let returnDelay = 10.0...300.0
 
     /// Seconds between two scheduled drains.
-    public private(set) var interval: Double
+    package private(set) var interval: Double
     private var state = State.ready
     private var backOff = BackOff(first: 2, ceiling: 300)
     /// The next scheduled drain.
@@ -68,19 +69,19 @@ public struct DrainSchedule: Sendable {
     /// The earliest drain that a trigger has asked for.
     private var wanted: BootInstant?
     /// The next drain is one that a command has asked for.
-    public private(set) var isForced = false
+    package private(set) var isForced = false
     /// Attempts that followed a transient failure.
-    public private(set) var retries = 0
+    package private(set) var retries = 0
 
     /// The first round ends at a random moment, so that a fleet powered up together does not stay in step.
-    public init(interval: Double, now: BootInstant, using random: inout some RandomNumberGenerator) {
+    package init(interval: Double, now: BootInstant, using random: inout some RandomNumberGenerator) {
         self.interval = interval
         tick = now.advanced(bySeconds: Double.random(in: 0...interval, using: &random))
     }
 
     /// Another interval. A round of a year is not waited for once there is one of a minute; a fleet that is told so at the
     /// same time does not fall into step.
-    public mutating func change(
+    package mutating func change(
         interval new: Double, now: BootInstant, using random: inout some RandomNumberGenerator
     ) {
         guard new != interval else { return }
@@ -89,12 +90,12 @@ public struct DrainSchedule: Sendable {
     }
 
     /// nil unless the latest drain failed in a way that waiting alone will not mend.
-    public var failure: DrainOutcome.Failure? {
+    package var failure: DrainOutcome.Failure? {
         if case .failed(let failure) = state { failure } else { nil }
     }
 
     /// When the next drain is due.
-    public var due: BootInstant {
+    package var due: BootInstant {
         // The boot itself: long ago, and yet the seconds since then can be told.
         if isForced { return BootInstant(nanoseconds: 0) }
         switch state {
@@ -105,7 +106,7 @@ public struct DrainSchedule: Sendable {
     }
 
     /// Something happened that may make an upload due; the deadline tells when.
-    public mutating func trigger(
+    package mutating func trigger(
         _ trigger: DrainTrigger, now: BootInstant, using random: inout some RandomNumberGenerator
     ) {
         let time: BootInstant
@@ -144,7 +145,7 @@ public struct DrainSchedule: Sendable {
     }
 
     /// A drain starts.
-    public mutating func begin(now: BootInstant, using random: inout some RandomNumberGenerator) {
+    package mutating func begin(now: BootInstant, using random: inout some RandomNumberGenerator) {
         if case .backingOff = state { retries += 1 }
         isForced = false
         wanted = nil
@@ -157,7 +158,7 @@ public struct DrainSchedule: Sendable {
     ///
     /// - Returns: seconds until the next attempt, when it is a retry.
     @discardableResult
-    public mutating func end(
+    package mutating func end(
         _ outcome: DrainOutcome, now: BootInstant, using random: inout some RandomNumberGenerator
     ) -> Double? {
         switch outcome {

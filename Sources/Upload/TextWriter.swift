@@ -1,3 +1,4 @@
+internal import Base
 internal import Tracking
 
 /// Writes the texts of a location into room that has been made for them: an array would ask for each part, and for each

@@ -1,3 +1,4 @@
+internal import Base
 internal import Tracking
 
 /// What a token endpoint answered with a 2xx. A pure function of the bytes.
@@ -5,9 +6,9 @@ internal import Tracking
 /// Anything that is not one JSON object in UTF-8 of at most 64 KiB, or has no token in it, counts as an answer without
 /// a token: the endpoint has spoken, completely, and asking again would bring the same. An answer that ended before its
 /// end never comes here.
-public struct TokenAnswer: Equatable, Sendable {
+package struct TokenAnswer: Equatable, Sendable {
     /// When a token ends to be good.
-    public enum Expiry: Equatable, Sendable {
+    package enum Expiry: Equatable, Sendable {
         /// Unix seconds.
         case at(Int64)
         /// Seconds from now.
@@ -15,11 +16,11 @@ public struct TokenAnswer: Equatable, Sendable {
     }
 
     /// The new access token.
-    public var access: String
+    package var access: String
     /// The new refresh token; nil: the old one stays.
-    public var refresh: String?
+    package var refresh: String?
     /// nil when the endpoint does not say, or says what cannot be.
-    public var expiry: Expiry?
+    package var expiry: Expiry?
 
     /// Seconds: a token said to last for longer counts as lasting ten years.
     static let longest = 315_360_000.0
@@ -29,7 +30,7 @@ public struct TokenAnswer: Equatable, Sendable {
     private static let milliseconds = 1e11
 
     /// - Returns: nil when there is no token in it.
-    public init?(_ body: [UInt8], mapping: TokenMapping) {
+    package init?(_ body: [UInt8], mapping: TokenMapping) {
         guard let root = JSONReader.read(body), case .object = root,
             let access = Self.token(root, [mapping.accessToken, "access_token", "accessToken", "token"])
         else { return nil }

@@ -1,21 +1,21 @@
 internal import CCrypto
 
 /// A key of AES-256, and the name that envelopes call it by.
-public struct TokenKey: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
+package struct TokenKey: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Bytes of a key.
-    public static let size = Int(CCRYPTO_KEY)
+    package static let size = Int(CCRYPTO_KEY)
     /// Bytes of its name.
     static let idSize = 8
 
     /// The first eight bytes of its SHA-256: tells keys apart, and tells nothing of the key.
-    public let id: [UInt8]
+    package let id: [UInt8]
     fileprivate let bytes: [UInt8]
 
     /// What a key file or a credential holds: 32 bytes are the key itself; anything longer, such as a key written as
     /// text, counts without one line end and is hashed.
     ///
     /// - Returns: nil when there are fewer than 32 bytes.
-    public init?(material: [UInt8]) {
+    package init?(material: [UInt8]) {
         var material = material
         if material.count != Self.size, material.last == UInt8(ascii: "\n") { material.removeLast() }
         guard material.count >= Self.size, material.count <= 4096 else { return nil }
@@ -24,16 +24,16 @@ public struct TokenKey: Equatable, Sendable, CustomStringConvertible, CustomRefl
     }
 
     /// The name, in hexadecimal digits.
-    public var description: String { SHA256.hex(id) }
+    package var description: String { SHA256.hex(id) }
 
     /// Without children, so that `dump` shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// SHA-256 (FIPS 180-4), by libcrypto.
-public enum SHA256 {
+package enum SHA256 {
     /// 32 bytes.
-    public static func digest(_ bytes: [UInt8]) -> [UInt8] {
+    package static func digest(_ bytes: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Int(CCRYPTO_SHA256))
         // Fails only without memory, and then nothing that follows could be trusted.
         guard ccrypto_sha256(bytes, bytes.count, &digest) == 1 else { fatalError("libcrypto has no SHA-256") }
@@ -41,7 +41,7 @@ public enum SHA256 {
     }
 
     /// Two lower case digits a byte.
-    public static func hex(_ bytes: [UInt8]) -> String {
+    package static func hex(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(
             decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
@@ -52,18 +52,18 @@ public enum SHA256 {
 ///
 /// magic 4, version 1, key id 8, nonce 12, ciphertext, tag 16. All before the nonce is authenticated with the text, and
 /// the nonce is part of the cipher: no byte can change unnoticed.
-public enum TokenEnvelope {
+package enum TokenEnvelope {
     /// Bytes of a nonce. Random for each write: 2³² writes with one key are safe.
-    public static let nonceSize = Int(CCRYPTO_NONCE)
+    package static let nonceSize = Int(CCRYPTO_NONCE)
     /// Bytes that an envelope may have at most.
-    public static let limit = 1 << 20
+    package static let limit = 1 << 20
     private static let magic = Array("BKTK".utf8)
     private static let version: UInt8 = 1
     private static let headerSize = 4 + 1 + TokenKey.idSize
     private static let tagSize = Int(CCRYPTO_TAG)
 
     /// Why an envelope stays shut.
-    public enum Refusal: Error, Equatable, Sendable {
+    package enum Refusal: Error, Equatable, Sendable {
         /// It was made by a later version.
         case newerVersion
         /// It names a key that is not there.
@@ -74,7 +74,7 @@ public enum TokenEnvelope {
 
     /// - Parameter nonce: ``nonceSize`` random bytes, never used twice with a key.
     /// - Returns: nil only when libcrypto has no memory, or the nonce another size.
-    public static func seal(_ text: [UInt8], with key: TokenKey, nonce: [UInt8]) -> [UInt8]? {
+    package static func seal(_ text: [UInt8], with key: TokenKey, nonce: [UInt8]) -> [UInt8]? {
         guard nonce.count == nonceSize, text.count < limit else { return nil }
         let header = magic + [version] + key.id
         var sealed = [UInt8](repeating: 0, count: text.count)
@@ -89,7 +89,7 @@ public enum TokenEnvelope {
     /// What was sealed.
     ///
     /// - Parameter keys: any number; the envelope names the one that it needs.
-    public static func open(_ bytes: [UInt8], with keys: [TokenKey]) throws(Refusal) -> [UInt8] {
+    package static func open(_ bytes: [UInt8], with keys: [TokenKey]) throws(Refusal) -> [UInt8] {
         guard bytes.count >= headerSize + nonceSize + tagSize, bytes.count <= limit, bytes.starts(with: magic)
         else { throw .damaged }
         guard bytes[4] == version else { throw bytes[4] > version ? .newerVersion : .damaged }

@@ -1,32 +1,32 @@
 /// How tokens are refreshed, as configured.
-public struct RefreshRules: Equatable, Sendable {
+package struct RefreshRules: Equatable, Sendable {
     /// A name and a text in which `{accessToken}` and `{refreshToken}` stand for the tokens.
-    public struct Field: Equatable, Sendable {
+    package struct Field: Equatable, Sendable {
         /// Of a header, or of a member of the body.
-        public var name: String
+        package var name: String
         /// With the placeholders.
-        public var template: String
+        package var template: String
 
         /// As configured.
-        public init(name: String, template: String) {
+        package init(name: String, template: String) {
             self.name = name
             self.template = template
         }
     }
 
     /// Where to; used verbatim.
-    public var url: String
+    package var url: String
     /// Members of the body, in their order.
-    public var payload: [Field]
+    package var payload: [Field]
     /// Besides those that every request has.
-    public var headers: [Field]
+    package var headers: [Field]
     /// The body is a JSON object instead of a form.
-    public var isJSON: Bool
+    package var isJSON: Bool
     /// Where the answer keeps its tokens.
-    public var mapping: TokenMapping
+    package var mapping: TokenMapping
 
     /// As configured.
-    public init(url: String, payload: [Field], headers: [Field], isJSON: Bool, mapping: TokenMapping) {
+    package init(url: String, payload: [Field], headers: [Field], isJSON: Bool, mapping: TokenMapping) {
         self.url = url
         self.payload = payload
         self.headers = headers
@@ -36,18 +36,18 @@ public struct RefreshRules: Equatable, Sendable {
 }
 
 /// The bytes of a refresh.
-public struct TokenRequest: Equatable, Sendable, CustomReflectable {
+package struct TokenRequest: Equatable, Sendable, CustomReflectable {
     /// Seconds that a refresh may take.
-    public static let timeout = 15.0
+    package static let timeout = 15.0
 
     /// Complete lines, `Name: value`.
-    public let headers: [String]
+    package let headers: [String]
     /// As encoded.
-    public let body: [UInt8]
+    package let body: [UInt8]
 
     /// - Returns: nil when these tokens are not enough to ask with. A member of the body that wants a token that is not
     ///   there makes the request pointless; a header that does (`Authorization`, before the first token) is left out.
-    public init?(_ rules: RefreshRules, _ tokens: Tokens) {
+    package init?(_ rules: RefreshRules, _ tokens: Tokens) {
         var members: [(name: String, text: String)] = []
         for field in rules.payload {
             guard let text = Self.fill(field.template, tokens) else { return nil }
@@ -122,5 +122,5 @@ public struct TokenRequest: Equatable, Sendable, CustomReflectable {
     }
 
     /// Without children, so that `dump` shows nothing.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

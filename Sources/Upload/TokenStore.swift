@@ -1,14 +1,14 @@
 internal import FoundationEssentials
 internal import Glibc
-public import Linux
+package import Linux
 
 /// Keeps the credentials in the state directory, sealed, and finds the key.
 ///
 /// The key is the systemd credential `beekond.key`, else the file of that name in the state directory, which is made when
 /// it is first needed. The file opens what was sealed with it also after a credential has come; the next write uses that.
-public struct TokenStore: Sendable {
+package struct TokenStore: Sendable {
     /// What is stored.
-    public enum Content: Equatable, Sendable {
+    package enum Content: Equatable, Sendable {
         case nothing
         case record(AuthRecord)
         /// It needs a key that is not there, or a later version: it must stay as it is.
@@ -18,26 +18,26 @@ public struct TokenStore: Sendable {
     }
 
     /// Why nothing could be written.
-    public struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
+    package struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
         /// What happened, in words.
-        public let description: String
+        package let description: String
     }
 
     /// Whether a file in the state directory would let others upload in this installation's name: the tokens,
     /// including those put aside, and their key.
-    public static func holdsSecrets(_ file: String) -> Bool {
+    package static func holdsSecrets(_ file: String) -> Bool {
         [name, keyName].contains { file == $0 || file.hasPrefix($0 + ".") }
     }
 
     /// The name of the credential, and of the key file.
-    public static let keyName = "beekond.key"
+    package static let keyName = "beekond.key"
     static let name = "tokens"
 
     private let directory: StateDirectory
     private let credentials: String?
 
     /// - Parameter credentials: the folder of the systemd credentials; nil for none.
-    public init(directory: StateDirectory, credentials: String?) {
+    package init(directory: StateDirectory, credentials: String?) {
         self.directory = directory
         self.credentials = credentials
     }
@@ -45,7 +45,7 @@ public struct TokenStore: Sendable {
     /// What is stored; a damaged file is put aside.
     ///
     /// - Throws: when the file is there and cannot be read.
-    public func load() throws(SystemError) -> Content {
+    package func load() throws(SystemError) -> Content {
         let bytes: [UInt8]
         do throws(SystemError) {
             guard let found = try directory.read(Self.name, limit: TokenEnvelope.limit) else {
@@ -75,7 +75,7 @@ public struct TokenStore: Sendable {
     /// Seals and writes the record; when this returns, a power cut cannot undo it.
     ///
     /// - Parameter isOverwriting: false keeps what is stored under another name first.
-    public func save(
+    package func save(
         _ record: AuthRecord, isOverwriting: Bool = true, using random: inout some RandomNumberGenerator
     ) throws(Failure) {
         do {

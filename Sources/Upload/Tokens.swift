@@ -1,16 +1,16 @@
 /// A pair of tokens as they are sent. Prints as `(set)` wherever it is described, interpolated or dumped.
-public struct Tokens: Equatable, Sendable, Codable, CustomStringConvertible, CustomReflectable {
+package struct Tokens: Equatable, Sendable, Codable, CustomStringConvertible, CustomReflectable {
     /// Goes with every upload; nil: refresh first.
-    public var access: String?
+    package var access: String?
     /// Fetches the next pair; nil: the access token is all there is.
-    public var refresh: String?
+    package var refresh: String?
     /// When the access token expires, in Unix seconds; nil: nobody has said, or no clock could be trusted then.
-    public var expiresAt: Int64?
+    package var expiresAt: Int64?
     /// Seconds from the moment it was adopted until then; nil for a seed.
-    public var lifetime: Double?
+    package var lifetime: Double?
 
     /// No tokens, unless given.
-    public init(
+    package init(
         access: String? = nil, refresh: String? = nil, expiresAt: Int64? = nil, lifetime: Double? = nil
     ) {
         self.access = access
@@ -20,10 +20,10 @@ public struct Tokens: Equatable, Sendable, Codable, CustomStringConvertible, Cus
     }
 
     /// Neither of the two.
-    public var isEmpty: Bool { access == nil && refresh == nil }
+    package var isEmpty: Bool { access == nil && refresh == nil }
 
     /// Differs when one of the tokens or the expiry does, in whatever way; tells nothing of them.
-    public var digest: String {
+    package var digest: String {
         let parts = [access, refresh, expiresAt.map { "\($0)" }].map {
             $0.map { "\($0.utf8.count):\($0)" } ?? "-"
         }
@@ -31,7 +31,7 @@ public struct Tokens: Equatable, Sendable, Codable, CustomStringConvertible, Cus
     }
 
     /// Whether a text can be a token: it must go through a header line unharmed.
-    public static func isToken(_ text: some StringProtocol) -> Bool {
+    package static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.count <= 65_536
             && text.unicodeScalars.allSatisfy {
                 switch $0.properties.generalCategory {
@@ -42,24 +42,24 @@ public struct Tokens: Equatable, Sendable, Codable, CustomStringConvertible, Cus
     }
 
     /// Never a token.
-    public var description: String { "Tokens(set)" }
+    package var description: String { "Tokens(set)" }
     /// Without children, so that `dump` shows nothing either.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Dot paths into the answer of a token endpoint; nil: the usual names are tried.
-public struct TokenMapping: Equatable, Sendable {
+package struct TokenMapping: Equatable, Sendable {
     /// Where the access token stands.
-    public var accessToken: String?
+    package var accessToken: String?
     /// Where the refresh token stands.
-    public var refreshToken: String?
+    package var refreshToken: String?
     /// Where the expiry stands, as a moment.
-    public var expiresAt: String?
+    package var expiresAt: String?
     /// Where the expiry stands, in seconds from now.
-    public var expiresIn: String?
+    package var expiresIn: String?
 
     /// No paths, unless given.
-    public init(
+    package init(
         accessToken: String? = nil, refreshToken: String? = nil, expiresAt: String? = nil,
         expiresIn: String? = nil
     ) {

@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import Base
 import Simulation
 
 struct Destination: ParsableArguments {
@@ -68,7 +69,7 @@ struct DriveOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,  // a southern latitude begins with a dash
         help: .init("Start of the drive, in degrees.", valueName: "lat,lon"))
-    var at = Place(origin: Coordinate(latitude: 52.5163, longitude: 13.3777))
+    var at = Place(origin: Position(latitude: 52.5163, longitude: 13.3777))
 
     @Option(help: "Sentence prefix of the position: gp (GPS) or gn (combined).")
     var talker = TalkerName.gp
@@ -150,9 +151,9 @@ struct StartTime: ExpressibleByArgument {
 
 /// `52.5163,13.3777`. Beyond 85 degrees of latitude the plane that the vehicle drives on would be too distorted.
 struct Place: ExpressibleByArgument {
-    var origin: Coordinate
+    var origin: Position
 
-    init(origin: Coordinate) {
+    init(origin: Position) {
         self.origin = origin
     }
 
@@ -161,7 +162,7 @@ struct Place: ExpressibleByArgument {
         guard parts.count == 2, let latitude = Double(parts[0]), let longitude = Double(parts[1]),
             (-85...85).contains(latitude), (-180...180).contains(longitude)
         else { return nil }
-        origin = Coordinate(latitude: latitude, longitude: longitude)
+        origin = Position(latitude: latitude, longitude: longitude)
     }
 
     var defaultValueDescription: String { "\(origin.latitude),\(origin.longitude)" }

@@ -1,3 +1,4 @@
+internal import Base
 import Glibc
 import Simulation
 
@@ -14,7 +15,7 @@ struct Pace {
         self.speedUp = speedUp
         let now = Self.read(CLOCK_REALTIME) / 1_000_000
         firstEpoch = start ?? Self.now(rate: rate)
-        let wait = start == nil ? max(0, firstEpoch.unixMilliseconds - now) : 0
+        let wait = start == nil ? max(0, firstEpoch.milliseconds - now) : 0
         beganNanoseconds = Self.read(CLOCK_MONOTONIC) + wait * 1_000_000
     }
 
@@ -24,7 +25,7 @@ struct Pace {
         let now = read(CLOCK_REALTIME) / 1_000_000
         // At rates that do not divide a second evenly, start with a whole second.
         let grid = 1000 % Int64(rate) == 0 ? step : 1000
-        return Timestamp(unixMilliseconds: (now / grid + 1) * grid)
+        return Timestamp(milliseconds: (now / grid + 1) * grid)
     }
 
     /// Sleeps until an epoch is due, given in milliseconds since the start of the drive.

@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import Base
 import ControlProtocol
 import ControlTool
 import Glibc

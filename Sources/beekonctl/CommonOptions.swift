@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import Base
 import ControlProtocol
 import ControlTool
 import Glibc
@@ -82,7 +83,7 @@ func confirm(_ question: String) throws {
 
 /// Parses a time argument into the interface's format.
 func interfaceTime(_ text: String?, clock: Clock) throws -> String? {
-    try text.map { try TimeArgument.instant($0, now: clock.now, zone: clock.zone).iso }
+    try text.map { try TimeArgument.instant($0, now: clock.now, zone: clock.zone).iso8601 }
 }
 
 /// Parses a range: either `last`, or from one time to another.
@@ -92,7 +93,7 @@ func interfaceRange(
     var first = try interfaceTime(from, clock: clock)
     if let last {
         let seconds = try TimeArgument.duration(last)
-        first = Instant(milliseconds: clock.now.milliseconds - seconds * 1000).iso
+        first = Timestamp(milliseconds: clock.now.milliseconds - seconds * 1000).iso8601
     }
     let end = try interfaceTime(to, clock: clock)
     if let first, let end, first > end {

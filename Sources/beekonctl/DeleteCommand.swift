@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import Base
 import ControlProtocol
 import ControlTool
 
@@ -37,7 +38,7 @@ struct DeleteCommand: ParsableCommand {
                 let what = cutoff.map { "every stored location up to \($0.text(in: clock.zone))" }
                 try confirm("Delete \(what ?? "ALL stored locations"), uploaded or not?")
             }
-            let result = try delete(before: cutoff?.iso, by: &client)
+            let result = try delete(before: cutoff?.iso8601, by: &client)
             try common.print(result, text: text(result))
         }
     }

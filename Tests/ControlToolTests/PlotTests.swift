@@ -1,3 +1,4 @@
+import Base
 import ControlProtocol
 import Testing
 
@@ -11,7 +12,7 @@ struct PlotTests {
     ) -> Wire.Location {
         Wire.Location(
             id: "", sessionId: session,
-            timestamp: Instant(milliseconds: 1_781_526_000_000 + Int64(second) * 1000).iso,
+            timestamp: Timestamp(milliseconds: 1_781_526_000_000 + Int64(second) * 1000).iso8601,
             trigger: "interval", motion: motion, isMock: false, latitude: latitude, longitude: longitude,
             speed: speed)
     }

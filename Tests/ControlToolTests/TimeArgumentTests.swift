@@ -1,9 +1,10 @@
+import Base
 import ControlTool
 import Testing
 
 @Suite("times that users type")
 struct TimeArgumentTests {
-    static let now = Instant(milliseconds: 1_781_526_850_123)  // 2026-06-15T12:34:10.123Z
+    static let now = Timestamp(milliseconds: 1_781_526_850_123)  // 2026-06-15T12:34:10.123Z
 
     /// Central Europe in 2026, roughly: one hour ahead, two from 29 March 01:00 UTC to 25 October 01:00 UTC.
     static let berlin = Zone(name: "Berlin") { seconds in
@@ -35,7 +36,7 @@ struct TimeArgumentTests {
             ("2026-10-25T03:30", "2026-10-25T02:30:00.000Z"),
         ])
     func forms(text: String, expected: String) throws {
-        #expect(try TimeArgument.instant(text, now: Self.now, zone: Self.berlin).iso == expected)
+        #expect(try TimeArgument.instant(text, now: Self.now, zone: Self.berlin).iso8601 == expected)
     }
 
     @Test(
@@ -70,7 +71,7 @@ struct TimeArgumentTests {
     func calendar() throws {
         var day = Int64(-62_135_596_800)
         while day < 12_622_780_800 {
-            let text = Instant(milliseconds: day * 1000).iso
+            let text = Timestamp(milliseconds: day * 1000).iso8601
             #expect(try TimeArgument.instant(text, now: Self.now, zone: .utc).milliseconds == day * 1000)
             day += 86_400 * 97
         }

@@ -1,3 +1,4 @@
+import Base
 import ControlProtocol
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 @Suite("tokens at the command line")
 struct TokenTests {
-    private static let now = Instant(milliseconds: 1_800_000_000_000)
+    private static let now = Timestamp(milliseconds: 1_800_000_000_000)
 
     private func parse(_ text: String) throws -> Wire.SeedAuth.Parameters {
         try TokenSeed.parse(Array(text.utf8), now: Self.now)

@@ -1,3 +1,4 @@
+import Base
 import Linux
 import Synchronization
 import Testing

@@ -1,3 +1,4 @@
+import Base
 import ControlProtocol
 import Linux
 import Support

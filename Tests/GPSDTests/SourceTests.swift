@@ -1,3 +1,4 @@
+import Base
 import Linux
 import Support
 import Testing

@@ -70,26 +70,3 @@ struct DriveTests {
         #expect(good.hdop < 1 && bad.hdop > 6)
     }
 }
-
-@Suite("times")
-struct TimestampTests {
-    @Test(
-        "ISO 8601 to Unix milliseconds",
-        arguments: [
-            ("1970-01-01T00:00:00Z", 0), ("2026-06-15T12:34:56.789Z", 1_781_526_896_789),
-            ("2024-02-29T23:59:59.5Z", 1_709_251_199_500), ("2000-03-01T00:00:00Z", 951_868_800_000),
-        ] as [(String, Int64)])
-    func reads(text: String, expected: Int64) {
-        #expect(Timestamp(iso8601: text)?.unixMilliseconds == expected)
-    }
-
-    @Test(
-        "what is no UTC time is refused",
-        arguments: [
-            "", "2026-06-15", "2026-06-15T12:34:56", "2026-06-15T12:34:56+02:00", "2026-02-29T00:00:00Z",
-            "2026-13-01T00:00:00Z", "2026-06-15T24:00:00Z", "2026-06-15T12:34:56.Z", "26-06-15T12:34:56Z",
-        ])
-    func refuses(text: String) {
-        #expect(Timestamp(iso8601: text) == nil)
-    }
-}

@@ -102,7 +102,7 @@ struct NMEATests {
     @Test("south and west, minutes that carry")
     func hemispheres() {
         var scenario = Drive.Scenario.test()
-        scenario.origin = Coordinate(latitude: -33.999_999_999, longitude: -0.5)
+        scenario.origin = Position(latitude: -33.999_999_999, longitude: -0.5)
         scenario.parked = true
         let rmc = sentences(epochs(scenario, count: 1)[0], "RMC")[0].fields
         #expect(rmc[3...6] == ["3400.00000", "S", "00030.00000", "W"])

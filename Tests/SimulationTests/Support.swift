@@ -1,3 +1,4 @@
+import Base
 import Glibc
 import Simulation
 
@@ -30,8 +31,8 @@ extension Drive.Scenario {
     /// Noon of a summer day in Berlin, without errors unless specified.
     static func test(rate: Int = 1, seed: UInt64 = 1, noise: Double = 0) -> Drive.Scenario {
         var scenario = Drive.Scenario(
-            start: Timestamp(unixMilliseconds: 1_781_524_800_000),
-            origin: Coordinate(latitude: 52.5163, longitude: 13.3777), rate: rate, seed: seed)
+            start: Timestamp(milliseconds: 1_781_524_800_000),
+            origin: Position(latitude: 52.5163, longitude: 13.3777), rate: rate, seed: seed)
         scenario.noise = noise
         return scenario
     }

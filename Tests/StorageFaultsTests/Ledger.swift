@@ -1,3 +1,4 @@
+import Base
 import Storage
 import Tracking
 

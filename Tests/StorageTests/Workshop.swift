@@ -1,3 +1,4 @@
+@testable import Base
 import SQLite
 import Support
 import Testing

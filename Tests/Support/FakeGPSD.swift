@@ -3,21 +3,21 @@ internal import Glibc
 /// A gpsd on a loopback port that says what a test tells it to, byte by byte.
 ///
 /// It needs no thread: the kernel completes connections by itself, and the client under test never blocks.
-public final class FakeGPSD {
+package final class FakeGPSD {
     /// Where it listens on 127.0.0.1.
-    public let port: UInt16
+    package let port: UInt16
     private var listener: Int32
     private var connection: Int32 = -1
     private var fillers: [Int32] = []
 
     /// The greeting of gpsd 3.22.
-    public static let version =
+    package static let version =
         #"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}"#
 
     /// Listens on a free port, or on `port` when an earlier one is to come back.
     ///
     /// - Parameter backlog: how many connections may wait to be taken, besides one.
-    public init(port wanted: UInt16 = 0, backlog: Int32 = 8) throws {
+    package init(port wanted: UInt16 = 0, backlog: Int32 = 8) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var reuse: Int32 = 1
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
@@ -45,7 +45,7 @@ public final class FakeGPSD {
 
     /// Lets so many connections wait that the kernel answers to no further one: whoever connects now hangs. Needs a
     /// backlog of 0.
-    public func fillQueue() {
+    package func fillQueue() {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -63,7 +63,7 @@ public final class FakeGPSD {
     }
 
     /// Takes the next connection, waiting for it at most five seconds; an earlier one is closed.
-    public func accept() throws {
+    package func accept() throws {
         hangUp()
         guard isReadable(listener) else { throw SetUpFailed(operation: "accept", code: ETIMEDOUT) }
         connection = Glibc.accept(listener, nil, nil)
@@ -71,15 +71,15 @@ public final class FakeGPSD {
     }
 
     /// Whether a connection waits to be taken.
-    public var hasCaller: Bool { isReadable(listener, milliseconds: 0) }
+    package var hasCaller: Bool { isReadable(listener, milliseconds: 0) }
 
     /// Sends lines, each ended by CR LF as gpsd does.
-    public func say(_ lines: String...) throws {
+    package func say(_ lines: String...) throws {
         for line in lines { try send(Array(line.utf8) + [0x0D, 0x0A]) }
     }
 
     /// Sends bytes as they are.
-    public func send(_ bytes: [UInt8]) throws {
+    package func send(_ bytes: [UInt8]) throws {
         var offset = 0
         while offset < bytes.count {
             let count = bytes.withUnsafeBytes {
@@ -92,12 +92,12 @@ public final class FakeGPSD {
     }
 
     /// Sends as much of the bytes as the kernel takes without waiting, and returns how many that were.
-    public func sendWhatFits(_ bytes: [UInt8]) -> Int {
+    package func sendWhatFits(_ bytes: [UInt8]) -> Int {
         max(0, Glibc.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)))
     }
 
     /// The next line from the client, without its end; nil when none comes within five seconds.
-    public func hear() -> String? {
+    package func hear() -> String? {
         var line: [UInt8] = []
         var byte: UInt8 = 0
         while isReadable(connection), recv(connection, &byte, 1, 0) == 1 {
@@ -108,13 +108,13 @@ public final class FakeGPSD {
     }
 
     /// Closes the connection.
-    public func hangUp() {
+    package func hangUp() {
         if connection >= 0 { close(connection) }
         connection = -1
     }
 
     /// Refuses connections from now on.
-    public func stopListening() {
+    package func stopListening() {
         if listener >= 0 { close(listener) }
         listener = -1
     }

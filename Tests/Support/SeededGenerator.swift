@@ -3,16 +3,16 @@
 #endif
 
 /// Random numbers that come again with the same seed (SplitMix64, Steele, Lea and Flood 2014).
-public struct SeededGenerator: RandomNumberGenerator, Sendable {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     /// A failing test prints its seed; pass it here to see the failure again.
-    public init(seed: UInt64) {
+    package init(seed: UInt64) {
         state = seed
     }
 
     /// The next number of the sequence.
-    public mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -21,13 +21,13 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 
     /// True with a probability from 0 to 1.
-    public mutating func chance(_ probability: Double) -> Bool {
+    package mutating func chance(_ probability: Double) -> Bool {
         Double.random(in: 0..<1, using: &self) < probability
     }
 }
 
 /// The seed of a randomised test: BEEKOND_SEED, or its own.
-public func testSeed(_ usual: UInt64) -> UInt64 {
+package func testSeed(_ usual: UInt64) -> UInt64 {
     guard let text = getenv("BEEKOND_SEED") else { return usual }
     return UInt64(String(cString: text)) ?? usual
 }

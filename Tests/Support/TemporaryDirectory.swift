@@ -2,14 +2,14 @@ internal import FoundationEssentials
 internal import Glibc
 
 /// A directory of its own for one test, removed with everything in it.
-public final class TemporaryDirectory: Sendable {
+package final class TemporaryDirectory: Sendable {
     /// Its absolute path, without a slash at the end.
-    public let path: String
+    package let path: String
 
     /// Makes the directory, which only its owner may enter.
     ///
     /// - Parameter inMemory: where the system has such a place: for tests that write a lot and need no disk.
-    public init(inMemory: Bool = false) throws {
+    package init(inMemory: Bool = false) throws {
         let parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
         var template = Array("\(parent)/beekond-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SetUpFailed(operation: "mkdtemp", code: errno) }
@@ -21,35 +21,35 @@ public final class TemporaryDirectory: Sendable {
     }
 
     /// The path of an entry.
-    public func file(_ name: String) -> String {
+    package func file(_ name: String) -> String {
         path + "/" + name
     }
 
     /// The names in it, or in a folder of it, sorted.
-    public func names(in folder: String = "") throws -> [String] {
+    package func names(in folder: String = "") throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: file(folder)).sorted()
     }
 
     /// The content of an entry.
-    public func read(_ name: String) throws -> [UInt8] {
+    package func read(_ name: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: URL(filePath: file(name))))
     }
 
     /// Writes an entry, neither atomically nor durably.
-    public func write(_ name: String, _ bytes: [UInt8]) throws {
+    package func write(_ name: String, _ bytes: [UInt8]) throws {
         try Data(bytes).write(to: URL(filePath: file(name)))
     }
 }
 
 /// What a test needs to run could not be had.
-public struct SetUpFailed: Error {
+package struct SetUpFailed: Error {
     /// What was attempted.
-    public var operation: String
+    package var operation: String
     /// errno.
-    public var code: Int32
+    package var code: Int32
 
     /// A failure with the errno of the call made just before, unless told otherwise.
-    public init(operation: String, code: Int32) {
+    package init(operation: String, code: Int32) {
         self.operation = operation
         self.code = code
     }

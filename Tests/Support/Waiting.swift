@@ -3,7 +3,7 @@ internal import Glibc
 /// Calls `step` until it returns true; `step` itself must wait for something (poll, accept, a lock).
 ///
 /// - Returns: false when that has taken longer than `seconds`: the deadline of a test that hangs, never a delay.
-public func wait(upTo seconds: Double = 10, until step: () throws -> Bool) rethrows -> Bool {
+package func wait(upTo seconds: Double = 10, until step: () throws -> Bool) rethrows -> Bool {
     let end = monotonicSeconds() + seconds
     while monotonicSeconds() < end {
         if try step() { return true }
@@ -12,7 +12,7 @@ public func wait(upTo seconds: Double = 10, until step: () throws -> Bool) rethr
 }
 
 /// Seconds on a clock that nobody sets.
-public func monotonicSeconds() -> Double {
+package func monotonicSeconds() -> Double {
     var time = timespec()
     _ = clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9

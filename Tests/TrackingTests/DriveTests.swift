@@ -1,3 +1,4 @@
+import Base
 import Simulation
 import Support
 import Testing
@@ -67,10 +68,10 @@ private let rides = [
 /// As gpsd would report it: 19 m of accuracy per unit of HDOP.
 private func fix(_ seen: Receiver.Observation) -> Fix? {
     guard let fix = seen.fix,
-        let place = Tracking.Coordinate(latitude: fix.latitude, longitude: fix.longitude)
+        let place = Coordinate(latitude: fix.latitude, longitude: fix.longitude)
     else { return nil }
     return Fix(
-        time: Tracking.Timestamp(milliseconds: seen.time.unixMilliseconds), mode: 3, coordinate: place,
+        time: seen.time, mode: 3, coordinate: place,
         accuracy: fix.hdop * 19, speed: fix.speed, bearing: fix.track)
 }
 
@@ -88,8 +89,8 @@ private struct Outcome {
 
 private func outcome(_ ride: Ride, _ whileStationary: Admission.WhileStationary, seed: UInt64) -> Outcome {
     var journey = Journey(
-        ride.stretches, start: Simulation.Timestamp(unixMilliseconds: start),
-        origin: Simulation.Coordinate(latitude: 52.5163, longitude: 13.3777), noise: ride.noise, seed: seed)
+        ride.stretches, start: Timestamp(milliseconds: start),
+        origin: Position(latitude: 52.5163, longitude: 13.3777), noise: ride.noise, seed: seed)
     var admission = Admission(
         thresholds: Admission.Thresholds(
             gate: Gate.Thresholds(interval: 30, distance: 100), whileStationary: whileStationary))

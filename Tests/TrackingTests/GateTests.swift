@@ -1,3 +1,4 @@
+import Base
 import Support
 import Testing
 
@@ -139,4 +140,12 @@ func gateAgainstNaive(seed: UInt64) throws {
         // An occasional restart must not change anything.
         if step % 97 == 0 { gate = Gate(thresholds: thresholds, last: gate.last) }
     }
+}
+
+@Test(
+    "the smaller angle between two bearings",
+    arguments: [(0, 0, 0), (10, 350, 20), (350, 10, 20), (0, 180, 180), (90, 300, 150), (359.5, 0.5, 1)]
+        as [(Double, Double, Double)])
+func angleBetweenBearings(first: Double, second: Double, expected: Double) {
+    #expect(angle(between: first, and: second) == expected)
 }

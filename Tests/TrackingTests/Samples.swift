@@ -1,3 +1,5 @@
+import Base
+
 @testable import Tracking
 
 /// A fix `seconds` after a moment in 2027, `north` and `east` metres from a place in Berlin.

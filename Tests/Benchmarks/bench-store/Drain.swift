@@ -1,3 +1,4 @@
+import Base
 import Linux
 import Storage
 import Synchronization

@@ -21,7 +21,7 @@ private let subject: Subject = {
 
 /// libFuzzer's entry point.
 @_cdecl("LLVMFuzzerTestOneInput")
-public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+package func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     subject.run(UnsafeRawBufferPointer(start: bytes, count: count))
     return 0
 }

@@ -1,3 +1,4 @@
+import Base
 import Tracking
 
 @testable import Upload

@@ -1,10 +1,8 @@
 // The wire format's timestamps: UTC, exactly three fractional digits, a literal Z.
-// Calendar arithmetic after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (days_from_civil and its
-// inverse), valid over the whole proleptic Gregorian calendar.
 
 extension Timestamp {
     /// `2026-06-15T12:34:56.789Z`. Years outside 0…9999 are clamped to those ends: the format has four digits for them.
-    public var iso8601: String {
+    package var iso8601: String {
         var text = [UInt8]()
         text.reserveCapacity(24)
         appendISO8601(to: &text)
@@ -12,10 +10,10 @@ extension Timestamp {
     }
 
     /// Length of `iso8601` in bytes.
-    public static let textSize = 24
+    package static let textSize = 24
 
     /// Appends the 24 bytes of `iso8601`.
-    public func appendISO8601(to text: inout [UInt8]) {
+    package func appendISO8601(to text: inout [UInt8]) {
         withUnsafeTemporaryAllocation(byteCount: Self.textSize, alignment: 1) { room in
             putISO8601(into: room)
             text.append(contentsOf: room)
@@ -23,13 +21,13 @@ extension Timestamp {
     }
 
     /// Writes the 24 bytes of `iso8601` to the start of `room`, which must be at least that long.
-    public func putISO8601(into room: UnsafeMutableRawBufferPointer) {
+    package func putISO8601(into room: UnsafeMutableRawBufferPointer) {
         precondition(room.count >= Self.textSize)
         let lowest: Int64 = -62_167_219_200_000
         let highest: Int64 = 253_402_300_799_999
         let bounded = min(max(milliseconds, lowest), highest)
         let (days, rest) = bounded.flooredDivision(by: 86_400_000)
-        let date = civil(fromDays: days)
+        let date = CivilDate(daysSince1970: days)
         let inDay = UInt32(truncatingIfNeeded: rest)
         let year = UInt32(truncatingIfNeeded: date.year)
         func put(_ byte: UInt32, at position: Int) {
@@ -55,21 +53,20 @@ extension Timestamp {
 
     /// Parses `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; a space may replace the T. A leap second (:60) is read as
     /// the first moment of the next minute; digits beyond milliseconds are truncated. Anything else yields nil.
-    public init?(iso8601 text: some StringProtocol) {
+    package init?(iso8601 text: some StringProtocol) {
         var scanner = DigitScanner(bytes: Array(text.utf8.prefix(64)))
         guard text.utf8.count <= 64,
             let year = scanner.digits(4), scanner.skip("-"),
-            let month = scanner.digits(2), (1...12).contains(month), scanner.skip("-"),
-            let day = scanner.digits(2), (1...daysIn(month: month, year: year)).contains(day),
+            let month = scanner.digits(2), scanner.skip("-"), let day = scanner.digits(2),
+            let date = CivilDate(year: year, month: month, day: day),
             scanner.skip("T") || scanner.skip("t") || scanner.skip(" "),
             let hour = scanner.digits(2), hour < 24, scanner.skip(":"),
             let minute = scanner.digits(2), minute < 60, scanner.skip(":"),
             let second = scanner.digits(2), second <= 60,
             let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.isAtEnd
         else { return nil }
-        let days = daysFromCivil(year: year, month: month, day: day)
         let inDay = (hour * 60 + minute) * 60 + second
-        self.init(milliseconds: (days * 86_400 + inDay - offset * 60) * 1000 + fraction)
+        self.init(milliseconds: (date.daysSince1970 * 86_400 + inDay - offset * 60) * 1000 + fraction)
     }
 }
 
@@ -123,37 +120,5 @@ private struct DigitScanner {
             return nil
         }
         return sign * (hours * 60 + minutes)
-    }
-}
-
-private func daysIn(month: Int64, year: Int64) -> Int64 {
-    switch month {
-    case 4, 6, 9, 11: 30
-    case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
-    default: 31
-    }
-}
-
-private func daysFromCivil(year: Int64, month: Int64, day: Int64) -> Int64 {
-    let shifted = month <= 2 ? year - 1 : year
-    let (era, yearOfEra) = shifted.flooredDivision(by: 400)
-    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-    return era * 146_097 + dayOfEra - 719_468
-}
-
-private func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let (era, dayOfEra) = (days + 719_468).flooredDivision(by: 146_097)
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shiftedMonth = (5 * dayOfYear + 2) / 153
-    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
-}
-
-extension Int64 {
-    fileprivate func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 }

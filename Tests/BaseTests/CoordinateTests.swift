@@ -1,7 +1,7 @@
 import Support
 import Testing
 
-@testable import Tracking
+@testable import Base
 
 /// Geodesics on WGS-84 from GeographicLib (GeodSolve) and the definitions of the ellipsoid itself.
 @Test(
@@ -47,12 +47,4 @@ func distanceExtremes() throws {
         as [(Double, Double)])
 func noCoordinate(latitude: Double, longitude: Double) {
     #expect(Coordinate(latitude: latitude, longitude: longitude) == nil)
-}
-
-@Test(
-    "the smaller angle between two bearings",
-    arguments: [(0, 0, 0), (10, 350, 20), (350, 10, 20), (0, 180, 180), (90, 300, 150), (359.5, 0.5, 1)]
-        as [(Double, Double, Double)])
-func angleBetweenBearings(first: Double, second: Double, expected: Double) {
-    #expect(angle(between: first, and: second) == expected)
 }

@@ -1,7 +1,7 @@
 import Support
 import Testing
 
-@testable import Tracking
+@testable import Base
 
 private let time = Timestamp(milliseconds: 1_781_526_896_789)
 

@@ -1,7 +1,7 @@
 import Support
 import Testing
 
-@testable import Tracking
+@testable import Base
 
 /// Years 0 to 9999 in milliseconds: what four digits can express.
 private let written: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999

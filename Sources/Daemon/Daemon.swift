@@ -5,7 +5,6 @@ internal import Glibc
 internal import Linux
 internal import Storage
 internal import Systemd
-internal import Tracking
 
 /// The daemon from start to end.
 package enum Daemon {

@@ -2,7 +2,6 @@ internal import Base
 internal import Glibc
 internal import Linux
 internal import Storage
-internal import Tracking
 internal import Upload
 
 /// Finds out whose state directory this is before anything else in it is touched, and makes it this machine's.

@@ -1,6 +1,5 @@
 internal import Base
 internal import Storage
-internal import Tracking
 
 /// Decides when a loss is reported: at once when it begins, then once an hour with what has been added since.
 /// Ordinary pruning, which is no loss, is reported once a day. Pure: no clock, no log.

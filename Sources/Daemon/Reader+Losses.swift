@@ -1,7 +1,6 @@
 internal import Base
 internal import Configuration
 internal import Storage
-internal import Tracking
 
 /// Rows lost by rule, and the cap to which rows may be lost.
 extension Reader {

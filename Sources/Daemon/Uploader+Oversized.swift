@@ -2,7 +2,6 @@ internal import Base
 internal import Configuration
 internal import ControlProtocol
 internal import Storage
-internal import Tracking
 internal import Upload
 
 /// A batch that is too large for the link or for the server.

@@ -3,7 +3,6 @@ internal import Configuration
 internal import ControlProtocol
 internal import Glibc
 internal import Linux
-internal import Tracking
 internal import Upload
 
 /// Checks the way to the backend step by step, as the uploader would go it.

@@ -1,7 +1,6 @@
 package import Base
 internal import CGPS
 internal import Glibc
-internal import Tracking
 
 /// One message from gpsd, reduced to what matters here. NaN, zero times and impossible values have become nil.
 package enum Report: Equatable, Sendable {

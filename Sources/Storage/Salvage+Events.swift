@@ -1,5 +1,4 @@
 internal import SQLite
-internal import Tracking
 
 extension Salvage {
     struct Event {

@@ -1,7 +1,6 @@
 package import Base
 internal import FoundationEssentials
 package import Linux
-internal import Tracking
 
 /// The small files beside the database: what must survive its loss.
 ///

@@ -2,7 +2,6 @@ package import Base
 internal import Glibc
 internal import Linux
 internal import SQLite
-internal import Tracking
 
 /// The database of another machine, which arrived with a copy of its disk. Its rows must not be uploaded from here:
 /// it is put aside like a damaged database, and nothing in it is deleted.

@@ -1,6 +1,5 @@
 package import Base
 internal import SQLite
-internal import Tracking
 
 /// What the uploader thread asks for: batches, from their draft to what became of them.
 extension Store {

@@ -2,7 +2,6 @@ internal import Base
 internal import Linux
 internal import SQLite
 internal import Synchronization
-internal import Tracking
 
 /// The database, through its single write connection, which the reader and the uploader share.
 ///

@@ -1,6 +1,5 @@
 internal import Base
 internal import SQLite
-internal import Tracking
 
 extension Writer {
     /// The rows for the next batch: the oldest session with pending rows, its oldest rows, all stored under the same

@@ -1,6 +1,5 @@
 package import Base
 internal import SQLite
-internal import Tracking
 
 /// A deletion that the user asked for, carried out in steps of at most 1,000 rows so that fixes go on being written.
 package struct Deletion: Sendable {

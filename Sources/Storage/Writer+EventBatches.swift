@@ -1,6 +1,5 @@
 internal import Base
 internal import SQLite
-internal import Tracking
 
 extension BatchMembers {
     /// The range of no location: nothing lies at or after its first and at or before its last.

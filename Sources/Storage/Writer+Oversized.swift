@@ -1,6 +1,5 @@
 package import Base
 internal import SQLite
-internal import Tracking
 
 /// The result of dissolving a batch that keeps failing because of its size.
 package enum Rebatch: Equatable, Sendable {

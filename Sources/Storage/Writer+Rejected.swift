@@ -1,5 +1,4 @@
 internal import SQLite
-internal import Tracking
 
 /// Dead letters on their way back into the queue, or out of the database, in steps of at most 1,000 rows so that fixes go
 /// on being written.

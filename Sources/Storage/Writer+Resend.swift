@@ -1,6 +1,5 @@
 package import Base
 internal import SQLite
-internal import Tracking
 
 /// Kept rows on their way back into the queue, in steps of at most 1,000 so that fixes continue to be written. Rows
 /// that are pending, frozen or dead are not changed. If interrupted, the rows reached so far are pending, and another

@@ -1,6 +1,5 @@
 internal import Base
 internal import SQLite
-internal import Tracking
 
 /// Consecutive rejections: up to a limit the data is suspected, and beyond it the endpoint.
 ///

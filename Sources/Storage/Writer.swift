@@ -1,7 +1,6 @@
 internal import Base
 internal import Linux
 internal import SQLite
-internal import Tracking
 
 /// The single write connection, with what it knows by heart about the rows.
 ///

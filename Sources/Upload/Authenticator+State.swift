@@ -1,5 +1,4 @@
 package import Base
-internal import Tracking
 
 /// How the credentials are, for people: never a token.
 package struct AuthState: Equatable, Sendable {

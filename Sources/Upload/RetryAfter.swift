@@ -1,5 +1,4 @@
 package import Base
-internal import Tracking
 
 /// The `Retry-After` header: seconds, or a date (RFC 9110 section 10.2.3).
 package enum RetryAfter {

@@ -1,5 +1,4 @@
 internal import Base
-internal import Tracking
 
 /// Writes the texts of a location into room that has been made for them: an array would ask for each part, and for each
 /// digit of it, whether it has any. The only place where this module writes through a pointer; it traps rather than

@@ -1,5 +1,4 @@
 internal import Base
-internal import Tracking
 
 /// What a token endpoint answered with a 2xx. A pure function of the bytes.
 ///

@@ -3,7 +3,6 @@ import ControlProtocol
 import Linux
 import Support
 import Testing
-import Tracking
 
 @testable import Daemon
 

@@ -5,7 +5,6 @@ import Glibc
 import Linux
 import Support
 import Synchronization
-import Tracking
 
 @testable import Daemon
 

@@ -3,7 +3,6 @@ import Storage
 import Support
 import Synchronization
 import Testing
-import Tracking
 
 @testable import Daemon
 

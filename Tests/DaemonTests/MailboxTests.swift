@@ -2,7 +2,6 @@ import Base
 import Linux
 import Storage
 import Testing
-import Tracking
 import Upload
 
 @testable import Configuration

@@ -1,6 +1,5 @@
 import Storage
 import Testing
-import Tracking
 
 @testable import Daemon
 

@@ -1,6 +1,5 @@
 import Base
 import SQLite
-import Tracking
 
 /// What the tables say, as text, so that two databases can be compared.
 enum Contents {

@@ -3,7 +3,6 @@ import SQLite
 import Storage
 import Support
 import Testing
-import Tracking
 
 /// What a power cut leaves, at thousands of points of a workload, opened with the real code.
 ///

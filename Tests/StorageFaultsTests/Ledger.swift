@@ -1,6 +1,5 @@
 import Base
 import Storage
-import Tracking
 
 /// What the store should hold: the contract on rows and batches, without a database.
 struct Ledger {

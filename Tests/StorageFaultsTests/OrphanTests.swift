@@ -3,7 +3,6 @@ import Glibc
 import SQLite
 import Support
 import Testing
-import Tracking
 
 @testable import Storage
 

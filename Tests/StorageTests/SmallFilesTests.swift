@@ -3,7 +3,6 @@ import Glibc
 import Linux
 import Support
 import Testing
-import Tracking
 
 @testable import Storage
 

@@ -1,6 +1,5 @@
 import Base
 import Support
-import Tracking
 
 @testable import Upload
 

@@ -1,6 +1,5 @@
 import Support
 import Testing
-import Tracking
 
 @testable import Upload
 

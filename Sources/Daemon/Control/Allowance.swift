@@ -1,6 +1,5 @@
 internal import Base
 internal import Linux
-internal import Tracking
 
 /// So much at once, and after that so much a second. Pure: the time is an argument.
 struct Allowance {

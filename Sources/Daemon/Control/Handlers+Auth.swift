@@ -2,7 +2,6 @@ internal import Base
 internal import Configuration
 internal import ControlProtocol
 internal import Linux
-internal import Tracking
 internal import Upload
 
 extension Handlers {

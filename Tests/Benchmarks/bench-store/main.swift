@@ -1,7 +1,6 @@
 import Glibc
 import Linux
 import Storage
-import Tracking
 
 // What storing a fix costs: latency and CPU of its COMMIT, bytes written to the disk. `make bench` runs it.
 //

@@ -1,6 +1,5 @@
 import Base
 import ControlProtocol
-import Tracking
 
 @testable import Configuration
 @testable import GPSD

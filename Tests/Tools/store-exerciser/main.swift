@@ -1,7 +1,6 @@
 import Glibc
 import SQLite
 import Storage
-import Tracking
 
 // A fixed little life of a store, for tests that make system calls fail or kill the process at one.
 //

@@ -1,8 +1,8 @@
-@testable import Base
 import SQLite
 import Support
 import Testing
 
+@testable import Base
 @testable import Storage
 @testable import Tracking
 

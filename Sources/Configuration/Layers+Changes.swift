@@ -12,7 +12,7 @@ extension Layers {
     /// What a change comes to.
     package struct Decision: Sendable, Equatable {
         /// All runtime settings from now on, those that are left out included: another version may know them.
-        package let runtime: [String: Value]
+        package let runtime: [String: SettingValue]
         /// Those of them that root has approved, wherever they send the secrets of the files.
         package let approved: Set<String>
         /// What is in force with them.
@@ -29,7 +29,8 @@ extension Layers {
     ///   - approved: those of them that root has approved.
     ///   - asRoot: whether root makes the change.
     package func decide(
-        setting offers: [String: Offer], over runtime: [String: Value], approved: Set<String> = [],
+        setting offers: [String: ProposedValue], over runtime: [String: SettingValue],
+        approved: Set<String> = [],
         asRoot: Bool = false
     ) throws(Refusal) -> Decision {
         var new = runtime
@@ -64,7 +65,7 @@ extension Layers {
     ///   - runtime: those there are.
     ///   - approved: those of them that root has approved.
     package func decide(
-        resetting names: [String], over runtime: [String: Value], approved: Set<String> = []
+        resetting names: [String], over runtime: [String: SettingValue], approved: Set<String> = []
     ) throws(Refusal) -> Decision {
         var new = runtime
         for name in names.sorted() {
@@ -79,8 +80,9 @@ extension Layers {
 
     /// A change must not put out of force what it brings, or what was in force before.
     private func decide(
-        from old: (runtime: [String: Value], approved: Set<String>),
-        to new: (runtime: [String: Value], approved: Set<String>), changed: Set<String>, _ notes: [String]
+        from old: (runtime: [String: SettingValue], approved: Set<String>),
+        to new: (runtime: [String: SettingValue], approved: Set<String>), changed: Set<String>,
+        _ notes: [String]
     ) throws(Refusal) -> Decision {
         let before = loaded(with: old.runtime, approved: old.approved).leftOut
         let result = loaded(with: new.runtime, approved: new.approved, suspects: changed)

@@ -11,7 +11,7 @@ extension Layers {
     /// Why a runtime setting must not be in force without root's approval; nil when none is needed.
     ///
     /// - Parameter value: a value that passes the rules of its key; no other is judged here.
-    func custodyComplaint(about name: String, _ value: Value) -> String? {
+    func custodyComplaint(about name: String, _ value: SettingValue) -> String? {
         guard let key = Key.named(name)?.key, key.leadsSecrets, leadsElsewhere(key, value) else { return nil }
         let secrets = files.secrets(exposedBy: key)
         guard let first = secrets.first else { return nil }
@@ -23,8 +23,8 @@ extension Layers {
 
     /// The settings that root has approved after a change. Approval covers the place, not the rest of a URL.
     func approvals(
-        _ old: Set<String>, after changed: Set<String>, from before: [String: Value],
-        to runtime: [String: Value], asRoot: Bool
+        _ old: Set<String>, after changed: Set<String>, from before: [String: SettingValue],
+        to runtime: [String: SettingValue], asRoot: Bool
     ) -> Set<String> {
         var approved = old.filter { runtime[$0] != nil }
         for name in changed where Key.named(name)?.key.leadsSecrets == true {
@@ -34,7 +34,7 @@ extension Layers {
         return approved
     }
 
-    private func leadsElsewhere(_ key: Key, _ value: Value) -> Bool {
+    private func leadsElsewhere(_ key: Key, _ value: SettingValue) -> Bool {
         let own = files.value(of: key)
         switch value {
         // No upload, no refresh, or a direct connection: nothing is sent to anybody else.
@@ -48,7 +48,7 @@ extension Layers {
         }
     }
 
-    private static func isSamePlace(_ name: String, _ old: Value?, _ new: Value?) -> Bool {
+    private static func isSamePlace(_ name: String, _ old: SettingValue?, _ new: SettingValue?) -> Bool {
         guard case .string(let old)? = old, case .string(let new)? = new else { return old == new }
         return Place(old, name).map { $0 == Place(new, name) } ?? (old == new)
     }
@@ -84,9 +84,9 @@ struct Place: Equatable {
     }
 }
 
-extension Assembly {
+extension SettingsBuilder {
     /// What the files alone say; nil when they set nothing.
-    func value(of key: Key) -> Value? { winners[key.name]?.value }
+    func value(of key: Key) -> SettingValue? { winners[key.name]?.value }
 
     /// The settings whose secrets `key` could send elsewhere, sorted.
     ///

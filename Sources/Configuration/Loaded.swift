@@ -26,14 +26,14 @@ package struct Loaded: Sendable, Equatable {
         /// Dotted name, such as `tracking.interval_seconds`.
         package let key: String
         /// The value in force, never a secret.
-        package let value: Value
+        package let value: SettingValue
         /// Where the value was set.
         package let origin: Origin
     }
 }
 
 /// A plain value of a setting, as TOML and JSON both have it.
-package enum Value: Sendable, Equatable {
+package enum SettingValue: Sendable, Equatable {
     /// `true` or `false`.
     case bool(Bool)
     /// A whole number.

@@ -24,8 +24,8 @@ package struct Settings: Sendable, Equatable {
         for (name, value) in extras.sorted(by: { $0.key < $1.key }) {
             if let reason = Rules.extra(name, value) { return (name.escaped, reason) }
         }
-        guard extras.count > Assembly.maxEntries else { return nil }
-        return ("*", "at most \(Assembly.maxEntries) are allowed, and these are \(extras.count)")
+        guard extras.count > SettingsBuilder.maxEntries else { return nil }
+        return ("*", "at most \(SettingsBuilder.maxEntries) are allowed, and these are \(extras.count)")
     }
 
     /// The defaults: local only, nothing is sent anywhere.

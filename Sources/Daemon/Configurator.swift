@@ -6,7 +6,7 @@ internal import Linux
 final class Configurator {
     /// What somebody wants.
     enum Request {
-        case set([String: Offer], by: Caller = Caller())
+        case set([String: ProposedValue], by: Caller = Caller())
         case reset([String])
         /// Read all files again.
         case reload
@@ -24,7 +24,7 @@ final class Configurator {
     /// What is in force once the reader has taken it up.
     private struct Change {
         var layers: Layers
-        var runtime: [String: Value]
+        var runtime: [String: SettingValue]
         /// Those that root has approved.
         var approved: Set<String>
         var result: Layers.Result
@@ -210,7 +210,7 @@ final class Configurator {
         try Loader.layers(file: options.file, isDefaultPath: options.configuration == nil)
     }
 
-    private static func change(to layers: Layers, _ found: RuntimeSettings.Found) -> Change {
+    private static func change(to layers: Layers, _ found: RuntimeSettings.LoadResult) -> Change {
         var layers = layers
         layers.lacksRuntime = found.isLost
         let result = layers.loaded(with: found.values, approved: found.approved)

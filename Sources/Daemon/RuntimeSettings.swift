@@ -7,8 +7,8 @@ internal import Linux
 /// The file of the settings made while running: `settings.json` in the state directory. What it holds is not trusted.
 struct RuntimeSettings {
     /// What was found.
-    struct Found: Equatable {
-        var values: [String: Value] = [:]
+    struct LoadResult: Equatable {
+        var values: [String: SettingValue] = [:]
         /// Those that root has approved.
         var approved: Set<String> = []
         /// What is wrong with the file, and what was done about it.
@@ -41,7 +41,7 @@ struct RuntimeSettings {
     }
 
     /// Reads it, or its copy where it is of no use. What cannot be used is put aside, so that it stands in nobody's way.
-    func load() -> Found {
+    func load() -> LoadResult {
         let (bytes, own) = readOne(Self.name)
         if let bytes {
             // Completes what an interruption between the two writes, or an earlier version, has left undone.
@@ -80,7 +80,7 @@ struct RuntimeSettings {
         "; nothing stored is deleted for its age or for the cap of rows until one is set or unset (beekonctl config)"
 
     /// - Returns: the bytes when they can be used.
-    private func readOne(_ name: String) -> (bytes: [UInt8]?, found: Found) {
+    private func readOne(_ name: String) -> (bytes: [UInt8]?, found: LoadResult) {
         let bytes: [UInt8]?
         do {
             bytes = try directory.read(name)
@@ -90,10 +90,10 @@ struct RuntimeSettings {
             case ELOOP, EINVAL, EISDIR, EFBIG: return (nil, putAside(name, error.description))
             default:
                 let text = "the settings made while running cannot be read (\(error))"
-                return (nil, Found(complaint: text, isUnreadable: true))
+                return (nil, LoadResult(complaint: text, isUnreadable: true))
             }
         }
-        guard let bytes else { return (nil, Found()) }
+        guard let bytes else { return (nil, LoadResult()) }
         let decoder = JSONDecoder()
         guard let content = try? decoder.decode(Content.self, from: Data(bytes)),
             content.version == Self.version
@@ -105,9 +105,9 @@ struct RuntimeSettings {
         guard content.settings.count <= Layers.limit else {
             return (nil, putAside(name, "more than \(Layers.limit) settings"))
         }
-        let values = content.settings.compactMapValues { Offer($0).value }
+        let values = content.settings.compactMapValues { ProposedValue($0).value }
         let others = content.settings.keys.filter { values[$0] == nil }
-        let found = Found(
+        let found = LoadResult(
             values: values, approved: Set(content.approved ?? []).intersection(values.keys),
             complaint: others.isEmpty
                 ? nil
@@ -116,17 +116,17 @@ struct RuntimeSettings {
         return (bytes, found)
     }
 
-    private func putAside(_ name: String, _ reason: String) -> Found {
+    private func putAside(_ name: String, _ reason: String) -> LoadResult {
         let start = "the settings made while running are no good (\(reason)): "
         do {
-            return Found(complaint: start + "they are kept as \(try directory.putAside(name))")
+            return LoadResult(complaint: start + "they are kept as \(try directory.putAside(name))")
         } catch {
-            return Found(complaint: start + "they cannot be put aside (\(error))")
+            return LoadResult(complaint: start + "they cannot be put aside (\(error))")
         }
     }
 
     /// The bytes of the file.
-    static func encode(_ values: [String: Value], approved: Set<String> = []) throws -> [UInt8] {
+    static func encode(_ values: [String: SettingValue], approved: Set<String> = []) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         let content = Content(
@@ -165,7 +165,7 @@ struct RuntimeSettings {
 }
 
 extension JSONValue {
-    init(_ value: Value) {
+    init(_ value: SettingValue) {
         self =
             switch value {
             case .bool(let flag): .bool(flag)
@@ -176,7 +176,7 @@ extension JSONValue {
     }
 }
 
-extension Offer {
+extension ProposedValue {
     init(_ value: JSONValue) {
         self =
             switch value {
@@ -190,7 +190,7 @@ extension Offer {
             }
     }
 
-    var value: Value? {
+    var value: SettingValue? {
         if case .value(let value) = self { value } else { nil }
     }
 }

@@ -20,7 +20,7 @@ import Testing
     }
 
     /// Whether an administrator who is not root may set this.
-    private func mayAdmin(_ settings: [String: Value], _ layers: Layers) throws -> Bool {
+    private func mayAdmin(_ settings: [String: SettingValue], _ layers: Layers) throws -> Bool {
         do throws(Layers.Refusal) {
             _ = try layers.decide(setting: settings.mapValues { .value($0) }, over: [:])
             return true
@@ -84,7 +84,7 @@ import Testing
     func secrets(text: String, isGuarded: Bool) throws {
         let layers = try layers(Self.plain + text)
         for name in [Self.url, Self.refresh] {
-            let settings = [name: Value.string("https://evil.example/")]
+            let settings = [name: SettingValue.string("https://evil.example/")]
             #expect(try mayAdmin(settings, layers) != isGuarded, "\(name)")
         }
     }
@@ -110,8 +110,8 @@ import Testing
             (["tracking.interval_seconds": .integer(9), refresh: .string("https://evil.example/")], false),
             ([url: .string(home), refresh: .string("https://evil.example/")], false),
             (["sync.timeout_seconds": .integer(9), "sync.platform": .string("van")], true),
-        ] as [([String: Value], Bool)])
-    func ways(settings: [String: Value], isAllowed: Bool) throws {
+        ] as [([String: SettingValue], Bool)])
+    func ways(settings: [String: SettingValue], isAllowed: Bool) throws {
         let text = """
             [sync]
             url = "\(Self.home)"
@@ -139,7 +139,7 @@ import Testing
         ])
     func secretsInURLs(text: String, isAllowed: Bool) throws {
         let layers = try layers("[sync]\n" + text)
-        var ways: [String: Value] = ["sync.proxy": .string("http://evil.example:3128")]
+        var ways: [String: SettingValue] = ["sync.proxy": .string("http://evil.example:3128")]
         if !text.contains("allow_insecure_http") { ways["sync.allow_insecure_http"] = .bool(true) }
         for (name, value) in ways { #expect(try mayAdmin([name: value], layers) == isAllowed, "\(name)") }
         for name in [Self.url, Self.refresh] {
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test("one that nobody has approved is not used, and says why; the rest holds") func withheld() throws {
-        let runtime: [String: Value] = [
+        let runtime: [String: SettingValue] = [
             Self.url: .string("https://b.example/"), Self.refresh: .string("https://b.example/token"),
             "sync.proxy": .string("http://b.example"), "sync.allow_insecure_http": .bool(true),
             "sync.batch_size": .integer(5), "tracking.interval_seconds": .integer(9),

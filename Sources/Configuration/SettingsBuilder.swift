@@ -1,9 +1,9 @@
 /// Puts the layers together, looks at what only shows in the whole, and makes the listing.
-struct Assembly {
+struct SettingsBuilder {
     static let maxEntries = 64
 
     var problems: [ConfigurationError.Problem] = []
-    private(set) var winners: [String: Found] = [:]
+    private(set) var winners: [String: Assignment] = [:]
     private var opened: Set<String> = []
     private var warnings: [String] = []
     private var draft = Draft()
@@ -26,7 +26,7 @@ struct Assembly {
     /// Lays the settings made while running over all files.
     ///
     /// - Returns: those that are left out, each for itself, and why.
-    mutating func add(runtime: [String: Value]) -> [String: String] {
+    mutating func add(runtime: [String: SettingValue]) -> [String: String] {
         var refused: [String: String] = [:]
         for (name, value) in runtime {
             do throws(Key.Refusal) {
@@ -52,7 +52,7 @@ struct Assembly {
                 if !fields.isEmpty || opened.contains(key.name) { set(&draft, fields) }
             }
         }
-        checkWhole()
+        checkCombinations()
         guard problems.isEmpty else { throw ConfigurationError(problems) }
         warnings += Key.all.flatMap { key in
             (key.isOpen ? [] : [winners[key.name]]).compactMap { found in
@@ -64,19 +64,19 @@ struct Assembly {
 
     // MARK: Rules about more than one setting
 
-    private mutating func checkWhole() {
+    private mutating func checkCombinations() {
         for (name, url) in [
             ("sync.url", draft.sync.url), ("sync.auth.refresh_url", draft.auth.refreshURL ?? ""),
         ] {
             guard let address = WebAddress(url), address.scheme == "http", !address.isLoopback,
                 !draft.sync.allowInsecureHTTP
             else { continue }
-            note(
+            addProblem(
                 name,
                 "http to another host is readable on its way; use https (or sync.allow_insecure_http = true)")
         }
         if draft.sync.clientKey != nil, draft.sync.clientCertificate == nil {
-            note("sync.client_key", "a key needs its certificate; set sync.client_certificate as well")
+            addProblem("sync.client_key", "a key needs its certificate; set sync.client_certificate as well")
         }
         for key in Key.all where key.isOpen {
             let entries = entries(of: key)
@@ -84,7 +84,7 @@ struct Assembly {
             guard surplus > 0, let last = entries.last else { continue }
             let added = entries.filter { $0.origin == .runtime }.suffix(surplus)
             for entry in added.isEmpty ? [last] : Array(added) {
-                note(
+                addProblem(
                     entry.slot,
                     "one of \(entries.count) entries; at most \(Self.maxEntries) are allowed, remove some")
             }
@@ -97,7 +97,7 @@ struct Assembly {
         }
     }
 
-    private mutating func note(_ slot: String, _ message: String) {
+    private mutating func addProblem(_ slot: String, _ message: String) {
         guard case .file(let path, let line) = winners[slot]?.origin else {
             problems.append(.init(file: "runtime", key: slot.escaped, message: message))
             conflicts.append(slot)
@@ -108,7 +108,7 @@ struct Assembly {
 
     // MARK: Listing
 
-    private func entries(of key: Key) -> [Found] {
+    private func entries(of key: Key) -> [Assignment] {
         winners.values.filter { $0.key.name == key.name }.sorted { $0.slot < $1.slot }
     }
 
@@ -122,7 +122,7 @@ struct Assembly {
     }
 }
 
-extension Found {
+extension Assignment {
     /// As a field of an open table.
     var field: Settings.Field {
         guard case .string(let text) = value else { return .init(name: entry ?? "", value: Secret("")) }

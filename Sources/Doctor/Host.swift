@@ -2,7 +2,7 @@ internal import Glibc
 internal import Linux
 
 /// What the kernel and its file systems report.
-enum Machine {
+enum Host {
     static func user() -> Facts.User {
         var user = Facts.User()
         user.isRoot = ownUID() == 0

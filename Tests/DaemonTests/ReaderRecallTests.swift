@@ -125,4 +125,17 @@ struct ReaderRecallTests {
         #expect(reader.admission.memory == Admission.Memory())
         #expect(reader.admission.odometer == 5000)
     }
+
+    @Test("while all up to a time is being deleted, what came later comes back", arguments: [0.5, 1, 2])
+    func deletingUpTo(second: Double) throws {
+        var parked = try workshop.location(1)
+        parked.location.motion = .stationary
+        parked.memory = Admission.Memory(motion: .stationary, spot: parked.location.fix.coordinate)
+        _ = try workshop.hub.store.insert(parked)
+        _ = try workshop.hub.store.beginDeletion(before: start.advanced(bySeconds: second))
+        let reader = try reader()
+        reader.recall([.deletion, .tail, .latest], now: instant(0))
+        #expect((reader.admission.memory == Admission.Memory()) == (second >= 1))
+        #expect((reader.lastLocation == nil) == (second >= 1))
+    }
 }

@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -11,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.child import Child
+from support.cuts import killing, syscalls
 from support.daemon import Beekond, rows
 from support.faults import STRACE, no_mounts, no_strace
 from support.namespaces import in_namespace
@@ -270,12 +272,14 @@ class CutTests(CloneTest):
     def cut(self, copy, call: str, number: int) -> bool:
         """Starts it and kills it at this call, or once it serves. Returns whether the call came."""
         # With -D the process is the daemon, and strace ends with it.
-        command = [STRACE, "-D", "-f", "-qq", "-o", os.path.join(copy.directory, "strace"), "-e", f"trace={call}",
-                   "-e", "signal=none", "-e", f"inject={call}:signal=KILL:when={number}", *copy.command()]
+        command = [STRACE, "-D", "-f", "-qq", "-o", os.path.join(copy.directory, "strace"), "-e", f"trace={syscalls(call)}",
+                   "-e", "signal=none", "-e", killing(call, number), *copy.command()]
         copy.child = Child(command, copy.log, env={**os.environ, **copy.environment})
         try:
             wait_for(lambda: not copy.child.running or os.path.exists(copy.socket), "it ends or serves", 60)
-            return not copy.child.running
+            code = copy.child.process.returncode
+            self.assertIn(code, (None, -signal.SIGKILL), "it ended by itself: " + copy.child.text()[-1000:])
+            return code is not None
         finally:
             copy.kill()
 

@@ -19,8 +19,8 @@ from support.system_test import SystemTest
 from support.waiting import never, wait_for
 
 RING = 256
-# How many fixes, at most, still fit into the last block of the WAL on a full disk: each takes a frame of 1,048 bytes or more.
-SPARE = 3
+# What a fix adds to the WAL at the least: one frame, of a page and its header.
+FRAME = 1024 + 24
 DATABASE = ["beekon.db", "beekon.db-wal"]
 # The system call that fails, how, on which files, and a word that the error must contain.
 CALLS = [
@@ -67,10 +67,16 @@ class StorageFaultTest(SystemTest):
     def times(self) -> list:
         return [from_iso(location["timestamp"]) for location in self.told.locations]
 
+    def spare(self) -> int:
+        """How many fixes, at most, a full disk still has room for: as many as fit behind the end of the WAL into its last
+        block. Where that end is depends on all that was written before; on pages of 16 KiB, up to 15 fixes fit."""
+        block = os.statvfs(self.victim.state).f_frsize
+        return -os.path.getsize(os.path.join(self.victim.state, "beekon.db-wal")) % block // FRAME
+
     def fails_and_recovers(self, heal, spare: int = 0):
         """Follows an outage from its beginning to its end."""
-        self.drive(10)
-        status = self.degraded(10, spare)
+        self.drive(10 + spare)
+        status = self.degraded(10 + spare, spare)
         before = self.times()
         self.assertEqual(before, self.sent[:len(self.sent) - status["store"]["waiting_in_memory"]])
         self.assertEqual((status["state"], status["session_id"]), ("tracking", self.session))
@@ -238,7 +244,7 @@ class DiskTests(StorageFaultTest):
         disk = self.disk(16)
         self.begin(disk.place)
         disk.fill()
-        self.fails_and_recovers(disk.release, SPARE)
+        self.fails_and_recovers(disk.release, self.spare())
         self.check_end(outages=1)
 
     def test_a_full_disk_can_still_be_drained(self):
@@ -248,8 +254,9 @@ class DiskTests(StorageFaultTest):
         ballast = os.path.join(disk.place, "ballast")
         self.assertEqual(os.path.getsize(ballast), 4 << 20)
         disk.fill()
-        self.drive(10)
-        self.degraded(10, SPARE)
+        spare = self.spare()
+        self.drive(7 + spare)
+        self.degraded(7 + spare, spare)
         stored = len(self.victim.stored_ids())
         self.assertEqual(self.victim.sync()["outcome"], "drained")
         self.assertFalse(os.path.exists(ballast))
@@ -321,8 +328,9 @@ class DiskTests(StorageFaultTest):
         disk = self.disk(16)
         self.begin(disk.place)
         disk.fill()
-        self.drive(6)
-        self.degraded(6, SPARE)
+        spare = self.spare()
+        self.drive(3 + spare)
+        self.degraded(3 + spare, spare)
         self.assertEqual(self.victim.call("Stop")["state"], "stopped")
         self.assertFalse(os.path.exists(os.path.join(disk.place, "ballast")))
         # And there is room for the fixes as well.

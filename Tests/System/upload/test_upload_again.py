@@ -8,11 +8,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest
+from support.conservation import DatabaseContents
 from support.control_client import Refusal
 from support.fake_gpsd import iso
+from support.seeds import seed
 from support.waiting import wait_for
-
-SEED = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
 
 
 class AgainTest(CtlTest):
@@ -116,8 +116,8 @@ class RebatchTests(AgainTest):
         receiver, fake, daemon = self.answered(413, 413, 413, 413)
         old = [daemon.sync() for _ in range(3)]
         self.assertEqual({answer["outcome"] for answer in old}, {"permanent"})
-        daemon.ledger.has_dissolved = True
-        done = self.run_ctl(daemon, "sync", "--rebatch", code=76)
+        with daemon.noting("Rebatch"):
+            done = self.run_ctl(daemon, "sync", "--rebatch", code=76)
         self.assertIn("may arrive twice", done.stderr)
         wait_for(lambda: "may arrive twice" in daemon.text(), "a warning in the log")
         self.assertEqual(len({request.batch_id for request in receiver.requests}), 2)
@@ -160,8 +160,8 @@ class ResendTests(AgainTest):
         self.assertEqual(daemon.sync()["uploaded"], 6)
         times = self.times(daemon)
         moments = sorted(times)
-        daemon.ledger.has_dissolved = True
-        done = self.run_ctl(daemon, "resend", "--from", moments[1], "--to", moments[3])
+        with daemon.noting("Resend"):
+            done = self.run_ctl(daemon, "resend", "--from", moments[1], "--to", moments[3])
         self.assertIn("3 back in the queue", done.stdout)
         receiver.wait_requests(2)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
@@ -208,19 +208,19 @@ class ResendTests(AgainTest):
 class KillTests(AgainTest):
     def test_sigkill_around_an_attempt_a_resend_and_a_rebatch(self):
         """Whatever is interrupted: each row is in one place, and in the end the backend has all of them."""
-        dice = random.Random(SEED)
-        print(f"kills around attempts: seed {SEED}")
+        dice = random.Random(seed("kills around attempts"))
         receiver, fake, daemon = self.answered(count=12, sync={"batch_size": 4}, store={"keep_uploaded": True})
-        daemon.ledger.has_dissolved = True
         for _ in range(12):
             receiver.delay = dice.choice((0, 0, 0.01, 0.03))
             receiver.answers = [dice.choice((413, 404, "drop", "close", 200)) for _ in range(3)]
             fake.drive(2)
             known = len(daemon.stored_ids())
             link = daemon.connect()
-            for _ in range(4):
-                link.send(*dice.choice((("Sync", {"wait": False}), ("Resend", {"from": iso(0)}), ("Rebatch", {}),
-                                        ("Configure", {"settings": {"sync.batch_size": dice.choice((3, 4, 5))}}))))
+            asked = [dice.choice((("Sync", {"wait": False}), ("Resend", {"from": iso(0)}), ("Rebatch", {}),
+                                  ("Configure", {"settings": {"sync.batch_size": dice.choice((3, 4, 5))}})))
+                     for _ in range(4)]
+            for method, parameters in asked:
+                link.send(method, parameters)
             moment = dice.choice((0, 1, 2, 3))
             for _ in range(moment):
                 try:
@@ -229,6 +229,10 @@ class KillTests(AgainTest):
                     pass
             daemon.kill()
             self.assertGreaterEqual(len(daemon.stored_ids()), known, "kept, or pending: never gone")
+            if "Resend" in dict(asked):
+                # Answered or not, it may have been carried out.
+                daemon.ledger.resent |= DatabaseContents(daemon).renumbered
+            self.note_dissolved(daemon, receiver)
             daemon.start()
             daemon.call("Start")
             fake.settle()
@@ -236,12 +240,23 @@ class KillTests(AgainTest):
         # No more rows from here on.
         daemon.call("Stop")
         self.drain(daemon)
+        self.note_dissolved(daemon, receiver)
         self.assertEqual(set(receiver.ids), daemon.stored_ids())
         rows = daemon.query("SELECT COUNT(*), COUNT(DISTINCT id), SUM(uploaded) FROM locations")[0]
         self.assertEqual(rows[0], rows[1])
         self.assertEqual(rows[0], rows[2])
         damaged = [name for name in os.listdir(daemon.state) if "corrupt" in name]
         self.assertEqual(damaged, [])
+
+    def note_dissolved(self, daemon, receiver):
+        """Enters into the account the batches that had a right to be dissolved, and were: those whose latest answer was
+        permanent, and those that an administrator may give up because of their size."""
+        frozen = DatabaseContents(daemon).frozen
+        answers: dict = {}
+        for request in list(receiver.requests):
+            answers.setdefault(request.batch_id, []).append(request.status)
+        daemon.ledger.dissolved |= {batch for batch, found in answers.items() if batch not in frozen
+                                    and (found[-1] in (404, 413) or found.count(413) >= 3)}
 
 
 if __name__ == "__main__":

@@ -35,15 +35,15 @@ package struct Layers: Sendable {
     ///
     /// - Parameters:
     ///   - runtime: by dotted name.
-    ///   - approved: those that root has approved, wherever they send the secrets of the files.
+    ///   - approved: see ``Decision/approved``.
     ///   - suspects: those that give way first where some do not go together.
     package func loaded(
         with runtime: [String: SettingValue], approved: Set<String> = [], suspects: Set<String> = []
     ) -> Result {
         var kept = runtime
         var leftOut: [String: String] = [:]
-        for (name, value) in runtime where !approved.contains(name) {
-            guard let complaint = custodyComplaint(about: name, value) else { continue }
+        for (name, value) in runtime {
+            guard let complaint = custodyComplaint(about: name, value, approved: approved) else { continue }
             leftOut[name] = complaint
             kept[name] = nil
         }

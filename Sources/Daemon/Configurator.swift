@@ -25,7 +25,7 @@ final class Configurator {
     private struct Change {
         var layers: Layers
         var runtime: [String: SettingValue]
-        /// Those that root has approved.
+        /// What root has approved: see `Layers.Decision`.
         var approved: Set<String>
         var result: Layers.Result
         /// What is wrong with the file of the settings made while running.

@@ -19,6 +19,7 @@ enum Log {
         case storageFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a08"
         case storageRecovered = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a09"
         case databaseQuarantined = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0a"
+        case databaseLost = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a50"
         case rowsDropped = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0b"
         case rowsPruned = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a40"
         case deadLettersExpired = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a41"

@@ -235,7 +235,7 @@ final class Reader {
         for event in result.events { announce(event) }
         if !result.events.isEmpty, settings.sync != nil { hub.tellUploader(.trigger(.geofence)) }
         for event in hub.store.takeEvents() {
-            event.report()
+            event.report(hub.board)
             if event == .replaced {
                 writeIntentAgain()
                 writeGeofencesAgain()
@@ -348,7 +348,8 @@ extension Admission.Thresholds {
 
 extension Store.Event {
     /// Tells the operator.
-    func report() {
+    func report(_ board: Board) {
+        if case .logDamaged = self { board.note(damaged: "beekon.db-wal") }
         switch self {
         case .quarantined(let name, let reason, let salvaged):
             let rest =
@@ -359,10 +360,15 @@ extension Store.Event {
                 .databaseQuarantined,
                 "the database was damaged (\(reason)): it is kept as \(name), \(rest) in a new one. Check the health of "
                     + "the disk")
+        case .logDamaged(let name):
+            Log.error(
+                .databaseLost,
+                "beekon.db-wal was damaged: what was stored last, and was in that file alone, may be lost. It is kept as "
+                    + "\(name). Check the health of the disk")
         case .removed(let name):
-            Log.notice(
-                .databaseQuarantined,
-                "deleted \(name), a damaged database whose rows had all been saved: newer ones are kept")
+            let what =
+                name.hasSuffix("-wal") ? "a damaged WAL" : "a damaged database whose rows had all been saved"
+            Log.notice(.databaseQuarantined, "deleted \(name), \(what): newer ones are kept")
         case .notOpened(let error):
             Log.warning(.storageFailed, "the database could not be opened (\(error.report)); trying again")
         case .replaced:

@@ -9,7 +9,7 @@ struct RuntimeSettings {
     /// What was found.
     struct LoadResult: Equatable {
         var values: [String: SettingValue] = [:]
-        /// Those that root has approved.
+        /// What root has approved: see `Layers.Decision`.
         var approved: Set<String> = []
         /// What is wrong with the file, and what was done about it.
         var complaint: String?
@@ -108,7 +108,8 @@ struct RuntimeSettings {
         let values = content.settings.compactMapValues { ProposedValue($0).value }
         let others = content.settings.keys.filter { values[$0] == nil }
         let found = LoadResult(
-            values: values, approved: Set(content.approved ?? []).intersection(values.keys),
+            values: values,
+            approved: Set(content.approved ?? []).filter { values[Layers.setting(approvedBy: $0)] != nil },
             complaint: others.isEmpty
                 ? nil
                 : "no value that a setting can have, in the settings made while running: "

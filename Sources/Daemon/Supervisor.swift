@@ -34,7 +34,7 @@ final class Supervisor {
 
     init(
         _ options: Daemon.Options, _ directory: StateDirectory, _ configurator: Configurator,
-        startedAt: BootInstant
+        _ place: consuming SocketPlace, startedAt: BootInstant
     ) throws {
         self.configurator = configurator
         let settings = configurator.loaded.settings
@@ -42,15 +42,18 @@ final class Supervisor {
         defer { long?.end() }
         let identification = Identification(
             directory, root: options.machineRoot, at: WallClock(now: startedAt).time(now: startedAt))
-        let (installID, trouble) = try identification.installID()
+        let installation = try identification.find()
+        let lacksDatabase = installation.hadDatabase && Store.isMissing(in: directory.path)
         let store = try Store(directory: directory.path, options: StoreOptions(settings))
-        for event in store.takeEvents() { event.report() }
         hub = try Hub(store: store, files: SmallFiles(directory))
-        if let trouble { hub.board.note(damaged: trouble.name) }
+        for event in store.takeEvents() { event.report(hub.board) }
+        for trouble in installation.troubles { hub.board.note(damaged: trouble.name) }
+        if lacksDatabase { hub.tellOfMissingDatabase(in: directory.path) }
+        identification.noteDatabase()
         handlers = Handlers(
-            hub: hub, directory: directory.path, installID: installID, configurator: configurator,
+            hub: hub, directory: directory.path, installID: installation.id, configurator: configurator,
             startedAt: startedAt)
-        server = try ControlServer(path: options.socket, handlers: handlers)
+        server = try ControlServer(in: place, handlers: handlers)
         routeLostAt = startedAt
         releaseAt = startedAt.advanced(bySeconds: Self.settlingTime)
         if let interval = Notifier.watchdogInterval() {
@@ -201,7 +204,7 @@ final class Supervisor {
             case .geofencesRemoved(let token, let result):
                 try complete(token, Wire.RemoveGeofences.self, result.map { .init(removed: $0) }, now: now)
             case .geofences(let token, let items, let isLast):
-                try server.complete(token, page: items, isLast: isLast, now: now)
+                server.complete(token, page: items, isLast: isLast)
             case .located(let token, let result):
                 let reply = result.map { Wire.GetCurrentLocation.Result(location: $0.map { .init($0) }) }
                 try complete(token, Wire.GetCurrentLocation.self, reply, now: now)

@@ -107,8 +107,10 @@ extension SmallFiles {
         if hasCopy(name) { writeCopy(name, bytes) }
     }
 
-    /// That file is itself a copy of what the database contains.
-    private func hasCopy(_ name: String) -> Bool { name != Name.inside }
+    /// The one file is itself a copy of what the database contains, the others are for people.
+    private func hasCopy(_ name: String) -> Bool {
+        name != Name.inside && !name.hasPrefix(Name.identity + ".foreign-")
+    }
 
     /// An old copy is worse than none: it could restore what the user has ended.
     private func writeCopy(_ name: String, _ bytes: [UInt8]) {

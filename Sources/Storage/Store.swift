@@ -14,7 +14,9 @@ package final class Store: Sendable {
         /// The database was damaged: it has this name now, and another took its place, with as many of its rows as could
         /// be read. If that was all of them, the name ends in `.salvaged`.
         case quarantined(name: String, reason: String, salvaged: Int)
-        /// The oldest of several such databases, whose rows had all been saved, was deleted.
+        /// The WAL was damaged, and with it went the transactions that were in it alone; a copy has this name.
+        case logDamaged(name: String)
+        /// The oldest of several such databases, whose rows had all been saved, or such copies was deleted.
         case removed(name: String)
         /// The database was removed or replaced while it was in use; what has its name now was opened.
         case replaced
@@ -308,6 +310,8 @@ package final class Store: Sendable {
         if let damage = state.damage {
             throw StorageError(operation: "open", kind: .corrupt, message: damage)
         }
+        try Quarantine.checkKind(path)
+        state.events += try Quarantine.keepDamagedLog(of: path)
         if state.doubtsLog { try secureLog(path, hasBeenLax: state.hasBeenLax) }
         state.doubtsLog = false
         try Quarantine.check(path)

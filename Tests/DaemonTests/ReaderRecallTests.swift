@@ -138,4 +138,18 @@ struct ReaderRecallTests {
         #expect((reader.admission.memory == Admission.Memory()) == (second >= 1))
         #expect((reader.lastLocation == nil) == (second >= 1))
     }
+
+    @Test("a deletion forgets at once what is in memory, and keeps the length of the session")
+    func forgetting() throws {
+        let reader = try reader()
+        reader.recall([.tail, .latest], now: instant(0))
+        #expect(reader.lastLocation != nil)
+        reader.delete(before: start.advanced(bySeconds: -1), 1, now: instant(1))
+        #expect(reader.lastLocation != nil, "it came later")
+        reader.deletion = nil
+        reader.delete(before: nil, 2, now: instant(2))
+        #expect(reader.lastLocation == nil)
+        #expect(reader.admission.memory == Admission.Memory())
+        #expect(reader.admission.odometer == 5000)
+    }
 }

@@ -121,6 +121,18 @@ private let day = 86_400.0
         #expect(store.counts().losses == Losses(expired: 30))
     }
 
+    @Test("a dead letter of the streak never expires: the next rejection may bring it back")
+    func streakIsSpared() throws {
+        _ = try workshop.insert(1...50)
+        try reject(at: 0)
+        try reject(at: 20 * day)
+        #expect(store.counts().losses == Losses())
+        #expect(try reject(at: 40 * day) == .suspected)
+        #expect(store.counts().pending == 50)
+        try acknowledge()
+        #expect(store.counts().losses == Losses())
+    }
+
     @Test("a full table holds the drain from the first rejection on, and loses nothing")
     func fullTable() throws {
         _ = try workshop.insert(1...30)

@@ -115,4 +115,13 @@ struct UnfinishedDeletionTests {
             try workshop.reopen()
         }
     }
+
+    @Test("former sessions remember no position that was deleted", arguments: [nil, 110, 109.5])
+    func formerSessions(cutoff: Double?) throws {
+        _ = try workshop.delete()
+        try workshop.insert(110)
+        _ = try workshop.store.enter(session: uuid(2), startedAt: time(300))
+        _ = try workshop.delete(before: cutoff)
+        #expect(try workshop.count("sessions WHERE last_lat IS NOT NULL") == (cutoff == 109.5 ? 1 : 0))
+    }
 }

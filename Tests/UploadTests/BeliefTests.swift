@@ -26,6 +26,16 @@ struct BeliefTests {
         ])
     func others(text: String) { check(text, isPage: false) }
 
+    @Test("half of a byte order mark is none")
+    func brokenMark() {
+        for half in [[0xEF, 0x20], [0xEF, 0xBB, 0x20], [0xEF, 0xBB]] as [[UInt8]] {
+            var body = AnswerBody()
+            body.take(half + Array("<html>".utf8))
+            // Without the space it may be one that was cut off.
+            #expect(body.isPage == !half.contains(0x20))
+        }
+    }
+
     private static let blanks = String(repeating: " ", count: 60_000)
 
     private func check(_ text: String, isPage: Bool) {

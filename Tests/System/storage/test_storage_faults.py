@@ -177,12 +177,28 @@ class FailingCallTests(StorageFaultTest):
                 self.assertEqual(len(self.receiver.ids), 4)
                 self.assertEqual(self.receiver.faults() + self.receiver.problems, [])
 
-    def fail_to_acknowledge(self, calls: str):
+    def test_an_acknowledged_batch_is_not_dissolved(self):
+        """Even if it has failed for its size before, and its rows are still there because of the disk."""
+        self.begin()
+        self.receiver.answers = [413] * 3
+        for _ in range(3):
+            self.assertEqual(self.victim.sync()["outcome"], "permanent")
+
+        def rebatch():
+            with self.assertRaises(Refusal) as caught:
+                self.victim.call("Rebatch")
+            self.assertIn("has been acknowledged", caught.exception.parameters["reason"])
+
+        self.fail_to_acknowledge("pwrite64", rebatch)
+        self.assertEqual(len({request.batch_id for request in self.receiver.requests}), 1)
+
+    def fail_to_acknowledge(self, calls: str, meanwhile=lambda: None):
+        sent = len(self.receiver.requests)
         answer = threading.Event()
         self.addCleanup(answer.set)
         self.receiver._say = lambda request: answer.wait()
         self.victim.ask_for_sync()
-        wait_for(lambda: self.receiver.requests, "the request is in flight, so the batch is frozen")
+        wait_for(lambda: len(self.receiver.requests) > sent, "the request is in flight, so the batch is frozen")
         with Fault(self.victim, calls, "error=EIO", DATABASE) as fault:
             answer.set()
             status = self.victim.wait_status(
@@ -194,6 +210,7 @@ class FailingCallTests(StorageFaultTest):
             tried = fault.injected()
             self.assertEqual(self.victim.sync()["outcome"], "transient")
             self.assertGreater(fault.injected(), tried)
+            meanwhile()
         self.victim.wait_status(lambda status: status["sync"]["pending"] == 0, "the rows are deleted")
         status = self.victim.wait_status(lambda status: not status["degraded"], "nothing is wrong any more")
         self.assertEqual(status["sync"]["uploaded"], 3)

@@ -25,6 +25,10 @@ class AgainTest(CtlTest):
         daemon.wait_stored(count)
         return receiver, fake, daemon
 
+    def wait_uploading(self, daemon):
+        """What the uploader shows, because the receiver may know of a request before that."""
+        daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request in flight")
+
     def drain(self, daemon):
         """Even if one of the daemon's own attempts came first."""
         daemon.sync_until(lambda answer: answer["pending"] == 0, "everything is uploaded")
@@ -54,6 +58,7 @@ class LatestAnswerTests(AgainTest):
         receiver.hold()
         daemon.ask_for_sync()
         receiver.wait_requests(2)
+        self.wait_uploading(daemon)
         daemon.kill()
         receiver.go_on()
         daemon.configure(sync={"batch_size": 2})
@@ -68,6 +73,7 @@ class LatestAnswerTests(AgainTest):
         with daemon.connect(timeout=60) as asker:
             asker.send("Sync", {"wait": True})
             receiver.wait_requests(1)
+            self.wait_uploading(daemon)
             daemon.call("Configure", settings={"sync.url": ""})
             self.assertEqual(asker.receive(), {"outcome": "disabled", "uploaded": 0, "pending": 6})
         receiver.go_on()
@@ -133,7 +139,7 @@ class RebatchTests(AgainTest):
         daemon.sync_until(lambda answer: daemon.status()["sync"].get("oversized_failures", 0) >= 3, "three timeouts", 60)
         daemon.call("Configure", settings={"sync.batch_size": 2})
         # Even while that batch is in flight again.
-        daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "another attempt")
+        self.wait_uploading(daemon)
         batch = daemon.call("Rebatch")
         self.assertEqual(batch["rows"], 6)
         receiver.go_on()

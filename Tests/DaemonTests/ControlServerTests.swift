@@ -3,6 +3,7 @@ import ControlProtocol
 import Linux
 import Support
 import Testing
+import Tracking
 
 @testable import Daemon
 

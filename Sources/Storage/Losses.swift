@@ -5,7 +5,7 @@ internal import SQLite
 public struct Losses: Equatable, Sendable {
     /// Deleted unsent, because there were more locations or events than the cap.
     public var dropped = 0
-    /// Deleted for their age while no upload was configured, as the retention rule says.
+    /// Deleted unsent for their age, while no upload was configured.
     public var pruned = 0
     /// Dead letters deleted after their retention time.
     public var expired = 0

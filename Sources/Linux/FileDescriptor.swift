@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// An open file descriptor that closes itself.
-public struct FileDescriptor: ~Copyable {
+public struct FileDescriptor: ~Copyable, Sendable {
     /// Valid for the lifetime of this value.
     public let raw: Int32
 

@@ -13,9 +13,6 @@ public enum Notifier {
         notify("EXTEND_TIMEOUT_USEC=\(Int64(seconds * 1e6))")
     }
 
-    /// Whether a service manager is listening.
-    public static var isManaged: Bool { getenv("NOTIFY_SOCKET") != nil }
-
     /// Sets the line that `systemctl status` shows.
     public static func status(_ text: String) {
         notify("STATUS=" + text)

@@ -73,6 +73,7 @@ struct LongStartTests {
                 return .init(cpuSeconds: Double(shared.work.load(ordering: .relaxed)), blocks: 0)
             } extend: {
                 shared.asked.add(1, ordering: .relaxed)
+            } terminate: {
             })
         defer { start.end() }
         #expect(until { shared.looks.load(ordering: .relaxed) > 3 })

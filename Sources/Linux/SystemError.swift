@@ -22,6 +22,14 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String {
         operation + ": " + String(cString: strerror(code))
     }
+
+    /// Whether we may not use a file, which may be intact: a run as root has left it behind.
+    public var isForbidden: Bool { code == EACCES || code == EPERM }
+
+    /// The description, with the remedy for a file of the state directory that we may not use.
+    public var advice: String {
+        isForbidden ? description + ", so chown it to the user that beekond runs as" : description
+    }
 }
 
 /// Retries a call interrupted by a signal (EINTR).

@@ -37,7 +37,8 @@ class UnreadableTests(UsersTest):
     def all_known(self) -> tuple:
         status = self.held.wait_status(lambda status: status["state"] == "tracking", "it tracks")
         return (status["install_id"], status["session_id"], self.held.call("GetExtras")["extras"],
-                [fence["id"] for fence in self.held.call("ListGeofences")["geofences"]], self.held.setting("tracking.angle_degrees"))
+                [fence["id"] for fence in self.held.call("ListGeofences")["geofences"]],
+                self.held.setting("tracking.angle_degrees"))
 
     def take(self, names: list) -> dict:
         """Stops the daemon and makes them root's, as a run as root may leave them. Returns what they hold."""

@@ -43,7 +43,9 @@ final class LongStart: Sendable {
             Notifier.extendTimeout(seconds: Self.extra)
         } terminate: {
             Notifier.stopping()
-            Log.notice(.stopped, "beekond was told to end while it started, and has stopped; the next start begins anew")
+            Log.notice(
+                .stopped,
+                "beekond was told to end while it started, and has stopped; the next start begins anew")
             _exit(0)
         }
     }

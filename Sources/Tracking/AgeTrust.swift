@@ -103,8 +103,11 @@ public struct AgeTrust: Sendable {
     /// What is to be written with the next row; nil when that is not worth it.
     public var due: Memory? {
         guard let kept else { return memory }
-        let isSame = kept.lines.count == memory.lines.count
-            && zip(kept.lines, memory.lines).allSatisfy { abs($0.origin.seconds(since: $1.origin)) < Self.grain }
+        let isSame =
+            kept.lines.count == memory.lines.count
+            && zip(kept.lines, memory.lines).allSatisfy {
+                abs($0.origin.seconds(since: $1.origin)) < Self.grain
+            }
         return isSame && memory.ran - kept.ran < Self.worthKeeping ? nil : memory
     }
 

@@ -67,7 +67,8 @@ private struct Case: Sendable, CustomTestStringConvertible {
         Case(
             testDescription: "restarts do not count, nor the nights between them",
             steps: [
-                .believed(0, now: 1), .doubted(7300, now: 1.1, limit: -6.9), .doubted(7300.5, now: 1.6, limit: -6.4),
+                .believed(0, now: 1), .doubted(7300, now: 1.1, limit: -6.9),
+                .doubted(7300.5, now: 1.6, limit: -6.4),
                 .doubted(7301.2, now: 0, limit: -6.4, restart: true), .doubted(7301.6, now: 0.4, limit: -6),
                 .believed(7301.7, now: 0.5),
             ]),
@@ -80,12 +81,14 @@ private struct Case: Sendable, CustomTestStringConvertible {
         Case(
             testDescription: "also within one run, and in many steps",
             steps: (1...24).map { .believed(Double($0) / 24, now: 0) } + [
-                .doubted(25.01 / 24, now: 0, limit: -7), .doubted(1.5, now: 0, limit: -7), .believed(1, now: 0),
+                .doubted(25.01 / 24, now: 0, limit: -7), .doubted(1.5, now: 0, limit: -7),
+                .believed(1, now: 0),
             ]),
         Case(
             testDescription: "and not beyond the window",
             steps: [
-                .believed(0.9, now: 0), .believed(1.9, now: 1), .believed(2.8, now: 1), .believed(3.8, now: 2),
+                .believed(0.9, now: 0), .believed(1.9, now: 1), .believed(2.8, now: 1),
+                .believed(3.8, now: 2),
                 .believed(4.7, now: 2),
             ]),
         Case(
@@ -97,14 +100,17 @@ private struct Case: Sendable, CustomTestStringConvertible {
         Case(
             testDescription: "a jump back ends the doubt, and each further one begins another",
             steps: [
-                .believed(0, now: 0), .doubted(7300, now: 0, limit: -7), .doubted(7300.5, now: 0.5, limit: -6.5),
-                .believed(0.6, now: 0.6), .doubted(7300.6, now: 0.6, limit: -6.4), .doubted(7301.5, now: 1.5, limit: -5.5),
+                .believed(0, now: 0), .doubted(7300, now: 0, limit: -7),
+                .doubted(7300.5, now: 0.5, limit: -6.5),
+                .believed(0.6, now: 0.6), .doubted(7300.6, now: 0.6, limit: -6.4),
+                .doubted(7301.5, now: 1.5, limit: -5.5),
                 .believed(7301.6, now: 1.6),
             ]),
         Case(
             testDescription: "a jump back to another line that is ahead as well does not",
             steps: [
-                .believed(0, now: 0), .doubted(7300, now: 0, limit: -7), .doubted(50.5, now: 0.5, limit: -6.5),
+                .believed(0, now: 0), .doubted(7300, now: 0, limit: -7),
+                .doubted(50.5, now: 0.5, limit: -6.5),
                 .doubted(50.9, now: 0.9, limit: -6.1), .believed(51, now: 1),
             ]),
         Case(
@@ -113,7 +119,8 @@ private struct Case: Sendable, CustomTestStringConvertible {
         Case(
             testDescription: "of two jumps the earlier is beyond doubt first, and rows grow old by it",
             steps: [
-                .believed(0, now: 0), .doubted(100, now: 0, limit: -7), .doubted(200.5, now: 0.5, limit: -6.5),
+                .believed(0, now: 0), .doubted(100, now: 0, limit: -7),
+                .doubted(200.5, now: 0.5, limit: -6.5),
                 .doubted(201, now: 1, limit: 94), .believed(201.5, now: 1.5),
             ]),
     ]
@@ -161,7 +168,8 @@ struct AgeTrustTests {
                 switch trust.see(time, now: now) {
                 case .believed: oldest.append(7)
                 case .doubted(let limit):
-                    oldest.append(limit.map { time - $0.seconds(since: TrackingTests.time(0)) / day } ?? .infinity)
+                    oldest.append(
+                        limit.map { time - $0.seconds(since: TrackingTests.time(0)) / day } ?? .infinity)
                 }
             }
         }

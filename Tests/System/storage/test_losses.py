@@ -86,6 +86,11 @@ class LossTests(SystemTest):
 
 @unittest.skipIf(no_shim(), no_shim())
 class AgeTests(TimeTest):
+    def check_told(self, daemon, rows: int, lines: int):
+        daemon.wait_status(lambda status: status["store"]["pruned"] == rows and "loss" in status["degraded"], f"{rows} rows lost")
+        wait_for(lambda: daemon.text().count("lost: ") >= lines, "the loss is reported")
+        self.assertEqual(daemon.text().count("lost: "), lines, daemon.text())
+
     def test_rows_that_grow_old_without_a_backend(self):
         """Reported at once and then hourly, degraded, and counted over restarts, like any other loss."""
         gps, daemon, clocks = self.tracks(synchronised=True, store={"retention_days": 0.02})
@@ -98,10 +103,7 @@ class AgeTests(TimeTest):
             clocks.suspend(seconds)
             moment += seconds
             self.say(gps, daemon, [moment])
-            status = daemon.wait_status(lambda status, lost=lost: status["store"]["pruned"] == lost, f"{lost} rows lost")
-            self.assertIn("loss", status["degraded"])
-            wait_for(lambda lines=lines: daemon.text().count("lost: ") >= lines, "the loss is reported")
-            self.assertEqual(daemon.text().count("lost: "), lines, daemon.text())
+            self.check_told(daemon, lost, lines)
         first, second = (line for line in daemon.text().splitlines() if "lost: " in line)
         self.assertIn("lost: 3 locations", first)
         self.assertIn("store.retention_days", first)

@@ -47,6 +47,11 @@ enum Advice {
                 "\(Quantity.count(store.droppedUnsent)) locations were lost to the row cap before they were "
                     + "uploaded: bring the upload back, or raise store.max_rows.")
         }
+        if let pruned = store.pruned, pruned > 0 {
+            advice.append(
+                "\(Quantity.count(pruned)) locations were deleted for their age, and no backend has received them: raise "
+                    + "store.retention_days, or configure an upload.")
+        }
         if store.refused > 0 {
             advice.append(
                 "\(Quantity.count(store.refused)) locations were lost while the database could not "

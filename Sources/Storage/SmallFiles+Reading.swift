@@ -85,7 +85,7 @@ extension SmallFiles {
             switch error.code {
             // Too many files are open, there is no memory, or it is not ours to open: it may be intact.
             case EMFILE, ENFILE, ENOMEM, EACCES, EPERM:
-                return ([], nil, Trouble(name: name, reason: error.description, isPassing: true))
+                return ([], nil, Trouble(name: name, reason: error.advice, isPassing: true))
             default: return ([], nil, putAside(name, error.description))
             }
         }

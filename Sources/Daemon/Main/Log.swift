@@ -21,7 +21,6 @@ enum Log {
         case databaseQuarantined = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0a"
         case databaseLost = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a50"
         case rowsDropped = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0b"
-        case rowsPruned = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a40"
         case deadLettersExpired = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a41"
         case uploadFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0c"
         case uploadRecovered = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0d"

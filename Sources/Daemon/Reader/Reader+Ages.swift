@@ -58,13 +58,13 @@ extension Reader {
     private func report(jump days: Double, to time: Timestamp, now: BootInstant) {
         if let loggedJump, now.seconds(since: loggedJump) < 3600 { return }
         loggedJump = now
-        let wait = AgeTrust.doubt(retention: settings.store.retentionDays * 86_400) / 86_400
         let limit = settings.store.maxRows
         Log.warning(
             .agesDoubted,
-            "times jumped by \(Self.text(days)) days, to \(time.iso8601); nothing is deleted for its age until \(Self.text(wait)) "
-                + "days have been lived through (store.max_rows = \(limit) holds all the same). Ordinary after a long "
-                + "rest; otherwise check the receiver's date, and what sets the clock")
+            "times jumped by \(Self.text(days)) days, to \(time.iso8601), in the last day that this machine ran; nothing is "
+                + "deleted for its age by the new ones until they have held for 24 hours of running (store.max_rows = "
+                + "\(limit) holds all the same). Ordinary after a rest; otherwise check the receiver's date, and what sets "
+                + "the clock")
     }
 
     private static func text(_ days: Double) -> String {

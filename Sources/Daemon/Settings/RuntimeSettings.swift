@@ -89,7 +89,7 @@ struct RuntimeSettings {
             // A link, a directory, too large, somebody else's.
             case ELOOP, EINVAL, EISDIR, EFBIG: return (nil, putAside(name, error.description))
             default:
-                let text = "the settings made while running cannot be read (\(error))"
+                let text = "the settings made while running cannot be read (\(error.advice))"
                 return (nil, LoadResult(complaint: text, isUnreadable: true))
             }
         }

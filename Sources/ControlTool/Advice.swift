@@ -13,7 +13,8 @@ enum Advice {
             // Covered above in more detail.
             case "storage", "source", "sync", "auth", "loss": covered(word, advice)
             case "files":
-                "A small file in the state directory was damaged and has been put aside: journalctl -u beekond names it, "
+                "A small file in the state directory was damaged and has been put aside, or a database of which not all "
+                    + "could be read: journalctl -u beekond names it, "
                     + "and what to do."
             case "config":
                 "Not everything that was configured is in effect: beekond --check names the line of a bad file, "

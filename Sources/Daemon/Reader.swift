@@ -235,6 +235,7 @@ final class Reader {
         if !result.events.isEmpty, settings.sync != nil { hub.tellUploader(.trigger(.geofence)) }
         for event in hub.store.takeEvents() {
             event.report()
+            if let name = event.unreadFile { hub.board.note(damaged: name) }
             if event == .replaced {
                 writeIntentAgain()
                 writeGeofencesAgain()
@@ -346,6 +347,12 @@ extension Admission.Thresholds {
 }
 
 extension Store.Event {
+    /// A database of which not all could be read; shown in the status until the next start.
+    var unreadFile: String? {
+        guard case .quarantined(let name, _, _) = self, !name.hasSuffix(".salvaged") else { return nil }
+        return name
+    }
+
     /// Tells the operator.
     func report() {
         switch self {

@@ -43,8 +43,10 @@ final class Supervisor {
             directory, root: options.machineRoot, at: WallClock(now: startedAt).time(now: startedAt))
         let (installID, trouble) = try identification.installID()
         let store = try Store(directory: directory.path, options: StoreOptions(settings))
-        for event in store.takeEvents() { event.report() }
+        let events = store.takeEvents()
+        for event in events { event.report() }
         hub = try Hub(store: store, files: SmallFiles(directory))
+        for name in events.compactMap(\.unreadFile) { hub.board.note(damaged: name) }
         if let trouble { hub.board.note(damaged: trouble.name) }
         handlers = Handlers(
             hub: hub, directory: directory.path, installID: installID, configurator: configurator,

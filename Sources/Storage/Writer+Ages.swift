@@ -12,18 +12,35 @@ extension Writer {
 
     /// What was last written; in a database without it, the time of its newest row.
     func ageMemory() throws(SQLiteError) -> AgeTrust.Memory {
-        guard let latest = try time(Self.latest) else {
-            let newest = try db.value(
-                """
-                SELECT coalesce((SELECT MAX(ts) FROM locations), (SELECT MAX(ts) FROM geofence_events), \
-                (SELECT MAX(rejected_at) FROM rejected), (SELECT MAX(rejected_at) FROM rejected_events))
-                """)
-            return AgeTrust.Memory(latest: newest.flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) })
+        let known = try Self.ageMemory { (name) throws(SQLiteError) in try counter(name) }
+        if let known { return known }
+        let newest = try db.value(
+            """
+            SELECT coalesce((SELECT MAX(ts) FROM locations), (SELECT MAX(ts) FROM geofence_events), \
+            (SELECT MAX(rejected_at) FROM rejected), (SELECT MAX(rejected_at) FROM rejected_events))
+            """)
+        return AgeTrust.Memory(latest: newest.flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) })
+    }
+
+    /// What was last written; nil in a database without it.
+    ///
+    /// - Parameter counter: the value of a counter; 0 when there is none of that name.
+    static func ageMemory(_ counter: (String) throws(SQLiteError) -> Int64) throws(SQLiteError) -> AgeTrust
+        .Memory?
+    {
+        func time(_ name: String) throws(SQLiteError) -> Timestamp? {
+            let value = try counter(name)
+            return value == 0 ? nil : Timestamp(milliseconds: value)
         }
+        func seconds(_ name: String) throws(SQLiteError) -> Double { Double(try counter(name)) / 1000 }
+        func jump(_ name: String) throws(SQLiteError) -> AgeTrust.Memory.Jump? {
+            guard let from = try time(name + "_from") else { return nil }
+            return AgeTrust.Memory.Jump(from: from, lived: try seconds(name + "_lived"))
+        }
+        guard let latest = try time(latest) else { return nil }
         return AgeTrust.Memory(
-            latest: latest, lived: try seconds(Self.lived), first: try jump(Self.first),
-            last: try jump(Self.last),
-            provedUpTo: try time(Self.proved))
+            latest: latest, lived: try seconds(lived), first: try jump(first), last: try jump(last),
+            provedUpTo: try time(proved))
     }
 
     /// Part of a transaction.
@@ -35,20 +52,6 @@ extension Writer {
             try setCounter(name + "_lived", jump.map { Self.milliseconds($0.lived) } ?? 0)
         }
         try setCounter(Self.proved, memory.provedUpTo?.milliseconds ?? 0)
-    }
-
-    private func time(_ name: String) throws(SQLiteError) -> Timestamp? {
-        let value = try counter(name)
-        return value == 0 ? nil : Timestamp(milliseconds: value)
-    }
-
-    private func seconds(_ name: String) throws(SQLiteError) -> Double {
-        Double(try counter(name)) / 1000
-    }
-
-    private func jump(_ name: String) throws(SQLiteError) -> AgeTrust.Memory.Jump? {
-        guard let from = try time(name + "_from") else { return nil }
-        return AgeTrust.Memory.Jump(from: from, lived: try seconds(name + "_lived"))
     }
 
     private static func milliseconds(_ seconds: Double) -> Int64 {

@@ -13,8 +13,8 @@ enum Advice {
             // Covered above in more detail.
             case "storage", "source", "sync", "auth", "loss": covered(word, advice)
             case "files":
-                "A small file, or the database, in the state directory was damaged, or is gone: journalctl -u beekond "
-                    + "names it, and what to do."
+                "A small file in the state directory, or the database, was damaged, is gone, or could not all be read: "
+                    + "journalctl -u beekond names it, and what to do."
             case "config":
                 "Not everything that was configured is in effect: beekond --check names the line of a bad file, "
                     + "journalctl -u beekond a setting that was left out."

@@ -64,6 +64,13 @@ package struct Connection: ~Copyable {
         logCount.deallocate()
     }
 
+    /// Refuses longer values, which a damaged or hostile file may hold, with SQLITE_TOOBIG.
+    ///
+    /// - Parameter bytes: of the longest text, blob or row.
+    package func limit(values bytes: Int32) {
+        _ = sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, bytes)
+    }
+
     /// Keeps the WAL when the last connection closes, instead of checkpointing it.
     package func leaveLogOnClose() {
         _ = csqlite_no_checkpoint_on_close(handle)

@@ -30,6 +30,10 @@ extension Store {
     ///
     /// - Returns: whether anything exists under that name now.
     package static func putAsideForeign(in directory: String, as name: String) throws(StorageError) -> Bool {
+        // One that was damaged as well, and not looked through yet: its rows must not come into the next database.
+        for base in try Quarantine.unread(directory + "/beekon.db") {
+            _ = try Quarantine.close(base, isSalvaged: false)
+        }
         var status = stat()
         for suffix in suffixes where lstat(directory + "/beekon.db" + suffix, &status) == 0 {
             guard rename(directory + "/beekon.db" + suffix, directory + "/" + name + suffix) == 0 else {

@@ -23,7 +23,7 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     package func draftBatch(limit: Int, after batch: FrozenBatch) throws(StorageError) -> BatchDraft? {
         try perform("draft batch") { (writer) throws(SQLiteError) in
-            try writer.draftBatch(limit: limit, after: batch)
+            try writer.draftBatch(limit: limit, after: writer.known(batch))
         }
     }
 
@@ -38,7 +38,9 @@ extension Store {
     /// A complete 2xx: the rows leave, or are marked, in one transaction. Returns how many.
     @available(*, noasync, message: "blocks on the disk")
     package func acknowledge(_ batch: FrozenBatch) throws(StorageError) -> Int {
-        try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in try writer.acknowledge(batch) }
+        try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in
+            try writer.acknowledge(writer.known(batch))
+        }
     }
 
     /// The same, and in the same transaction the next batch is frozen: one sync instead of two. It is not when the user
@@ -48,7 +50,7 @@ extension Store {
         _ batch: FrozenBatch, freezing draft: BatchDraft, id: UUIDv7, body: [UInt8]
     ) throws(StorageError) -> Int {
         try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in
-            try writer.acknowledge(batch, freezing: (draft, id, body))
+            try writer.acknowledge(writer.known(batch), freezing: (draft, id, body))
         }
     }
 
@@ -61,7 +63,7 @@ extension Store {
     ) throws(StorageError) -> Rejection {
         let expiry = isTimeTrusted ? time.advanced(bySeconds: -Self.rejectedLifetime) : nil
         return try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
-            try writer.reject(batch, status: status, at: time, expiry: expiry)
+            try writer.reject(writer.known(batch), status: status, at: time, expiry: expiry)
         }
     }
 
@@ -70,14 +72,16 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     package func countRejection(of batch: FrozenBatch) throws(StorageError) -> Bool {
         try performAtAnyCost("count rejection") { (writer) throws(SQLiteError) in
-            try writer.countRejection(of: batch)
+            try writer.countRejection(of: writer.known(batch))
         }
     }
 
     /// The rows of a rejected batch in two halves, for the search for poison rows.
     @available(*, noasync, message: "blocks on the disk")
     package func halves(of batch: FrozenBatch) throws(StorageError) -> [BatchDraft] {
-        try perform("halve batch") { (writer) throws(SQLiteError) in try writer.halves(of: batch) }
+        try perform("halve batch") { (writer) throws(SQLiteError) in
+            try writer.halves(of: writer.known(batch))
+        }
     }
 
     /// Puts the pieces in the batch's place.
@@ -86,14 +90,16 @@ extension Store {
         _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
     ) throws(StorageError) {
         try performAtAnyCost("split batch") { (writer) throws(SQLiteError) in
-            try writer.split(batch, into: pieces)
+            try writer.split(writer.known(batch), into: pieces)
         }
     }
 
     /// The server refused the batch in a way that only a change of configuration can mend.
     @available(*, noasync, message: "blocks on the disk")
     package func markPermanent(_ batch: FrozenBatch) throws(StorageError) {
-        try performAtAnyCost("mark batch") { (writer) throws(SQLiteError) in try writer.markPermanent(batch) }
+        try performAtAnyCost("mark batch") { (writer) throws(SQLiteError) in
+            try writer.markPermanent(writer.known(batch))
+        }
     }
 
     /// Tells where batches go now, as a number that differs whenever url or batch size do. Batches that the old

@@ -11,20 +11,30 @@ extension Writer {
 
     /// What was last written; in a database without it, the time of its newest row.
     func ageMemory() throws(SQLiteError) -> AgeTrust.Memory {
-        var memory = AgeTrust.Memory(ran: Double(max(try counter(Self.ran), 0)) / 1000, lines: [])
-        for index in 0..<AgeTrust.limit {
-            let origin = try counter(Self.name(index))
-            guard origin != 0 else { break }
-            let until = Double(try counter(Self.name(index) + "_until")) / 1000
-            memory.lines.append(AgeTrust.Line(origin: Timestamp(milliseconds: origin), until: until))
-        }
-        guard memory.lines.isEmpty else { return memory }
+        let known = try Self.ageMemory { (name) throws(SQLiteError) in try counter(name) }
+        if let known { return known }
         let newest = try db.value(
             """
             SELECT coalesce((SELECT MAX(ts) FROM locations), (SELECT MAX(ts) FROM geofence_events), \
             (SELECT MAX(rejected_at) FROM rejected), (SELECT MAX(rejected_at) FROM rejected_events))
             """)
         return AgeTrust.Memory(latest: newest.flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) })
+    }
+
+    /// What was last written; nil in a database without it.
+    ///
+    /// - Parameter counter: the value of a counter; 0 when there is none of that name.
+    static func ageMemory(
+        _ counter: (String) throws(SQLiteError) -> Int64
+    ) throws(SQLiteError) -> AgeTrust.Memory? {
+        var memory = AgeTrust.Memory(ran: Double(max(try counter(ran), 0)) / 1000, lines: [])
+        for index in 0..<AgeTrust.limit {
+            let origin = try counter(name(index))
+            guard origin != 0 else { break }
+            let until = Double(try counter(name(index) + "_until")) / 1000
+            memory.lines.append(AgeTrust.Line(origin: Timestamp(milliseconds: origin), until: until))
+        }
+        return memory.lines.isEmpty ? nil : memory
     }
 
     /// Part of a transaction.

@@ -14,9 +14,14 @@ extension Writer {
     /// The streak, as a condition on the rows of `rejected` and `rejected_events`.
     private static let isInStreak = "batch IN (SELECT batch FROM streak)"
 
+    /// A damaged file may hold any number.
+    private func consecutiveRejections() throws(SQLiteError) -> Int64 {
+        min(max(try counter(Self.consecutiveRejections), 0), Self.suspicionLimit)
+    }
+
     /// Counts a rejection, unless it is of a piece, and returns whether the endpoint is now suspected.
     mutating func countRejection(of batch: FrozenBatch) throws(SQLiteError) -> Bool {
-        let before = try counter(Self.consecutiveRejections)
+        let before = try consecutiveRejections()
         let consecutive = before + (batch.isPiece ? 0 : 1)
         if isSuspected(batch, before: before, consecutive) {
             try suspect(after: consecutive)
@@ -33,7 +38,7 @@ extension Writer {
     mutating func reject(
         _ batch: FrozenBatch, status: Int, at time: Timestamp, expiry: Timestamp?
     ) throws(SQLiteError) -> Rejection {
-        let before = try counter(Self.consecutiveRejections)
+        let before = try consecutiveRejections()
         let consecutive = before + (batch.isPiece ? 0 : 1)
         // While the server is at fault, no dead letter expires.
         let isSuspected = isSuspected(batch, before: before, consecutive)
@@ -62,7 +67,7 @@ extension Writer {
         tally.rejected -= expired.0
         events.rejected -= expired.1
         losses.expired += expired.0 + expired.1
-        frozen.removeAll { $0.key == batch.key }
+        frozen.removeAll { $0.isOf(batch) }
         tally.rows -= count
         tally.rejected += count
         remove(pending: count, ofSession: batch.members.session)

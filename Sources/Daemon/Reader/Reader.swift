@@ -347,9 +347,16 @@ extension Admission.Thresholds {
 }
 
 extension Store.Event {
+    /// A database of which not all could be read; shown in the status until the next start.
+    private var unreadFile: String? {
+        guard case .quarantined(let name, _, _) = self, !name.hasSuffix(".salvaged") else { return nil }
+        return name
+    }
+
     /// Tells the operator.
     func report(_ board: Board) {
         if case .logDamaged = self { board.note(damaged: "beekon.db-wal") }
+        if let unreadFile { board.note(damaged: unreadFile) }
         switch self {
         case .quarantined(let name, let reason, let salvaged):
             let rest =

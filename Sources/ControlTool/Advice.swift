@@ -165,7 +165,8 @@ enum Advice {
         case "rotation_interrupted":
             "A refresh was cut off, and the token that it began with is refused now: \(renew)"
         case "no_refresh": "The server refuses the token, and nothing can refresh it: \(renew)"
-        case "host_changed": "The tokens were for another host and have been dropped: \(renew)"
+        case "host_changed":
+            "The tokens were for another host, port, scheme or http proxy, and have been dropped: \(renew)"
         case "key":
             "The stored tokens cannot be decrypted: bring the credential or the file beekond.key back and restart "
                 + "beekond, or beekonctl auth seed."

@@ -10,7 +10,7 @@ public struct AuthRecord: Equatable, Sendable, Codable {
         case rotationInterrupted = "rotation_interrupted"
         /// The backend refuses the token, and there is nothing to refresh it with.
         case noRefresh = "no_refresh"
-        /// The backend or the endpoint is another host than the one that the tokens are for.
+        /// The backend or the endpoint is another origin than the one that the tokens are for.
         case hostChanged = "host_changed"
         /// They cannot be decrypted.
         case key
@@ -58,9 +58,13 @@ public struct AuthRecord: Equatable, Sendable, Codable {
     public var seedDigest: String?
     /// The highest that was adopted.
     public var seedEpoch = 0
-    /// The host that the tokens go to with uploads; nil before any were adopted.
+    /// Where the tokens go with uploads; nil before any were adopted.
+    public var uploadOrigin: TokenOrigin?
+    /// Where they were last refreshed; nil for none yet.
+    public var refreshOrigin: TokenOrigin?
+    /// What an earlier version knew instead of `uploadOrigin`.
     public var uploadHost: String?
-    /// The host that they were last refreshed at; nil for none yet.
+    /// What an earlier version knew instead of `refreshOrigin`.
     public var refreshHost: String?
     /// Set while they are of no use.
     public var death: Death?
@@ -75,7 +79,7 @@ public struct AuthRecord: Equatable, Sendable, Codable {
     public init() {}
 
     /// Nothing has been adopted.
-    public var isBlank: Bool { uploadHost == nil }
+    public var isBlank: Bool { uploadOrigin == nil && uploadHost == nil }
 }
 
 /// What the configuration says about credentials.
@@ -90,22 +94,22 @@ public struct AuthPlan: Equatable, Sendable {
     public var refresh: RefreshRules?
     /// Seconds before its expiry at which a token is refreshed.
     public var skew: Double
-    /// Host of the upload, in lower case.
-    public var uploadHost: String
-    /// Host of the refresh, in lower case.
-    public var refreshHost: String?
+    /// Where uploads go.
+    public var uploadOrigin: TokenOrigin
+    /// Where refreshes go; nil: nowhere.
+    public var refreshOrigin: TokenOrigin?
 
     /// As configured.
     public init(
-        seed: Tokens, seedEpoch: Int, isRaw: Bool, refresh: RefreshRules?, skew: Double, uploadHost: String,
-        refreshHost: String?
+        seed: Tokens, seedEpoch: Int, isRaw: Bool, refresh: RefreshRules?, skew: Double,
+        uploadOrigin: TokenOrigin, refreshOrigin: TokenOrigin?
     ) {
         self.seed = seed
         self.seedEpoch = seedEpoch
         self.isRaw = isRaw
         self.refresh = refresh
         self.skew = skew
-        self.uploadHost = uploadHost
-        self.refreshHost = refreshHost
+        self.uploadOrigin = uploadOrigin
+        self.refreshOrigin = refreshOrigin
     }
 }

@@ -184,10 +184,11 @@ final class Uploader {
             snapshot.failure = nil
             snapshot.isClockSuspected = false
             snapshot.lastError = nil
-            guard hadWork else { return }
-            if lastLoggedError != nil {
+            guard hadWork, lastLoggedError != nil, !isStopping else { return }
+            lastLoggedError = nil
+            // Without a url the drain has ended before anything was delivered.
+            if settings.sync != nil {
                 Log.notice(.uploadRecovered, "uploading works again; nothing is pending")
-                lastLoggedError = nil
             }
         case .transient:
             snapshot.failure = nil

@@ -97,7 +97,11 @@ let package = Package(
         test("Upload", ["CZlib", "Linux", "Support", "Tracking"]),
         test(
             "Daemon",
-            ["Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Support", "Tracking", "Upload"]),
+            [
+                "Configuration", "ControlProtocol", "GPSD", "Linux", "SQLite", "Storage", "Support",
+                "Tracking",
+                "Upload",
+            ]),
 
         .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
         test("Tracking", ["Simulation", "Support"]),

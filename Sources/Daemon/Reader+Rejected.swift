@@ -9,6 +9,7 @@ extension Reader {
                 kind: .busy(seconds: 1), reason: "dead letters are being moved already")
             return tell(act, token, .failure(busy))
         }
+        if act == .requeue, let failure = deletionFirst { return tell(act, token, .failure(failure)) }
         do {
             rejectedWork = (try hub.store.begin(act), act, token)
         } catch {
@@ -18,7 +19,7 @@ extension Reader {
 
     /// One step between two fixes, so that ten thousand of them keep none waiting.
     func proceedWithRejected() {
-        guard let (started, act, token) = rejectedWork else { return }
+        guard let (started, act, token) = rejectedWork, deletion == nil || act == .purge else { return }
         var work = started
         do {
             try hub.store.proceed(with: &work)
@@ -35,6 +36,12 @@ extension Reader {
 
     private func tell(_ act: RejectedWork.Act, _ token: Token, _ result: Result<Int, MainMessage.Failure>) {
         switch act {
+    /// Why no row can return to the queue now.
+    var deletionFirst: MainMessage.Failure? {
+        guard deletion != nil || missing.contains(.deletion) else { return nil }
+        return MainMessage.Failure(kind: .busy(seconds: 1), reason: "a deletion has to be completed first")
+    }
+
         case .requeue: hub.tell(.requeued(token, result))
         case .purge: hub.tell(.purged(token, result))
         }

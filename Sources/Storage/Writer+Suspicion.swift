@@ -78,9 +78,10 @@ extension Writer {
     }
 
     /// The batch stays frozen as the probe, and the dead letters of the streak are pending again, as many as there is
-    /// room for; the others follow with the next probe when there is room.
+    /// room for; the others follow with the next probe when there is room, or when a deletion under way is completed.
     private mutating func suspect(after consecutive: Int64) throws(SQLiteError) {
-        let room = try room(for: streak("rejected"))
+        // They come back with new numbers, by which a deletion under way would not know them any more.
+        let room = try room(for: isErasing ? 0 : streak("rejected"))
         let eventRoom = try eventRoom(for: streak("rejected_events"))
         let letters = try deadLetters(where: Self.isInStreak, limit: room.count)
         try db.transaction { () throws(SQLiteError) in

@@ -30,18 +30,20 @@ extension Reader {
         rejectedWork = work.isFinished ? nil : (work, act, token)
         guard work.isFinished else { return }
         // Who puts them back believes that the server has been mended: one attempt at once, in every state.
-        if act == .requeue, work.done > 0 { hub.tellUploader(.trigger(.command)) }
+        // The same goes for the room that the upload waits for.
+        let hasRoom = act == .purge && hub.board.uploaderSnapshot.failure == .deadLettersFull
+        if act == .requeue || hasRoom, work.done > 0 { hub.tellUploader(.trigger(.command)) }
         tell(act, token, .success(work.done))
     }
 
-    private func tell(_ act: RejectedWork.Act, _ token: Token, _ result: Result<Int, MainMessage.Failure>) {
-        switch act {
     /// Why no row can return to the queue now.
     var deletionFirst: MainMessage.Failure? {
         guard deletion != nil || missing.contains(.deletion) else { return nil }
         return MainMessage.Failure(kind: .busy(seconds: 1), reason: "a deletion has to be completed first")
     }
 
+    private func tell(_ act: RejectedWork.Act, _ token: Token, _ result: Result<Int, MainMessage.Failure>) {
+        switch act {
         case .requeue: hub.tell(.requeued(token, result))
         case .purge: hub.tell(.purged(token, result))
         }

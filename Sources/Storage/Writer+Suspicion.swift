@@ -10,6 +10,9 @@ extension Writer {
     /// How many batches in a row may be rejected before the endpoint is suspected instead of the data.
     private static let suspicionLimit: Int64 = 3
     private static let consecutiveRejections = "consecutive_rejections"
+    /// Unix milliseconds: the first trusted time after the latest suspicion ended; 0 before there was any.
+    private static let trustedSince = "suspicion_ended"
+    private static let notYet = Int64.max
 
     /// The streak, as a condition on the rows of `rejected` and `rejected_events`.
     private static let isInStreak = "batch IN (SELECT batch FROM streak)"
@@ -27,7 +30,7 @@ extension Writer {
     }
 
     /// Handles a 400 or 422: the rows become dead letters, unless the endpoint is suspected instead. A full table of
-    /// dead letters has the same effect and evicts nothing.
+    /// dead letters evicts nothing: the batch waits for room, and is not counted until it has found some.
     ///
     /// - Parameter expiry: dead letters rejected before this have expired; nil when no clock can be trusted.
     mutating func reject(
@@ -36,12 +39,13 @@ extension Writer {
         let before = try counter(Self.consecutiveRejections)
         let consecutive = before + (batch.isPiece ? 0 : 1)
         // While the server is at fault, no dead letter expires.
-        let isSuspected = isSuspected(batch, before: before, consecutive)
-        let expired = try isSuspected ? (0, 0) : expired(before: expiry)
-        if isSuspected || rejectedCount - expired.0 - expired.1 + batch.rows > Self.rejectedLimit {
+        guard !isSuspected(batch, before: before, consecutive) else {
             try suspect(after: consecutive)
             return .suspected
         }
+        let expiry = try mayExpire(at: time, before: expiry) ? expiry : nil
+        let expired = try expired(before: expiry)
+        guard rejectedCount - expired.0 - expired.1 + batch.rows <= Self.rejectedLimit else { return .full }
         let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
             try forget(expired, before: expiry)
             let members = Statements.memberValues(batch.members)
@@ -104,8 +108,25 @@ extension Writer {
 
     /// Part of the transaction of an acknowledgement: the server accepts what it is sent.
     func endStreak() throws(SQLiteError) {
+        if try counter(Self.consecutiveRejections) >= Self.suspicionLimit {
+            try setCounter(Self.trustedSince, Self.notYet)
+        }
         try setCounter(Self.consecutiveRejections, 0)
         if hasStreak { try db.execute("DELETE FROM streak") }
+    }
+
+    /// Whether a suspicion ended long enough ago. Many dead letters may have reached their age while it lasted, some of
+    /// them for want of room in the queue: they are kept as long again, so that the operator has time to act.
+    ///
+    /// - Parameters:
+    ///   - time: trusted if there is an `expiry`, and taken for the end of the suspicion if it is the first since.
+    ///   - expiry: what was rejected before it has expired.
+    private func mayExpire(at time: Timestamp, before expiry: Timestamp?) throws(SQLiteError) -> Bool {
+        guard let expiry else { return false }
+        let since = try counter(Self.trustedSince)
+        guard since > time.milliseconds else { return since < expiry.milliseconds }
+        try setCounter(Self.trustedSince, time.milliseconds)
+        return false
     }
 
     /// The number of expired dead letters, and of those that are events. Those of the streak are kept: it is not yet

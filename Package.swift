@@ -104,7 +104,8 @@ let package = Package(
         test(
             "Daemon",
             [
-                "Base", "Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Support", "Tracking",
+                "Base", "Configuration", "ControlProtocol", "GPSD", "Linux", "SQLite", "Storage", "Support",
+                "Tracking",
                 "Upload",
             ]),
 

@@ -107,6 +107,10 @@ enum Advice {
             return
                 "The server rejects every batch\(code), so the endpoint is suspected, not the data: see its "
                 + "log, then beekonctl sync. \(kept)"
+        case "dead_letters_full":
+            return
+                "The server rejects a batch\(code), and there is no room for more dead letters: beekonctl rejected "
+                + "list shows them, retry sends them again, purge deletes them. \(kept)"
         case "page":
             return
                 "A page answers\(code) in the backend's place: look for a captive portal, a single-page app's fallback or "
@@ -125,7 +129,7 @@ enum Advice {
     }
 
     private static func deadLetters(_ sync: Wire.SyncStatus) -> [String] {
-        guard sync.rejected > 0, sync.failure != "rejected" else { return [] }
+        guard sync.rejected > 0, !["rejected", "dead_letters_full"].contains(sync.failure) else { return [] }
         return [
             "The server has rejected \(Quantity.count(sync.rejected)) locations, which are kept for 7 days: "
                 + "beekonctl rejected list shows them, beekonctl rejected retry sends them again."
@@ -170,7 +174,8 @@ enum Advice {
         case "rotation_interrupted":
             "A refresh was cut off, and the token that it began with is refused now: \(renew)"
         case "no_refresh": "The server refuses the token, and nothing can refresh it: \(renew)"
-        case "host_changed": "The tokens were for another host and have been dropped: \(renew)"
+        case "host_changed":
+            "The tokens were for another host, port, scheme or http proxy, and have been dropped: \(renew)"
         case "key":
             "The stored tokens cannot be decrypted: bring the credential or the file beekond.key back and restart "
                 + "beekond, or beekonctl auth seed."

@@ -146,8 +146,11 @@ package struct FrozenBatch: Equatable, Sendable {
 package enum Rejection: Equatable, Sendable {
     /// Its rows are dead letters now.
     case deadLettered(Int)
-    /// It stays frozen and pending: the endpoint is suspected (three in a row), or the dead-letter table is full.
+    /// It stays frozen and pending: the endpoint is suspected (three in a row).
     case suspected
+    /// It stays frozen and pending, because there is no room among the dead letters. That says nothing about the
+    /// endpoint: once there is room, it is rejected like any other.
+    case full
 }
 
 /// What the store holds, for status.

@@ -84,6 +84,11 @@ extension Writer {
         return found
     }
 
+    /// A deletion has begun and is not completed.
+    var isErasing: Bool {
+        get throws(SQLiteError) { try counter(Self.mark) != 0 }
+    }
+
     /// A deletion that was interrupted.
     func unfinishedDeletion() throws(SQLiteError) -> Deletion? {
         let bounds = try markedBounds()

@@ -10,6 +10,9 @@ extension Writer {
     /// How many batches in a row may be rejected before the endpoint is suspected instead of the data.
     private static let suspicionLimit: Int64 = 3
     private static let consecutiveRejections = "consecutive_rejections"
+    /// Unix milliseconds: the first trusted time after the latest suspicion ended; 0 before there was any.
+    private static let trustedSince = "suspicion_ended"
+    private static let notYet = Int64.max
 
     /// The streak, as a condition on the rows of `rejected` and `rejected_events`.
     private static let isInStreak = "batch IN (SELECT batch FROM streak)"
@@ -32,7 +35,7 @@ extension Writer {
     }
 
     /// Handles a 400 or 422: the rows become dead letters, unless the endpoint is suspected instead. A full table of
-    /// dead letters has the same effect and evicts nothing.
+    /// dead letters evicts nothing: the batch waits for room, and is not counted until it has found some.
     ///
     /// - Parameter expiry: dead letters rejected before this have expired; nil when no clock can be trusted.
     mutating func reject(
@@ -41,12 +44,13 @@ extension Writer {
         let before = try consecutiveRejections()
         let consecutive = before + (batch.isPiece ? 0 : 1)
         // While the server is at fault, no dead letter expires.
-        let isSuspected = isSuspected(batch, before: before, consecutive)
-        let expired = try isSuspected ? (0, 0) : expired(before: expiry)
-        if isSuspected || rejectedCount - expired.0 - expired.1 + batch.rows > Self.rejectedLimit {
+        guard !isSuspected(batch, before: before, consecutive) else {
             try suspect(after: consecutive)
             return .suspected
         }
+        let expiry = try mayExpire(at: time, before: expiry) ? expiry : nil
+        let expired = try expired(before: expiry)
+        guard rejectedCount - expired.0 - expired.1 + batch.rows <= Self.rejectedLimit else { return .full }
         let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
             try forget(expired, before: expiry)
             let members = Statements.memberValues(batch.members)
@@ -83,9 +87,10 @@ extension Writer {
     }
 
     /// The batch stays frozen as the probe, and the dead letters of the streak are pending again, as many as there is
-    /// room for; the others follow with the next probe when there is room.
+    /// room for; the others follow with the next probe when there is room, or when a deletion under way is completed.
     private mutating func suspect(after consecutive: Int64) throws(SQLiteError) {
-        let room = try room(for: streak("rejected"))
+        // They come back with new numbers, by which a deletion under way would not know them any more.
+        let room = try room(for: isErasing ? 0 : streak("rejected"))
         let eventRoom = try eventRoom(for: streak("rejected_events"))
         let letters = try deadLetters(where: Self.isInStreak, limit: room.count)
         try db.transaction { () throws(SQLiteError) in
@@ -108,8 +113,25 @@ extension Writer {
 
     /// Part of the transaction of an acknowledgement: the server accepts what it is sent.
     func endStreak() throws(SQLiteError) {
+        if try counter(Self.consecutiveRejections) >= Self.suspicionLimit {
+            try setCounter(Self.trustedSince, Self.notYet)
+        }
         try setCounter(Self.consecutiveRejections, 0)
         if hasStreak { try db.execute("DELETE FROM streak") }
+    }
+
+    /// Whether a suspicion ended long enough ago. Many dead letters may have reached their age while it lasted, some of
+    /// them for want of room in the queue: they are kept as long again, so that the operator has time to act.
+    ///
+    /// - Parameters:
+    ///   - time: trusted if there is an `expiry`, and taken for the end of the suspicion if it is the first since.
+    ///   - expiry: what was rejected before it has expired.
+    private func mayExpire(at time: Timestamp, before expiry: Timestamp?) throws(SQLiteError) -> Bool {
+        guard let expiry else { return false }
+        let since = try counter(Self.trustedSince)
+        guard since > time.milliseconds else { return since < expiry.milliseconds }
+        try setCounter(Self.trustedSince, time.milliseconds)
+        return false
     }
 
     /// The number of expired dead letters, and of those that are events. Those of the streak are kept: it is not yet

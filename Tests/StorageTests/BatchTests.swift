@@ -230,7 +230,7 @@ func deadLetterCap() throws {
     workshop.store.close()
     try fillDeadLetters(workshop.directory.file("beekon.db"), upTo: 9999)
     let batch = try workshop.freeze(limit: 4)
-    #expect(try workshop.store.reject(batch, status: 400, at: time(51)) == .suspected)
+    #expect(try workshop.store.reject(batch, status: 400, at: time(51)) == .full)
     #expect(try workshop.store.nextFrozen() == batch)
     #expect(workshop.store.counts().rejected == 9999)
     _ = try workshop.store.acknowledge(batch)

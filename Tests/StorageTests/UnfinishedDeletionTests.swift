@@ -46,6 +46,28 @@ struct UnfinishedDeletionTests {
         #expect(try workshop.delete().removed == 11)
     }
 
+    @Test("no dead letter comes back under another number, which the deletion would not know")
+    func suspicion() throws {
+        func reject() throws -> Rejection {
+            let batch = try workshop.store.nextFrozen() ?? workshop.freeze(limit: 2)
+            return try workshop.store.reject(batch, status: 422, at: time(200))
+        }
+        _ = try workshop.delete()
+        _ = try workshop.insert(1...8)
+        for _ in 0..<2 { #expect(try reject() == .deadLettered(2)) }
+        _ = try workshop.store.beginDeletion(before: time(3))
+        #expect(try reject() == .suspected)
+        #expect(workshop.store.counts().rejected == 4)
+        try workshop.reopen()
+        var deletion = try #require(try workshop.store.unfinishedDeletion())
+        while !deletion.isFinished { try workshop.store.proceed(with: &deletion) }
+        #expect(deletion.removed == 3)
+        // The others come back after it.
+        #expect(try reject() == .suspected)
+        #expect(try workshop.stored().map(\.fix.time) == [4, 5, 6, 7, 8].map(time))
+        #expect(workshop.store.counts().pending == 5)
+    }
+
     @Test("a deletion of everything removes databases that were put aside, and no file of the operator's")
     func aside() throws {
         let names = ["corrupt-1", "corrupt-1-wal", "foreign-1", "backup"].map { "beekon.db." + $0 }

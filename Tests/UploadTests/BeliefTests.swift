@@ -130,6 +130,17 @@ struct BeliefTests {
         #expect(try post("", body) == .response(status: 200, retryAfter: nil))
     }
 
+    @Test("what is not read is not believed to be no page")
+    func cutOff() throws {
+        let blanks = String(repeating: "\n ", count: 40_000)
+        let page = HTTPOutcome.response(status: 200, retryAfter: nil, doubt: .page)
+        #expect(try post("", blanks) == page)
+        #expect(try post("", blanks + "<html>") == page)
+        #expect(try post("", "{" + blanks) == .response(status: 200, retryAfter: nil))
+        // This has been read to its end.
+        #expect(try post("", "\n \n") == .response(status: 200, retryAfter: nil))
+    }
+
     @Test("an acknowledgement that is compressed, or cut off, is none")
     func unreadable() throws {
         let body = "{\"batch_id\":\"\(Self.id)\"}"

@@ -28,10 +28,9 @@ final class Reader {
     var lastLocation: Location?
     /// `admitted`: since the start, and stored: their COMMIT has returned.
     var counts = (admitted: 0, tooSoon: 0, tooNear: 0, paused: 0)
-    /// A deletion that is being carried out in steps, between fixes.
-    /// No client waits for one that was interrupted by the end of the daemon.
-    var deletion: (work: Deletion, token: Token?)?
-    /// The same for dead letters.
+    var deletion: DeletionUnderWay?
+    /// What is carried out in steps between fixes, too, with kept rows and dead letters. Rows get new numbers on their
+    /// way back into the queue, by which a deletion would not know them any more: while there is one, they wait.
     var resend: (work: Resend, token: Token)?
     var rejectedWork: (work: RejectedWork, act: RejectedWork.Act, token: Token)?
     /// What SetExtras has changed of the configured extras.
@@ -92,7 +91,7 @@ final class Reader {
                 if !hub.reader.isEmpty { obey(now: now) }
             }
             answer(oneShots.expire(now: now), with: .success(nil))
-            proceedWithDeletion()
+            proceedWithDeletion(now: now)
             proceedWithRejected()
             proceedWithResend()
             if recorder.isRetryDue(now) { flush(now: now) }
@@ -113,11 +112,13 @@ final class Reader {
     private func waitForWork(since started: BootInstant) {
         let now = BootInstant.current()
         source.discountPause(seconds: now.seconds(since: started))
-        if deletion != nil || rejectedWork != nil || resend != nil || mustShrink { return }
+        if hasSteps || mustShrink { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
         poll.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)
-        let deadlines = [source.deadline, recorder.retryAt, oneShots.deadline, losses.deadline]
+        let deadlines = [
+            source.deadline, recorder.retryAt, oneShots.deadline, losses.deadline, deletion?.retryAt,
+        ]
         let deadline = deadlines.compactMap(\.self).min()
         hub.board.readerWork.rest()
         poll.wait(seconds: deadline.map { max($0.seconds(since: now), 0) })

@@ -189,6 +189,9 @@ extension Uploader {
                 fields + [(.count, "\(count)")])
             return nil
         case .suspected: return suspected(before)
+        case .full:
+            snapshot.lastError = "the server answers \(status), and the table of dead letters is full"
+            return .failed(.deadLettersFull)
         }
     }
 

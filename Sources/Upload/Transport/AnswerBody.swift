@@ -18,6 +18,8 @@ package struct AnswerBody: Sendable {
 
     /// Whether it begins like a page.
     package private(set) var isPage = false
+    /// Whether what has not been read yet may make it one.
+    package var mayBePage: Bool { isPage || state != .decided }
     private var state = State.leading
     /// Of the byte order mark.
     private var markBytes = 0
@@ -60,9 +62,11 @@ struct Belief {
     /// The `batch_id` that the body must contain; nil: none is demanded.
     var acknowledging: String?
 
-    /// - Parameter text: the body, if an acknowledgement is demanded; empty when it exceeds 64 KiB.
-    func doubt(_ head: AnswerHead, _ body: AnswerBody, text: [UInt8]) -> Doubt? {
-        if body.isPage || head.isCoded && head.isHTML { return .page }
+    /// - Parameters:
+    ///   - isCut: the body exceeds 64 KiB, and the rest is not read.
+    ///   - text: the body, if an acknowledgement is demanded; empty when it is cut.
+    func doubt(_ head: AnswerHead, _ body: AnswerBody, isCut: Bool, text: [UInt8]) -> Doubt? {
+        if body.isPage || isCut && body.mayBePage || head.isCoded && head.isHTML { return .page }
         guard let acknowledging else { return nil }
         guard !head.isCoded, case .string(let id)? = JSONReader.read(text)?[member: "batch_id"],
             // Some backends write ids in upper case.

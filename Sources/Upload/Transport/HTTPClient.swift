@@ -72,7 +72,7 @@ package struct HTTPClient: ~Copyable {
             return outcome
         }
         let doubt = Belief(acknowledging: id).doubt(
-            response.head, response.start, text: response.isCut ? [] : response.body)
+            response.head, response.start, isCut: response.isCut, text: response.isCut ? [] : response.body)
         return .response(status: status, retryAfter: retryAfter, doubt: doubt)
     }
 

@@ -13,14 +13,12 @@ package import Base
 package struct AgeTrust: Sendable {
     /// What must survive a restart.
     package struct Memory: Equatable, Sendable {
-        /// A jump that is in doubt.
         package struct Jump: Equatable, Sendable {
             /// What the time would be without it.
             package var from: Timestamp
             /// `Memory.lived` at that moment.
             package var lived: Double
 
-            /// Both of one moment.
             package init(from: Timestamp, lived: Double) {
                 self.from = from
                 self.lived = lived
@@ -38,7 +36,6 @@ package struct AgeTrust: Sendable {
         /// While there is doubt: rows older than this were stored before a jump that is no longer in doubt.
         package var provedUpTo: Timestamp?
 
-        /// Nothing is in doubt.
         package init(
             latest: Timestamp?, lived: Double = 0, first: Jump? = nil, last: Jump? = nil,
             provedUpTo: Timestamp? = nil
@@ -79,7 +76,6 @@ package struct AgeTrust: Sendable {
         kept = memory
     }
 
-    /// Whether there is a jump in doubt.
     package var isInDoubt: Bool { memory.first != nil }
 
     /// Records the next settled time, and returns what it may be used for.

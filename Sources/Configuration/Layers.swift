@@ -25,7 +25,6 @@ package struct Layers: Sendable {
 
     /// Files and runtime settings together.
     package struct Result: Sendable, Equatable {
-        /// What the daemon runs with.
         package let loaded: Loaded
         /// Runtime settings that are no good, or do not go with the rest: names, and why. None of them is in force.
         package let leftOut: [String: String]

@@ -41,7 +41,6 @@ struct SettingsBuilder {
         return refused
     }
 
-    /// The finished configuration.
     mutating func finish() throws(ConfigurationError) -> Loaded {
         for key in Key.all {
             switch key.access {

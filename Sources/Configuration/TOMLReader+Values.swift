@@ -1,5 +1,4 @@
 extension TOMLReader {
-    /// Reads the value that begins here.
     mutating func readValue(depth: Int) throws(TOMLProblem) -> TOMLNode.Content {
         guard depth < Self.maxDepth else { throw problem("nested more than \(Self.maxDepth) levels deep") }
         switch peek {

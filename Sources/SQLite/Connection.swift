@@ -2,7 +2,6 @@ internal import CSQLite
 
 /// An open database that closes itself. Not thread-safe: use from one thread at a time.
 package struct Connection: ~Copyable {
-    /// How the file may be accessed.
     package enum Access: Sendable {
         case readWrite, readOnly
         /// For salvage: SQLite then reads even a file that is shorter than it should be. The file is opened for
@@ -173,7 +172,6 @@ package struct Connection: ~Copyable {
         sqlite3_total_changes64(handle)
     }
 
-    /// The rowid of the latest INSERT.
     package var lastInsertRowid: Int64 {
         sqlite3_last_insert_rowid(handle)
     }

@@ -1,4 +1,6 @@
+internal import Base
 internal import SQLite
+internal import Tracking
 
 extension Salvage {
     struct Event {

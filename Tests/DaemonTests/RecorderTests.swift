@@ -1,3 +1,4 @@
+import Base
 import SQLite
 import Storage
 import Testing

@@ -1,3 +1,4 @@
+import Base
 import Glibc
 import Linux
 import SQLite
@@ -95,7 +96,10 @@ struct SalvageMarksTests {
     @Test("a doubt about ages")
     func ages() throws {
         let memory = AgeTrust.Memory(
-            latest: time(20), lived: 5000, first: .init(from: time(1), lived: 10), provedUpTo: time(-9))
+            ran: 5000,
+            lines: [
+                AgeTrust.Line(origin: time(-9000), until: 4000), AgeTrust.Line(origin: time(90_000), until: 5000),
+            ])
         _ = try workshop.store.insert(
             NewLocation(
                 location: location(20, id: uuid(1)), session: uuid(2), sessionStartedAt: time(0), odometer: 0,
@@ -197,7 +201,7 @@ struct SalvageMarksTests {
                 VALUES (\(number), \(number), 1, zeroblob(16), 'a', 0, 0, \(number));
             INSERT OR REPLACE INTO counters VALUES ('lowest_seq', \(number)), ('erasing_2', 1),
                 ('dropped_unsent', \(number)), ('consecutive_rejections', \(number)), ('oversized_count', \(number)),
-                ('age_latest', \(number)), ('age_lived', \(number));
+                ('age_ran', \(number)), ('age_line_0', \(number)), ('age_line_0_until', \(number));
             """)
         workshop.options.keepsUploaded = true
         for _ in 0..<2 {

@@ -1,7 +1,8 @@
 internal import CSQLite
 
-/// An open database that closes itself. Not thread-safe: use from one thread at a time.
-package struct Connection: ~Copyable {
+/// An open database that closes itself. Not thread-safe: use from one thread at a time. A class, because the values that
+/// read and write one table each share it.
+package final class Connection {
     package enum Access: Sendable {
         case readWrite, readOnly
         /// For salvage: SQLite then reads even a file that is shorter than it should be. The file is opened for

@@ -42,7 +42,7 @@ enum Contents {
         UNION ALL SELECT 6, 0, key, 'state ' || key || ' ' || is_inside FROM geofence_states
         """
 
-    static func text(_ db: borrowing Connection) throws -> String {
+    static func text(_ db: Connection) throws -> String {
         // The first schema has no such tables.
         let hasCrossings = try db.value("SELECT 1 FROM sqlite_schema WHERE name = 'geofence_states'") != nil
         return try db.value(lines(besides: hasCrossings ? crossings : "")) ?? ""
@@ -92,7 +92,7 @@ enum Contents {
     ]
 
     /// What is wrong with the database; nil when it is sound.
-    static func fault(_ db: borrowing Connection) throws -> String? {
+    static func fault(_ db: Connection) throws -> String? {
         let integrity = try db.value("PRAGMA integrity_check") ?? "no answer"
         guard integrity == "ok" else { return "integrity_check: " + integrity }
         for (rule, count) in rules where try db.value(count) != "0" { return rule }

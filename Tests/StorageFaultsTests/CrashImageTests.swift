@@ -140,7 +140,7 @@ private struct Examination {
 
     /// The store goes on where the image ends.
     private mutating func faultOfUse(
-        _ store: Store, _ db: borrowing Connection, after operation: Int
+        _ store: Store, _ db: Connection, after operation: Int
     ) throws -> String? {
         guard try store.nextFrozen()?.body == states[operation].body else {
             return "the frozen batch has other bytes"

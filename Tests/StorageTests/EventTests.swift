@@ -322,13 +322,13 @@ struct EventTests {
 
     @Test("above 10,000 events the oldest go, members of a batch excepted, and unsent ones are counted")
     func cap() throws {
-        let many = (0..<Writer.eventLimit).map { event($0, at: Double($0)) }
+        let many = (0..<Events.limit).map { event($0, at: Double($0)) }
         _ = try store.insert(crossings(many))
         let batch = try workshop.freeze(limit: 4)
         #expect(batch.events == 4)
         try insert(20_000...20_002)
         let left = try stored()
-        #expect(left.count == Writer.eventLimit)
+        #expect(left.count == Events.limit)
         #expect(left.prefix(5).map(\.crossing.time) == [0, 1, 2, 3, 7].map(time))
         #expect(store.counts().losses.dropped == 3)
         #expect(try store.acknowledge(batch) == 4)
@@ -340,7 +340,7 @@ struct EventTests {
     @Test("sessions whose events are still here are not forgotten")
     func sessionsStay() throws {
         try insert(1...1, session: 1)
-        for number in 2...(Writer.sessionLimit + 5) {
+        for number in 2...(Sessions.limit + 5) {
             _ = try store.enter(session: uuid(number), startedAt: time(Double(number)))
         }
         #expect(try stored().map(\.session) == [uuid(1)])

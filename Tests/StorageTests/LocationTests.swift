@@ -175,7 +175,7 @@ func noRowTwice() throws {
         prunesByAge: false)
     try writer.insert(new, mayExist: false)
     try writer.insert(new, mayExist: true)
-    #expect(writer.tally.rows == 1)
+    #expect(writer.ledger.locations.rows == 1)
     #expect(try workshop.count("locations") == 1)
 }
 

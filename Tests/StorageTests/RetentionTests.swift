@@ -127,7 +127,7 @@ func boundedMemory() throws {
     workshop.store.close()
     var writer = try Writer.open(workshop.directory.file("beekon.db"), options: workshop.options)
     try writer.enter(session: uuid(2000), startedAt: time(2000))
-    #expect(writer.sessions.count == 1000)
+    #expect(writer.ledger.sessions.ids.count == 1000)
     #expect(try workshop.count("sessions") == 1000)
     for number in 1...150 { _ = try writer.version(ofExtras: #"{"n":\#(number)}"#) }
     _ = consume writer

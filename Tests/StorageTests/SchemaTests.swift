@@ -62,8 +62,8 @@ func durabilityChanges() throws {
         "SELECT * FROM locations WHERE (ts, seq) > (1, 2) AND ts <= 3 ORDER BY ts, seq LIMIT 10",
         "SELECT * FROM locations WHERE (ts, seq) < (1, 2) ORDER BY ts, seq LIMIT 10",
         "SELECT ts, seq FROM locations WHERE (ts, seq) >= (1, 2) AND uploaded = 0 ORDER BY ts, seq LIMIT 1",
-        "DELETE FROM locations WHERE " + Statements.isMember,
-        "UPDATE locations SET uploaded = 1 WHERE " + Statements.isMember,
+        "DELETE FROM locations WHERE " + BatchMembers.condition,
+        "UPDATE locations SET uploaded = 1 WHERE " + BatchMembers.condition,
         "DELETE FROM locations WHERE (ts, seq) <= (1, 2) AND seq <= 3",
         "SELECT 1 FROM locations WHERE ts = 1 AND id = 2",
     ])

@@ -303,12 +303,12 @@ func registry() throws {
             .integer(Int64(version)), .text(#"{"n":\#(version)}"#))
     }
     try writer.forgetUnusedExtras()
-    #expect(Array(writer.extras.values) == [7])
+    #expect(Array(writer.ledger.extras.versions.values) == [7])
     for version in 201...320 {
         try writer.db.prepare("INSERT INTO extras (version, json) VALUES (?, ?)").run(
             .integer(Int64(version)), .text(#"{"n":\#(version)}"#))
     }
     // At a start, too.
     try writer.load()
-    #expect(Array(writer.extras.values) == [7])
+    #expect(Array(writer.ledger.extras.versions.values) == [7])
 }

@@ -72,12 +72,7 @@ package struct History: ~Copyable {
         return locations
     }
 
-    func sessionIDs() throws(SQLiteError) -> [Int64: UUIDv7] {
-        let all = try statements.db.prepare("SELECT key, id FROM sessions")
-        var ids: [Int64: UUIDv7] = [:]
-        while try all.step() { ids[all.integer(0)] = UUIDv7(bytes: all.blob(1)) }
-        return ids
-    }
+    func sessionIDs() throws(SQLiteError) -> [Int64: UUIDv7] { try Sessions.ids(statements.db) }
 
     /// All sessions, oldest first.
     @available(*, noasync, message: "blocks on the disk")

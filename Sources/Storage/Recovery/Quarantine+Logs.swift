@@ -3,7 +3,7 @@ internal import Linux
 internal import SQLite
 
 /// A WAL whose header is damaged. SQLite takes it for empty, whatever it holds, and writes over it, or deletes it when
-/// the database is empty: the transactions in it are lost. A copy is kept as evidence, and for somebody who can mend it.
+/// the database is empty: the transactions in it are lost. A copy is kept as evidence, and because it may be repairable.
 extension Quarantine {
     /// Copies that are kept at most.
     private static let logLimit = 2
@@ -11,7 +11,7 @@ extension Quarantine {
 
     /// Copies the WAL to `beekon.db.corrupt-<Unix seconds>-wal`, durably, unless it is sound or there is such a copy.
     ///
-    /// - Returns: what is to be told.
+    /// - Returns: what is to be reported.
     static func keepDamagedLog(of path: String) throws(StorageError) -> [Store.Event] {
         let log = path + "-wal"
         guard fileSize(log) ?? 0 > WriteAheadLog.headerSize else { return [] }

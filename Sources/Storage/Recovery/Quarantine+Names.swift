@@ -3,11 +3,11 @@ internal import Linux
 
 /// The names of damaged databases, as a kill or a power cut at any moment leaves them:
 ///
-/// - `.corrupt-TIME.unread`: put aside, and not looked through yet, or not to the end.
-/// - `.corrupt-TIME`: looked through; it may hold more than could be read.
+/// - `.corrupt-TIME.unread`: put aside, and not yet salvaged, or not to the end.
+/// - `.corrupt-TIME`: salvaged as far as it could be read.
 /// - `.corrupt-TIME.salvaged`: all that it held has been imported.
 ///
-/// The companions are renamed first and the database last: its name tells which renaming was cut off.
+/// The companions are renamed first and the database last: so its name shows which renaming was interrupted.
 extension Quarantine {
     /// Files that are kept at most, as long as what they held has been saved.
     private static let limit = 2
@@ -31,7 +31,7 @@ extension Quarantine {
 
     /// Completes the renaming of a database that is being put aside.
     ///
-    /// - Returns: the databases that have been put aside and not been looked through to the end, without their suffix.
+    /// - Returns: the databases that were put aside and not salvaged to the end, without their suffix.
     static func unread(_ path: String) throws(StorageError) -> [String] {
         let directory = directory(of: path)
         let prefix = path.dropFirst(directory.count + 1) + ".corrupt-"
@@ -42,7 +42,7 @@ extension Quarantine {
             if !exists(base + unreadSuffix) {
                 try move(path, to: base + unreadSuffix)
             } else if let target = targets(of: base).first(where: hasCompanion) {
-                // Looked through again, so that it is told: nothing comes in twice.
+                // Salvaged again, so that it is reported: nothing is imported twice.
                 try moveCompanions(target, to: base + unreadSuffix)
             }
             unread.append(base)
@@ -50,8 +50,8 @@ extension Quarantine {
         return unread
     }
 
-    /// Gives one that has been looked through its last name, and lets the oldest of those go that were saved when there
-    /// are too many.
+    /// Gives a salvaged database its final name, and deletes the oldest of those that were saved completely when there are
+    /// too many.
     ///
     /// - Returns: the name, and the paths of those that were deleted.
     static func close(
@@ -101,7 +101,7 @@ extension Quarantine {
         try moveCompanions(path, to: target)
         try moveOne(path, to: target)
         do {
-            // Companions without a database: its name tells that they are complete.
+            // Companions without a database: its name shows that they are complete.
             if !exists(target) { _ = try FileDescriptor.open(target, O_WRONLY | O_CREAT | O_NOFOLLOW) }
             try StateDirectory.synchronise(directory(of: target))
         } catch {
@@ -116,7 +116,7 @@ extension Quarantine {
     }
 
     private static func moveOne(_ path: String, to target: String) throws(StorageError) {
-        // It may have been moved already; whoever looked at the database since has left an empty one in its place.
+        // It may have been moved already; opening the database since has left an empty one in its place.
         guard exists(path), !exists(target) else { return }
         guard Glibc.rename(path, target) == 0 else {
             throw StorageError(SystemError("put aside " + path))

@@ -11,7 +11,7 @@ extension Quarantine {
     /// Creates a database in front of a WAL that contains all of one.
     ///
     /// - Throws: an error of kind `corrupt` when it contains only part of one.
-    static func adoptOrphan(_ path: String) throws(StorageError) {
+    static func recoverOrphan(_ path: String) throws(StorageError) {
         guard let contents = try orphan(of: path) else { return }
         guard contents.isWhole, let page = contents.firstPage else {
             throw StorageError(

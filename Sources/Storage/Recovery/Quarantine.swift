@@ -18,7 +18,7 @@ enum Quarantine {
         var status = stat()
         if lstat(path, &status) != 0 || status.st_size == 0 {
             try nameOrphan(path)
-            try adoptOrphan(path)
+            try recoverOrphan(path)
         }
         guard lstat(path, &status) == 0, status.st_size > 0 else { return }
         do {
@@ -50,7 +50,7 @@ enum Quarantine {
         }
     }
 
-    private static func check(_ connection: borrowing Connection, hasLog: Bool) throws {
+    private static func check(_ connection: Connection, hasLog: Bool) throws {
         let version = try Schema.foundVersion(connection)
         guard version <= Schema.version else {
             throw StorageError.newerSchema(found: version, known: Schema.version)

@@ -3,10 +3,10 @@ internal import Linux
 internal import SQLite
 internal import Tracking
 
-/// What still reads of a database that was put aside, a piece at a time: nobody knows how large it is, or what is in it.
+/// What is still readable in a database that was put aside, read piecewise: its size and contents are unknown.
 ///
-/// It is imported when the database is put aside, not by a command: the rows are wanted by a backend that waits for them,
-/// and nobody is there to give commands. A limit of time keeps the start quick. Rows that had been uploaded already may come
+/// It is imported when the database is put aside, not by a command: a backend is waiting for the rows, and there is no
+/// operator on board to give commands. A limit of time keeps the start quick. Rows that had been uploaded already may come
 /// back with it; they carry the ids that the backend knows them by.
 struct Salvage: ~Copyable {
     struct Row {
@@ -22,7 +22,7 @@ struct Salvage: ~Copyable {
         var isTracking = true
     }
 
-    /// Where reading goes on.
+    /// Where reading continues.
     struct Cursor {
         var from = RowKey.first
         var includesFrom = true
@@ -33,7 +33,7 @@ struct Salvage: ~Copyable {
 
     /// Seconds that reading and writing may take together.
     static let patience = 10.0
-    /// How often it is tried: a file that kills whoever reads it must not keep the daemon from starting.
+    /// Attempts: a file that crashes its reader must not keep the daemon from starting.
     static let attempts = 3
     /// Rows read and written at once.
     static let step = 1000
@@ -55,8 +55,7 @@ struct Salvage: ~Copyable {
     /// The counters of the damaged database.
     private(set) var losses = Losses()
     private var extrasBytes = 0
-    /// Every table was read to its end, without an error and without a row that nobody understands: the file holds
-    /// nothing more that is wanted.
+    /// Every table was read to its end without an error or an unintelligible row: the file holds nothing more of use.
     var isComplete = true
 
     /// - Parameters:
@@ -78,15 +77,11 @@ struct Salvage: ~Copyable {
                 try values.bind([.text(name)])
                 return try values.step() ? values.integer(0) : 0
             }
-            erased = try Writer.markedBounds(counter)
-            ages = try Writer.ageMemory(counter)
-            lowestSeq = Writer.bounded(lowestSeq: try counter(Writer.lowestSeq))
-            endpoint = try counter(Writer.endpoint)
-            var losses = Losses()
-            for (name, field) in Losses.names {
-                losses[keyPath: field] = Losses.bounded(try counter(name))
-            }
-            self.losses = losses
+            erased = try Counters.deletions(counter)
+            ages = try Counters.ages(counter)
+            lowestSeq = Bounded.lowestSeq(try counter(Counters.lowestSeq))
+            endpoint = try counter(Counters.endpoint)
+            losses = try Losses(reading: counter)
         } catch {
             // No row depends on the others.
             erased = erasing
@@ -100,7 +95,7 @@ struct Salvage: ~Copyable {
         }
     }
 
-    /// nil when it is not there, or cannot be read: its rows get one of their own then.
+    /// nil when it is missing or unreadable; its rows then get a session of their own.
     mutating func session(_ key: Int64) -> Session? {
         do {
             // The first schema does not have the last column.
@@ -131,7 +126,7 @@ struct Salvage: ~Copyable {
                 return json
             }
         } catch {
-            // The row is worth more than what was said beside it.
+            // The row is worth more than its extras.
         }
         isComplete = false
         return nil
@@ -218,15 +213,15 @@ struct Salvage: ~Copyable {
                 let letters = try db.prepare(
                     """
                     SELECT \(Schema.columns(of: "rejected", in: db)), 0 FROM rejected \
-                    ORDER BY rejected_at \(direction), seq \(direction) LIMIT \(Writer.rejectedLimit + 1)
+                    ORDER BY rejected_at \(direction), seq \(direction) LIMIT \(DeadLetters.limit + 1)
                     """)
                 var count = 0
                 while try letters.step() {
                     count += 1
                     if let row = row(letters) { found[row.row.key] = row }
                 }
-                if count > Writer.rejectedLimit { isComplete = false }
-                // All of it reads in one direction: nothing is left for the other.
+                if count > DeadLetters.limit { isComplete = false }
+                // All of it is readable in one direction.
                 break
             } catch {
                 isComplete = false

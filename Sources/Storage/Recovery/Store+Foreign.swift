@@ -30,7 +30,7 @@ extension Store {
     ///
     /// - Returns: whether anything exists under that name now.
     package static func putAsideForeign(in directory: String, as name: String) throws(StorageError) -> Bool {
-        // One that was damaged as well, and not looked through yet: its rows must not come into the next database.
+        // One that was damaged as well and not yet salvaged: its rows must not get into the next database.
         for base in try Quarantine.unread(directory + "/beekon.db") {
             _ = try Quarantine.close(base, isSalvaged: false)
         }
@@ -64,7 +64,7 @@ extension Store {
     /// Rows that are counted at most.
     private static let countLimit = 1_000_000
 
-    /// How many locations a database holds that is not open, and may be damaged: a sentence for the operator.
+    /// How many locations a database holds that is not open and may be damaged, as a sentence for the operator.
     package static func account(ofDatabase path: String) -> String {
         let unknown = "what it holds cannot be read"
         guard !Quarantine.isOrphan(path), fileSize(path) ?? 0 > 0 else { return unknown }
@@ -83,7 +83,7 @@ extension Store {
         }
     }
 
-    /// Whether there is no database in this directory, nor anything that one could be made of.
+    /// Whether this directory contains neither a database nor anything to recover one from.
     package static func isMissing(in directory: String) -> Bool {
         ["", "-wal", "-journal"].allSatisfy { fileSize(directory + "/beekon.db" + $0) ?? 0 == 0 }
     }
@@ -94,7 +94,7 @@ extension Store {
         // Opening one with an orphaned WAL would delete that.
         guard lstat(database, &status) == 0, !Quarantine.isOrphan(database),
             let db = try? Connection(path: database, access: .damaged),
-            (try? Writer.openSession(db, isTracking: true)) != nil
+            (try? Sessions.newestOpen(db, isTracking: true)) != nil
         else { return false }
         return true
     }
@@ -106,13 +106,7 @@ extension Store {
         session: (id: UUIDv7, startedAt: Timestamp), isOpen: Bool
     )? {
         try perform("read session") { (writer) throws(SQLiteError) in
-            let row = try writer.db.prepare(
-                """
-                SELECT id, started_at, stopped_at IS NULL FROM sessions WHERE is_tracking = 1 \
-                ORDER BY stopped_at IS NULL DESC, key DESC LIMIT 1
-                """)
-            guard try row.step(), let id = UUIDv7(bytes: row.blob(0)) else { return nil }
-            return ((id, Timestamp(milliseconds: row.integer(1))), row.integer(2) != 0)
+            try writer.tables.sessions.latestTracking()
         }
     }
 
@@ -120,7 +114,7 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     package func openTrackingSession() throws(StorageError) -> (id: UUIDv7, startedAt: Timestamp)? {
         try perform("read session") { (writer) throws(SQLiteError) in
-            try Writer.openSession(writer.db, isTracking: true)
+            try writer.tables.sessions.newestOpen(isTracking: true)
         }
     }
 }

@@ -22,7 +22,7 @@ extension SmallFiles {
         var geofences: [Entry]
     }
 
-    /// The fences, without what is known of them; nil when there never were any.
+    /// The fences, without their states; nil when there never were any.
     package func readGeofences() -> Reading<Geofences> {
         let found = read(Name.geofences, limit: Self.limit) { Self.geofences($0) != nil }
         return Reading(content: found.content.flatMap(Self.geofences), trouble: found.trouble)

@@ -64,11 +64,11 @@ extension SmallFiles {
         guard hasCopy(name) else { return Reading(content: nil, trouble: trouble) }
         let (copied, content, other) = readOne(Self.copy(of: name), limit, isGood)
         guard let content else { return Reading(content: nil, trouble: trouble ?? other) }
-        var told = trouble ?? Trouble(name: name, reason: "it is gone")
-        told.isRestored = !told.isPassing
+        var reported = trouble ?? Trouble(name: name, reason: "it is gone")
+        reported.isRestored = !reported.isPassing
         // Written again at the next start if that fails now.
-        if !told.isPassing { try? directory.replace(name, with: copied) }
-        return Reading(content: content, trouble: told)
+        if !reported.isPassing { try? directory.replace(name, with: copied) }
+        return Reading(content: content, trouble: reported)
     }
 
     private func readOne<Content: Decodable>(

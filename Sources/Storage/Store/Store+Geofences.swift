@@ -2,8 +2,8 @@ package import Base
 internal import SQLite
 package import Tracking
 
-/// What the store keeps of geofences besides their events: whether the vehicle is inside, in the transaction of the event
-/// that tells.
+/// What the store keeps of geofences besides their events: whether the vehicle is inside, written in the same transaction
+/// as the event.
 extension Store {
     /// The states by the fences' keys; nil when this database does not know them all, because it is new.
     @available(*, noasync, message: "blocks on the disk")
@@ -14,7 +14,9 @@ extension Store {
     /// From now on these are the states, and this database knows them all.
     @available(*, noasync, message: "blocks on the disk")
     package func adopt(_ states: [Geofences.Change]) throws(StorageError) {
-        try perform("write geofence states") { (writer) throws(SQLiteError) in try writer.adopt(states) }
+        try perform("write geofence states") { (writer) throws(SQLiteError) in
+            try writer.replaceGeofenceStates(by: states)
+        }
     }
 
     /// The fences are no more.
@@ -26,6 +28,8 @@ extension Store {
     /// The session of the events between two sessions of tracking, while it lasts.
     @available(*, noasync, message: "blocks on the disk")
     package func openEventSession() throws(StorageError) -> (id: UUIDv7, startedAt: Timestamp)? {
-        try perform("read event session") { (writer) throws(SQLiteError) in try writer.openEventSession() }
+        try perform("read event session") { (writer) throws(SQLiteError) in
+            try writer.tables.sessions.newestOpen(isTracking: false)
+        }
     }
 }

@@ -11,14 +11,17 @@ extension Store {
     package func enter(session: UUIDv7, startedAt: Timestamp) throws(StorageError) -> SessionTail? {
         try perform("enter session") { (writer) throws(SQLiteError) in
             try writer.enter(session: session, startedAt: startedAt)
-            return writer.current?.tail
+            return writer.ledger.sessions.current?.tail
         }
     }
 
     /// The newest location that is still stored.
     @available(*, noasync, message: "blocks on the disk")
     package func latestLocation() throws(StorageError) -> Location? {
-        try perform("read latest location") { (writer) throws(SQLiteError) in try writer.latestLocation() }
+        try perform("read latest location") { (writer) throws(SQLiteError) in
+            let ids = writer.ledger.sessions.ids
+            return try writer.tables.locations.latest(sessionID: { ids[$0] })
+        }
     }
 
     /// The session ends; its locations stay.
@@ -76,5 +79,55 @@ extension Store {
     private func removeAside(_ deletion: inout Deletion) throws(StorageError) {
         if deletion.cutoff == nil { try Quarantine.removeAside(of: path) }
         deletion.kept = Quarantine.asideNames(of: path)
+    }
+
+    // MARK: Dead letters, kept rows
+
+    /// Starts to re-queue, or to delete, the dead letters that are there now.
+    @available(*, noasync, message: "blocks on the disk")
+    package func begin(_ act: RejectedWork.Act) throws(StorageError) -> RejectedWork {
+        try perform("read dead letters") { (writer) throws(SQLiteError) in
+            RejectedWork(act: act, left: writer.ledger.rejected)
+        }
+    }
+
+    /// One step of at most 1,000 rows, in one transaction.
+    @available(*, noasync, message: "blocks on the disk")
+    package func proceed(with work: inout RejectedWork) throws(StorageError) {
+        work = try performAtAnyCost("move dead letters") { [work] (writer) throws(SQLiteError) in
+            var work = work
+            try writer.proceed(with: &work)
+            return work
+        }
+    }
+
+    /// One step of at most 1,000 rows, in one transaction.
+    @available(*, noasync, message: "blocks on the disk")
+    package func proceed(with work: inout Resend) throws(StorageError) {
+        work = try performAtAnyCost("send again") { [work] (writer) throws(SQLiteError) in
+            var work = work
+            try writer.proceed(with: &work)
+            return work
+        }
+    }
+
+    // MARK: What is remembered beside the rows
+
+    /// What was written with the rows about the observed times; in a database without it, the time of its newest row.
+    @available(*, noasync, message: "blocks on the disk")
+    package func ageMemory() throws(StorageError) -> AgeTrust.Memory {
+        try perform("read ages") { (writer) throws(SQLiteError) in
+            if let known = try writer.tables.counters.ages() { return known }
+            let newest = try Schema.newestTime(in: writer.db)
+            return AgeTrust.Memory(latest: newest.map { Timestamp(milliseconds: $0) })
+        }
+    }
+
+    /// Counts fixes that were refused while the database could not be written.
+    @available(*, noasync, message: "blocks on the disk")
+    package func count(refused: Int) throws(StorageError) {
+        try perform("count refused fixes") { (writer) throws(SQLiteError) in
+            try writer.count(refused: refused)
+        }
     }
 }

@@ -63,8 +63,9 @@ extension Store {
         }
     }
 
-    /// Counts a rejection without moving the rows, and tells whether the endpoint is to be suspected now: three batches in
-    /// a row were rejected, and none accepted between.
+    /// Counts a rejection without moving the rows.
+    ///
+    /// - Returns: whether the endpoint is now suspected: three batches in a row were rejected, with none accepted between.
     @available(*, noasync, message: "blocks on the disk")
     package func countRejection(of batch: FrozenBatch) throws(StorageError) -> Bool {
         try performAtAnyCost("count rejection") { (writer) throws(SQLiteError) in
@@ -98,12 +99,50 @@ extension Store {
         }
     }
 
-    /// Tells where batches go now, as a number that differs whenever url or batch size do. Batches that the old
-    /// endpoint refused for good are dissolved; their rows go into new ones.
+    /// Records where batches go now, as a number that differs whenever the url or the batch size does. Batches that the
+    /// old endpoint refused for good are dissolved; their rows go into new ones.
     @available(*, noasync, message: "blocks on the disk")
     package func adopt(endpoint: Int64) throws(StorageError) {
         try performAtAnyCost("adopt endpoint") { (writer) throws(SQLiteError) in
-            try writer.adopt(endpoint: endpoint)
+            try writer.change(endpoint: endpoint)
         }
+    }
+
+    // MARK: Size
+
+    /// Called before the first byte of an attempt. Commits only if the latest answer to the batch was permanent.
+    ///
+    /// - Returns: false when the batch has been dissolved meanwhile, by a deletion for example; then it must not be sent.
+    @available(*, noasync, message: "blocks on the disk")
+    package func beginAttempt(_ batch: FrozenBatch) throws(StorageError) -> Bool {
+        try performAtAnyCost("begin attempt") { (writer) throws(SQLiteError) in
+            try writer.beginAttempt(writer.known(batch))
+        }
+    }
+
+    /// Records a 413, or a time-out after bytes were sent.
+    ///
+    /// - Parameter isPermanent: the answer was a permanent refusal; it is noted in the same transaction.
+    /// - Returns: the number of such failures of the batch in a row.
+    @available(*, noasync, message: "blocks on the disk")
+    package func countOversized(_ batch: FrozenBatch, isPermanent: Bool) throws(StorageError) -> Int {
+        try performAtAnyCost("count failure") { (writer) throws(SQLiteError) in
+            try writer.countOversized(writer.known(batch), isPermanent: isPermanent)
+        }
+    }
+
+    /// Records any other answer to the batch.
+    @available(*, noasync, message: "blocks on the disk")
+    package func forgetOversized(_ batch: FrozenBatch) throws(StorageError) {
+        try performAtAnyCost("forget failures") { (writer) throws(SQLiteError) in
+            try writer.forgetOversized(batch)
+        }
+    }
+
+    /// Dissolves the next batch if it has failed three times in a row because of its size or its time. Its rows may
+    /// then arrive twice, under different batch ids.
+    @available(*, noasync, message: "blocks on the disk")
+    package func rebatch() throws(StorageError) -> Rebatch {
+        try performAtAnyCost("dissolve batch") { (writer) throws(SQLiteError) in try writer.rebatch() }
     }
 }

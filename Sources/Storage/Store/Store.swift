@@ -24,37 +24,9 @@ package final class Store: Sendable {
         case notOpened(StorageError)
     }
 
-    struct State: ~Copyable {
-        let checkpointPages: Int
-        let largeTable: Int
-        var writer: Writer?
-        var options: StoreOptions
-        /// An operation has failed since the last location was written.
-        var hasFailed = false
-        /// The database was not where it was opened, and has not been opened since.
-        var hasMoved = false
-        /// What lies in a WAL that is found may not be on the disk: another process may have left it after the device
-        /// failed, or this one has seen that.
-        var doubtsLog = true
-        /// Transactions have been committed without a sync, by this process.
-        var hasBeenLax: Bool
-        /// A checkpoint failed after an operation that had succeeded; the next operation tells.
-        var failedCheckpoint: StorageError?
-        /// What SQLite found wrong with the database while it was in use.
-        var damage: String?
-        /// Numbers that rows have got.
-        var numbers = Writer.Numbers()
-        /// Deletions that are under way.
-        var erasing: [Deletion.Bounds] = []
-        /// Losses since they were last fetched.
-        var newLosses = Losses()
-        var events: [Event] = []
-        var ballast: Ballast
-    }
-
     let path: String
-    private let state: Mutex<State>
-    /// Beside the state, because whoever wants to know must not wait for a write that the disk holds up.
+    private let state: Mutex<StoreState>
+    /// Outside the state, because readers must not wait for a write that the disk holds up.
     private let published = Mutex(StoreCounts())
 
     /// Opens `beekon.db` in the state directory, making it when it is missing. A damaged one is put aside.
@@ -74,19 +46,18 @@ package final class Store: Sendable {
     ) throws(StorageError) {
         path = directory + "/beekon.db"
         state = Mutex(
-            State(
-                checkpointPages: checkpointPages, largeTable: largeTable, options: options,
-                hasBeenLax: options.durability == .normal,
-                ballast: Ballast(directory: directory)))
+            StoreState(
+                directory: directory, options: options, checkpointPages: checkpointPages,
+                largeTable: largeTable))
         do throws(StorageError) {
             try perform("open") { (_: inout Writer) throws(SQLiteError) in }
         } catch {
             guard error.kind == .full || error.kind == .io else { throw error }
-            state.withLock { $0.events.append(.notOpened(error)) }
+            state.withLock { $0.news.events.append(.notOpened(error)) }
         }
     }
 
-    /// Gives up the room that is held back for the day when the disk is full.
+    /// Releases the space held in reserve for a full disk.
     ///
     /// - Returns: whether there was any.
     package func makeRoom() -> Bool {
@@ -95,50 +66,36 @@ package final class Store: Sendable {
 
     /// Applies new options to the next write.
     package func configure(_ options: StoreOptions) {
-        state.withLock { state in
-            state.options = options
-            state.hasBeenLax = state.hasBeenLax || options.durability == .normal
-            do {
-                try state.writer?.apply(options)
-            } catch {
-                // A connection that does not take its options is not the one that was asked for: the next operation
-                // opens another, or says why not.
-                state.writer = nil
-            }
-        }
+        state.withLock { $0.configure(options) }
     }
 
     /// What has happened to the database since the last call.
     package func takeEvents() -> [Event] {
         state.withLock { state in
-            defer { state.events = [] }
-            return state.events
+            defer { state.news.events = [] }
+            return state.news.events
         }
     }
 
     /// What has been lost since the last call.
     package func takeLosses() -> Losses {
         state.withLock { state in
-            defer { state.newLosses = Losses() }
-            return state.newLosses
+            defer { state.news.losses = Losses() }
+            return state.news.losses
         }
     }
 
-    /// Lets go of the pages that are held in memory; they are read again when they are needed.
+    /// Releases the pages held in memory; they are read again when needed.
     package func releaseMemory() {
         state.withLock { $0.writer?.db.releaseMemory() }
     }
 
     /// Closes the database; the WAL is folded into it.
     package func close() {
-        state.withLock { state in
-            // If that fails, the next start counts.
-            try? state.writer?.leaveTallies(from: state.largeTable)
-            state.writer = nil
-        }
+        state.withLock { $0.close() }
     }
 
-    /// Writes one location, and what its fix has decided about the geofences, in one transaction. It is stored when this
+    /// Writes one location, and what its fix decided about the geofences, in one transaction. It is stored when this
     /// returns; a power cut cannot undo it (with durability full).
     ///
     /// - Returns: how many locations are pending now.
@@ -151,7 +108,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// Writes what a fix that was not admitted has decided about the geofences.
+    /// Writes what a fix that was not admitted decided about the geofences.
     ///
     /// - Returns: how many locations are pending now.
     @available(*, noasync, message: "blocks on the disk")
@@ -166,12 +123,12 @@ package final class Store: Sendable {
     ) throws(StorageError) -> Int {
         try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
-            let mayExist = state.hasFailed
-            let pending = try Self.perform("insert", &state, path) { (writer) throws(SQLiteError) in
+            let mayExist = state.doubts.hasFailed
+            let pending = try state.perform("insert") { (writer) throws(SQLiteError) in
                 try body(&writer, mayExist)
-                return writer.tally.rows - writer.tally.uploaded
+                return writer.ledger.locations.rows - writer.ledger.locations.uploaded
             }
-            state.hasFailed = false
+            state.doubts.hasFailed = false
             return pending
         }
     }
@@ -181,23 +138,14 @@ package final class Store: Sendable {
         published.withLock { $0 }
     }
 
-    private static func counts(_ state: inout State) -> StoreCounts? {
-        guard let tally = state.writer?.tally, let events = state.writer?.events else { return nil }
-        let oldest = [tally.oldestPending, events.oldestPending].compactMap(\.self).min()
-        return StoreCounts(
-            locations: tally.rows, pending: tally.rows - tally.uploaded + events.rows - events.uploaded,
-            oldestPending: oldest.map { Timestamp(milliseconds: $0.ts) },
-            rejected: tally.rejected + events.rejected, losses: state.writer?.losses ?? Losses())
-    }
-
-    // MARK: Failure
+    // MARK: The lock
 
     func perform<Result: Sendable>(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
         try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
-            return try Self.perform(operation, &state, path, body)
+            return try state.perform(operation, body)
         }
     }
 
@@ -208,146 +156,23 @@ package final class Store: Sendable {
         try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
             do throws(StorageError) {
-                let result = try Self.perform(operation, &state, path, body)
+                let result = try state.perform(operation, body)
                 state.ballast.hold()
                 return result
             } catch {
                 guard error.kind == .full, state.ballast.release() else { throw error }
-                return try Self.perform(operation, &state, path, body)
+                return try state.perform(operation, body)
             }
         }
     }
 
-    private func publish(_ state: inout State) {
-        guard let counts = Self.counts(&state) else { return }
+    private func publish(_ state: inout StoreState) {
+        guard let counts = state.counts() else { return }
         published.withLock { $0 = counts }
-    }
-
-    private static func perform<Result>(
-        _ operation: String, _ state: inout State, _ path: String,
-        _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
-    ) throws(StorageError) -> Result {
-        if state.writer?.db.hasMoved ?? false { abandon(&state) }
-        if let failure = state.failedCheckpoint {
-            state.failedCheckpoint = nil
-            throw failure
-        }
-        if state.writer == nil { try open(&state, path) }
-        guard var writer = state.writer.take() else {
-            throw StorageError(operation: operation, kind: .other, message: "the database is closed")
-        }
-        let result: Result
-        let losses = writer.losses
-        do {
-            result = try body(&writer)
-            note(writer, since: losses, &state)
-        } catch let failed {
-            // It may have failed after its COMMIT: what is lost by then is to be told.
-            note(writer, since: losses, &state)
-            throw failure(failed, of: writer, &state)
-        }
-        do {
-            try writer.checkpointIfDue(pages: state.checkpointPages)
-            state.writer = consume writer
-        } catch let failed {
-            // What was done is in the WAL, and stays done.
-            state.failedCheckpoint = failure(failed, of: writer, &state)
-        }
-        return result
-    }
-
-    private static func note(_ writer: borrowing Writer, since losses: Losses, _ state: inout State) {
-        state.newLosses = state.newLosses + (writer.losses - losses)
-        state.numbers.cover(writer.numbers)
     }
 
     /// Remembers what a deletion covers, in case that the database is damaged before it is done.
     func note(_ deletion: Deletion?) {
-        state.withLock { $0.erasing = deletion.map { $0.isFinished ? [] : $0.bounds } ?? [] }
-    }
-
-    /// Notes what must be remembered of a connection that failed, before it is closed.
-    static func failure(
-        _ failed: SQLiteError, of writer: borrowing Writer, _ state: inout State
-    ) -> StorageError {
-        let error = StorageError(failed)
-        state.hasFailed = true
-        if failed.code.primary == .ioError {
-            state.doubtsLog = true
-            writer.db.leaveLogOnClose()
-        }
-        if error.kind == .corrupt { state.damage = error.message }
-        return error
-    }
-
-    /// The file that is open has no name any more. Its WAL's name may be that of another file by now: nothing there may be
-    /// touched by closing this one.
-    private static func abandon(_ state: inout State) {
-        state.writer?.db.leaveLogOnClose()
-        state.writer = nil
-        state.hasFailed = true
-        state.doubtsLog = true
-        state.failedCheckpoint = nil
-        state.hasMoved = true
-    }
-
-    private static func open(_ state: inout State, _ path: String) throws(StorageError) {
-        do throws(StorageError) {
-            try openOnce(&state, path)
-        } catch {
-            // Opening needs a little room, too: for the files beside the database, or to bring it to the present schema.
-            guard error.kind == .full, state.ballast.release() else { throw error }
-            try openOnce(&state, path)
-        }
-        state.ballast.hold()
-    }
-
-    private static func openOnce(_ state: inout State, _ path: String) throws(StorageError) {
-        var unread = try Quarantine.unread(path)
-        var reason: String?
-        if !unread.isEmpty, !Quarantine.exists(path) {
-            reason = state.damage
-            state.damage = nil
-        }
-        do throws(StorageError) {
-            try openAsItIs(&state, path)
-        } catch {
-            guard error.kind == .corrupt else { throw error }
-            unread.append(try Quarantine.putAside(path))
-            state.damage = nil
-            reason = error.message
-            state.writer = try Writer.open(path, options: state.options)
-        }
-        for aside in unread {
-            let known = aside == unread.last ? reason : nil
-            try takeOver(aside, &state, path, reason: known ?? "found before the latest start")
-        }
-    }
-
-    private static func openAsItIs(_ state: inout State, _ path: String) throws(StorageError) {
-        if let damage = state.damage {
-            throw StorageError(operation: "open", kind: .corrupt, message: damage)
-        }
-        try Quarantine.checkKind(path)
-        state.events += try Quarantine.keepDamagedLog(of: path)
-        if state.doubtsLog { try secureLog(path, hasBeenLax: state.hasBeenLax) }
-        state.doubtsLog = false
-        try Quarantine.check(path)
-        state.writer = try Writer.open(path, options: state.options)
-        if state.hasMoved { state.events.append(.replaced) }
-        state.hasMoved = false
-    }
-
-    /// Makes sure that a WAL is on the disk as it reads before anything is built upon it.
-    private static func secureLog(_ path: String, hasBeenLax: Bool) throws(StorageError) {
-        try Quarantine.checkKind(path)
-        try Quarantine.nameOrphan(path)
-        guard fileSize(path) != nil, fileSize(path + "-wal") ?? 0 > 0 else { return }
-        do {
-            try WriteAheadLog.secure(
-                database: path, doubt: hasBeenLax ? .everything : .latestTransaction)
-        } catch {
-            throw StorageError(error)
-        }
+        state.withLock { $0.remembered.erasing = deletion.map { $0.isFinished ? [] : $0.bounds } ?? [] }
     }
 }

@@ -4,7 +4,7 @@ internal import Tracking
 
 /// A geofence event as a row: the mapping between the domain's words and the stored codes, in one place.
 struct EventRow {
-    /// Sequence numbers of events are a count of their own: those of locations tell how many a session has.
+    /// Events are numbered separately: the numbers of locations give the count of a session.
     var key: RowKey
     var session: Int64
     var extras: Int64

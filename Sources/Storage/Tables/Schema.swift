@@ -5,8 +5,8 @@ internal import SQLite
 /// `locations` is clustered by `ts` (WITHOUT ROWID), and a range over `ts` reads neighbours. SQLite has no shortcut for
 /// appending to such a table: it balances three pages every few rows. With pages of 1024 bytes that is 2.3 frames of the
 /// WAL per commit, 6.6 KB of blocks; with 2048 bytes 1.8 frames, 7.9 KB, at the same CPU. A rowid table with an index on
-/// `ts` writes 8.5 KB in pages of 2048 bytes, and 12.5 KB in those of 4096. `seq` tells rows of one instant apart and orders
-/// them by arrival; it is never reused, also when the table has been drained empty, because `sessions` remembers it.
+/// `ts` writes 8.5 KB in pages of 2048 bytes, and 12.5 KB in those of 4096. `seq` distinguishes rows of the same instant and
+/// orders them by arrival; it is never reused, even after the table has been emptied, because `sessions` records it.
 ///
 /// The columns of a WITHOUT ROWID table's key must come first: otherwise quick_check of SQLite 3.40 finds "NULL value in
 /// rejected.ts" and the like in rows that are sound, and a sound database would be put aside.
@@ -14,7 +14,7 @@ enum Schema {
     static let version = Int64(migrations.count)
     /// Of a new database; one that is there keeps its own.
     static let pageSize: Int64 = 1024
-    /// "BEEK": tells file(1) and us whose database this is.
+    /// "BEEK": identifies the database to file(1) and to us.
     static let applicationID: Int64 = 0x4245_454B
 
     /// The columns of a location behind its key, in the order of `LocationRow`.
@@ -32,7 +32,7 @@ enum Schema {
         """
 
     /// Whether the tables are those of a database of `version` that we wrote. An empty database is one, too.
-    static func isOurs(_ connection: borrowing Connection, version: Int64) throws(SQLiteError) -> Bool {
+    static func isOurs(_ connection: Connection, version: Int64) throws(SQLiteError) -> Bool {
         let found = try connection.value(columnList) ?? ""
         if found.isEmpty { return version == 0 }
         guard (1...Self.version).contains(version),
@@ -44,7 +44,7 @@ enum Schema {
     }
 
     /// `columns` for a database of any version: what its table does not have yet is NULL.
-    static func columns(of table: String, in connection: borrowing Connection) throws(SQLiteError) -> String {
+    static func columns(of table: String, in connection: Connection) throws(SQLiteError) -> String {
         let found = try connection.prepare("SELECT name FROM pragma_table_info('\(table)')")
         var names: Set<Substring> = []
         while try found.step() { names.insert(Substring(found.text(0) ?? "")) }
@@ -53,11 +53,9 @@ enum Schema {
             .joined(separator: ", ")
     }
 
-    /// The tables whose rows refer to extras, or to a session: those that have the column. Rows in a table missing
-    /// from such a list would lose what they refer to, so none is kept by hand.
-    ///
-    /// - Parameter name: of the column.
-    static func tables(naming name: String, in connection: borrowing Connection) throws(SQLiteError)
+    /// The tables with a column of this name: those whose rows refer to extras, or to a session. Rows in a table that is
+    /// missing from such a list would lose what they refer to, so none is kept by hand.
+    static func tables(naming name: String, in connection: Connection) throws(SQLiteError)
         -> [String]
     {
         let found = try connection.prepare(
@@ -71,7 +69,15 @@ enum Schema {
         return tables
     }
 
-    static func foundVersion(_ connection: borrowing Connection) throws(SQLiteError) -> Int64 {
+    /// The time of the newest location; without one, that of the newest event, and so on through the tables.
+    static func newestTime(in connection: Connection) throws(SQLiteError) -> Int64? {
+        let pending = RecordKind.all.map { "(SELECT MAX(ts) FROM \($0.table))" }
+        let rejected = RecordKind.all.map { "(SELECT MAX(rejected_at) FROM \($0.rejected))" }
+        let newest = try connection.value("SELECT coalesce(\((pending + rejected).joined(separator: ", ")))")
+        return newest.flatMap { Int64($0) }
+    }
+
+    static func foundVersion(_ connection: Connection) throws(SQLiteError) -> Int64 {
         Int64(try connection.value("PRAGMA user_version") ?? "") ?? 0
     }
 
@@ -79,7 +85,7 @@ enum Schema {
     ///
     /// One transaction whatever the number of steps: a power cut leaves the version that was there, or this one.
     static func migrate(
-        _ connection: borrowing Connection, steps: [String] = migrations
+        _ connection: Connection, steps: [String] = migrations
     ) throws(StorageError) {
         do throws(SQLiteError) {
             let found = try foundVersion(connection)

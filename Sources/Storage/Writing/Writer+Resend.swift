@@ -46,11 +46,11 @@ extension Writer {
     /// - Returns: the rows, and where to continue; nil at the end of the range. Kept rows may be few among many: a
     ///   step examines no more than a few thousand.
     private func kept(
-        _ table: String, after key: RowKey, to: Int64
+        _ kind: RecordKind, after key: RowKey, to: Int64
     ) throws(SQLiteError) -> (rows: [(key: RowKey, session: Int64)], next: RowKey?) {
         let rows = try db.prepare(
             """
-            SELECT ts, seq, session, uploaded FROM \(table) WHERE (ts, seq) > (?, ?) AND ts <= ? \
+            SELECT ts, seq, session, uploaded FROM \(kind.table) WHERE (ts, seq) > (?, ?) AND ts <= ? \
             ORDER BY ts, seq LIMIT \(Self.resendSearch)
             """)
         try rows.bind([.integer(key.ts), .integer(key.seq), .integer(to)])
@@ -70,58 +70,29 @@ extension Writer {
     /// They get new sequence numbers, lower than any given before, like re-queued dead letters: none may join a batch
     /// that is frozen, or about to be, and be acknowledged with it unsent.
     private mutating func resendLocations(_ work: inout Resend) throws(SQLiteError) {
-        let (rows, next) = try kept("locations", after: work.locationsUpTo, to: work.to)
+        let (rows, next) = try kept(.locations, after: work.locationsUpTo, to: work.to)
         work.locationsUpTo = next ?? work.locationsUpTo
         work.hasAllLocations = next == nil
         guard !rows.isEmpty else { return }
-        let lowest = tally.lowestSeq
+        let lowest = ledger.lowestSeq
         try db.transaction { () throws(SQLiteError) in
-            let move = try db.prepare(
-                "UPDATE locations SET uploaded = 0, seq = ? WHERE ts = ? AND seq = ? AND uploaded = 1")
-            for (index, row) in rows.enumerated() {
-                try move.run(
-                    .integer(lowest - 1 - Int64(index)), .integer(row.key.ts), .integer(row.key.seq))
-            }
-            try setCounter(Self.lowestSeq, lowest - Int64(rows.count))
+            try tables.locations.resend(rows.map(\.key), below: lowest)
+            try tables.counters.set(Counters.lowestSeq, to: lowest - Int64(rows.count))
             // The newest row of a session is identified by its number.
             try writeTail()
         }
-        tally.lowestSeq = lowest - Int64(rows.count)
-        tally.uploaded -= rows.count
-        tally.rows -= rows.count
-        for (index, row) in rows.enumerated() {
-            add(pending: RowKey(ts: row.key.ts, seq: lowest - 1 - Int64(index)), ofSession: row.session)
-        }
+        ledger.locations.remove(uploaded: rows.count)
+        ledger.returned(rows.map { ($0.key.ts, $0.session) })
         work.done += rows.count
     }
 
-    /// They keep their numbers: a batch names its events one by one.
     private mutating func resendEvents(_ work: inout Resend) throws(SQLiteError) {
-        let (rows, next) = try kept("geofence_events", after: work.eventsUpTo, to: work.to)
+        let (rows, next) = try kept(.events, after: work.eventsUpTo, to: work.to)
         work.eventsUpTo = next ?? work.eventsUpTo
         work.isFinished = next == nil
         guard !rows.isEmpty else { return }
-        try db.transaction { () throws(SQLiteError) in
-            let move = try db.prepare(
-                """
-                UPDATE geofence_events SET uploaded = 0, batch = NULL \
-                WHERE ts = ? AND seq = ? AND uploaded = 1
-                """)
-            for row in rows { try move.run(.integer(row.key.ts), .integer(row.key.seq)) }
-        }
-        try loadEvents()
+        try db.transaction { () throws(SQLiteError) in try tables.events.resend(rows.map(\.key)) }
+        try countEvents()
         work.done += rows.count
-    }
-}
-
-extension Store {
-    /// One step of at most 1,000 rows, in one transaction.
-    @available(*, noasync, message: "blocks on the disk")
-    package func proceed(with work: inout Resend) throws(StorageError) {
-        work = try performAtAnyCost("send again") { [work] (writer) throws(SQLiteError) in
-            var work = work
-            try writer.proceed(with: &work)
-            return work
-        }
     }
 }

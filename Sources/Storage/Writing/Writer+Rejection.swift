@@ -16,12 +16,9 @@ extension Writer {
     /// Seconds that dead letters are kept.
     private static let lifetime = 7.0 * 86_400
 
-    /// The streak, as a condition on the rows of `rejected` and `rejected_events`.
-    private static let isInStreak = "batch IN (SELECT batch FROM streak)"
-
     /// A damaged file may hold any number.
     private func consecutiveRejections() throws(SQLiteError) -> Int64 {
-        min(max(try counter(Self.consecutiveRejections), 0), Self.suspicionLimit)
+        min(max(try tables.counters.value(Self.consecutiveRejections), 0), Self.suspicionLimit)
     }
 
     /// Counts a rejection, unless it is of a piece, and returns whether the endpoint is now suspected.
@@ -32,12 +29,12 @@ extension Writer {
             try suspect(after: consecutive)
             return true
         }
-        try setCounter(Self.consecutiveRejections, consecutive)
+        try tables.counters.set(Self.consecutiveRejections, to: consecutive)
         return false
     }
 
     /// Handles a 400 or 422: the rows become dead letters, unless the endpoint is suspected instead. A full table of
-    /// dead letters evicts nothing: the batch waits for room, and is not counted until it has found some.
+    /// dead letters evicts nothing: the batch waits for room, and is not counted until there is some.
     ///
     /// - Parameter trusted: the time by which dead letters grow old; nil when no clock can be trusted.
     mutating func reject(
@@ -52,34 +49,36 @@ extension Writer {
         }
         let expiry = try expiry(at: trusted)
         let expired = try expired(before: expiry)
-        guard rejectedCount - expired.0 - expired.1 + batch.rows <= Self.rejectedLimit else { return .full }
+        guard ledger.rejected - expired.all + batch.rows <= DeadLetters.limit else { return .full }
         let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
-            try forget(expired, before: expiry)
-            let members = Statements.memberValues(batch.members)
-            let circumstances: [Value] = [
-                .blob(batch.id.bytes), .integer(Int64(status)), .integer(time.milliseconds),
-            ]
-            try statements.rejectMembers.run(members + circumstances)
-            try statements.deleteMembers.run(members)
-            let count = db.changes
-            let eventCount = try rejectEvents(of: batch, circumstances)
-            try statements.deleteBatch.run(.integer(batch.key), .blob(batch.id.bytes))
-            try setCounter(Self.consecutiveRejections, consecutive)
-            try db.prepare("INSERT OR IGNORE INTO streak (batch) VALUES (?)").run(.blob(batch.id.bytes))
+            if let expiry, expired.all > 0 {
+                try tables.deadLetters.removeExpired(before: expiry)
+                try tables.counters.add(Losses(expired: expired.all))
+            }
+            try tables.deadLetters.insertLocations(of: batch, status: status, at: time)
+            let count = try tables.locations.removeMembers(batch.members)
+            var eventCount = 0
+            if batch.events > 0 {
+                try tables.deadLetters.insertEvents(of: batch, status: status, at: time)
+                eventCount = try tables.events.removeMembers(of: batch)
+            }
+            try tables.batches.remove(batch)
+            try tables.counters.set(Self.consecutiveRejections, to: consecutive)
+            try tables.deadLetters.addToStreak(batch.id)
             try writeTail()
             return (count, eventCount)
         }
-        hasStreak = true
-        tally.rejected -= expired.0
-        events.rejected -= expired.1
-        losses.expired += expired.0 + expired.1
-        frozen.removeAll { $0.isOf(batch) }
-        tally.rows -= count
-        tally.rejected += count
-        remove(pending: count, ofSession: batch.members.session)
-        try findOldestPending(from: tally.oldestPending ?? batch.members.first)
-        try bookEvents(eventCount, of: batch, areKept: false)
-        events.rejected += eventCount
+        ledger.hasStreak = true
+        ledger.losses.expired += expired.all
+        ledger.locations.remove(rejected: expired.locations)
+        ledger.events.remove(rejected: expired.events)
+        ledger.queue.remove(batch)
+        ledger.locations.reject(count, session: batch.members.session)
+        try findOldestPending(from: ledger.locations.oldestPending ?? batch.members.first)
+        if eventCount > 0 {
+            ledger.events.reject(eventCount, session: batch.members.session)
+            try findOldestPendingEvent()
+        }
         return .deadLettered(count + eventCount)
     }
 
@@ -92,34 +91,34 @@ extension Writer {
     /// room for; the others follow with the next probe when there is room, or when a deletion under way is completed.
     private mutating func suspect(after consecutive: Int64) throws(SQLiteError) {
         // They come back with new numbers, by which a deletion under way would not know them any more.
-        let room = try room(for: isErasing ? 0 : streak("rejected"))
-        let eventRoom = try eventRoom(for: streak("rejected_events"))
-        let letters = try deadLetters(where: Self.isInStreak, limit: room.count)
+        let room = try room(for: tables.counters.isErasing ? 0 : countInStreak(.locations))
+        let eventRoom = try eventRoom(for: countInStreak(.events))
+        let letters = try tables.deadLetters.locations(where: DeadLetters.isInStreak, limit: room.count)
         try db.transaction { () throws(SQLiteError) in
-            try setCounter(Self.consecutiveRejections, max(consecutive, Self.suspicionLimit))
-            try delete(room.doomed)
-            try moveBack(letters)
-            try delete(eventRoom.doomed)
-            try moveEventsBack(Self.isInStreak, limit: eventRoom.count)
+            try tables.counters.set(Self.consecutiveRejections, to: max(consecutive, Self.suspicionLimit))
+            try tables.locations.remove(room.doomed)
+            try requeue(letters)
+            try tables.events.remove(eventRoom.doomed)
+            try tables.deadLetters.requeueEvents(where: DeadLetters.isInStreak, limit: eventRoom.count)
         }
-        try book(room.doomed)
-        bookBack(letters)
-        if eventRoom.count > 0 { try loadEvents() }
+        try removed(room.doomed)
+        requeued(letters)
+        if eventRoom.count > 0 { try countEvents() }
     }
 
-    /// The number of dead letters of the streak in the table.
-    private func streak(_ table: String) throws(SQLiteError) -> Int {
-        guard hasStreak, rejectedCount > 0 else { return 0 }
-        return Int(try db.value("SELECT COUNT(*) FROM \(table) WHERE \(Self.isInStreak)") ?? "") ?? 0
+    /// The number of dead letters of the streak.
+    private func countInStreak(_ kind: RecordKind) throws(SQLiteError) -> Int {
+        guard ledger.hasStreak, ledger.rejected > 0 else { return 0 }
+        return try tables.deadLetters.countInStreak(kind)
     }
 
     /// Part of the transaction of an acknowledgement: the server accepts what it is sent.
     func endStreak() throws(SQLiteError) {
-        if try counter(Self.consecutiveRejections) >= Self.suspicionLimit {
-            try setCounter(Self.trustedSince, Self.notYet)
+        if try tables.counters.value(Self.consecutiveRejections) >= Self.suspicionLimit {
+            try tables.counters.set(Self.trustedSince, to: Self.notYet)
         }
-        try setCounter(Self.consecutiveRejections, 0)
-        if hasStreak { try db.execute("DELETE FROM streak") }
+        try tables.counters.set(Self.consecutiveRejections, to: 0)
+        if ledger.hasStreak { try tables.deadLetters.endStreak() }
     }
 
     /// What was rejected before this has expired; nil: nothing has. Many dead letters may have reached their age while a
@@ -130,32 +129,22 @@ extension Writer {
     private func expiry(at trusted: Timestamp?) throws(SQLiteError) -> Timestamp? {
         guard let trusted else { return nil }
         let expiry = trusted.advanced(bySeconds: -Self.lifetime)
-        let since = try counter(Self.trustedSince)
+        let since = try tables.counters.value(Self.trustedSince)
         guard since > trusted.milliseconds else { return since < expiry.milliseconds ? expiry : nil }
-        try setCounter(Self.trustedSince, trusted.milliseconds)
+        try tables.counters.set(Self.trustedSince, to: trusted.milliseconds)
         return nil
     }
 
-    /// The number of expired dead letters, and of those that are events. Those of the streak are kept: it is not yet
-    /// known whose fault it was.
-    private static let isExpired = "rejected_at < ? AND NOT \(isInStreak)"
-
-    private func expired(before expiry: Timestamp?) throws(SQLiteError) -> (Int, Int) {
-        guard let expiry, rejectedCount > 0 else { return (0, 0) }
-        func count(_ table: String) throws(SQLiteError) -> Int {
-            let row = try db.prepare("SELECT COUNT(*) FROM \(table) WHERE \(Self.isExpired)")
-            try row.bind([.integer(expiry.milliseconds)])
-            return try row.step() ? Int(row.integer(0)) : 0
-        }
-        return (try count("rejected"), try count("rejected_events"))
+    private struct Expired {
+        var locations = 0
+        var events = 0
+        var all: Int { locations + events }
     }
 
-    /// Part of a transaction.
-    private func forget(_ counts: (Int, Int), before expiry: Timestamp?) throws(SQLiteError) {
-        guard let expiry, counts.0 + counts.1 > 0 else { return }
-        for table in ["rejected", "rejected_events"] {
-            try db.prepare("DELETE FROM \(table) WHERE \(Self.isExpired)").run(.integer(expiry.milliseconds))
-        }
-        try note(Losses(expired: counts.0 + counts.1))
+    private func expired(before expiry: Timestamp?) throws(SQLiteError) -> Expired {
+        guard let expiry, ledger.rejected > 0 else { return Expired() }
+        return Expired(
+            locations: try tables.deadLetters.countExpired(.locations, before: expiry),
+            events: try tables.deadLetters.countExpired(.events, before: expiry))
     }
 }

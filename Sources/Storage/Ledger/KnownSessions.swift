@@ -1,0 +1,45 @@
+internal import Base
+internal import Tracking
+
+/// The session that rows are being written to, with what may not be in the database yet.
+struct CurrentSession: Equatable, Sendable {
+    var key: Int64
+    var tail = SessionTail(reference: nil, odometer: 0)
+    /// The last sequence number given in this session; one less than the first when it has none.
+    var lastSeq: Int64
+}
+
+/// The sessions in the database.
+struct KnownSessions: Equatable, Sendable {
+    /// By key.
+    private(set) var ids: [Int64: UUIDv7] = [:]
+    var current: CurrentSession?
+
+    init() {}
+
+    init(_ ids: [Int64: UUIDv7]) {
+        self.ids = ids
+    }
+
+    /// For one that is not there yet.
+    var nextKey: Int64 { Bounded.key(besides: ids.keys) }
+
+    func key(of id: UUIDv7) -> Int64? { ids.first { $0.value == id }?.key }
+
+    func isCurrent(_ id: UUIDv7) -> Bool { current.map { ids[$0.key] == id } ?? false }
+
+    mutating func add(_ key: Int64, _ id: UUIDv7) {
+        ids[key] = id
+    }
+
+    mutating func remove(_ keys: [Int64]) {
+        for key in keys { ids[key] = nil }
+    }
+
+    /// The positions up to then are deleted.
+    mutating func removePositions(upTo cutoff: Timestamp?) {
+        guard let time = current?.tail.reference?.time, cutoff.map({ time <= $0 }) ?? true else { return }
+        current?.tail.reference = nil
+        current?.tail.memory = .init()
+    }
+}

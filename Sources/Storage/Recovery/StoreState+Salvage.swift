@@ -1,0 +1,52 @@
+internal import Linux
+internal import SQLite
+
+/// What is done with a damaged database, once another stands in its place.
+extension StoreState {
+    /// Imports what is still readable in one that was put aside.
+    ///
+    /// Rows that cannot be written, for lack of space say, stay in the old file, which is then kept: a working store matters
+    /// more than they do.
+    ///
+    /// - Parameter base: its path, without the suffix of those that have yet to be salvaged.
+    mutating func salvage(_ base: String, reason: String) throws(StorageError) {
+        guard var writer = self.writer.take() else { return }
+        writer.ledger.cover(remembered.numbers)
+        var salvaged = 0
+        var isComplete = false
+        do {
+            isComplete = try Self.importContents(
+                of: base, into: &writer, erasing: remembered.erasing, &salvaged)
+        } catch {
+            _ = failure(error, of: writer)
+        }
+        _ = consume writer
+        // If it cannot be renamed now, the next start salvages it again.
+        let closed = try? Quarantine.close(base, isSalvaged: isComplete)
+        let name = closed?.name ?? base + Quarantine.unreadSuffix
+        news.events.append(.quarantined(name: name, reason: reason, salvaged: salvaged))
+        news.events += (closed?.removed ?? []).map { .removed(name: $0) }
+        // Opened anew, so that the rows that came in are counted like any others.
+        self.writer = try Writer.open(path, options: options)
+        self.writer?.ledger.cover(remembered.numbers)
+    }
+
+    /// - Returns: whether it holds nothing more.
+    private static func importContents(
+        of base: String, into writer: inout Writer, erasing: [Deletion.Bounds], _ salvaged: inout Int
+    ) throws(SQLiteError) -> Bool {
+        let file = base + Quarantine.unreadSuffix
+        let deadline = Clock.boot() + Int64(Salvage.patience * 1e9)
+        guard !Quarantine.isOrphan(file),
+            var salvage = try? Salvage(path: file, deadline: deadline, erasing: erasing)
+        else {
+            // A file that does not open may still be repairable.
+            if !erasing.isEmpty { try writer.remember(erasing) }
+            return false
+        }
+        let name = String(base.dropFirst(Quarantine.directory(of: base).count + 1))
+        guard try writer.beginImport(salvage, name: name) else { return false }
+        try writer.importRows(&salvage, done: &salvaged)
+        return salvage.isComplete
+    }
+}

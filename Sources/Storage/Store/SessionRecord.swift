@@ -1,0 +1,35 @@
+package import Base
+package import Tracking
+
+/// What is known of the last admitted fix of a session, also when its row has left the database.
+package struct SessionTail: Equatable, Sendable {
+    /// What the gate compares with; nil when nothing has been admitted.
+    package var reference: Gate.Reference?
+    /// Metres.
+    package var odometer: Double
+    /// What was known of motion when it was stored.
+    package var memory: Admission.Memory
+
+    /// All belong to one session.
+    package init(
+        reference: Gate.Reference?, odometer: Double, memory: Admission.Memory = Admission.Memory()
+    ) {
+        self.reference = reference
+        self.odometer = odometer
+        self.memory = memory
+    }
+}
+
+/// One start…stop run. Its counts include what has been uploaded and deleted.
+package struct SessionRecord: Equatable, Sendable {
+    /// As in the uploads.
+    package var id: UUIDv7
+    /// When tracking was started.
+    package var startedAt: Timestamp
+    /// When it was stopped; nil while it is under way.
+    package var stoppedAt: Timestamp?
+    /// Admitted in it.
+    package var locations: Int
+    /// Metres.
+    package var distance: Double
+}

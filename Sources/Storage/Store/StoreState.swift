@@ -1,0 +1,210 @@
+internal import Base
+internal import Linux
+internal import SQLite
+
+/// What the store's lock protects: the write connection, and what must outlive one that failed.
+struct StoreState: ~Copyable {
+    /// Reasons not to trust the files, or what was written last.
+    struct Doubts {
+        /// An operation has failed since the last location was written.
+        var hasFailed = false
+        /// The database was not where it was opened, and has not been opened since.
+        var hasMoved = false
+        /// The contents of an existing WAL may not be on the disk: the device failed, in this process or in an earlier one
+        /// that left it.
+        var isLogDoubtful = true
+        /// This process has committed transactions without a sync.
+        var hasBeenLax: Bool
+        /// A checkpoint failed after an operation that had succeeded; the next operation reports it.
+        var failedCheckpoint: StorageError?
+        /// What SQLite found wrong with the database while it was in use.
+        var damage: String?
+    }
+
+    /// What the next database must know of the one before.
+    struct Remembered {
+        /// Numbers that rows have got.
+        var numbers = Ledger.Numbers()
+        /// Deletions that are under way.
+        var erasing: [Deletion.Bounds] = []
+    }
+
+    /// What has yet to be fetched.
+    struct News {
+        var losses = Losses()
+        var events: [Store.Event] = []
+    }
+
+    let path: String
+    private let checkpointPages: Int
+    private let largeTable: Int
+    var writer: Writer?
+    private(set) var options: StoreOptions
+    var ballast: Ballast
+    var doubts: Doubts
+    var remembered = Remembered()
+    var news = News()
+
+    init(directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int) {
+        path = directory + "/beekon.db"
+        self.options = options
+        self.checkpointPages = checkpointPages
+        self.largeTable = largeTable
+        ballast = Ballast(directory: directory)
+        doubts = Doubts(hasBeenLax: options.durability == .normal)
+    }
+
+    mutating func configure(_ options: StoreOptions) {
+        self.options = options
+        doubts.hasBeenLax = doubts.hasBeenLax || options.durability == .normal
+        do {
+            try writer?.apply(options)
+        } catch {
+            // A connection that does not take its options is not the one that was asked for: the next operation
+            // opens another, or says why not.
+            writer = nil
+        }
+    }
+
+    mutating func close() {
+        // If that fails, the next start counts.
+        try? writer?.writeTallies(from: largeTable)
+        writer = nil
+    }
+
+    /// nil while no database is open.
+    mutating func counts() -> StoreCounts? {
+        guard let ledger = writer?.ledger else { return nil }
+        let (locations, events) = (ledger.locations, ledger.events)
+        let oldest = [locations.oldestPending, events.oldestPending].compactMap(\.self).min()
+        return StoreCounts(
+            locations: locations.rows,
+            pending: locations.rows - locations.uploaded + events.rows - events.uploaded,
+            oldestPending: oldest.map { Timestamp(milliseconds: $0.ts) }, rejected: ledger.rejected,
+            losses: ledger.losses)
+    }
+
+    // MARK: Operations
+
+    mutating func perform<Result>(
+        _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
+    ) throws(StorageError) -> Result {
+        if self.writer?.db.hasMoved ?? false { abandon() }
+        if let failure = doubts.failedCheckpoint {
+            doubts.failedCheckpoint = nil
+            throw failure
+        }
+        if self.writer == nil { try open() }
+        guard var writer = self.writer.take() else {
+            throw StorageError(operation: operation, kind: .other, message: "the database is closed")
+        }
+        let result: Result
+        let losses = writer.ledger.losses
+        do {
+            result = try body(&writer)
+            note(writer, since: losses)
+        } catch let failed {
+            // It may have failed after its COMMIT: what was lost by then must be reported.
+            note(writer, since: losses)
+            throw failure(failed, of: writer)
+        }
+        do {
+            try writer.checkpointIfDue(pages: checkpointPages)
+            self.writer = consume writer
+        } catch let failed {
+            // What was done is in the WAL, and stays done.
+            doubts.failedCheckpoint = failure(failed, of: writer)
+        }
+        return result
+    }
+
+    private mutating func note(_ writer: borrowing Writer, since losses: Losses) {
+        news.losses = news.losses + (writer.ledger.losses - losses)
+        remembered.numbers.cover(writer.ledger.numbers)
+    }
+
+    /// Notes what must be remembered of a connection that failed, before it is closed.
+    mutating func failure(_ failed: SQLiteError, of writer: borrowing Writer) -> StorageError {
+        let error = StorageError(failed)
+        doubts.hasFailed = true
+        if failed.code.primary == .ioError {
+            doubts.isLogDoubtful = true
+            writer.db.leaveLogOnClose()
+        }
+        if error.kind == .corrupt { doubts.damage = error.message }
+        return error
+    }
+
+    /// The open file has lost its name. Its WAL's name may belong to another file by now, which closing this one must not
+    /// touch.
+    private mutating func abandon() {
+        writer?.db.leaveLogOnClose()
+        writer = nil
+        doubts.hasFailed = true
+        doubts.isLogDoubtful = true
+        doubts.failedCheckpoint = nil
+        doubts.hasMoved = true
+    }
+
+    // MARK: Opening
+
+    private mutating func open() throws(StorageError) {
+        do throws(StorageError) {
+            try openOnce()
+        } catch {
+            // Opening needs a little room, too: for the files beside the database, or to bring it to the present schema.
+            guard error.kind == .full, ballast.release() else { throw error }
+            try openOnce()
+        }
+        ballast.hold()
+    }
+
+    private mutating func openOnce() throws(StorageError) {
+        var unread = try Quarantine.unread(path)
+        var reason: String?
+        if !unread.isEmpty, !Quarantine.exists(path) {
+            reason = doubts.damage
+            doubts.damage = nil
+        }
+        do throws(StorageError) {
+            try openAsItIs()
+        } catch {
+            guard error.kind == .corrupt else { throw error }
+            unread.append(try Quarantine.putAside(path))
+            doubts.damage = nil
+            reason = error.message
+            writer = try Writer.open(path, options: options)
+        }
+        for aside in unread {
+            let known = aside == unread.last ? reason : nil
+            try salvage(aside, reason: known ?? "found before the latest start")
+        }
+    }
+
+    private mutating func openAsItIs() throws(StorageError) {
+        if let damage = doubts.damage {
+            throw StorageError(operation: "open", kind: .corrupt, message: damage)
+        }
+        try Quarantine.checkKind(path)
+        news.events += try Quarantine.keepDamagedLog(of: path)
+        if doubts.isLogDoubtful { try Self.secureLog(path, hasBeenLax: doubts.hasBeenLax) }
+        doubts.isLogDoubtful = false
+        try Quarantine.check(path)
+        writer = try Writer.open(path, options: options)
+        if doubts.hasMoved { news.events.append(.replaced) }
+        doubts.hasMoved = false
+    }
+
+    /// Makes sure that a WAL is on the disk as it reads before anything builds on it.
+    private static func secureLog(_ path: String, hasBeenLax: Bool) throws(StorageError) {
+        try Quarantine.checkKind(path)
+        try Quarantine.nameOrphan(path)
+        guard fileSize(path) != nil, fileSize(path + "-wal") ?? 0 > 0 else { return }
+        do {
+            try WriteAheadLog.secure(
+                database: path, doubt: hasBeenLax ? .everything : .latestTransaction)
+        } catch {
+            throw StorageError(error)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+internal import SQLite
+
+/// Named numbers; 0 where there is none of that name.
+struct Counters: ~Copyable {
+    /// The value of a counter. A closure, because salvage reads counters as well, of a database without tables.
+    typealias Reading = (String) throws(SQLiteError) -> Int64
+
+    /// Where batches are sent, as a number.
+    static let endpoint = "endpoint"
+    /// The lowest sequence number ever given.
+    static let lowestSeq = "lowest_seq"
+
+    private let db: Connection
+    private let select: Statement
+    private let raise: Statement
+}
+
+extension Counters {
+    init(_ db: Connection) throws(SQLiteError) {
+        self.init(
+            db: db,
+            select: try db.prepare("SELECT value FROM counters WHERE name = ?"),
+            raise: try db.prepare(
+                """
+                INSERT INTO counters (name, value) VALUES (?, ?) \
+                ON CONFLICT (name) DO UPDATE SET value = min(max(value, 0), 1 << 52) + excluded.value
+                """))
+    }
+
+    func value(_ name: String) throws(SQLiteError) -> Int64 {
+        try select.bind([.text(name)])
+        defer { select.reset() }
+        return try select.step() ? select.integer(0) : 0
+    }
+
+    /// Writes only what differs.
+    func set(_ name: String, to value: Int64) throws(SQLiteError) {
+        if try self.value(name) == value { return }
+        try db.prepare("INSERT OR REPLACE INTO counters (name, value) VALUES (?, ?)").run(
+            .text(name), .integer(value))
+    }
+
+    // MARK: Losses
+
+    /// Part of the transaction that loses them.
+    func add(_ lost: Losses) throws(SQLiteError) {
+        for (name, field) in Losses.names where lost[keyPath: field] > 0 {
+            try raise.run(.text(name), .integer(Int64(lost[keyPath: field])))
+        }
+    }
+
+    func losses() throws(SQLiteError) -> Losses {
+        try Losses(reading: { (name) throws(SQLiteError) in try value(name) })
+    }
+}
+
+extension Losses {
+    /// The counters in the database.
+    fileprivate static let names: [(name: String, field: any (WritableKeyPath<Losses, Int> & Sendable))] = [
+        ("dropped_unsent", \.dropped), ("pruned", \.pruned), ("expired", \.expired), ("refused", \.refused),
+    ]
+
+    init(reading counter: Counters.Reading) throws(SQLiteError) {
+        self.init()
+        for (name, field) in Self.names { self[keyPath: field] = Bounded.losses(try counter(name)) }
+    }
+}

@@ -90,18 +90,6 @@ struct Ledger: Equatable, Sendable {
         var nextEvent: Int64 = 1
         var lowest: Int64 = 0
 
-        init() {}
-
-        fileprivate init(next: Int64, nextEvent: Int64, lowest: Int64) {
-            (self.next, self.nextEvent, self.lowest) = (next, nextEvent, lowest)
-        }
-
-        /// Those that a deletion covers, which covers nothing that comes later, even if all that it covers has gone.
-        init(past bounds: Deletion.Bounds) {
-            next = Bounded.seq(bounds.maxSeq) + 1
-            nextEvent = Bounded.seq(bounds.maxEventSeq) + 1
-        }
-
         mutating func cover(_ other: Numbers) {
             next = max(next, other.next)
             nextEvent = max(nextEvent, other.nextEvent)
@@ -117,5 +105,12 @@ struct Ledger: Equatable, Sendable {
         locations.pass(other.next - 1)
         events.pass(other.nextEvent - 1)
         lowestSeq = min(lowestSeq, other.lowest)
+    }
+}
+
+extension Ledger.Numbers {
+    /// Those that a deletion covers, which covers nothing that comes later, even if all that it covers has gone.
+    init(past bounds: Deletion.Bounds) {
+        self.init(next: Bounded.seq(bounds.maxSeq) + 1, nextEvent: Bounded.seq(bounds.maxEventSeq) + 1)
     }
 }

@@ -1,6 +1,6 @@
 package import Base
 
-/// A deletion that the user asked for, carried out in steps of at most 1,000 rows so that fixes go on being written.
+/// A deletion that the user asked for, carried out in steps of at most 1,000 rows so that fixes continue to be written.
 package struct Deletion: Sendable {
     /// Rows at or before this go; nil means all.
     package internal(set) var cutoff: Timestamp?

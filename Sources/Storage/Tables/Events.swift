@@ -59,14 +59,7 @@ struct Events {
             SELECT ts, seq, session, uploaded FROM geofence_events WHERE batch IS NULL AND \(rule) \
             ORDER BY uploaded DESC, ts, seq LIMIT \(limit)
             """)
-        var found: [RetainedRow] = []
-        while try rows.step() {
-            found.append(
-                RetainedRow(
-                    key: RowKey(ts: rows.integer(0), seq: rows.integer(1)), session: rows.integer(2),
-                    isUploaded: rows.integer(3) != 0))
-        }
-        return found
+        return try RetainedRow.all(rows)
     }
 
     /// Kept ones become pending. They keep their numbers, because a batch names its events one

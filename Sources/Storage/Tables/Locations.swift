@@ -91,27 +91,14 @@ extension Locations {
 
     func oldest(from start: RowKey, limit: Int) throws(SQLiteError) -> [RetainedRow] {
         try selectOldest.bind([.integer(start.ts), .integer(start.seq), .integer(Int64(limit))])
-        return try Self.retainedRows(selectOldest)
+        return try RetainedRow.all(selectOldest, hasExtras: true)
     }
 
     func uploaded(from start: RowKey, before cutoff: Int64, limit: Int) throws(SQLiteError) -> [RetainedRow] {
         try selectUploaded.bind([
             .integer(start.ts), .integer(start.seq), .integer(cutoff), .integer(Int64(limit)),
         ])
-        return try Self.retainedRows(selectUploaded)
-    }
-
-    private static func retainedRows(_ statement: borrowing Statement) throws(SQLiteError) -> [RetainedRow] {
-        var rows: [RetainedRow] = []
-        while try statement.step() {
-            rows.append(
-                RetainedRow(
-                    key: RowKey(ts: statement.integer(0), seq: statement.integer(1)),
-                    session: statement.integer(2), isUploaded: statement.integer(3) != 0,
-                    extras: statement.integer(4)))
-        }
-        statement.reset()
-        return rows
+        return try RetainedRow.all(selectUploaded, hasExtras: true)
     }
 
     /// The oldest pending rows of a session.
@@ -187,14 +174,7 @@ extension Locations {
         try rows.bind([
             .integer(deletion.cutoff?.milliseconds ?? .max), .integer(deletion.maxSeq), .integer(limit),
         ])
-        var found: [RetainedRow] = []
-        while try rows.step() {
-            found.append(
-                RetainedRow(
-                    key: RowKey(ts: rows.integer(0), seq: rows.integer(1)), session: rows.integer(2),
-                    isUploaded: rows.integer(3) != 0))
-        }
-        return found
+        return try RetainedRow.all(rows)
     }
 
     func remove(upTo last: RowKey, maxSeq: Int64) throws(SQLiteError) {

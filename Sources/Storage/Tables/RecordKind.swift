@@ -32,7 +32,8 @@ struct RecordKind: Sendable {
         while try groups.step() {
             counts.append(
                 SessionCount(
-                    session: groups.integer(0), rows: Int(groups.integer(1)), uploaded: Int(groups.integer(2)),
+                    session: groups.integer(0), rows: Int(groups.integer(1)),
+                    uploaded: Int(groups.integer(2)),
                     lastSeq: groups.integer(3)))
         }
         return counts
@@ -56,6 +57,20 @@ struct RetainedRow: Equatable, Sendable {
     var extras: Int64 = 0
     /// It is deleted for its age, not for lack of room.
     var isOld = false
+
+    /// What a statement selects as ts, seq, session, uploaded and, perhaps, extras.
+    static func all(_ rows: borrowing Statement, hasExtras: Bool = false) throws(SQLiteError) -> [RetainedRow]
+    {
+        var found: [RetainedRow] = []
+        while try rows.step() {
+            found.append(
+                RetainedRow(
+                    key: RowKey(ts: rows.integer(0), seq: rows.integer(1)), session: rows.integer(2),
+                    isUploaded: rows.integer(3) != 0, extras: hasExtras ? rows.integer(4) : 0))
+        }
+        rows.reset()
+        return found
+    }
 
     func isMember(of batch: BatchMembers) -> Bool {
         batch.contains(key, session: session, extras: extras, isUploaded: isUploaded)

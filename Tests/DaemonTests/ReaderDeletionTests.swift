@@ -52,10 +52,10 @@ struct ReaderDeletionTests {
     }
 
     private func complete(from seconds: Double) {
-        for step in 0..<1000 where reader.deletion != nil {
-            reader.proceedWithDeletion(now: instant(seconds + Double(step)))
+        for step in 0..<1000 where reader.work.isDeleting {
+            reader.runSteps(now: instant(seconds + Double(step)))
         }
-        #expect(reader.deletion == nil)
+        #expect(!reader.work.isDeleting)
     }
 
     private func time(_ second: Double) -> Timestamp { start.advanced(bySeconds: second) }
@@ -73,7 +73,7 @@ struct ReaderDeletionTests {
         try wait(1...4)
         try execute("CREATE TRIGGER fault BEFORE INSERT ON locations BEGIN \(fault); END")
         reader.perform(.delete(before: time(3), 1), now: .current())
-        #expect(reader.deletion != nil && reader.recorder.waiting <= 1)
+        #expect(reader.work.isDeleting && reader.recorder.waiting <= 1)
         try execute("DROP TRIGGER fault")
         complete(from: 1e6)
         while reader.recorder.waiting > 0 { reader.flush(now: .current()) }
@@ -86,17 +86,23 @@ struct ReaderDeletionTests {
         try store(0...3)
         reader.perform(.delete(before: time(2), 1), now: instant(0))
         try workshop.breakStorage()
-        for second in [0.0, 0.1, 10, 20] { reader.proceedWithDeletion(now: instant(second)) }
+        for second in [0.0, 0.1, 10, 20] { reader.runSteps(now: instant(second)) }
         #expect(answers() == [nil])
-        let first = try #require(reader.deletion?.retryAt)
+        let first = try #require(reader.work.retryAt)
         #expect(first > instant(20.9) && first < instant(20 + 300))
-        #expect(!reader.hasSteps && reader.isDoomed(time(2)))
+        #expect(!reader.work.hasSteps && reader.work.isDoomed(time(2)))
         try workshop.mendStorage()
         reader.perform(.rejected(.requeue, 2), now: instant(20))
         reader.perform(.resend(Resend(from: start, to: nil), 3), now: instant(20))
-        #expect(reader.rejectedWork == nil && reader.resend == nil)
-        reader.proceedWithDeletion(now: instant(20.1))
-        #expect(reader.deletion != nil, "not before its time")
+        let refused = workshop.hub.main.takeAll().filter { message in
+            switch message {
+            case .requeued(2, .failure), .resent(3, .failure): true
+            default: false
+            }
+        }
+        #expect(refused.count == 2)
+        reader.runSteps(now: instant(20.1))
+        #expect(reader.work.isDeleting, "not before its time")
         complete(from: 400)
         #expect(try stored() == [time(3)])
         #expect(answers() == [])
@@ -110,7 +116,7 @@ struct ReaderDeletionTests {
         reader.perform(.delete(before: nil, 2), now: instant(0))
         #expect(answers() == [nil], "one at a time")
         try workshop.breakStorage()
-        reader.proceedWithDeletion(now: instant(0))
+        reader.runSteps(now: instant(0))
         reader.perform(.delete(before: time(2), 3), now: instant(0))
         #expect(answers() == [nil, nil], "it cannot begin")
         try workshop.mendStorage()

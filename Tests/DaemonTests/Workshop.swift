@@ -48,6 +48,14 @@ final class Workshop {
             prunesByAge: false)
     }
 
+    /// Where the small files of `hubWithFilesApart` lie.
+    var filesApart: String { state + ".files" }
+
+    /// The same store, with small files that remain when storage is broken.
+    func hubWithFilesApart() throws -> Hub {
+        try Hub(store: hub.store, files: SmallFiles(try StateDirectory(filesApart)))
+    }
+
     /// What a disk that is gone looks like: the next operation finds no directory to open the database in.
     func breakStorage() throws {
         hub.store.close()

@@ -2,18 +2,38 @@ internal import Base
 internal import Configuration
 internal import Storage
 
-/// Rows lost by rule, and the cap to which rows may be lost.
-extension Reader {
+/// Logs which rows are lost by rule, or because storage fails.
+///
+/// Confined to the reader's thread.
+final class LossReporter {
+    private var watch = LossWatch()
+    /// The number of refused fixes already reported.
+    private var reportedRefused = 0
+
+    /// When rows were last lost.
+    var latest: BootInstant? { watch.latest }
+    /// When the rest of a loss is due to be reported.
+    var deadline: BootInstant? { watch.deadline }
+
     /// Reports rows that are gone, whichever thread has removed them.
-    func tellLosses(now: BootInstant) {
-        var lost = hub.store.takeLosses()
-        // Reported when they are refused, not when storage works again and they can be counted there.
-        lost.refused = recorder.refused - toldRefused
-        toldRefused = recorder.refused
-        if let due = losses.look(lost, now: now) { report(due) }
+    ///
+    /// - Parameters:
+    ///   - lost: since the last call.
+    ///   - refused: fixes refused since the start. They are reported when they are refused, not when storage works
+    ///     again and they can be counted there.
+    func report(_ lost: Losses, refused: Int, settings: Settings, now: BootInstant) {
+        var lost = lost
+        lost.refused = refused - reportedRefused
+        reportedRefused = refused
+        if let due = watch.look(lost, now: now) { Self.log(due, settings) }
     }
 
-    func report(_ lost: Losses) {
+    /// Reports what would otherwise go unreported at the end of the daemon.
+    func reportRest(settings: Settings) {
+        if let rest = watch.rest { Self.log(rest, settings) }
+    }
+
+    private static func log(_ lost: Losses, _ settings: Settings) {
         var reasons: [String] = []
         if lost.dropped > 0 {
             reasons.append(
@@ -36,25 +56,7 @@ extension Reader {
             [(.count, "\(lost.dropped + lost.pruned + lost.refused)")])
     }
 
-    private func days(_ count: Double) -> String {
+    private static func days(_ count: Double) -> String {
         count == 1 ? "a day" : "\(count == count.rounded() ? "\(Int(count))" : "\(count)") days"
-    }
-
-    /// More rows are stored than a lowered cap allows. They are deleted in steps between two fixes, which wait for
-    /// none.
-    var mustShrink: Bool {
-        mayShrink && recorder.error == nil && hub.store.counts().locations > settings.store.maxRows
-    }
-
-    func proceedWithShrinking(now: BootInstant) {
-        guard mustShrink else { return }
-        do {
-            // Members of batches stay, even above the cap.
-            mayShrink = try hub.store.shrink()
-        } catch {
-            recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in
-                _ = try store.shrink()
-            }
-        }
     }
 }

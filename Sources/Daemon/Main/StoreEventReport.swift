@@ -7,7 +7,7 @@ extension Store.Event {
         return name
     }
 
-    /// Tells the operator.
+    /// Logs it, and shows damaged files in the status.
     func report(_ board: Board) {
         if case .logDamaged = self { board.note(damaged: "beekon.db-wal") }
         if let unreadFile { board.note(damaged: unreadFile) }

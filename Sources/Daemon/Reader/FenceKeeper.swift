@@ -61,7 +61,7 @@ final class FenceKeeper {
         try replace(with: changed, now: now)
     }
 
-    /// Unknown ids are no matter.
+    /// Unknown ids are ignored.
     ///
     /// - Returns: the number of fences removed.
     func remove(_ ids: [String], now: BootInstant) throws(Failure) -> Int {
@@ -82,7 +82,7 @@ final class FenceKeeper {
         let gone = geofences.items.filter { $0.isInside != nil && !left.contains($0.key) }.map(\.key)
         geofences = changed
         do {
-            // What stays behind when this fails is no fence's state: keys are never used again.
+            // What stays behind when this fails belongs to no fence: keys are never used again.
             if !gone.isEmpty { try hub.store.forget(geofences: gone) }
         } catch {
             recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in

@@ -86,8 +86,8 @@ final class GPSDLink {
         Log.debug(.sourceChanged, "connected to gpsd at \(settings.host):\(settings.port)")
     }
 
-    /// The connection was lost, or could not be made. Who waits for a fix goes on waiting through a restart of gpsd, but
-    /// not for a gpsd that cannot be reached.
+    /// The connection was lost, or could not be made. Clients keep waiting for a fix through a restart of gpsd, but not
+    /// for a gpsd that cannot be reached.
     ///
     /// - Parameter delay: seconds until the next attempt.
     /// - Returns: why waiting is in vain; nil when it is not.

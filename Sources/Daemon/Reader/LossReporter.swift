@@ -21,30 +21,33 @@ final class LossReporter {
     ///   - lost: since the last call.
     ///   - refused: fixes refused since the start. They are reported when they are refused, not when storage works
     ///     again and they can be counted there.
-    func report(_ lost: Losses, refused: Int, settings: Settings, now: BootInstant) {
+    ///   - limits: what rows are deleted by.
+    func report(
+        _ lost: Losses, refused: Int, limits: Settings.Store, uploads: Bool, now: BootInstant
+    ) {
         var lost = lost
         lost.refused = refused - reportedRefused
         reportedRefused = refused
-        if let due = watch.look(lost, now: now) { Self.log(due, settings) }
+        if let due = watch.observe(lost, now: now) { Self.log(due, limits, uploads) }
     }
 
     /// Reports what would otherwise go unreported at the end of the daemon.
-    func reportRest(settings: Settings) {
-        if let rest = watch.rest { Self.log(rest, settings) }
+    func reportRest(limits: Settings.Store, uploads: Bool) {
+        if let rest = watch.rest { Self.log(rest, limits, uploads) }
     }
 
-    private static func log(_ lost: Losses, _ settings: Settings) {
+    private static func log(_ lost: Losses, _ limits: Settings.Store, _ uploads: Bool) {
         var reasons: [String] = []
         if lost.dropped > 0 {
             reasons.append(
                 "\(lost.dropped) locations or events that no backend has received were deleted, the oldest first, to keep "
-                    + "to the cap (store.max_rows = \(settings.store.maxRows)): "
-                    + (settings.sync == nil ? "raise it to keep more" : "bring the upload back, or raise it"))
+                    + "to the cap (store.max_rows = \(limits.maxRows)): "
+                    + (uploads ? "bring the upload back, or raise it" : "raise it to keep more"))
         }
         if lost.pruned > 0 {
             reasons.append(
                 "\(lost.pruned) locations or events that no backend has received were deleted, being older than "
-                    + "\(days(settings.store.retentionDays)) (store.retention_days), because no upload is configured: raise "
+                    + "\(days(limits.retentionDays)) (store.retention_days), because no upload is configured: raise "
                     + "it to keep them longer")
         }
         if lost.refused > 0 {

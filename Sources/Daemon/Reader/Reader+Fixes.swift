@@ -39,9 +39,8 @@ extension Reader {
         fences.eventSession = decision.eventSession
         for (token, location) in decision.answers { answer(token, .success(location)) }
         guard decision.isStored else { return }
-        let ages = times.ages(
-            at: fix.time, settledSince: pipeline.time.settledSince, settings: settings, now: now)
-        decision.set(ages, memory: decision.location == nil ? nil : times.takeDueAges())
+        decision.set(
+            ages(at: fix.time, now: now), memory: decision.location == nil ? nil : times.takeDueAges())
         if let location = decision.location {
             recorder.add(location, with: decision.crossings)
         } else if let crossings = decision.crossings {
@@ -49,6 +48,13 @@ extension Reader {
         }
         // A disk that has just failed is not asked again for every fix.
         if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
+    }
+
+    private func ages(at time: Timestamp, now: BootInstant) -> TimeKeeper.Ages {
+        // A recording's time says nothing about the present.
+        if settings.gpsd.replay { return TimeKeeper.Ages() }
+        return times.ages(
+            at: time, settledSince: pipeline.time.settledSince, limits: settings.store, now: now)
     }
 
     /// Writes what waits, in order. Publishes only what is committed.

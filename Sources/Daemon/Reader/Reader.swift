@@ -87,7 +87,8 @@ final class Reader {
 
     private func reportLosses(now: BootInstant) {
         losses.report(
-            hub.store.takeLosses(), refused: recorder.refused, settings: settings, now: now)
+            hub.store.takeLosses(), refused: recorder.refused, limits: settings.store,
+            uploads: settings.sync != nil, now: now)
     }
 
     /// The last epoch may still be open: what the receiver has sent is stored before the end.
@@ -96,7 +97,7 @@ final class Reader {
         flush(now: now)
         while recorder.error == nil, recorder.waiting > 0 { flush(now: .current()) }
         reportLosses(now: now)
-        losses.reportRest(settings: settings)
+        losses.reportRest(limits: settings.store, uploads: settings.sync != nil)
         recorder.reportLoss()
         publish(now: now)
         hub.board.readerWork.rest()

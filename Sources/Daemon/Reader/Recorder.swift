@@ -193,7 +193,7 @@ final class Recorder {
         error = fault
     }
 
-    /// The last word: what still waits is lost with the process.
+    /// At the end of the daemon: what still waits is lost with it.
     func reportLoss() {
         guard waiting > 0 else { return }
         Log.error(

@@ -217,14 +217,14 @@ final class SessionKeeper {
         }
     }
 
-    /// A disk that is full is no reason to go on tracking somebody who has asked for the end of it.
+    /// A full disk is no reason to go on tracking somebody who has asked for it to end.
     private func write(_ state: SmallFiles.Intent.State, _ session: Session) throws(SystemError) {
         let intent = SmallFiles.Intent(state: state, session: session.id, startedAt: session.startedAt)
         try hub.makingRoom { () throws(SystemError) in try hub.files.write(intent) }
         hub.board.note(renewed: SmallFiles.Name.intent)
     }
 
-    /// The state directory is not the one it was: what is intended does not stand there.
+    /// The state directory was replaced: the intent is not in it.
     func writeIntentAgain() {
         guard let session else { return }
         do {

@@ -221,8 +221,8 @@ final class StepwiseWork {
         }
         rejected = work.isFinished ? nil : (work, act, token)
         guard work.isFinished else { return nil }
-        // Who puts them back believes that the server has been mended: one attempt at once, in every state.
-        // The same goes for the room that the upload waits for.
+        // Whoever re-queues them believes that the server has been fixed: one attempt at once, in every state.
+        // The same goes for room that the upload has been waiting for.
         let hasRoom = act == .purge && hub.board.uploaderSnapshot.failure == .deadLettersFull
         if act == .requeue || hasRoom, work.done > 0 { hub.tellUploader(.trigger(.command)) }
         return .rejected(act, token, .success(work.done))

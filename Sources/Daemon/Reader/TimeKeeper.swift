@@ -44,20 +44,20 @@ final class TimeKeeper {
     /// far as it has actually passed: one run with a receiver in the wrong future, and a clock that follows it, must
     /// not make every correct fix look ancient.
     ///
-    /// - Parameter settledSince: since when the receiver's time has been settled.
+    /// - Parameters:
+    ///   - settledSince: since when the receiver's time has been settled.
+    ///   - limits: what rows are deleted by.
     func ages(
-        at time: Timestamp, settledSince: BootInstant?, settings: Settings, now: BootInstant
+        at time: Timestamp, settledSince: BootInstant?, limits: Settings.Store, now: BootInstant
     ) -> Ages {
-        // A recording's time says nothing about the present.
-        if settings.gpsd.replay { return Ages() }
         let (verdict, jump): (AgeTrust.Verdict, Double?) = hub.ages.withLock { ages in
             // The stored state could not be read yet.
             guard ages != nil else { return (.doubted(onlyBefore: nil), nil) }
-            let verdict = ages?.observe(time, now: now, retention: settings.store.retentionDays * 86_400)
+            let verdict = ages?.observe(time, now: now, retention: limits.retentionDays * 86_400)
             return (verdict ?? .doubted(onlyBefore: nil), ages?.newJump)
         }
-        if let jump, jumpLimit.admits(now) { report(jump: jump, to: time, limit: settings.store.maxRows) }
-        // Every line of times is followed, lest rows that were stored on a doubtful one pass for old on the next.
+        if let jump, jumpLimit.admits(now) { report(jump: jump, to: time, limit: limits.maxRows) }
+        // Every line of times is followed, so that rows stored on a doubtful one do not pass for old on the next.
         guard isBelieved(time, settledSince, now: now) else { return Ages() }
         switch verdict {
         case .believed: return Ages(prunes: true)

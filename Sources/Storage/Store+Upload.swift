@@ -3,9 +3,6 @@ internal import SQLite
 
 /// What the uploader thread asks for: batches, from their draft to what became of them.
 extension Store {
-    /// Seconds that dead letters are kept.
-    private static let rejectedLifetime = 7.0 * 86_400
-
     /// The frozen batch that goes next.
     @available(*, noasync, message: "blocks on the disk")
     package func nextFrozen() throws(StorageError) -> FrozenBatch? {
@@ -56,14 +53,13 @@ extension Store {
 
     /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.
     ///
-    /// - Parameter isTimeTrusted: `time` is good enough to let dead letters go that were rejected 7 days before it.
+    /// - Parameter trusted: the time by which dead letters grow old; nil when no clock can be trusted.
     @available(*, noasync, message: "blocks on the disk")
     package func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp, isTimeTrusted: Bool = false
+        _ batch: FrozenBatch, status: Int, at time: Timestamp, trusted: Timestamp? = nil
     ) throws(StorageError) -> Rejection {
-        let expiry = isTimeTrusted ? time.advanced(bySeconds: -Self.rejectedLifetime) : nil
         return try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
-            try writer.reject(writer.known(batch), status: status, at: time, expiry: expiry)
+            try writer.reject(writer.known(batch), status: status, at: time, trusted: trusted)
         }
     }
 

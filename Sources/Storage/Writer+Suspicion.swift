@@ -13,6 +13,8 @@ extension Writer {
     /// Unix milliseconds: the first trusted time after the latest suspicion ended; 0 before there was any.
     private static let trustedSince = "suspicion_ended"
     private static let notYet = Int64.max
+    /// Seconds that dead letters are kept.
+    private static let lifetime = 7.0 * 86_400
 
     /// The streak, as a condition on the rows of `rejected` and `rejected_events`.
     private static let isInStreak = "batch IN (SELECT batch FROM streak)"
@@ -37,9 +39,9 @@ extension Writer {
     /// Handles a 400 or 422: the rows become dead letters, unless the endpoint is suspected instead. A full table of
     /// dead letters evicts nothing: the batch waits for room, and is not counted until it has found some.
     ///
-    /// - Parameter expiry: dead letters rejected before this have expired; nil when no clock can be trusted.
+    /// - Parameter trusted: the time by which dead letters grow old; nil when no clock can be trusted.
     mutating func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp, expiry: Timestamp?
+        _ batch: FrozenBatch, status: Int, at time: Timestamp, trusted: Timestamp?
     ) throws(SQLiteError) -> Rejection {
         let before = try consecutiveRejections()
         let consecutive = before + (batch.isPiece ? 0 : 1)
@@ -48,7 +50,7 @@ extension Writer {
             try suspect(after: consecutive)
             return .suspected
         }
-        let expiry = try mayExpire(at: time, before: expiry) ? expiry : nil
+        let expiry = try expiry(at: trusted)
         let expired = try expired(before: expiry)
         guard rejectedCount - expired.0 - expired.1 + batch.rows <= Self.rejectedLimit else { return .full }
         let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
@@ -120,18 +122,18 @@ extension Writer {
         if hasStreak { try db.execute("DELETE FROM streak") }
     }
 
-    /// Whether a suspicion ended long enough ago. Many dead letters may have reached their age while it lasted, some of
-    /// them for want of room in the queue: they are kept as long again, so that the operator has time to act.
+    /// What was rejected before this has expired; nil: nothing has. Many dead letters may have reached their age while a
+    /// suspicion lasted, some of them for want of room in the queue: they are kept as long again, so that the operator has
+    /// time to act.
     ///
-    /// - Parameters:
-    ///   - time: trusted if there is an `expiry`, and taken for the end of the suspicion if it is the first since.
-    ///   - expiry: what was rejected before it has expired.
-    private func mayExpire(at time: Timestamp, before expiry: Timestamp?) throws(SQLiteError) -> Bool {
-        guard let expiry else { return false }
+    /// - Parameter trusted: taken for the end of the suspicion if it is the first since.
+    private func expiry(at trusted: Timestamp?) throws(SQLiteError) -> Timestamp? {
+        guard let trusted else { return nil }
+        let expiry = trusted.advanced(bySeconds: -Self.lifetime)
         let since = try counter(Self.trustedSince)
-        guard since > time.milliseconds else { return since < expiry.milliseconds }
-        try setCounter(Self.trustedSince, time.milliseconds)
-        return false
+        guard since > trusted.milliseconds else { return since < expiry.milliseconds ? expiry : nil }
+        try setCounter(Self.trustedSince, trusted.milliseconds)
+        return nil
     }
 
     /// The number of expired dead letters, and of those that are events. Those of the streak are kept: it is not yet

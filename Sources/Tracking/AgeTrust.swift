@@ -63,8 +63,16 @@ package struct AgeTrust: Sendable {
 
     /// To be written with the next row, if it differs enough from `kept`.
     package private(set) var memory: Memory
-    /// Days that the latest observation, which began a doubt, is ahead; nil when it began none.
-    package private(set) var newJump: Double?
+    /// What began a doubt.
+    package struct Lead: Equatable, Sendable {
+        /// How far the time is ahead of the machine's run of the last 24 hours.
+        package var days: Double
+        /// It got there in one step. Otherwise the machine may just be off at night.
+        package var isOneStep: Bool
+    }
+
+    /// Of the latest observation; nil when it began no doubt.
+    package private(set) var newLead: Lead?
     private var heard: BootInstant?
     private var kept: Memory?
 
@@ -78,7 +86,7 @@ package struct AgeTrust: Sendable {
     ///
     /// - Parameter retention: seconds that rows are kept.
     package mutating func observe(_ time: Timestamp, now: BootInstant, retention: Double) -> Verdict {
-        newJump = nil
+        newLead = nil
         memory.ran += heard.map { max(now.seconds(since: $0), 0) } ?? 0
         heard = now
         let before = memory.lines
@@ -91,15 +99,19 @@ package struct AgeTrust: Sendable {
         guard lead > Self.allowance else { return .believed }
         let earlier = before.last?.origin ?? origin
         let wasInDoubt = earlier.seconds(since: first.origin) > Self.allowance
-        if !wasInDoubt || origin.seconds(since: earlier) > Self.allowance { newJump = lead / 86_400 }
+        let isOneStep = origin.seconds(since: earlier) > Self.allowance
+        if !wasInDoubt || isOneStep { newLead = Lead(days: lead / 86_400, isOneStep: isOneStep) }
         return .doubted(onlyBefore: first.origin.advanced(bySeconds: memory.ran - retention))
     }
 
-    /// Whether a time that is not a fix's may make rows count as old: it is not ahead of the observed times.
-    package func allows(_ time: Timestamp, now: BootInstant) -> Bool {
-        guard let first = memory.lines.first else { return false }
+    /// The time by which rows grow old when it is not a fix that tells the time: `time`, unless that is in doubt.
+    ///
+    /// - Returns: nil while no time has been observed.
+    package func proved(_ time: Timestamp, now: BootInstant) -> Timestamp? {
+        guard let first = memory.lines.first else { return nil }
         let ran = memory.ran + (heard.map { max(now.seconds(since: $0), 0) } ?? 0)
-        return time.seconds(since: first.origin) - ran <= Self.allowance
+        let earliest = first.origin.advanced(bySeconds: ran)
+        return time.seconds(since: earliest) <= Self.allowance ? time : earliest
     }
 
     /// What is to be written with the next row; nil when that is not worth it.

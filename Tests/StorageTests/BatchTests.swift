@@ -214,7 +214,8 @@ func deadLetterLifetime(isTimeTrusted: Bool) throws {
     _ = try workshop.store.reject(try workshop.freeze(limit: 3), status: 400, at: time(51))
     _ = try workshop.store.acknowledge(try workshop.freeze(limit: 1))
     _ = try workshop.store.reject(
-        try workshop.freeze(limit: 2), status: 400, at: time(50.5 + week), isTimeTrusted: isTimeTrusted)
+        try workshop.freeze(limit: 2), status: 400, at: time(50.5 + week),
+        trusted: isTimeTrusted ? time(50.5 + week) : nil)
     #expect(try workshop.count("rejected") == (isTimeTrusted ? 5 : 8))
     #expect(workshop.store.counts().rejected == (isTimeTrusted ? 5 : 8))
 }

@@ -71,7 +71,8 @@ func storedSchemaStreak(count: Int64) throws {
     #expect(try workshop.count("rejected WHERE batch IN (SELECT batch FROM streak)") == [0, 1, 4][streak])
     let probe = try #require(try workshop.store.nextFrozen())
     let before = workshop.store.counts()
-    let rejection = try workshop.store.reject(probe, status: 422, at: time(100 * 86_400), isTimeTrusted: true)
+    let rejection = try workshop.store.reject(
+        probe, status: 422, at: time(100 * 86_400), trusted: time(100 * 86_400))
     #expect((rejection == .suspected) == (count >= 3))
     if count >= 3 { #expect(workshop.store.counts().pending == before.pending + before.rejected) }
 }

@@ -98,7 +98,8 @@ struct SalvageMarksTests {
         let memory = AgeTrust.Memory(
             ran: 5000,
             lines: [
-                AgeTrust.Line(origin: time(-9000), until: 4000), AgeTrust.Line(origin: time(90_000), until: 5000),
+                AgeTrust.Line(origin: time(-9000), until: 4000),
+                AgeTrust.Line(origin: time(90_000), until: 5000),
             ])
         _ = try workshop.store.insert(
             NewLocation(

@@ -18,7 +18,7 @@ private let day = 86_400.0
     @discardableResult
     private func reject(limit: Int = 10, at second: Double = 50) throws -> Rejection {
         let batch = try store.nextFrozen() ?? workshop.freeze(limit: limit)
-        return try store.reject(batch, status: 422, at: time(second), isTimeTrusted: true)
+        return try store.reject(batch, status: 422, at: time(second), trusted: time(second))
     }
 
     private func acknowledge() throws {

@@ -149,12 +149,17 @@ struct AgeTrustTests {
 
     @Test("the beginning of a doubt is told, with all of what led to it, and each further jump")
     mutating func jumps() {
-        var told: [Double?] = []
+        var told: [AgeTrust.Lead?] = []
         for (days, now) in [(0.9, 0.0), (1.8, 0), (1.9, 0.1), (2.5, 0.1), (4, 0.1), (4.1, 0.2)] {
             _ = trust.see(days, now: now)
-            told.append(trust.newJump.map { ($0 * 10).rounded() / 10 })
+            told.append(
+                trust.newLead.map {
+                    AgeTrust.Lead(days: ($0.days * 10).rounded() / 10, isOneStep: $0.isOneStep)
+                })
         }
-        #expect(told == [nil, 1.8, nil, nil, 3.9, nil])
+        let creeping = AgeTrust.Lead(days: 1.8, isOneStep: false)
+        let jump = AgeTrust.Lead(days: 3.9, isOneStep: true)
+        #expect(told == [nil, creeping, nil, nil, jump, nil])
     }
 
     @Test("nights off: rows grow old by the line of a day's run ago, and none is kept for ever")
@@ -213,13 +218,13 @@ struct AgeTrustTests {
         #expect(trust.due == trust.memory)
     }
 
-    @Test("another clock is believed when it is not ahead")
+    @Test("another clock is believed when it is not ahead; else what the machine has run counts")
     mutating func other() {
+        #expect(AgeTrust(AgeTrust.Memory(latest: nil)).proved(time(0), now: boot(0)) == nil)
         _ = trust.see(0.1, now: 0.1)
-        #expect(trust.allows(time(3.5 * day), now: boot(3 * day)))
-        #expect(!trust.allows(time(5 * day), now: boot(3 * day)))
+        #expect(trust.proved(time(3.5 * day), now: boot(3 * day)) == time(3.5 * day))
+        #expect(trust.proved(time(5 * day), now: boot(3 * day)) == time(2.9 * day))
         _ = trust.see(7300, now: 0.2)
-        #expect(!trust.allows(time(7300 * day), now: boot(0.2 * day)))
-        #expect(!AgeTrust(AgeTrust.Memory(latest: nil)).allows(time(0), now: boot(0)))
+        #expect(trust.proved(time(7300 * day), now: boot(0.2 * day)) == time(0.1 * day))
     }
 }

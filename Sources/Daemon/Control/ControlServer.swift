@@ -276,8 +276,11 @@ final class ControlServer {
         let began = BootInstant.current()
         while !pages.isEmpty {
             let (token, items, isLast) = pages.removeFirst()
-            // Nobody waits for it any more.
-            guard let connection = connections.first(where: { $0.awaits(token) }) else { continue }
+            guard let connection = connections.first(where: { $0.awaits(token) }) else {
+                // Nobody waits for it any more; a `oneway` call is done all the same.
+                complete(token, with: [], now: now)
+                continue
+            }
             do {
                 let result = Wire.ListGeofences.Result(geofences: items.map { Wire.Geofence($0) })
                 let goesOn = connection.isListing && !isLast

@@ -50,13 +50,13 @@ final class TimeKeeper {
     func ages(
         at time: Timestamp, settledSince: BootInstant?, limits: Settings.Store, now: BootInstant
     ) -> Ages {
-        let (verdict, jump): (AgeTrust.Verdict, Double?) = hub.ages.withLock { ages in
+        let (verdict, lead): (AgeTrust.Verdict, AgeTrust.Lead?) = hub.ages.withLock { ages in
             // The stored state could not be read yet.
             guard ages != nil else { return (.doubted(onlyBefore: nil), nil) }
             let verdict = ages?.observe(time, now: now, retention: limits.retentionDays * 86_400)
-            return (verdict ?? .doubted(onlyBefore: nil), ages?.newJump)
+            return (verdict ?? .doubted(onlyBefore: nil), ages?.newLead)
         }
-        if let jump, jumpLimit.admits(now) { report(jump: jump, to: time, limit: limits.maxRows) }
+        if let lead { report(lead, to: time, limit: limits.maxRows, now: now) }
         // Every line of times is followed, so that rows stored on a doubtful one do not pass for old on the next.
         guard isBelieved(time, settledSince, now: now) else { return Ages() }
         switch verdict {
@@ -87,10 +87,19 @@ final class TimeKeeper {
 
     // MARK: What is logged
 
-    private func report(jump days: Double, to time: Timestamp, limit: Int) {
+    /// Logs the beginning of a doubt; a jump at most once an hour.
+    private func report(_ lead: AgeTrust.Lead, to time: Timestamp, limit: Int, now: BootInstant) {
+        let days = Self.text(lead.days)
+        guard lead.isOneStep else {
+            return Log.info(
+                .agesDoubted,
+                "times are \(days) days ahead of what this machine has run in its last 24 hours of running, as they are "
+                    + "where it is off at night: rows are deleted for their age by the earliest of them")
+        }
+        guard jumpLimit.admits(now) else { return }
         Log.warning(
             .agesDoubted,
-            "times jumped by \(Self.text(days)) days, to \(time.iso8601), in the last day that this machine ran; nothing is "
+            "times jumped by \(days) days, to \(time.iso8601), in the last day that this machine ran; nothing is "
                 + "deleted for its age by the new ones until they have held for 24 hours of running (store.max_rows = "
                 + "\(limit) holds all the same). Ordinary after a rest; otherwise check the receiver's date, and what sets "
                 + "the clock")

@@ -101,7 +101,7 @@ class OneClockTests(TimeTest):
             self.go_on(gps, daemon, clocks, start * 80_000)
             stored += self.fixes(gps, daemon, start * 80_000)
         self.assertEqual(self.times(daemon), stored)
-        wait_for(lambda: "times jumped by 1.9 days" in daemon.text(), "the doubt is reported")
+        wait_for(lambda: "times are 1.9 days ahead" in daemon.text(), "the doubt is reported")
 
     def test_when_the_time_is_right_again_all_is_as_before(self):
         gps, daemon, clocks = self.tracks(at=NOW, synchronised=True)

@@ -57,7 +57,8 @@ final class StepwiseWork {
     ///
     /// - Returns: what has ended with it.
     func run(now: BootInstant) -> [Answer] {
-        [continueDeletion(now: now), continueRejected(), continueResend()].compactMap(\.self)
+        guard isDeleting || rejected != nil || resend != nil else { return [] }
+        return [continueDeletion(now: now), continueRejected(), continueResend()].compactMap(\.self)
     }
 
     // MARK: Deletion

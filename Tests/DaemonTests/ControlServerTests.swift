@@ -1,6 +1,7 @@
 import Base
 import ControlProtocol
 import Linux
+import Storage
 import Support
 import Testing
 
@@ -214,15 +215,16 @@ struct ControlServerTests {
                     return !tokens.isEmpty && visitor === first || tokens.count == 2
                 })
         }
-        let answer = try Reply.encode(Wire.Start.self, .init(state: .tracking, sessionId: "s2"))
-        desk.server.complete(tokens[1], with: answer, now: desk.now)
+        let session = try desk.workshop.location(0).session
+        desk.complete(tokens[1], .success(.session(session)))
         #expect(desk.reply(to: second)?.error == nil)
         desk.turn()
         #expect(first.reply() == nil)
-        desk.server.complete(tokens[0], with: answer, now: desk.now)
-        #expect(try desk.reply(to: first)?.result(of: Wire.Start.self).sessionId == "s2")
+        desk.complete(tokens[0], .success(.session(session)))
+        #expect(
+            try desk.reply(to: first)?.result(of: Wire.Start.self).sessionId == session.description)
         // Who has gone, or has had the answer, is not there to be told.
-        desk.server.complete(tokens[0], with: answer, now: desk.now)
+        desk.complete(tokens[0], .success(.session(session)))
         #expect(try ask(first, Wire.GetPendingUploadCount.self, .init()).count == 0)
     }
 

@@ -10,12 +10,12 @@ final class Connection {
     /// What it is waiting for.
     enum Activity {
         case idle
-        /// The answer of another thread. A `oneway` call gets none.
-        case awaiting(Token, oneway: Bool)
+        /// The end of a command. Without an encoder, nothing is sent then: the call was `oneway`.
+        case awaiting(Token, Handlers.Encoder?)
         /// Pages of history, each read when the one before has been sent.
         case history(Pages)
         /// The same for geofences: the next page is requested when the previous one has been sent.
-        case geofences(after: String?)
+        case geofences(Handlers.Request, after: String?)
         case subscribed(Subscription)
     }
 
@@ -59,8 +59,8 @@ final class Connection {
     let descriptor: FileDescriptor
     let peer: Peer
     var activity = Activity.idle
-    /// The awaited answer is one of several pages of geofences.
-    var isListing = false
+    /// Its geofences are listed page by page: what it has asked for.
+    var listing: Handlers.Request?
     /// For history; made when it is asked for.
     var history: History?
     private(set) var lastActive: BootInstant

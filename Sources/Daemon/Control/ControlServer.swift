@@ -177,7 +177,7 @@ final class ControlServer {
     }
 
     private func close(_ connection: Connection) {
-        if case .awaiting(let token, _) = connection.activity { handlers.abandon(token) }
+        if case .awaiting(let token, _) = connection.activity { handlers.dispatcher.forget(token) }
         connections.removeAll { $0 === connection }
     }
 
@@ -197,11 +197,11 @@ final class ControlServer {
         while goesOn, !connection.hasOutput {
             while connection.wantsCall, !connection.hasMoreCalls, let call = try connection.nextCall(now: now)
             {
-                try handle(call, of: connection)
+                try handle(call, of: connection, now: now)
                 connection.hasMoreCalls = isEnough()
             }
             let wasBusy = !connection.wantsCall
-            try fill(connection)
+            try fill(connection, now: now)
             bytes += connection.outputBytes
             // A stream that has just ended makes way for the call behind it.
             goesOn = connection.canGoOn || wasBusy && connection.wantsCall && !connection.hasMoreCalls
@@ -211,29 +211,38 @@ final class ControlServer {
         if connection.isFinished { close(connection) }
     }
 
-    private func handle(_ call: Call, of connection: Connection) throws {
+    private func handle(_ call: Call, of connection: Connection, now: BootInstant) throws {
         let answer: Handlers.Answer
         do {
-            let found = try handlers.handle(call, peer: connection.peer)
+            let found = try handlers.handle(call, peer: connection.peer, now: now) {
+                [weak self, weak connection] result, now in
+                if let self, let connection { complete(connection, result, now: now) }
+            }
             if case .history = found, !call.oneway { connection.history = try handlers.openHistory() }
             answer = found
         } catch let error as ControlError {
-            if error == .permissionDenied { handlers.logDenial(call, connection.peer) }
             answer = .reply(Reply.encode(error))
+        } catch let failure as Failure {
+            answer = .reply(Reply.encode(ControlError(failure)))
         }
+        begin(answer, of: connection, oneway: call.oneway)
+    }
+
+    private func begin(_ answer: Handlers.Answer, of connection: Connection, oneway: Bool) {
         switch answer {
-        case .reply(let bytes): if !call.oneway { connection.send(bytes) }
-        case .later(let token): connection.activity = .awaiting(token, oneway: call.oneway)
+        case .reply(let bytes): if !oneway { connection.send(bytes) }
+        case .later(let token, let encode): connection.activity = .awaiting(token, encode)
         case .history(let pages):
-            if !call.oneway { connection.activity = .history(pages) }
-        case .geofences: if !call.oneway { connection.activity = .geofences(after: nil) }
+            if !oneway { connection.activity = .history(pages) }
+        case .geofences(let request):
+            if !oneway { connection.activity = .geofences(request, after: nil) }
         case .subscription(let subscription):
-            if !call.oneway { connection.activity = .subscribed(subscription) }
+            if !oneway { connection.activity = .subscribed(subscription) }
         }
     }
 
     /// Prepares more output of a stream.
-    private func fill(_ connection: Connection) throws {
+    private func fill(_ connection: Connection, now: BootInstant) throws {
         switch connection.activity {
         case .idle, .awaiting: return
         case .history(var pages):
@@ -242,15 +251,15 @@ final class ControlServer {
             connection.send(bytes)
             connection.activity = isLast ? .idle : .history(pages)
             if isLast { connection.history = nil }
-        case .geofences(let id):
+        case .geofences(let request, let id):
             guard !connection.hasOutput else { return }
             do {
-                let token = try handlers.askForGeofences(after: id)
-                connection.activity = .awaiting(token, oneway: false)
-                connection.isListing = true
-            } catch let error as ControlError {
+                let answer = try handlers.geofences(after: id, request, now: now)
+                connection.listing = request
+                begin(answer, of: connection, oneway: false)
+            } catch let failure as Failure {
                 connection.activity = .idle
-                connection.send(Reply.encode(error))
+                connection.send(Reply.encode(ControlError(failure)))
             }
         case .subscribed(var subscription):
             var bytes: [UInt8] = []
@@ -262,29 +271,28 @@ final class ControlServer {
         }
     }
 
-    /// Handles a page of geofences, for a client that reads page by page or wants all in one reply.
-    func complete(
-        _ token: Token, page: [Geofences.Item], isLast: Bool, now: BootInstant
-    ) throws {
-        let result = Wire.ListGeofences.Result(geofences: page.map { Wire.Geofence($0) })
-        for connection in connections {
-            guard case .awaiting(token, _) = connection.activity, connection.isListing else { continue }
-            connection.isListing = false
-            connection.activity = isLast ? .idle : .geofences(after: page.last?.fence.id)
-            connection.send(try Reply.encode(Wire.ListGeofences.self, result, continues: !isLast))
-            return push(connection, now: now)
+    /// The command that it has been waiting for is completed. After a page of geofences comes the next, once this one has been
+    /// sent.
+    private func complete(
+        _ connection: Connection, _ result: Result<Completion, Failure>, now: BootInstant
+    ) {
+        guard isOpen(connection), case .awaiting(_, let encode) = connection.activity else { return }
+        connection.activity = .idle
+        if let request = connection.listing, case .success(.geofences(let page, isLast: false)) = result {
+            connection.activity = .geofences(request, after: page.last?.fence.id)
         }
-        complete(token, with: try Reply.encode(Wire.ListGeofences.self, result), now: now)
-    }
-
-    /// The answer of another thread has come.
-    func complete(_ token: Token, with bytes: [UInt8], now: BootInstant) {
-        for connection in connections {
-            guard case .awaiting(token, let oneway) = connection.activity else { continue }
-            connection.activity = .idle
-            if !oneway { connection.send(bytes) }
-            push(connection, now: now)
+        connection.listing = nil
+        do {
+            switch (result, encode) {
+            case (_, nil): break
+            case (.success(let completion), let encode?): connection.send(try encode(completion))
+            case (.failure(let failure), .some): connection.send(Reply.encode(ControlError(failure)))
+            }
+        } catch {
+            Log.error(.control, "an answer could not be written: \(error)")
+            return close(connection)
         }
+        push(connection, now: now)
     }
 
     /// Hands an event to every subscriber.
@@ -335,7 +343,7 @@ extension Connection {
 
     /// A `oneway` call is with another thread.
     fileprivate var isAwaitingSilently: Bool {
-        if case .awaiting(_, oneway: true) = activity { true } else { false }
+        if case .awaiting(_, nil) = activity { true } else { false }
     }
 
     /// A subscriber has more to be sent. Of history, one page follows with each turn of the loop, so that a long export

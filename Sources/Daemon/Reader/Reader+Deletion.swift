@@ -9,8 +9,8 @@ internal import Tracking
 extension Reader {
     func delete(before cutoff: Timestamp?, _ token: Token, now: BootInstant) {
         guard deletion == nil else {
-            let busy = MainMessage.Failure(kind: .busy(seconds: 1), reason: "another deletion is in progress")
-            return hub.tell(.deleted(token, .failure(busy)))
+            let busy = Failure(kind: .busy(seconds: 1), reason: "another deletion is in progress")
+            return hub.complete(token, .failure(busy))
         }
         // Rows waiting in memory are stored first; otherwise they would be written after the deletion.
         flush(now: now)
@@ -48,7 +48,7 @@ extension Reader {
             deletion = nil
             return fail(error, token)
         }
-        if work.dissolved.count > dissolved { hub.tellUploader(.abort(Array(work.dissolved[dissolved...]))) }
+        if work.dissolved.count > dissolved { hub.post(toUploader: .abort(Array(work.dissolved[dissolved...]))) }
         deletion = work.isFinished ? nil : (work, token)
         guard work.isFinished else { return }
         if !work.kept.isEmpty {
@@ -58,12 +58,14 @@ extension Reader {
                     + "before: \(Configurator.list(work.kept)). Delete such files by hand, or delete everything"
             )
         }
-        if let token { hub.tell(.deleted(token, .success(.init(removed: work.removed, kept: work.kept)))) }
+        if let token {
+            hub.complete(token, .success(.removal(removed: work.removed, kept: work.kept)))
+        }
     }
 
     private func fail(_ error: StorageError, _ token: Token?) {
         let reason = error.message + "; the rest is deleted at the next start, or by the next delete"
         Log.error(.erased, "a deletion was not completed: \(reason)")
-        if let token { hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: reason)))) }
+        if let token { hub.complete(token, .failure(Failure(reason: reason))) }
     }
 }

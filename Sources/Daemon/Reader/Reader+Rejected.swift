@@ -5,14 +5,14 @@ extension Reader {
     /// Dead letters are to be re-queued, or deleted.
     func begin(_ act: RejectedWork.Act, _ token: Token) {
         guard rejectedWork == nil else {
-            let busy = MainMessage.Failure(
+            let busy = Failure(
                 kind: .busy(seconds: 1), reason: "dead letters are being moved already")
-            return tell(act, token, .failure(busy))
+            return hub.complete(token, .failure(busy))
         }
         do {
             rejectedWork = (try hub.store.begin(act), act, token)
         } catch {
-            tell(act, token, .failure(MainMessage.Failure(reason: error.message)))
+            hub.complete(token, .failure(Failure(reason: error.message)))
         }
     }
 
@@ -24,19 +24,12 @@ extension Reader {
             try hub.store.proceed(with: &work)
         } catch {
             rejectedWork = nil
-            return tell(act, token, .failure(MainMessage.Failure(reason: error.message)))
+            return hub.complete(token, .failure(Failure(reason: error.message)))
         }
         rejectedWork = work.isFinished ? nil : (work, act, token)
         guard work.isFinished else { return }
         // Who puts them back believes that the server has been mended: one attempt at once, in every state.
-        if act == .requeue, work.done > 0 { hub.tellUploader(.trigger(.command)) }
-        tell(act, token, .success(work.done))
-    }
-
-    private func tell(_ act: RejectedWork.Act, _ token: Token, _ result: Result<Int, MainMessage.Failure>) {
-        switch act {
-        case .requeue: hub.tell(.requeued(token, result))
-        case .purge: hub.tell(.purged(token, result))
-        }
+        if act == .requeue, work.done > 0 { hub.post(toUploader: .trigger(.command)) }
+        hub.complete(token, .success(.count(work.done)))
     }
 }

@@ -37,7 +37,8 @@ struct CommandTests {
         "tokens",
         arguments: [
             ("a", "r", 0, nil), ("a", nil, 253_402_300_799, nil), (nil, "r", nil, nil),
-            (nil, nil, nil, "access_token"), ("a\n", nil, nil, "access_token"), ("", nil, nil, "access_token"),
+            (nil, nil, nil, "access_token"), ("a\n", nil, nil, "access_token"),
+            ("", nil, nil, "access_token"),
             ("a", "", nil, "refresh_token"), ("a", nil, -1, "expires_at"),
             ("a", nil, 253_402_300_800, "expires_at"),
         ] as [(String?, String?, Int?, String?)])

@@ -193,7 +193,7 @@ struct ConfiguratorTests {
         // Nobody has made them again.
         #expect(RuntimeSettings(bench.directory).load().isLost)
         try RuntimeSettings(bench.directory).replace(with: RuntimeSettings.encode([:]))
-        #expect(RuntimeSettings(bench.directory).load() == RuntimeSettings.Found())
+        #expect(RuntimeSettings(bench.directory).load() == RuntimeSettings.Contents())
     }
 
     @Test("a copy takes the place of a file that is damaged or gone")
@@ -207,7 +207,7 @@ struct ConfiguratorTests {
             let found = file.load()
             #expect(found.values == ["a": .integer(1)] && !found.isLost)
             #expect(found.complaint?.contains("copy") == true)
-            #expect(file.load() == RuntimeSettings.Found(values: ["a": .integer(1)]))
+            #expect(file.load() == RuntimeSettings.Contents(values: ["a": .integer(1)]))
         }
     }
 
@@ -242,7 +242,7 @@ struct ConfiguratorTests {
         ]
         let file = RuntimeSettings(bench.directory)
         try file.replace(with: RuntimeSettings.encode(values))
-        #expect(file.load() == RuntimeSettings.Found(values: values))
+        #expect(file.load() == RuntimeSettings.Contents(values: values))
         var status = stat()
         #expect(stat(bench.directory.file(RuntimeSettings.name), &status) == 0)
         #expect(status.st_mode & 0o777 == 0o600)

@@ -60,7 +60,8 @@ struct DispatcherTests {
         for (number, (command, expected)) in commands.enumerated() {
             let answer = try dispatcher.dispatch(command, by: Caller(.root), now: now)
             #expect(try token(answer) == number + 1)
-            #expect(hub.reader.takeAll().map { "\($0)" }.map { $0.replacing("Daemon.", with: "") } == [expected])
+            #expect(
+                hub.reader.takeAll().map { "\($0)" }.map { $0.replacing("Daemon.", with: "") } == [expected])
         }
         _ = try dispatcher.dispatch(.rebatch, by: Caller(.root), now: now)
         guard case .rebatch(10)? = hub.uploader.takeAll().first else {

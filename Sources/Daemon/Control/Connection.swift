@@ -64,20 +64,20 @@ final class Connection {
     /// For history; made when it is asked for.
     var history: History?
     private(set) var lastActive: BootInstant
-    /// Something was heard of it.
+    /// It has sent something.
     private(set) var hasSpoken = false
     private var decoder = FrameDecoder.requests()
     private var incompleteSince: BootInstant?
     private var output: [UInt8] = []
     private var sent = 0
     private var hasEnded = false
-    /// Calls that have come may still be waiting: their turn ended before them.
+    /// Calls that have come may still be waiting: the turn ended before they were handled.
     var hasMoreCalls = false
     /// The number of the turn in which it was served last.
     var lastTurn = 0
-    /// It has had all of its share in its last turn: who wants less comes first.
+    /// It used up its share in its last turn: those that want less come first.
     var isGreedy = false
-    /// Since when it has not taken what it was sent.
+    /// Since when it has not read what it was sent.
     private(set) var stalledSince: BootInstant?
 
     init(_ descriptor: consuming FileDescriptor, _ peer: Peer, now: BootInstant) {
@@ -88,7 +88,7 @@ final class Connection {
 
     var isIdle: Bool { isAtRest && incompleteSince == nil && !hasOutput && !hasMoreCalls }
 
-    /// Who asks and does not take the answer is not asked for more: it holds one answer, and not one for each call.
+    /// A client that does not read its answer is not read from: so it costs one answer, and not one for each call.
     var wantsRead: Bool { isAtRest && !hasEnded && !hasOutput && !hasMoreCalls }
 
     var hasOutput: Bool { sent < output.count }
@@ -100,7 +100,7 @@ final class Connection {
         if case .idle = activity { true } else { false }
     }
 
-    /// Since when it has owed the end of a request; not while nothing is read from it.
+    /// Since when a request has been incomplete; nil while nothing is read from it.
     var incomplete: BootInstant? { hasOutput ? nil : incompleteSince }
 
     /// Bytes of requests that are not handled yet.

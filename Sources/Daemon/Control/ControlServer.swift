@@ -15,13 +15,13 @@ final class ControlServer {
     private static let requestTimeout = 10.0
     /// Output that is gathered before it is sent, in bytes.
     private static let outputLimit = 65_536
-    /// Seconds of one connection in one turn. Who takes as long, or as much, comes last in the next.
+    /// Seconds that one connection may take in one turn. One that takes as long, or as much, comes last in the next.
     private static let share = 0.005
-    /// Seconds of all who want little in one turn.
+    /// Seconds that all those that want little may take in one turn.
     private static let turnLimit = 0.02
-    /// Seconds within which one that was heard, or has just come, does not make way while another can.
+    /// Seconds for which one that has just come, or was just heard from, does not make way while another can.
     private static let grace = 1.0
-    /// Connections that may make way in one turn: of a flood of new ones, the older are read before it is theirs.
+    /// Connections that may make way in one turn: in a flood of new ones, the older are read before they have to.
     private static let evictionsPerTurn = 16
     /// Bytes of all requests under way together: some fleets' worth of fences.
     private static let inputLimit = 16 << 20
@@ -35,7 +35,7 @@ final class ControlServer {
     private var firstIndex = 0
     private var turn = 0
     /// When a client that held too much was last logged.
-    private var toldOfBound: BootInstant?
+    private var loggedBound: BootInstant?
 
     init(path: String, handlers: Handlers) throws(SystemError) {
         listener = try ListeningSocket(at: path, group: groupID(named: "beekon"))
@@ -52,7 +52,7 @@ final class ControlServer {
         firstIndex = index
         poll.add(listener.descriptor.raw)
         for connection in connections {
-            // Who has sent calls without replies may be gone before they are carried out.
+            // A client that wants no replies may be gone before its calls are carried out.
             let raw = connection.isAwaitingSilently ? -1 : connection.descriptor.raw
             poll.add(raw, read: connection.wantsRead, write: connection.wantsWrite)
         }
@@ -63,7 +63,7 @@ final class ControlServer {
         connections.compactMap { $0.incomplete?.advanced(bySeconds: Self.requestTimeout) }.min()
     }
 
-    /// Does what the poll has found: first for all who want little, as long as the turn is short, then for one who wants
+    /// Does what the poll has found: first for all that want little, while the turn is short, then for one that wants
     /// much. So thirty exports at once keep nobody waiting for more than a page of one of them.
     func serve(_ poll: borrowing PollSet, now: BootInstant) {
         turn += 1
@@ -125,8 +125,8 @@ final class ControlServer {
             guard let victim else { return }
             close(victim)
             // A client that does this on purpose reconnects at once.
-            if let told = toldOfBound, now.seconds(since: told) < 60 { continue }
-            toldOfBound = now
+            if let logged = loggedBound, now.seconds(since: logged) < 60 { continue }
+            loggedBound = now
             Log.warning(
                 .control,
                 "\(victim.peer.description) was disconnected: it held most of \(limit >> 20) MB, "
@@ -154,9 +154,10 @@ final class ControlServer {
         }
     }
 
-    /// Closes the connection that has been idle longest, else the oldest incomplete request, else the one that for longest,
-    /// and for ten seconds at least, has taken nothing of what it was sent. One that was just heard, or has just come and
-    /// not spoken, is idle only when no request is incomplete: a flood would put it out before it is read.
+    /// Closes the connection that has been idle longest, else the one with the oldest incomplete request, else the one that
+    /// has read nothing of what it was sent for longest, and for at least ten seconds. One that was just heard from, or has
+    /// just come and not spoken, counts as idle only when no request is incomplete: a flood would push it out before it is
+    /// read.
     private func makeRoom(now: BootInstant) -> Bool {
         func oldest(_ since: (Connection) -> BootInstant?) -> Connection? {
             let found = connections.compactMap { connection in since(connection).map { ($0, connection) } }
@@ -167,7 +168,7 @@ final class ControlServer {
         }
         let victim =
             oldest { idle($0).flatMap { now.seconds(since: $0) >= Self.grace ? $0 : nil } }
-            // By when it began: who dribbles a byte now and then would never be the oldest by its last.
+            // By when it began: one that dribbles a byte now and then would never be the oldest by its last.
             ?? oldest(\.incomplete)
             ?? oldest { $0.hasSpoken ? idle($0) : nil } ?? oldest(idle)
             ?? oldest { $0.stalledSince.flatMap { now.seconds(since: $0) >= Self.requestTimeout ? $0 : nil } }
@@ -193,8 +194,8 @@ final class ControlServer {
         }
         try connection.flush(now: now)
         connection.hasMoreCalls = connection.hasOutput && connection.hasMoreCalls
-        var goesOn = true
-        while goesOn, !connection.hasOutput {
+        var continues = true
+        while continues, !connection.hasOutput {
             while connection.wantsCall, !connection.hasMoreCalls, let call = try connection.nextCall(now: now)
             {
                 try handle(call, of: connection, now: now)
@@ -204,7 +205,8 @@ final class ControlServer {
             try fill(connection, now: now)
             bytes += connection.outputBytes
             // A stream that has just ended makes way for the call behind it.
-            goesOn = connection.canGoOn || wasBusy && connection.wantsCall && !connection.hasMoreCalls
+            continues =
+                connection.hasMoreEvents || wasBusy && connection.wantsCall && !connection.hasMoreCalls
             try connection.flush(now: now)
         }
         connection.isGreedy = isEnough()
@@ -348,7 +350,7 @@ extension Connection {
 
     /// A subscriber has more to be sent. Of history, one page follows with each turn of the loop, so that a long export
     /// keeps nobody waiting.
-    fileprivate var canGoOn: Bool {
+    fileprivate var hasMoreEvents: Bool {
         if case .subscribed(let subscription) = activity { !subscription.events.isEmpty } else { false }
     }
 

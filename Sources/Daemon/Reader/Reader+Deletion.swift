@@ -48,7 +48,9 @@ extension Reader {
             deletion = nil
             return fail(error, token)
         }
-        if work.dissolved.count > dissolved { hub.post(toUploader: .abort(Array(work.dissolved[dissolved...]))) }
+        if work.dissolved.count > dissolved {
+            hub.post(toUploader: .abort(Array(work.dissolved[dissolved...])))
+        }
         deletion = work.isFinished ? nil : (work, token)
         guard work.isFinished else { return }
         if !work.kept.isEmpty {

@@ -1,10 +1,10 @@
 internal import Configuration
 internal import Linux
 
-/// The configuration in force, and what changes it: one change after the other, each durable and taken up by the reader
-/// before it is answered. Confined to the main thread.
+/// The configuration in force, and its changes: one at a time, each durable and applied by the reader before it is answered.
+/// Confined to the main thread.
 final class Configurator {
-    /// What somebody wants.
+    /// A change that is asked for.
     enum Request {
         case set([String: Offer], by: Caller)
         case reset([String])
@@ -12,7 +12,7 @@ final class Configurator {
         case reload
     }
 
-    /// What is in force once the reader has taken it up.
+    /// A change, which is in force once the reader has applied it.
     private struct Change {
         var layers: Layers
         var runtime: [String: Value]
@@ -24,14 +24,14 @@ final class Configurator {
         var isUnreadable = false
         /// The files have been read again, and are good.
         var isFromFiles = false
-        /// What that file has to hold first.
+        /// What that file has to contain first.
         var bytes: [UInt8]?
         /// For the log, once it is done.
         var notice: (event: Log.Event, text: String)?
         var warnings: [(event: Log.Event, text: String)] = []
     }
 
-    /// Changes that wait at most: one of each connection, and a few whose clients have gone.
+    /// How many changes may wait: one for each connection, and a few whose clients have gone.
     private static let limit = 64
 
     private let options: Daemon.Options
@@ -45,7 +45,7 @@ final class Configurator {
     private var waiting: [(request: Request, token: Token)] = []
     private var underWay: (change: Change, token: Token)?
 
-    /// Reads the configuration, or, when the files are bad, the last that was good; then what was set while running.
+    /// Reads the configuration, or the last good one when the files are bad; then what was set while running.
     ///
     /// - Throws: when there is none that is good.
     init(_ options: Daemon.Options, _ directory: StateDirectory) throws(ConfigurationError) {
@@ -81,7 +81,7 @@ final class Configurator {
     /// Not everything that was configured is in force.
     var isDegraded: Bool { isStale || present.complaint != nil || !present.result.leftOut.isEmpty }
 
-    /// Carries a request out, after those that came before.
+    /// Carries out a request, after those that came before it.
     ///
     /// - Parameter token: is completed when that is done.
     func ask(_ request: Request, _ token: Token, _ hub: Hub) {
@@ -94,7 +94,7 @@ final class Configurator {
         proceed(hub)
     }
 
-    /// The reader has taken up the change under way, or could not.
+    /// The reader has applied the change under way, or could not.
     func finish(_ result: Result<Void, Failure>, _ hub: Hub) {
         guard let (change, token) = underWay else { return }
         underWay = nil
@@ -206,7 +206,7 @@ final class Configurator {
         try Loader.layers(file: options.file, isDefaultPath: options.configuration == nil)
     }
 
-    private static func change(to layers: Layers, _ found: RuntimeSettings.Found) -> Change {
+    private static func change(to layers: Layers, _ found: RuntimeSettings.Contents) -> Change {
         var layers = layers
         layers.lacksRuntime = found.isLost
         let result = layers.loaded(with: found.values, approved: found.approved)

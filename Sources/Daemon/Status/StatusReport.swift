@@ -7,11 +7,11 @@ internal import Storage
 internal import Tracking
 internal import Upload
 
-/// What is told of the daemon: the answer of GetStatus, and the events that say how things stand.
+/// How the daemon is doing, in the words of the control interface: the answer of GetStatus, and the events of changes.
 struct StatusReport {
     let hub: Hub
     let configurator: Configurator
-    /// Where the database lies.
+    /// Where the database is.
     let directory: String
     let installID: String
     let startedAt: BootInstant

@@ -63,93 +63,73 @@ final class Connection {
     var listing: Handlers.Request?
     /// For history; made when it is asked for.
     var history: History?
-    private(set) var lastActive: BootInstant
-    /// It has sent something.
-    private(set) var hasSpoken = false
-    private var decoder = FrameDecoder.requests()
-    private var incompleteSince: BootInstant?
-    private var output: [UInt8] = []
-    private var sent = 0
-    private var hasEnded = false
+    private var inbox: Inbox
+    private var outbox = Outbox()
     /// Calls that have come may still be waiting: the turn ended before they were handled.
     var hasMoreCalls = false
     /// The number of the turn in which it was served last.
     var lastTurn = 0
     /// It used up its share in its last turn: those that want less come first.
     var isGreedy = false
-    /// Since when it has not read what it was sent.
-    private(set) var stalledSince: BootInstant?
 
     init(_ descriptor: consuming FileDescriptor, _ peer: Peer, now: BootInstant) {
         self.descriptor = descriptor
         self.peer = peer
-        lastActive = now
+        inbox = Inbox(now: now)
     }
 
-    var isIdle: Bool { isAtRest && incompleteSince == nil && !hasOutput && !hasMoreCalls }
+    var isIdle: Bool { isAtRest && inbox.incompleteSince == nil && !hasOutput && !hasMoreCalls }
 
     /// A client that does not read its answer is not read from: so it costs one answer, and not one for each call.
-    var wantsRead: Bool { isAtRest && !hasEnded && !hasOutput && !hasMoreCalls }
+    var wantsRead: Bool { isAtRest && !inbox.hasEnded && !hasOutput && !hasMoreCalls }
 
-    var hasOutput: Bool { sent < output.count }
+    var hasOutput: Bool { !outbox.isEmpty }
 
     /// The client has sent its last call, and all is answered.
-    var isFinished: Bool { hasEnded && !hasOutput && !hasMoreCalls && isAtRest }
+    var isFinished: Bool { inbox.hasEnded && !hasOutput && !hasMoreCalls && isAtRest }
 
     private var isAtRest: Bool {
         if case .idle = activity { true } else { false }
     }
 
+    var lastActive: BootInstant { inbox.lastActive }
+
+    /// It has sent something.
+    var hasSpoken: Bool { inbox.hasSpoken }
+
     /// Since when a request has been incomplete; nil while nothing is read from it.
-    var incomplete: BootInstant? { hasOutput ? nil : incompleteSince }
+    var incomplete: BootInstant? { hasOutput ? nil : inbox.incompleteSince }
+
+    /// Since when it has not read what it was sent.
+    var stalledSince: BootInstant? { outbox.stalledSince }
 
     /// Bytes of requests that are not handled yet.
-    var waitingBytes: Int { decoder.waitingBytes }
+    var waitingBytes: Int { inbox.waitingBytes }
 
     /// Bytes of answers that are not sent yet.
-    var outputBytes: Int { output.count - sent }
+    var outputBytes: Int { outbox.unsentBytes }
 
     /// Bytes of answers that are not completely sent.
-    var heldBytes: Int { output.count }
+    var heldBytes: Int { outbox.heldBytes }
 
     /// Reads what has come.
     func receive(now: BootInstant) throws(SystemError) {
-        guard let bytes = try descriptor.read(upTo: 65_536) else { return }
-        lastActive = now
-        hasSpoken = true
-        if bytes.isEmpty { hasEnded = true } else { decoder.append(bytes) }
+        try inbox.receive(from: descriptor, now: now)
     }
 
     /// The next complete call.
     func nextCall(now: BootInstant) throws(ProtocolViolation) -> Call? {
-        guard let frame = try decoder.next() else {
-            incompleteSince = decoder.isMidFrame ? incompleteSince ?? now : nil
-            return nil
-        }
-        incompleteSince = nil
-        return try Call(decoding: frame)
+        try inbox.nextCall(now: now)
     }
 
     func send(_ bytes: [UInt8]) {
-        // Appending would need twice the memory.
-        if output.isEmpty { output = bytes } else { output += bytes }
+        outbox.append(bytes)
     }
 
     /// Sends what the kernel has room for.
     func flush(now: BootInstant) throws(SystemError) {
         guard hasOutput else { return }
-        while hasOutput {
-            let count = try descriptor.send(output[sent...])
-            if count == 0 {
-                stalledSince = stalledSince ?? now
-                return
-            }
-            sent += count
-            stalledSince = nil
-        }
-        output.removeAll(keepingCapacity: output.count <= 65_536)
-        sent = 0
-        // Nothing was read meanwhile.
-        if incompleteSince != nil { incompleteSince = now }
+        try outbox.flush(to: descriptor, now: now)
+        if !hasOutput { inbox.restart(now: now) }
     }
 }

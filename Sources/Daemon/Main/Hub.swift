@@ -18,8 +18,9 @@ final class Hub: Sendable {
     let uploader: Mailbox<UploaderCommand>
     let uploaderSettings: Slot<SettingsInForce>
     let main: Mailbox<MainMessage>
-    private let mainLimit = 4096
     private let unheard = Atomic(0)
+
+    private static let mainLimit = 4096
 
     init(store: Store, files: SmallFiles) throws(SystemError) {
         self.store = store
@@ -28,7 +29,7 @@ final class Hub: Sendable {
         readerSettings = Slot(waking: reader.wakeup)
         uploader = try Mailbox(limit: 1024)
         uploaderSettings = Slot(waking: uploader.wakeup)
-        main = try Mailbox(limit: mainLimit)
+        main = try Mailbox(limit: Self.mainLimit)
     }
 
     /// To the main thread. A full mailbox means that its thread hangs, or is busy with a reader of much history. Streamed
@@ -38,8 +39,8 @@ final class Hub: Sendable {
         case .drop: if !main.post(message) { unheard.add(1, ordering: .relaxed) }
         case .keep: main.deliver(message)
         case .merge(let word):
-            main.deliver(message) { [mainLimit] waiting in
-                waiting.count >= mainLimit && waiting.contains { $0.whenFull == .merge(word) }
+            main.deliver(message) { waiting in
+                waiting.count >= Self.mainLimit && waiting.contains { $0.whenFull == .merge(word) }
             }
         }
     }

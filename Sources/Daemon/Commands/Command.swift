@@ -3,8 +3,8 @@ internal import Configuration
 internal import Storage
 internal import Tracking
 
-/// A request to change something, or for something that only another thread can answer. Its values have been checked,
-/// whoever asks; whether the caller may ask is for ``Authority`` to say.
+/// A request to change something, or for something that only another thread can answer. Its values have been checked;
+/// whether the caller may ask is for ``Authority`` to say.
 enum Command: Sendable {
     case start
     case stop

@@ -5,8 +5,8 @@ internal import Storage
 internal import Tracking
 internal import Upload
 
-/// Where every command passes through: asks whether it is permitted, logs who gave it, hands it to the thread that carries
-/// it out, and remembers who waits for the end. Confined to the main thread.
+/// The one way to give a command: asks whether it is permitted, logs who gave it, hands it to the thread that carries it
+/// out, and remembers who waits for the result. Confined to the main thread.
 final class Dispatcher {
     /// Is given the result, once.
     typealias Waiter = (Result<Completion, Failure>, BootInstant) -> Void
@@ -31,12 +31,12 @@ final class Dispatcher {
         self.configurator = configurator
     }
 
-    /// For callers that are to be told that they may not ask before they are told what is wrong with the values.
+    /// For the order of errors: a caller without the rights does not learn what else is wrong.
     func authorise(_ kind: Command.Kind, by caller: Caller) throws(Failure) {
         try enforce(Authority.decide(kind, for: caller.origin), on: caller)
     }
 
-    /// - Parameter waiter: who is given the result of an answer that comes later; nil when nobody cares.
+    /// - Parameter waiter: is given the result when the answer comes later; nil when nobody needs it.
     func dispatch(
         _ command: Command, by caller: Caller, now: BootInstant, waiter: Waiter? = nil
     ) throws(Failure) -> Answer {
@@ -50,7 +50,7 @@ final class Dispatcher {
         return answer
     }
 
-    /// Hands the result to the one who waits for it, if anybody still does.
+    /// Hands the result to the waiter, if there still is one.
     ///
     /// - Returns: whether the command has taken much memory, which can be given back now.
     func complete(_ token: Token, _ result: Result<Completion, Failure>, now: BootInstant) -> Bool {
@@ -59,7 +59,7 @@ final class Dispatcher {
         return hadFences
     }
 
-    /// Nobody waits for it any more: whoever works on the answer may stop.
+    /// Nobody waits for it any more: the reader need not work on it.
     func forget(_ token: Token) {
         waiters[token] = nil
         _ = hub.reader.post(.forget(token))

@@ -33,17 +33,9 @@ extension Handlers {
             from: try parameters.from.map(Timestamp.init(checking:)),
             to: try parameters.to.map(Timestamp.init(checking:)), session: session)
         if call.more { return .history(.locations(cursor)) }
-        let history = try openHistory()
-        do {
-            let rows = try history.next(&cursor, limit: History.pageLimit + 1)
-            guard rows.count <= History.pageLimit else {
-                throw ControlError.tooMany(limit: History.pageLimit)
-            }
-            return .reply(
-                try Reply.encode(Wire.GetLocations.self, .init(locations: rows.map { Wire.Location($0) })))
-        } catch let error as StorageError {
-            throw ControlError.storageFailure(reason: error.message)
-        }
+        let rows = try inOneReply { try $0.next(&cursor, limit: $1) }
+        return .reply(
+            try Reply.encode(Wire.GetLocations.self, .init(locations: rows.map { Wire.Location($0) })))
     }
 
     /// One page of a streamed history, and whether it is the last.
@@ -90,17 +82,9 @@ extension Handlers {
         _ = try call.parameters(of: Wire.GetRejected.self)
         var cursor = History.RejectedCursor()
         if call.more { return .history(.rejected(cursor)) }
-        let history = try openHistory()
-        do {
-            let rows = try history.next(&cursor, limit: History.pageLimit + 1)
-            guard rows.count <= History.pageLimit else {
-                throw ControlError.tooMany(limit: History.pageLimit)
-            }
-            return .reply(
-                try Reply.encode(Wire.GetRejected.self, .init(rejected: rows.map { Wire.Rejected($0) })))
-        } catch let error as StorageError {
-            throw ControlError.storageFailure(reason: error.message)
-        }
+        let rows = try inOneReply { try $0.next(&cursor, limit: $1) }
+        return .reply(
+            try Reply.encode(Wire.GetRejected.self, .init(rejected: rows.map { Wire.Rejected($0) })))
     }
 
     func geofenceEvents(_ call: Call) throws -> Answer {
@@ -109,15 +93,23 @@ extension Handlers {
             from: try parameters.from.map(Timestamp.init(checking:)),
             to: try parameters.to.map(Timestamp.init(checking:)))
         if call.more { return .history(.events(cursor)) }
+        let events = try inOneReply { try $0.next(&cursor, limit: $1) }
+        return .reply(
+            try Reply.encode(
+                Wire.GetGeofenceEvents.self, .init(events: events.map { Wire.GeofenceEvent($0) })))
+    }
+
+    /// All rows, as long as one reply may hold them.
+    private func inOneReply<Row>(
+        _ read: (borrowing History, _ limit: Int) throws -> [Row]
+    ) throws -> [Row] {
         let history = try openHistory()
         do {
-            let events = try history.next(&cursor, limit: History.pageLimit + 1)
-            guard events.count <= History.pageLimit else {
+            let rows = try read(history, History.pageLimit + 1)
+            guard rows.count <= History.pageLimit else {
                 throw ControlError.tooMany(limit: History.pageLimit)
             }
-            return .reply(
-                try Reply.encode(
-                    Wire.GetGeofenceEvents.self, .init(events: events.map { Wire.GeofenceEvent($0) })))
+            return rows
         } catch let error as StorageError {
             throw ControlError.storageFailure(reason: error.message)
         }

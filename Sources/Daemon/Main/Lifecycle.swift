@@ -7,7 +7,7 @@ struct Lifecycle {
 
     /// Threads that have not ended.
     private(set) var running: Set<String>
-    /// The reader has taken up what was intended: before that, a client would be told of an idle daemon.
+    /// The reader has resumed what was intended. Before that, clients would see an idle daemon.
     private(set) var hasResumed = false
     /// When to end at the latest; nil until the end has begun.
     private(set) var stopBy: BootInstant?

@@ -12,10 +12,10 @@ final class NetworkWatch {
         lostAt = now
     }
 
-    /// For poll(2); negative while nobody is to be told.
+    /// For poll(2); negative while nothing is watched.
     var raw: Int32 { monitor?.raw ?? -1 }
 
-    /// Without an upload nobody asks what the network does.
+    /// - Parameter isWanted: whether there is an upload, for which the network matters.
     func watch(_ isWanted: Bool) {
         guard isWanted else {
             monitor = nil

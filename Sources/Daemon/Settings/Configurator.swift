@@ -135,7 +135,7 @@ final class Configurator {
 
     private func plan(_ request: Request) throws(Failure) -> Change {
         var layers = present.layers
-        // Whoever changes a setting decides what there is from now on.
+        // Settings that were lost count as replaced once anybody changes one.
         layers.lacksRuntime = false
         let (runtime, approved) = (present.runtime, present.approved)
         switch request {

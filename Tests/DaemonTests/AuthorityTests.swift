@@ -58,7 +58,9 @@ struct AuthorityTests {
             (name: "tracking.future", set: true, reset: true), (name: "future", set: true, reset: false),
         ])
     func settings(name: String, set: Bool, reset: Bool) {
-        let offers = ["tracking.distance_meters": Offer.value(.integer(1)), name: .value(.integer(1))]
+        let offers = [
+            "tracking.distance_meters": ProposedValue.value(.integer(1)), name: .value(.integer(1)),
+        ]
         let names = ["tracking.distance_meters", name]
         for origin in Self.admins {
             #expect(Authority.decide(.configure(offers), for: origin) == .granted)

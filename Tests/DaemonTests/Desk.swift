@@ -14,7 +14,7 @@ final class Desk {
     let dispatcher: Dispatcher
     let server: ControlServer
     var now = instant(1000)
-    private let path: String
+    let path: String
 
     /// Connections at most: two more for root, which is what tests in a container often run as.
     static let limit = ownUID() == 0 ? 34 : 32
@@ -35,7 +35,7 @@ final class Desk {
             startedAt: now)
         let handlers = Handlers(
             hub: workshop.hub, configurator: configurator, dispatcher: dispatcher, status: status)
-        server = try ControlServer(path: path, handlers: handlers)
+        server = try ControlServer(in: SocketPlace(at: path), handlers: handlers)
     }
 
     /// One turn of the main loop.

@@ -27,7 +27,7 @@ enum Command: Sendable {
     /// One page, after the fence with this id.
     case listGeofences(after: String?, limit: Int)
     case locate(FixRequest)
-    case configure([String: Offer])
+    case configure([String: ProposedValue])
     /// Takes back what `configure` has set.
     case resetConfig([String])
     /// Reads the configuration files again.

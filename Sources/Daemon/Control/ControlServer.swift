@@ -34,11 +34,13 @@ final class ControlServer {
     private var connections: [Connection] = []
     private var firstIndex = 0
     private var turn = 0
+    /// Geofences that are to be encoded. All of them in one reply take as long as a great many other calls.
+    private var pages: [(connection: Connection, result: Result<Completion, Failure>)] = []
     /// When a client that held too much was last logged.
     private var loggedBound: BootInstant?
 
-    init(path: String, handlers: Handlers) throws(SystemError) {
-        listener = try ListeningSocket(at: path, group: groupID(named: "beekon"))
+    init(in place: consuming SocketPlace, handlers: Handlers) throws(SystemError) {
+        listener = try ListeningSocket(in: place, group: groupID(named: "beekon"))
         self.handlers = handlers
     }
 
@@ -58,9 +60,10 @@ final class ControlServer {
         }
     }
 
-    /// When the next incomplete request has had its time.
+    /// When the next incomplete request has had its time, or at once when there are pages to be encoded.
     var deadline: BootInstant? {
-        connections.compactMap { $0.incomplete?.advanced(bySeconds: Self.requestTimeout) }.min()
+        guard !hasPages else { return BootInstant(nanoseconds: 0) }
+        return connections.compactMap { $0.incomplete?.advanced(bySeconds: Self.requestTimeout) }.min()
     }
 
     /// Does what the poll has found: first for all that want little, while the turn is short, then for one that wants
@@ -87,6 +90,7 @@ final class ControlServer {
         if let (connection, isReadable) = greedy.min(by: { $0.0.lastTurn < $1.0.lastTurn }) {
             serve(connection, isReadable: isReadable, now: now)
         }
+        encodePages(now: now)
         if poll.isReadable(firstIndex) { acceptSome(now: now) }
         noteListeners()
     }
@@ -273,9 +277,30 @@ final class ControlServer {
         }
     }
 
-    /// The command that it has been waiting for is completed. After a page of geofences comes the next, once this one has been
-    /// sent.
+    /// The command that it has been waiting for is completed.
     private func complete(
+        _ connection: Connection, _ result: Result<Completion, Failure>, now: BootInstant
+    ) {
+        if case .success(.geofences) = result {
+            pages.append((connection, result))
+        } else {
+            answer(connection, result, now: now)
+        }
+    }
+
+    /// Encodes pages of geofences for a share of the turn, and of those that take longer, one.
+    private func encodePages(now: BootInstant) {
+        let began = BootInstant.current()
+        while !pages.isEmpty {
+            let (connection, result) = pages.removeFirst()
+            let isWanted = isOpen(connection) && !connection.isAwaitingSilently
+            answer(connection, result, now: now)
+            if isWanted, BootInstant.current().seconds(since: began) >= Self.share { return }
+        }
+    }
+
+    /// After a page of geofences comes the next, once this one has been sent.
+    private func answer(
         _ connection: Connection, _ result: Result<Completion, Failure>, now: BootInstant
     ) {
         guard isOpen(connection), case .awaiting(_, let encode) = connection.activity else { return }
@@ -331,6 +356,9 @@ final class ControlServer {
     var hasSubscribers: Bool {
         connections.contains { if case .subscribed = $0.activity { true } else { false } }
     }
+
+    /// Geofences wait to be encoded.
+    var hasPages: Bool { !pages.isEmpty }
 
     private func noteListeners() {
         handlers.hub.board.hasListeners.store(hasSubscribers, ordering: .relaxed)

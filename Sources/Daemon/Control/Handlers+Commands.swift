@@ -106,7 +106,7 @@ extension Handlers {
 
     func configure(_ request: Request) throws -> Answer {
         let wanted = try request.call.parameters(of: Wire.Configure.self).settings
-        let offers = wanted.mapValues { Offer($0) }
+        let offers = wanted.mapValues { ProposedValue($0) }
         return try give(.configure(offers), request, as: Wire.Configure.self) { .init($0) }
     }
 

@@ -38,6 +38,12 @@ enum Installation {
         return .same(known.merging(found) { $1 })
     }
 
+    /// Whether a sign of that machine is there, and none speaks against it.
+    static func isRecognised(_ known: Signs, _ found: Signs) -> Bool {
+        guard case .same = judge(known, found) else { return false }
+        return known.contains { found[$0.key] == $0.value }
+    }
+
     /// What an identity file says about its machine, in either layout of the file.
     static func signs(of identity: SmallFiles.Identity) -> Signs {
         if let signs = identity.signs { return signs }

@@ -64,8 +64,10 @@ package enum Daemon {
             let signals = try Signals()
             let directory = try StateDirectory(options.stateDirectory)
             let lock = try lock(directory)
+            // Before anything in the directory is changed: a start that is refused leaves it as it was.
+            let place = try SocketPlace(at: options.socket)
             let configuration = try Configurator(options, directory)
-            let supervisor = try Supervisor(options, directory, configuration, startedAt: startedAt)
+            let supervisor = try Supervisor(options, directory, configuration, place, startedAt: startedAt)
             let code = supervisor.run(signals)
             withExtendedLifetime(lock) {}
             return code

@@ -64,3 +64,14 @@ final class Hub: Sendable {
         unheard.exchange(0, ordering: .relaxed)
     }
 }
+
+extension Hub {
+    /// A new one has been made in its place.
+    func reportMissingDatabase(in directory: String) {
+        Log.error(
+            .databaseLost,
+            "\(directory)/beekon.db is gone, or empty, and this installation has had one: a new one was made. What was not "
+                + "uploaded is lost, unless you stop beekond and put the old one back")
+        board.note(damaged: "beekon.db")
+    }
+}

@@ -24,7 +24,7 @@ final class Supervisor {
 
     init(
         _ options: Daemon.Options, _ directory: StateDirectory, _ configurator: Configurator,
-        startedAt: BootInstant
+        _ place: consuming SocketPlace, startedAt: BootInstant
     ) throws {
         self.configurator = configurator
         let settings = configurator.loaded.settings
@@ -32,17 +32,20 @@ final class Supervisor {
         defer { long?.end() }
         let identification = Identification(
             directory, root: options.machineRoot, at: WallClock(now: startedAt).time(now: startedAt))
-        let (installID, trouble) = try identification.installID()
+        let installation = try identification.find()
+        let lacksDatabase = installation.hadDatabase && Store.isMissing(in: directory.path)
         let store = try Store(directory: directory.path, options: StoreOptions(settings))
-        for event in store.takeEvents() { event.report() }
         hub = try Hub(store: store, files: SmallFiles(directory))
-        if let trouble { hub.board.note(damaged: trouble.name) }
+        for event in store.takeEvents() { event.report(hub.board) }
+        for trouble in installation.troubles { hub.board.note(damaged: trouble.name) }
+        if lacksDatabase { hub.reportMissingDatabase(in: directory.path) }
+        identification.noteDatabase()
         dispatcher = Dispatcher(hub: hub, configurator: configurator)
         status = StatusReport(
-            hub: hub, configurator: configurator, directory: directory.path, installID: installID,
+            hub: hub, configurator: configurator, directory: directory.path, installID: installation.id,
             startedAt: startedAt)
         server = try ControlServer(
-            path: options.socket,
+            in: place,
             handlers: Handlers(
                 hub: hub, configurator: configurator, dispatcher: dispatcher, status: status))
         network = NetworkWatch(now: startedAt)

@@ -19,13 +19,13 @@ extension Reader {
     func ages(at fix: Fix, now: BootInstant) -> Ages {
         // A recording's time says nothing about the present.
         if settings.gpsd.replay { return Ages() }
-        let (verdict, jump): (AgeTrust.Verdict, Double?) = hub.ages.withLock { ages in
+        let (verdict, lead): (AgeTrust.Verdict, AgeTrust.Lead?) = hub.ages.withLock { ages in
             // The stored state could not be read yet.
             guard ages != nil else { return (.doubted(onlyBefore: nil), nil) }
             let verdict = ages?.observe(fix.time, now: now, retention: settings.store.retentionDays * 86_400)
-            return (verdict ?? .doubted(onlyBefore: nil), ages?.newJump)
+            return (verdict ?? .doubted(onlyBefore: nil), ages?.newLead)
         }
-        if let jump { report(jump: jump, to: fix.time, now: now) }
+        if let lead { report(lead, to: fix.time, now: now) }
         // Every line of times is followed, lest rows that were stored on a doubtful one pass for old on the next.
         guard isBelieved(fix, now: now) else { return Ages() }
         switch verdict {
@@ -55,16 +55,23 @@ extension Reader {
     }
 
     /// Logs the beginning of a doubt, at most once an hour.
-    private func report(jump days: Double, to time: Timestamp, now: BootInstant) {
+    private func report(_ lead: AgeTrust.Lead, to time: Timestamp, now: BootInstant) {
+        let days = Self.text(lead.days)
+        guard lead.isOneStep else {
+            return Log.info(
+                .agesDoubted,
+                "times are \(days) days ahead of what this machine has run in its last 24 hours of running, as they are "
+                    + "where it is off at night: rows are deleted for their age by the earliest of them")
+        }
         if let loggedJump, now.seconds(since: loggedJump) < 3600 { return }
         loggedJump = now
-        let wait = AgeTrust.doubt(retention: settings.store.retentionDays * 86_400) / 86_400
         let limit = settings.store.maxRows
         Log.warning(
             .agesDoubted,
-            "times jumped by \(Self.text(days)) days, to \(time.iso8601); nothing is deleted for its age until \(Self.text(wait)) "
-                + "days have been lived through (store.max_rows = \(limit) holds all the same). Ordinary after a long "
-                + "rest; otherwise check the receiver's date, and what sets the clock")
+            "times jumped by \(days) days, to \(time.iso8601), in the last day that this machine ran; nothing is "
+                + "deleted for its age by the new ones until they have held for 24 hours of running (store.max_rows = "
+                + "\(limit) holds all the same). Ordinary after a rest; otherwise check the receiver's date, and what sets "
+                + "the clock")
     }
 
     private static func text(_ days: Double) -> String {

@@ -10,33 +10,30 @@ extension Reader {
         // Reported when they are refused, not when storage works again and they can be counted there.
         lost.refused = recorder.refused - toldRefused
         toldRefused = recorder.refused
-        for line in losses.look(lost, now: now) { report(line) }
+        if let due = losses.look(lost, now: now) { report(due) }
     }
 
-    func report(_ line: LossWatch.Line) {
-        switch line {
-        case .lost(let dropped, let refused):
-            var reasons: [String] = []
-            if dropped > 0 {
-                reasons.append(
-                    "\(dropped) locations or events that no backend has received were deleted, the oldest first, to keep "
-                        + "to the cap (store.max_rows = \(settings.store.maxRows)): "
-                        + (settings.sync == nil
-                            ? "raise it to keep more" : "bring the upload back, or raise it"))
-            }
-            if refused > 0 {
-                reasons.append(
-                    "\(refused) fixes were refused, because storage fails and memory is full: fix the disk")
-            }
-            Log.warning(
-                .rowsDropped, "lost: " + reasons.joined(separator: "; "), [(.count, "\(dropped + refused)")])
-        case .pruned(let count):
-            Log.notice(
-                .rowsPruned,
-                "\(count) locations or events older than \(days(settings.store.retentionDays)) have been deleted "
-                    + "(store.retention_days); no upload is configured",
-                [(.count, "\(count)")])
+    func report(_ lost: Losses) {
+        var reasons: [String] = []
+        if lost.dropped > 0 {
+            reasons.append(
+                "\(lost.dropped) locations or events that no backend has received were deleted, the oldest first, to keep "
+                    + "to the cap (store.max_rows = \(settings.store.maxRows)): "
+                    + (settings.sync == nil ? "raise it to keep more" : "bring the upload back, or raise it"))
         }
+        if lost.pruned > 0 {
+            reasons.append(
+                "\(lost.pruned) locations or events that no backend has received were deleted, being older than "
+                    + "\(days(settings.store.retentionDays)) (store.retention_days), because no upload is configured: raise "
+                    + "it to keep them longer")
+        }
+        if lost.refused > 0 {
+            reasons.append(
+                "\(lost.refused) fixes were refused, because storage fails and memory is full: fix the disk")
+        }
+        Log.warning(
+            .rowsDropped, "lost: " + reasons.joined(separator: "; "),
+            [(.count, "\(lost.dropped + lost.pruned + lost.refused)")])
     }
 
     private func days(_ count: Double) -> String {

@@ -48,7 +48,7 @@ extension Reader {
         if missing.contains(.deletion) {
             if deletion == nil, let work = try hub.store.unfinishedDeletion() {
                 Log.notice(.erased, "a deletion that was interrupted continues")
-                deletion = (work, nil)
+                deletion = DeletionUnderWay(work: work)
             }
             missing.remove(.deletion)
         }

@@ -9,6 +9,7 @@ extension Reader {
                 kind: .busy(seconds: 1), reason: "dead letters are being moved already")
             return hub.complete(token, .failure(busy))
         }
+        if act == .requeue, let failure = deletionFirst { return hub.complete(token, .failure(failure)) }
         do {
             rejectedWork = (try hub.store.begin(act), act, token)
         } catch {
@@ -18,7 +19,7 @@ extension Reader {
 
     /// One step between two fixes, so that ten thousand of them keep none waiting.
     func proceedWithRejected() {
-        guard let (started, act, token) = rejectedWork else { return }
+        guard let (started, act, token) = rejectedWork, deletion == nil || act == .purge else { return }
         var work = started
         do {
             try hub.store.proceed(with: &work)
@@ -29,7 +30,15 @@ extension Reader {
         rejectedWork = work.isFinished ? nil : (work, act, token)
         guard work.isFinished else { return }
         // Who puts them back believes that the server has been mended: one attempt at once, in every state.
-        if act == .requeue, work.done > 0 { hub.post(toUploader: .trigger(.command)) }
+        // The same goes for the room that the upload waits for.
+        let hasRoom = act == .purge && hub.board.uploaderSnapshot.failure == .deadLettersFull
+        if act == .requeue || hasRoom, work.done > 0 { hub.post(toUploader: .trigger(.command)) }
         hub.complete(token, .success(.count(work.done)))
+    }
+
+    /// Why no row can return to the queue now.
+    var deletionFirst: Failure? {
+        guard deletion != nil || missing.contains(.deletion) else { return nil }
+        return Failure(kind: .busy(seconds: 1), reason: "a deletion has to be completed first")
     }
 }

@@ -9,12 +9,13 @@ extension Reader {
                 kind: .busy(seconds: 1), reason: "rows are being put back into the queue already")
             return hub.complete(token, .failure(busy))
         }
+        if let deletionFirst { return hub.complete(token, .failure(deletionFirst)) }
         resend = (work, token)
     }
 
     /// One step between two fixes.
     func proceedWithResend() {
-        guard let (started, token) = resend else { return }
+        guard deletion == nil, let (started, token) = resend else { return }
         var work = started
         do {
             try hub.store.proceed(with: &work)

@@ -28,10 +28,9 @@ final class Reader {
     var lastLocation: Location?
     /// `admitted`: since the start, and stored: their COMMIT has returned.
     var counts = (admitted: 0, tooSoon: 0, tooNear: 0, paused: 0)
-    /// A deletion that is being carried out in steps, between fixes.
-    /// No client waits for one that was interrupted by the end of the daemon.
-    var deletion: (work: Deletion, token: Token?)?
-    /// The same for dead letters.
+    var deletion: DeletionUnderWay?
+    /// What is carried out in steps between fixes, too, with kept rows and dead letters. Rows get new numbers on their
+    /// way back into the queue, by which a deletion would not know them any more: while there is one, they wait.
     var resend: (work: Resend, token: Token)?
     var rejectedWork: (work: RejectedWork, act: RejectedWork.Act, token: Token)?
     /// What SetExtras has changed of the configured extras.
@@ -92,7 +91,7 @@ final class Reader {
                 if hub.hasWorkForReader { runCommands(now: now) }
             }
             answer(oneShots.expire(now: now), with: .success(nil))
-            proceedWithDeletion()
+            proceedWithDeletion(now: now)
             proceedWithRejected()
             proceedWithResend()
             if recorder.isRetryDue(now) { flush(now: now) }
@@ -114,11 +113,13 @@ final class Reader {
     private func waitForWork(since started: BootInstant) {
         let now = BootInstant.current()
         source.discountPause(seconds: now.seconds(since: started))
-        if deletion != nil || rejectedWork != nil || resend != nil || mustShrink { return }
+        if hasSteps || mustShrink { return }
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
         poll.add(source.descriptor, read: !source.wantsWrite, write: source.wantsWrite)
-        let deadlines = [source.deadline, recorder.retryAt, oneShots.deadline, losses.deadline]
+        let deadlines = [
+            source.deadline, recorder.retryAt, oneShots.deadline, losses.deadline, deletion?.retryAt,
+        ]
         let deadline = deadlines.compactMap(\.self).min()
         hub.board.readerWork.rest()
         poll.wait(seconds: deadline.map { max($0.seconds(since: now), 0) })
@@ -236,7 +237,7 @@ final class Reader {
         for event in result.events { announce(event) }
         if !result.events.isEmpty, settings.sync != nil { hub.post(toUploader: .trigger(.geofence)) }
         for event in hub.store.takeEvents() {
-            event.report()
+            event.report(hub.board)
             if event == .replaced {
                 writeIntentAgain()
                 writeGeofencesAgain()
@@ -348,8 +349,16 @@ extension Admission.Thresholds {
 }
 
 extension Store.Event {
+    /// A database of which not all could be read; shown in the status until the next start.
+    private var unreadFile: String? {
+        guard case .quarantined(let name, _, _) = self, !name.hasSuffix(".salvaged") else { return nil }
+        return name
+    }
+
     /// Tells the operator.
-    func report() {
+    func report(_ board: Board) {
+        if case .logDamaged = self { board.note(damaged: "beekon.db-wal") }
+        if let unreadFile { board.note(damaged: unreadFile) }
         switch self {
         case .quarantined(let name, let reason, let salvaged):
             let rest =
@@ -360,10 +369,15 @@ extension Store.Event {
                 .databaseQuarantined,
                 "the database was damaged (\(reason)): it is kept as \(name), \(rest) in a new one. Check the health of "
                     + "the disk")
+        case .logDamaged(let name):
+            Log.error(
+                .databaseLost,
+                "beekon.db-wal was damaged: what was stored last, and was in that file alone, may be lost. It is kept as "
+                    + "\(name). Check the health of the disk")
         case .removed(let name):
-            Log.notice(
-                .databaseQuarantined,
-                "deleted \(name), a damaged database whose rows had all been saved: newer ones are kept")
+            let what =
+                name.hasSuffix("-wal") ? "a damaged WAL" : "a damaged database whose rows had all been saved"
+            Log.notice(.databaseQuarantined, "deleted \(name), \(what): newer ones are kept")
         case .notOpened(let error):
             Log.warning(.storageFailed, "the database could not be opened (\(error.report)); trying again")
         case .replaced:

@@ -77,6 +77,32 @@ struct Recorder {
         }
     }
 
+    /// Forgets waiting rows and geofence events at or before `cutoff`, or all: the user has them deleted. The states of
+    /// the geofences are kept, which hold no position.
+    ///
+    /// - Returns: the number of locations and events.
+    mutating func discard(upTo cutoff: Timestamp?) -> Int {
+        func isDoomed(_ time: Timestamp) -> Bool { cutoff.map { time <= $0 } ?? true }
+        var count = 0
+        func cut(_ crossings: NewCrossings?) -> NewCrossings? {
+            guard var crossings else { return nil }
+            let before = crossings.events.count
+            crossings.events.removeAll { isDoomed($0.crossing.time) }
+            count += before - crossings.events.count
+            return crossings
+        }
+        queue = queue.compactMap { entry in
+            switch entry {
+            case .location(let new, let crossings) where isDoomed(new.location.fix.time):
+                count += 1
+                return cut(crossings).map { .crossings($0) }
+            case .location(let new, let crossings): return .location(new, cut(crossings))
+            case .crossings(let crossings): return cut(crossings).map { .crossings($0) }
+            }
+        }
+        return count
+    }
+
     /// What a fix that was not admitted has decided.
     mutating func add(_ crossings: NewCrossings) {
         if queue.count < Self.limitWithCrossings {

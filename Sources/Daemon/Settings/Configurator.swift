@@ -6,7 +6,7 @@ internal import Linux
 final class Configurator {
     /// A change that is asked for.
     enum Request {
-        case set([String: Offer], by: Caller)
+        case set([String: ProposedValue], by: Caller)
         case reset([String])
         /// Read all files again.
         case reload
@@ -15,8 +15,8 @@ final class Configurator {
     /// A change, which is in force once the reader has applied it.
     private struct Change {
         var layers: Layers
-        var runtime: [String: Value]
-        /// Those that root has approved.
+        var runtime: [String: SettingValue]
+        /// What root has approved: see `Layers.Decision`.
         var approved: Set<String>
         var result: Layers.Result
         /// What is wrong with the file of the settings made while running.
@@ -206,7 +206,7 @@ final class Configurator {
         try Loader.layers(file: options.file, isDefaultPath: options.configuration == nil)
     }
 
-    private static func change(to layers: Layers, _ found: RuntimeSettings.Contents) -> Change {
+    private static func change(to layers: Layers, _ found: RuntimeSettings.LoadResult) -> Change {
         var layers = layers
         layers.lacksRuntime = found.isLost
         let result = layers.loaded(with: found.values, approved: found.approved)

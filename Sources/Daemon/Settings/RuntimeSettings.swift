@@ -7,9 +7,9 @@ internal import Linux
 /// The file of the settings made while running: `settings.json` in the state directory. What it holds is not trusted.
 struct RuntimeSettings {
     /// What the file says, or its copy.
-    struct Contents: Equatable {
-        var values: [String: Value] = [:]
-        /// Those that root has approved.
+    struct LoadResult: Equatable {
+        var values: [String: SettingValue] = [:]
+        /// What root has approved: see `Layers.Decision`.
         var approved: Set<String> = []
         /// What is wrong with the file, and what was done about it.
         var complaint: String?
@@ -41,7 +41,7 @@ struct RuntimeSettings {
     }
 
     /// Reads it, or its copy when it cannot be used. An unusable file is moved aside, so that a new one can be written.
-    func load() -> Contents {
+    func load() -> LoadResult {
         let (bytes, own) = readOne(Self.name)
         if let bytes {
             // An interruption between the two writes, or an earlier version, may have left no copy, or an old one.
@@ -80,7 +80,7 @@ struct RuntimeSettings {
         "; nothing stored is deleted for its age or for the cap of rows until one is set or unset (beekonctl config)"
 
     /// - Returns: the bytes when they can be used.
-    private func readOne(_ name: String) -> (bytes: [UInt8]?, found: Contents) {
+    private func readOne(_ name: String) -> (bytes: [UInt8]?, found: LoadResult) {
         let bytes: [UInt8]?
         do {
             bytes = try directory.read(name)
@@ -89,11 +89,11 @@ struct RuntimeSettings {
             // It is a link, a directory, too large, or somebody else's.
             case ELOOP, EINVAL, EISDIR, EFBIG: return (nil, putAside(name, error.description))
             default:
-                let text = "the settings made while running cannot be read (\(error))"
-                return (nil, Contents(complaint: text, isUnreadable: true))
+                let text = "the settings made while running cannot be read (\(error.advice))"
+                return (nil, LoadResult(complaint: text, isUnreadable: true))
             }
         }
-        guard let bytes else { return (nil, Contents()) }
+        guard let bytes else { return (nil, LoadResult()) }
         let decoder = JSONDecoder()
         guard let content = try? decoder.decode(Content.self, from: Data(bytes)),
             content.version == Self.version
@@ -105,10 +105,11 @@ struct RuntimeSettings {
         guard content.settings.count <= Layers.limit else {
             return (nil, putAside(name, "more than \(Layers.limit) settings"))
         }
-        let values = content.settings.compactMapValues { Offer($0).value }
+        let values = content.settings.compactMapValues { ProposedValue($0).value }
         let others = content.settings.keys.filter { values[$0] == nil }
-        let found = Contents(
-            values: values, approved: Set(content.approved ?? []).intersection(values.keys),
+        let found = LoadResult(
+            values: values,
+            approved: Set(content.approved ?? []).filter { values[Layers.setting(approvedBy: $0)] != nil },
             complaint: others.isEmpty
                 ? nil
                 : "no value that a setting can have, in the settings made while running: "
@@ -116,17 +117,17 @@ struct RuntimeSettings {
         return (bytes, found)
     }
 
-    private func putAside(_ name: String, _ reason: String) -> Contents {
+    private func putAside(_ name: String, _ reason: String) -> LoadResult {
         let start = "the settings made while running are no good (\(reason)): "
         do {
-            return Contents(complaint: start + "they are kept as \(try directory.putAside(name))")
+            return LoadResult(complaint: start + "they are kept as \(try directory.putAside(name))")
         } catch {
-            return Contents(complaint: start + "they cannot be put aside (\(error))")
+            return LoadResult(complaint: start + "they cannot be put aside (\(error))")
         }
     }
 
     /// The bytes of the file.
-    static func encode(_ values: [String: Value], approved: Set<String> = []) throws -> [UInt8] {
+    static func encode(_ values: [String: SettingValue], approved: Set<String> = []) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         let content = Content(
@@ -165,7 +166,7 @@ struct RuntimeSettings {
 }
 
 extension JSONValue {
-    init(_ value: Value) {
+    init(_ value: SettingValue) {
         self =
             switch value {
             case .bool(let flag): .bool(flag)
@@ -176,7 +177,7 @@ extension JSONValue {
     }
 }
 
-extension Offer {
+extension ProposedValue {
     init(_ value: JSONValue) {
         self =
             switch value {
@@ -190,7 +191,7 @@ extension Offer {
             }
     }
 
-    var value: Value? {
+    var value: SettingValue? {
         if case .value(let value) = self { value } else { nil }
     }
 }

@@ -23,8 +23,17 @@ extension AuthPlan {
                     url: $0, payload: fields(auth.refreshPayload), headers: fields(auth.refreshHeaders),
                     isJSON: auth.refreshBodyFormat == .json, mapping: mapping)
             },
-            skew: auth.skewMarginSeconds, uploadHost: Settings.target(of: sync.url)?.host ?? "",
-            refreshHost: auth.refreshURL.map { Settings.target(of: $0)?.host ?? "" })
+            skew: auth.skewMarginSeconds, uploadOrigin: TokenOrigin(sync.url, sync.proxy),
+            refreshOrigin: auth.refreshURL.map { TokenOrigin($0, sync.proxy) })
+    }
+}
+
+extension TokenOrigin {
+    /// Of a URL, without what is secret in it or in the proxy's.
+    fileprivate init(_ url: String, _ proxy: String?) {
+        let target = Settings.target(of: url) ?? ("", "", 0)
+        let proxy = proxy.flatMap { Settings.target(of: $0) }.map { "\($0.scheme)://\($0.host):\($0.port)" }
+        self.init(scheme: target.scheme, host: target.host, port: target.port, proxy: proxy)
     }
 }
 
@@ -38,7 +47,9 @@ extension AuthRecord.Death {
         case .rotationInterrupted:
             "a refresh was cut off, and the token endpoint refuses the tokens it began with\(code)"
         case .noRefresh: "the server refuses the token, and nothing can refresh it"
-        case .hostChanged: "the tokens were for another host and have been dropped"
+        case .hostChanged:
+            "the tokens were for another host, port or scheme, or another proxy would see them, and have been "
+                + "dropped"
         case .key: "the stored tokens cannot be decrypted"
         }
     }

@@ -223,13 +223,13 @@ extension Uploader {
                 )
             }
         } catch {
-            refusal = error.description
+            refusal = error.advice
         }
         auth = Authenticator(record: record, now: now, using: &random)
         guard let refusal else { return }
         auth.lock()
         report(
-            "the stored tokens cannot be decrypted: \(refusal). Bring beekond.key back (the systemd credential, or the "
+            "the stored tokens cannot be read: \(refusal). Bring beekond.key back (the systemd credential, or the "
                 + "file in the state directory), or give new tokens with beekonctl auth seed",
             Self.authKey, .tokenFailed, now: now)
     }

@@ -176,10 +176,9 @@ extension Uploader {
         }
         let now = BootInstant.current()
         let time = hub.clock.time(now: now)
-        let isTimeTrusted =
-            hub.clock.system(now: now).isKnownGood
-            && hub.ages.withLock { $0?.allows(time, now: now) ?? false }
-        let rejection = try hub.store.reject(batch, status: status, at: time, isTimeTrusted: isTimeTrusted)
+        let trusted =
+            hub.clock.system(now: now).isKnownGood ? hub.ages.withLock { $0?.proved(time, now: now) } : nil
+        let rejection = try hub.store.reject(batch, status: status, at: time, trusted: trusted)
         reportExpiry(since: before)
         switch rejection {
         case .deadLettered(let count):
@@ -189,6 +188,9 @@ extension Uploader {
                 fields + [(.count, "\(count)")])
             return nil
         case .suspected: return suspected(before)
+        case .full:
+            snapshot.lastError = "the server answers \(status), and the table of dead letters is full"
+            return .failed(.deadLettersFull)
         }
     }
 

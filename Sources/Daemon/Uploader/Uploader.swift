@@ -199,10 +199,11 @@ final class Uploader {
             snapshot.failure = nil
             snapshot.isClockSuspected = false
             snapshot.lastError = nil
-            guard hadWork else { return }
-            if lastLoggedError != nil {
+            guard hadWork, lastLoggedError != nil, !isStopping else { return }
+            lastLoggedError = nil
+            // Without a url the drain has ended before anything was delivered.
+            if settings.sync != nil {
                 Log.notice(.uploadRecovered, "uploading works again; nothing is pending")
-                lastLoggedError = nil
             }
         case .transient:
             snapshot.failure = nil
@@ -261,7 +262,7 @@ extension SyncResult.Outcome {
             case .transient: .transient
             case .failed(.auth): .auth
             case .failed(.permanent), .failed(.page), .failed(.noAck): .permanent
-            case .failed(.rejected): .rejected
+            case .failed(.rejected), .failed(.deadLettersFull): .rejected
             }
     }
 }
@@ -287,6 +288,10 @@ extension DrainOutcome.Failure {
         case .rejected:
             "the server has rejected three batches in a row (\(code)): it is suspected, not the data. "
                 + "Check that it unpacks gzip once and takes this format; one probe follows each \(Int(sync?.intervalSeconds ?? 300)) s"
+        case .deadLettersFull:
+            "the server has rejected a batch (\(code)), and the table of dead letters is full: see beekonctl rejected "
+                + "list, then send them again (beekonctl rejected retry, once the server is mended), or export and delete "
+                + "them (beekonctl rejected purge), and the upload goes on" + next
         }
     }
 }

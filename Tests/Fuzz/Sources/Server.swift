@@ -9,7 +9,8 @@ extension Subject {
         let status = input.prefix(2).reduce(0) { $0 << 8 | Int($1) }
         var (head, body) = (AnswerHead(), AnswerBody())
         body.take(input)
-        _ = Belief(acknowledging: "x").doubt(head, body, text: Array(input.prefix(JSONReader.byteLimit)))
+        let text = Array(input.prefix(JSONReader.byteLimit))
+        _ = Belief(acknowledging: "x").doubt(head, body, isCut: text.count < input.count, text: text)
         var rest = input.dropFirst(2)
         while !rest.isEmpty {
             let end = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex

@@ -1,0 +1,274 @@
+package import Base
+internal import Tracking
+
+/// Decides which token goes with an upload, and when it is refreshed. Pure: clocks and randomness are arguments, and
+/// whoever asks does the requests and the writing.
+///
+/// A refresh is an exchange: `begin`, write the record, send, `end`, write the record. While `awaitsDisk` nothing may be
+/// sent: a new pair must be durable before its first use, because the endpoint has retired the old one.
+package struct Authenticator: Sendable {
+    /// What has to happen before a request.
+    package enum Need: Equatable, Sendable {
+        /// Nothing: send with what `authorization` says.
+        case nothing
+        /// An exchange.
+        case refresh
+        /// The last exchange has failed, and the next one has to wait for so many seconds.
+        case wait(Double)
+        /// There is no token, and none can be had.
+        case dead
+    }
+
+    /// What became of an exchange.
+    package enum Answer: Equatable, Sendable {
+        /// A complete answer. `retryAfter` in seconds, when the endpoint asked for it.
+        case response(status: Int, body: [UInt8], retryAfter: Double?)
+        /// None. `wasSent`: the endpoint may have had the request.
+        case lost(wasSent: Bool)
+    }
+
+    /// What follows from it.
+    package enum Result: Equatable, Sendable {
+        case renewed
+        /// Seconds until the next attempt.
+        case later(Double)
+        case dead(AuthRecord.Death)
+    }
+
+    /// What the clocks say: read once per step, in the loop.
+    package struct Instant: Equatable, Sendable {
+        /// Boot time.
+        package var now: BootInstant
+        /// The time; nil while no clock can be trusted: age is never judged by one that cannot.
+        package var time: Timestamp?
+
+        /// As the clocks say.
+        package init(now: BootInstant, time: Timestamp?) {
+            self.now = now
+            self.time = time
+        }
+    }
+
+    /// Failures in a row that open the breaker.
+    static let breakerLimit = 3
+    /// Seconds between attempts with dead credentials.
+    static let revivalInterval = 3600.0
+    /// Seconds after an exchange in which none is begun for the clock alone: a token that lives for seconds must not
+    /// keep an idle daemon busy.
+    static let idleInterval = 60.0
+    /// Seconds: the most that a daemon waits after its start before the clock alone makes it refresh.
+    static let startDelay = 10.0
+
+    /// What should be on disk; see `isSaved`.
+    package internal(set) var record: AuthRecord
+    /// The disk has what `record` says.
+    package internal(set) var isSaved = true
+    /// There is a new pair, and the disk does not have it yet.
+    package internal(set) var awaitsDisk = false
+    /// Failed exchanges in a row.
+    package internal(set) var failures = 0
+    var plan: AuthPlan?
+    /// The record on disk cannot be read; nothing may be written over it.
+    var isLocked = false
+    var isBreakerOpen = false
+    var retryAt: BootInstant?
+    /// The last exchange has failed for the network.
+    package internal(set) var waitsForNetwork = false
+    /// The end of the present token by boot time, which no step of the clock can move.
+    var deadline: BootInstant?
+    var hasTriedDead = false
+    var idleNotBefore: BootInstant
+    /// An exchange with this pair was cut off, by this process or an earlier one, and none has been answered since.
+    var wasCut: Bool
+    var hasWorked = false
+    var backOff = BackOff(first: 2, ceiling: 300)
+    var breaker = BackOff(first: 60, ceiling: 3600)
+
+    /// - Parameter record: what the disk has; nil when nothing is stored.
+    package init(record: AuthRecord?, now: BootInstant, using random: inout some RandomNumberGenerator) {
+        self.record = record ?? AuthRecord()
+        wasCut = self.record.isExchanging
+        idleNotBefore = now.advanced(bySeconds: Double.random(in: 0...Self.startDelay, using: &random))
+    }
+
+    // MARK: Seeds
+
+    /// There is a record, and it cannot be read: its key is missing, or it is of a later version.
+    package mutating func lock() {
+        isLocked = true
+        record = AuthRecord()
+        record.death = .key
+    }
+
+    /// Takes up a configuration: adopts its seed when it is a new one, drops tokens that are for another origin.
+    package mutating func configure(_ new: AuthPlan?) {
+        plan = new
+        guard let new, !isLocked else { return }
+        bindHosts(new)
+        let isNewSeed = new.seed.digest != record.seedDigest
+        let hasGrown = new.seedEpoch > record.seedEpoch
+        if !new.seed.isEmpty, record.isBlank || isNewSeed || hasGrown {
+            adopt(new.seed, new)
+        } else if record.isBlank {
+            adopt(Tokens(), new)
+        } else if isForAnotherOrigin(new) {
+            adopt(Tokens(), new)
+            if !canRefresh { record.death = .hostChanged }
+        } else if hasGrown {
+            record.seedEpoch = new.seedEpoch
+            revive()
+        }
+    }
+
+    /// Adopts tokens that an administrator has given.
+    ///
+    /// - Returns: false without a configuration to use them by.
+    package mutating func seed(_ tokens: Tokens) -> Bool {
+        guard let plan else { return false }
+        isLocked = false
+        adopt(tokens, plan)
+        return true
+    }
+
+    private func isForAnotherOrigin(_ new: AuthPlan) -> Bool {
+        guard record.uploadOrigin?.covers(new.uploadOrigin) == true else { return true }
+        guard let refresh = new.refreshOrigin else { return false }
+        return record.refreshOrigin?.covers(refresh) != true
+    }
+
+    /// Takes up a record of an earlier version, which knew only hosts.
+    private mutating func bindHosts(_ new: AuthPlan) {
+        if let host = record.uploadHost, new.uploadOrigin.isSafe(forHost: host) {
+            record.uploadOrigin = new.uploadOrigin
+            record.uploadHost = nil
+            isSaved = false
+        }
+        if let host = record.refreshHost, let refresh = new.refreshOrigin, refresh.isSafe(forHost: host) {
+            record.refreshOrigin = refresh
+            record.refreshHost = nil
+            isSaved = false
+        }
+    }
+
+    /// Takes tokens into use. The seed of the configuration counts as seen, whether or not these are it: it would come
+    /// back with the next start otherwise.
+    private mutating func adopt(_ tokens: Tokens, _ plan: AuthPlan) {
+        record.tokens = tokens
+        record.previous = nil
+        record.isExchanging = false
+        if !plan.seed.isEmpty { record.seedDigest = plan.seed.digest }
+        record.seedEpoch = max(record.seedEpoch, plan.seedEpoch)
+        record.uploadOrigin = plan.uploadOrigin
+        record.uploadHost = nil
+        if let refresh = plan.refreshOrigin {
+            record.refreshOrigin = refresh
+            record.refreshHost = nil
+        }
+        deadline = nil
+        wasCut = false
+        hasWorked = false
+        revive()
+    }
+
+    mutating func revive() {
+        record.death = nil
+        record.deathStatus = nil
+        hasTriedDead = false
+        settle()
+        isSaved = false
+    }
+
+    /// No failure is left to wait for.
+    mutating func settle() {
+        failures = 0
+        retryAt = nil
+        waitsForNetwork = false
+        isBreakerOpen = false
+        backOff.reset()
+        breaker.reset()
+    }
+
+    /// The record has been written, durably.
+    package mutating func saved() {
+        isSaved = true
+        awaitsDisk = false
+    }
+
+    // MARK: Before and after an upload
+
+    /// The value of `Authorization`; nil when there is no token.
+    package var authorization: String? {
+        guard let plan, let token = record.tokens.access else { return nil }
+        return plan.isRaw ? token : "Bearer " + token
+    }
+
+    /// There is something to authenticate with, or there should be.
+    package var isActive: Bool {
+        plan.map { isLocked || !record.tokens.isEmpty || record.death != nil || $0.refresh != nil } ?? false
+    }
+
+    /// What has to happen before an upload.
+    ///
+    /// - Parameter isForced: the user asks, so that no back-off counts. Dead credentials stay dead.
+    package mutating func need(_ instant: Instant, isForced: Bool) -> Need {
+        guard isActive else { return .nothing }
+        let left = secondsLeft(instant)
+        let hasToken = record.tokens.access != nil
+        guard !hasToken || (left ?? .infinity) <= margin else { return .nothing }
+        switch exchangeNeed(instant, isForced: isForced) {
+        case .dead:
+            if !hasToken, record.death == nil { die(.noRefresh, status: nil) }
+            // The backend may take an old token yet.
+            return hasToken ? .nothing : .dead
+        // What is left of the token is used up meanwhile.
+        case .wait(let seconds): return hasToken && (left ?? .infinity) > 0 ? .nothing : .wait(seconds)
+        case .nothing, .refresh: return .refresh
+        }
+    }
+
+    /// What has to happen after the backend has refused a request (401, 403), before it is repeated.
+    ///
+    /// - Parameter sent: the `Authorization` that it refused.
+    package mutating func need(afterRefusalOf sent: String?, _ instant: Instant, isForced: Bool) -> Need {
+        // Somebody has seeded new tokens meanwhile.
+        if let authorization, authorization != sent { return .nothing }
+        let need = exchangeNeed(instant, isForced: isForced)
+        if need == .dead, record.death == nil { die(.noRefresh, status: nil) }
+        return need
+    }
+
+    private func exchangeNeed(_ instant: Instant, isForced: Bool) -> Need {
+        guard !isLocked, canRefresh else { return .dead }
+        if let death = record.death {
+            guard death.mayPass, !hasTriedDead, revivalWait(instant) <= 0 else { return .dead }
+        }
+        if let retryAt, !isForced, instant.now < retryAt {
+            return .wait(retryAt.seconds(since: instant.now))
+        }
+        return .refresh
+    }
+
+    var canRefresh: Bool {
+        plan?.refresh.map { TokenRequest($0, record.tokens) != nil } ?? false
+    }
+
+    /// Seconds until dead credentials may be tried again.
+    func revivalWait(_ instant: Instant) -> Double {
+        guard let last = record.lastAttempt, let since = moment(instant).seconds(since: last) else {
+            return 0
+        }
+        return Self.revivalInterval - since
+    }
+
+    func moment(_ instant: Instant) -> AuthRecord.Moment {
+        AuthRecord.Moment(
+            seconds: Double(instant.now.nanoseconds) / 1e9, time: instant.time.map { $0.milliseconds / 1000 })
+    }
+
+    /// The backend has taken a request with this `Authorization`.
+    package mutating func worked(_ sent: String?) {
+        guard let authorization, authorization == sent else { return }
+        hasWorked = true
+        if record.death == .noRefresh { revive() }
+    }
+}

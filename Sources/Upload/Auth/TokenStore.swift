@@ -1,0 +1,137 @@
+internal import FoundationEssentials
+internal import Glibc
+package import Linux
+
+/// Keeps the credentials in the state directory, sealed, and finds the key.
+///
+/// The key is the systemd credential `beekond.key`, else the file of that name in the state directory, which is made when
+/// it is first needed. The file opens what was sealed with it also after a credential has come; the next write uses that.
+package struct TokenStore: Sendable {
+    /// What is stored.
+    package enum Content: Equatable, Sendable {
+        case nothing
+        case record(AuthRecord)
+        /// It needs a key that is not there, or a later version: it must stay as it is.
+        case locked(reason: String)
+        /// It can never be read: it has been put aside.
+        case damaged(aside: String)
+    }
+
+    /// Why nothing could be written.
+    package struct Failure: Error, Equatable, Sendable, CustomStringConvertible {
+        /// What happened, in words.
+        package let description: String
+    }
+
+    /// Whether a file in the state directory would let others upload in this installation's name: the tokens,
+    /// including those put aside, and their key.
+    package static func holdsSecrets(_ file: String) -> Bool {
+        [name, keyName].contains { file == $0 || file.hasPrefix($0 + ".") }
+    }
+
+    /// The name of the credential, and of the key file.
+    package static let keyName = "beekond.key"
+    static let name = "tokens"
+
+    private let directory: StateDirectory
+    private let credentials: String?
+
+    /// - Parameter credentials: the folder of the systemd credentials; nil for none.
+    package init(directory: StateDirectory, credentials: String?) {
+        self.directory = directory
+        self.credentials = credentials
+    }
+
+    /// What is stored; a damaged file is put aside.
+    ///
+    /// - Throws: when the file is there and cannot be read.
+    package func load() throws(SystemError) -> Content {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            guard let found = try directory.read(Self.name, limit: TokenEnvelope.limit) else {
+                return .nothing
+            }
+            bytes = found
+        } catch {
+            // The file may be intact: too many others are open, there is no memory, or it is not ours to open.
+            if error.isForbidden || [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
+            return .damaged(aside: try directory.putAside(Self.name))
+        }
+        do throws(TokenEnvelope.Refusal) {
+            let text = try TokenEnvelope.open(bytes, with: keys())
+            if let record = try? JSONDecoder().decode(AuthRecord.self, from: Data(text)) {
+                return .record(record)
+            }
+        } catch {
+            switch error {
+            case .unknownKey: return .locked(reason: "the key that they were encrypted with is not there")
+            case .newerVersion: return .locked(reason: "a later version of beekond has written them")
+            case .damaged: break
+            }
+        }
+        return .damaged(aside: try directory.putAside(Self.name))
+    }
+
+    /// Seals and writes the record; when this returns, a power cut cannot undo it.
+    ///
+    /// - Parameter isOverwriting: false keeps what is stored under another name first.
+    package func save(
+        _ record: AuthRecord, isOverwriting: Bool = true, using random: inout some RandomNumberGenerator
+    ) throws(Failure) {
+        do {
+            let key = try sealingKey(using: &random)
+            let text = [UInt8](try JSONEncoder().encode(record))
+            let nonce = Self.bytes(TokenEnvelope.nonceSize, using: &random)
+            guard let envelope = TokenEnvelope.seal(text, with: key, nonce: nonce) else {
+                throw Failure(description: "libcrypto failed")
+            }
+            if !isOverwriting { _ = try directory.putAside(Self.name) }
+            try directory.replace(Self.name, with: envelope)
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(description: "\(error)")
+        }
+    }
+
+    /// Every key that is there; the first one seals.
+    private func keys() -> [TokenKey] {
+        let places = [credentials.map { $0 + "/" + Self.keyName }, directory.file(Self.keyName)]
+        return places.compactMap { $0 }.compactMap { path in
+            (try? readFile(path, limit: 4096)).flatMap { TokenKey(material: $0) }
+        }
+    }
+
+    private func sealingKey(using random: inout some RandomNumberGenerator) throws -> TokenKey {
+        if let credentials, let material = try Self.read(credentials + "/" + Self.keyName) {
+            guard let key = TokenKey(material: material) else {
+                throw Failure(description: "the credential \(Self.keyName) has fewer than 32 bytes")
+            }
+            return key
+        }
+        if let material = try directory.read(Self.keyName, limit: 4096) {
+            guard let key = TokenKey(material: material) else {
+                throw Failure(description: "\(directory.file(Self.keyName)) has fewer than 32 bytes")
+            }
+            return key
+        }
+        let material = Self.bytes(TokenKey.size, using: &random)
+        guard let key = TokenKey(material: material) else { throw Failure(description: "no key") }
+        // Durable before anything is sealed with it.
+        try directory.replace(Self.keyName, with: material)
+        return key
+    }
+
+    private static func read(_ path: String) throws(SystemError) -> [UInt8]? {
+        do {
+            return try readFile(path, limit: 4096)
+        } catch {
+            if error.code == ENOENT { return nil }
+            throw error
+        }
+    }
+
+    private static func bytes(_ count: Int, using random: inout some RandomNumberGenerator) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+    }
+}

@@ -1,0 +1,185 @@
+package import Base
+internal import Tracking
+
+/// What makes a drain start.
+package enum DrainTrigger: Equatable, Sendable {
+    /// The user asks, or the configuration of the upload has changed: one attempt at once, in every state.
+    case command
+    /// A session has stopped with fixes pending.
+    case sessionStopped
+    /// As many fixes are pending as the threshold says.
+    case threshold
+    /// A geofence event has been recorded.
+    case geofence
+    /// The daemon has started with fixes pending.
+    case started
+    /// A default route has appeared after this many seconds without one.
+    case networkReturned(outage: Double)
+}
+
+/// How a drain ended.
+package enum DrainOutcome: Equatable, Sendable {
+    /// Nothing is pending any more.
+    case drained
+    /// `retryAfter` in seconds, when the server asked for it.
+    case transient(isNetwork: Bool, retryAfter: Double?)
+    case failed(Failure)
+
+    /// What waiting alone will not mend.
+    package enum Failure: String, Equatable, Sendable {
+        case auth, permanent, rejected
+        /// A batch was rejected, and there is no room among the dead letters.
+        case deadLettersFull = "dead_letters_full"
+        /// A 2xx that is not believed; see `Doubt`.
+        case page
+        case noAck = "no_ack"
+
+        /// The failure that a doubt leads to.
+        package init(_ doubt: Doubt) {
+            switch doubt {
+            case .page: self = .page
+            case .noAck: self = .noAck
+            }
+        }
+    }
+}
+
+/// Decides when the uploader tries. Pure: time and randomness are arguments.
+///
+/// All triggers feed one drain. During back-off only a command, a stop and (after network errors) a network return start
+/// it early; only a command overrides a Retry-After; after a failure that waiting alone will not mend, only the schedule
+/// and a command do.
+package struct DrainSchedule: Sendable {
+    private enum State: Equatable {
+        case ready
+        /// `delay` in seconds: what the back-off came to.
+        case backingOff(until: BootInstant, delay: Double, isNetwork: Bool, isAsked: Bool)
+        case failed(DrainOutcome.Failure)
+    }
+
+    /// Seconds: a van that is powered for four minutes a hop must upload too.
+    private static let startDelay = 30.0
+    /// Seconds: bounds of the random delay after the network has returned.
+    private static let returnDelay = 10.0...300.0
+
+    /// Seconds between two scheduled drains.
+    package private(set) var interval: Double
+    private var state = State.ready
+    private var backOff = BackOff(first: 2, ceiling: 300)
+    /// The next scheduled drain.
+    private var tick: BootInstant
+    /// The earliest drain that a trigger has asked for.
+    private var wanted: BootInstant?
+    /// The next drain is one that a command has asked for.
+    package private(set) var isForced = false
+    /// Attempts that followed a transient failure.
+    package private(set) var retries = 0
+
+    /// The first round ends at a random moment, so that a fleet powered up together does not stay in step.
+    package init(interval: Double, now: BootInstant, using random: inout some RandomNumberGenerator) {
+        self.interval = interval
+        tick = now.advanced(bySeconds: Double.random(in: 0...interval, using: &random))
+    }
+
+    /// Another interval. A round of a year is not waited for once there is one of a minute; a fleet that is told so at the
+    /// same time does not fall into step.
+    package mutating func change(
+        interval new: Double, now: BootInstant, using random: inout some RandomNumberGenerator
+    ) {
+        guard new != interval else { return }
+        interval = new
+        tick = now.advanced(bySeconds: Double.random(in: 0...interval, using: &random))
+    }
+
+    /// nil unless the latest drain failed in a way that waiting alone will not mend.
+    package var failure: DrainOutcome.Failure? {
+        if case .failed(let failure) = state { failure } else { nil }
+    }
+
+    /// When the next drain is due.
+    package var due: BootInstant {
+        // The boot itself: long ago, and yet the seconds since then can be told.
+        if isForced { return BootInstant(nanoseconds: 0) }
+        switch state {
+        case .ready: return min(wanted ?? tick, tick)
+        case .backingOff(let until, _, _, _): return min(wanted ?? until, until)
+        case .failed: return tick
+        }
+    }
+
+    /// Something happened that may make an upload due; the deadline tells when.
+    package mutating func trigger(
+        _ trigger: DrainTrigger, now: BootInstant, using random: inout some RandomNumberGenerator
+    ) {
+        let time: BootInstant
+        switch trigger {
+        case .command:
+            isForced = true
+            return
+        case .sessionStopped, .threshold, .geofence: time = now
+        case .started: time = now.advanced(bySeconds: Double.random(in: 0...Self.startDelay, using: &random))
+        case .networkReturned(let outage):
+            let most = min(max(outage / 2, Self.returnDelay.lowerBound), Self.returnDelay.upperBound)
+            time = now.advanced(bySeconds: Double.random(in: 0...most, using: &random))
+            giveWay(to: time)
+        }
+        if isHeard(trigger) { wanted = min(wanted ?? time, time) }
+    }
+
+    /// A fleet that comes back together must be spread by one random delay. If each kept a retry that happens to be due
+    /// sooner, the first of them would come more than twice as densely as the rest. A short delay says that the outage was
+    /// short for this one; and the next return puts nothing off again.
+    private mutating func giveWay(to time: BootInstant) {
+        guard case .backingOff(_, let delay, isNetwork: true, isAsked: false) = state,
+            delay > Self.returnDelay.lowerBound
+        else { return }
+        state = .backingOff(until: time, delay: 0, isNetwork: true, isAsked: false)
+    }
+
+    private func isHeard(_ trigger: DrainTrigger) -> Bool {
+        switch (state, trigger) {
+        case (.ready, _): true
+        case (.backingOff(_, _, _, isAsked: true), _), (.failed, _): false
+        case (.backingOff, .sessionStopped): true
+        case (.backingOff(_, _, let isNetwork, _), .networkReturned): isNetwork
+        case (.backingOff, _): false
+        }
+    }
+
+    /// A drain starts.
+    package mutating func begin(now: BootInstant, using random: inout some RandomNumberGenerator) {
+        if case .backingOff = state { retries += 1 }
+        isForced = false
+        wanted = nil
+        if tick <= now {
+            tick = now.advanced(bySeconds: interval * Double.random(in: 0.9...1.0, using: &random))
+        }
+    }
+
+    /// The drain that started has ended.
+    ///
+    /// - Returns: seconds until the next attempt, when it is a retry.
+    @discardableResult
+    package mutating func end(
+        _ outcome: DrainOutcome, now: BootInstant, using random: inout some RandomNumberGenerator
+    ) -> Double? {
+        switch outcome {
+        case .drained:
+            backOff.reset()
+            state = .ready
+            return nil
+        case .failed(let failure):
+            backOff.reset()
+            state = .failed(failure)
+            wanted = nil
+            return nil
+        case .transient(let isNetwork, let retryAfter):
+            let delay = max(backOff.next(using: &random), retryAfter ?? 0)
+            state = .backingOff(
+                until: now.advanced(bySeconds: delay), delay: delay, isNetwork: isNetwork,
+                isAsked: retryAfter != nil)
+            wanted = nil
+            return delay
+        }
+    }
+}

@@ -6,53 +6,63 @@ internal import Storage
 internal import Tracking
 internal import Upload
 
-typealias Failure = MainMessage.Failure
-
 /// Commands to the parts, and their answers.
 extension Reader {
     func perform(_ command: ReaderCommand, now: BootInstant) {
         switch command {
         case .start(let token):
-            hub.tell(.started(token, Result { () throws(Failure) in try start(.user, now: now) }))
+            complete(token) { () throws(Failure) in .session(try start(.user, now: now)) }
         case .stop(let token):
-            hub.tell(.stopped(token, Result { () throws(Failure) in try stop(now: now) }))
-        case .delete(let cutoff, let token):
-            begin({ .deleted(token, .failure($0)) }) { () throws(Failure) in
-                try delete(before: cutoff, for: token, now: now)
+            complete(token) { () throws(Failure) in
+                try stop(now: now)
+                return .done
             }
+        case .delete(let cutoff, let token):
+            begin(token) { () throws(Failure) in try delete(before: cutoff, for: token, now: now) }
         case .rejected(let act, let token):
-            begin({ .rejected(act, token, .failure($0)) }) { () throws(Failure) in
+            begin(token) { () throws(Failure) in
                 try work.begin(act, for: token, isDeletionKnown: !sessions.recall.isMissing(.deletion))
             }
         case .resend(let resend, let token):
-            begin({ .resent(token, .failure($0)) }) { () throws(Failure) in
+            begin(token) { () throws(Failure) in
                 try work.begin(resend, for: token, isDeletionKnown: !sessions.recall.isMissing(.deletion))
             }
         case .setExtras(let wanted, let token):
-            let result = Result { () throws(Failure) in
+            complete(token) { () throws(Failure) in
                 try extras.set(wanted, configured: settings.extras)
+                return .done
             }
-            hub.tell(.extrasSet(token, result))
         case .addGeofences(let list, let token):
-            let result = Result { () throws(Failure) in try fences.add(list, now: now) }
-            // The snapshot first: clients that are notified read it.
-            publish(now: now)
-            hub.tell(.geofencesAdded(token, result))
+            complete(token) { () throws(Failure) in
+                // The snapshot before the answer: clients that are notified read it.
+                defer { publish(now: now) }
+                try fences.add(list, now: now)
+                return .done
+            }
         case .removeGeofences(let ids, let token):
-            let result = Result { () throws(Failure) in try fences.remove(ids, now: now) }
-            publish(now: now)
-            hub.tell(.geofencesRemoved(token, result))
+            complete(token) { () throws(Failure) in
+                defer { publish(now: now) }
+                return .count(try fences.remove(ids, now: now))
+            }
         case .listGeofences(let id, let limit, let token):
             let page = fences.geofences.page(after: id, limit: limit)
-            hub.tell(.geofences(token, page.items, isLast: page.isLast))
+            hub.complete(token, .success(.geofences(page.items, isLast: page.isLast)))
         case .locate(let request): locate(request, now: now)
         case .forget(let token): pipeline.cancelRequest(of: token)
-        case .configure(let settings, let kept):
-            let result = Result { () throws(Failure) in
-                try configure(settings, keeping: kept, now: now)
-            }
-            hub.tell(.settingsTaken(result))
         case .end: break
+        }
+    }
+
+    private func complete(_ token: Token, _ body: () throws(Failure) -> Completion) {
+        hub.complete(token, Result(catching: body))
+    }
+
+    /// Begins what is answered later, unless it is refused.
+    private func begin(_ token: Token, _ body: () throws(Failure) -> Void) {
+        do {
+            try body()
+        } catch {
+            hub.complete(token, .failure(error))
         }
     }
 
@@ -91,34 +101,15 @@ extension Reader {
         adjustLink(now: now)
         flush(now: now)
         sessions.close(session, at: hub.clock.time(now: now), now: now)
-        if hub.store.counts().pending > 0 { hub.tellUploader(.trigger(.sessionStopped)) }
+        if hub.store.counts().pending > 0 { hub.post(toUploader: .trigger(.sessionStopped)) }
         publishState(now: now)
     }
 
     // MARK: Work in steps
 
-    private func begin(
-        _ answer: (Failure) -> StepwiseWork.Answer, _ body: () throws(Failure) -> Void
-    ) {
-        do {
-            try body()
-        } catch {
-            post(answer(error))
-        }
-    }
-
     /// One step of what is under way.
     func runSteps(now: BootInstant) {
-        for answer in work.run(now: now) { post(answer) }
-    }
-
-    private func post(_ answer: StepwiseWork.Answer) {
-        switch answer {
-        case .deleted(let token, let result): hub.tell(.deleted(token, result))
-        case .resent(let token, let result): hub.tell(.resent(token, result))
-        case .rejected(.requeue, let token, let result): hub.tell(.requeued(token, result))
-        case .rejected(.purge, let token, let result): hub.tell(.purged(token, result))
-        }
+        for answer in work.run(now: now) { hub.complete(answer.token, answer.result) }
     }
 
     private func delete(before cutoff: Timestamp?, for token: Token, now: BootInstant) throws(Failure) {
@@ -153,26 +144,26 @@ extension Reader {
     }
 
     func answer(_ token: Token, _ result: Result<Location?, Failure>) {
-        hub.tell(.located(token, result))
+        hub.complete(token, result.map { .location($0) })
     }
 
     // MARK: Settings
 
     /// Durable before it is in force: nobody may see a setting that a power cut takes back. All of it, or nothing.
-    private func configure(
-        _ new: Settings, keeping kept: KeptSettings?, now: BootInstant
-    ) throws(Failure) {
-        switch kept {
-        case nil: break
+    func apply(_ new: NewSettings, now: BootInstant) {
+        switch new.kept {
+        case .nothing: break
         case .files(let copy, let options): copy.keep(options)
         case .runtime(let file, let bytes):
             do {
                 try hub.makingRoom { () throws(SystemError) in try file.replace(with: bytes) }
             } catch {
-                throw Failure(reason: "the settings could not be written, and nothing was changed: \(error)")
+                let reason = "the settings could not be written, and nothing was changed: \(error)"
+                return hub.post(.settingsApplied(.failure(Failure(reason: reason))))
             }
         }
-        configure(new, now: now)
+        configure(new.settings, now: now)
+        hub.post(.settingsApplied(.success(())))
     }
 
     /// New thresholds apply to the next fix; only a change of gpsd itself makes a new connection.

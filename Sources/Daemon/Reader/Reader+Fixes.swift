@@ -62,7 +62,7 @@ extension Reader {
         recall(now: now)
         let hadFailed = recorder.error != nil
         let result = recorder.flush(now: now, clock: BootInstant.current)
-        if hadFailed, recorder.error == nil { hub.tellUploader(.storageRecovered) }
+        if hadFailed, recorder.error == nil { hub.post(toUploader: .storageRecovered) }
         // However long the disk took, it has answered: this thread gets on.
         hub.board.readerWork.begin(.current())
         publish(result)
@@ -81,11 +81,11 @@ extension Reader {
 
     private func publish(_ result: Recorder.Result) {
         let hasListeners = hub.board.hasListeners.load(ordering: .relaxed)
-        if hasListeners { for location in result.stored { hub.tell(.location(location)) } }
+        if hasListeners { for location in result.stored { hub.post(.location(location)) } }
         if let pending = result.pending, let sync = settings.sync, sync.syncThreshold > 0,
             pending >= sync.syncThreshold
         {
-            hub.tellUploader(.trigger(.threshold))
+            hub.post(toUploader: .trigger(.threshold))
         }
         for event in result.events {
             let verb = event.crossing.kind == .enter ? "entered" : "left"
@@ -93,9 +93,9 @@ extension Reader {
                 .geofenceCrossed,
                 "\(verb) geofence \(event.crossing.geofence) at \(event.crossing.time.iso8601)",
                 [(.geofence, event.crossing.geofence), (.session, event.session.description)])
-            if hasListeners { hub.tell(.crossed(event)) }
+            if hasListeners { hub.post(.crossed(event)) }
         }
-        if !result.events.isEmpty, settings.sync != nil { hub.tellUploader(.trigger(.geofence)) }
+        if !result.events.isEmpty, settings.sync != nil { hub.post(toUploader: .trigger(.geofence)) }
     }
 
     // MARK: Whether fixes are needed

@@ -11,13 +11,13 @@ extension Reader {
         hub.board.publish(snapshot(health))
         guard link.note(health) else { return }
         if health == .noDevice, let obstacle = link.obstacle { refuseRequests(obstacle) }
-        hub.tell(.sourceChanged)
+        hub.post(.sourceChanged)
     }
 
     /// The snapshot first: whoever is notified looks at it.
     func publishState(now: BootInstant) {
         publish(now: now)
-        hub.tell(.stateChanged(sessions.change))
+        hub.post(.stateChanged(sessions.change))
     }
 
     private func snapshot(_ health: SourceHealth) -> ReaderSnapshot {

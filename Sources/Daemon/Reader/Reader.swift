@@ -51,7 +51,7 @@ final class Reader {
             for event in link.run(now: now) {
                 follow(event, now: now)
                 // A slow disk may hold up each fix; who asks for something waits for one of them, not for all.
-                if !hub.reader.isEmpty { runCommands(now: now) }
+                if hub.hasWorkForReader { runCommands(now: now) }
             }
             expireRequests(now: now)
             runSteps(now: now)
@@ -66,6 +66,7 @@ final class Reader {
     }
 
     private func runCommands(now: BootInstant) {
+        if let new = hub.readerSettings.take() { apply(new, now: now) }
         for command in hub.reader.takeAll() { perform(command, now: now) }
     }
 
@@ -101,6 +102,6 @@ final class Reader {
         recorder.reportLoss()
         publish(now: now)
         hub.board.readerWork.rest()
-        hub.tell(.readerEnded)
+        hub.post(.readerEnded)
     }
 }

@@ -15,10 +15,9 @@ internal import Upload
 /// Confined to the reader's thread.
 final class StepwiseWork {
     /// What has ended, for the client that waits.
-    enum Answer {
-        case deleted(Token, Result<MainMessage.Removal, Failure>)
-        case resent(Token, Result<Int, Failure>)
-        case rejected(RejectedWork.Act, Token, Result<Int, Failure>)
+    struct Answer {
+        var token: Token
+        var result: Result<Completion, Failure>
     }
 
     private struct DeletionUnderWay {
@@ -130,7 +129,7 @@ final class StepwiseWork {
             return retry(current, after: error, now: now)
         }
         if current.work.dissolved.count > dissolved {
-            hub.tellUploader(.abort(Array(current.work.dissolved[dissolved...])))
+            hub.post(toUploader: .abort(Array(current.work.dissolved[dissolved...])))
         }
         deletion = current.work.isFinished ? nil : current
         return current.work.isFinished ? completed(current) : nil
@@ -145,8 +144,8 @@ final class StepwiseWork {
                     + "before: \(Configurator.list(done.work.kept)). Delete such files by hand, or delete everything"
             )
         }
-        let removal = MainMessage.Removal(removed: done.work.removed, kept: done.work.kept)
-        return done.token.map { .deleted($0, .success(removal)) }
+        let removal = Completion.removal(removed: done.work.removed, kept: done.work.kept)
+        return done.token.map { Answer(token: $0, result: .success(removal)) }
     }
 
     private func retry(_ failed: DeletionUnderWay, after error: StorageError, now: BootInstant) -> Answer? {
@@ -157,7 +156,7 @@ final class StepwiseWork {
         if failed.failure != error.message { Log.error(.erased, "a deletion was not completed: \(reason)") }
         next.failure = error.message
         deletion = next
-        return failed.token.map { .deleted($0, .failure(Failure(reason: reason))) }
+        return failed.token.map { Answer(token: $0, result: .failure(Failure(reason: reason))) }
     }
 
     // MARK: Rows on their way back into the queue
@@ -198,7 +197,7 @@ final class StepwiseWork {
             try hub.store.proceed(with: &work)
         } catch {
             resend = nil
-            return .resent(token, .failure(Failure(reason: error.message)))
+            return Answer(token: token, result: .failure(Failure(reason: error.message)))
         }
         resend = work.isFinished ? nil : (work, token)
         guard work.isFinished else { return nil }
@@ -206,9 +205,9 @@ final class StepwiseWork {
             Log.notice(
                 .rowsResent, "\(work.done) kept locations and events are pending again, under their ids",
                 [(.count, "\(work.done)")])
-            hub.tellUploader(.trigger(.command))
+            hub.post(toUploader: .trigger(.command))
         }
-        return .resent(token, .success(work.done))
+        return Answer(token: token, result: .success(.count(work.done)))
     }
 
     private func continueRejected() -> Answer? {
@@ -218,15 +217,15 @@ final class StepwiseWork {
             try hub.store.proceed(with: &work)
         } catch {
             rejected = nil
-            return .rejected(act, token, .failure(Failure(reason: error.message)))
+            return Answer(token: token, result: .failure(Failure(reason: error.message)))
         }
         rejected = work.isFinished ? nil : (work, act, token)
         guard work.isFinished else { return nil }
         // Whoever re-queues them believes that the server has been fixed: one attempt at once, in every state.
         // The same goes for room that the upload has been waiting for.
         let hasRoom = act == .purge && hub.board.uploaderSnapshot.failure == .deadLettersFull
-        if act == .requeue || hasRoom, work.done > 0 { hub.tellUploader(.trigger(.command)) }
-        return .rejected(act, token, .success(work.done))
+        if act == .requeue || hasRoom, work.done > 0 { hub.post(toUploader: .trigger(.command)) }
+        return Answer(token: token, result: .success(.count(work.done)))
     }
 
     // MARK: Rows beyond the cap

@@ -235,15 +235,15 @@ extension Uploader {
     }
 
     /// Adopts tokens that an administrator has given; they are on disk when this returns.
-    func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, MainMessage.Failure> {
+    func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, Failure> {
         var seeded = auth
         guard seeded.seed(pair) else {
-            return .failure(MainMessage.Failure(reason: "there is no table [sync.auth] in the configuration"))
+            return .failure(Failure(reason: "there is no table [sync.auth] in the configuration"))
         }
         do {
             try tokens.save(seeded.record, isOverwriting: auth.record.death != .key, using: &random)
         } catch {
-            return .failure(MainMessage.Failure(reason: error.description))
+            return .failure(Failure(reason: error.description))
         }
         hub.board.note(renewed: "tokens")
         seeded.saved()

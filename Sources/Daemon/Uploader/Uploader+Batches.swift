@@ -81,7 +81,7 @@ extension Uploader {
         ) {
             let now = BootInstant.current()
             hub.board.uploaderWork.begin(now)
-            takeCommands(now: now)
+            runCommands(now: now)
             return isStopping || isAborted
         }
         snapshot.inFlightBatch = nil

@@ -38,11 +38,7 @@ extension Uploader {
     }
 
     /// An administrator wants smaller batches instead of the one that keeps failing.
-    func rebatch(_ token: Token) {
-        hub.tell(.rebatched(token, rebatch()))
-    }
-
-    private func rebatch() -> Result<Rebatched, MainMessage.Failure> {
+    func rebatch() -> Result<Rebatched, Failure> {
         if unacknowledged != nil {
             return .failure(
                 .init(

@@ -15,6 +15,8 @@ final class Uploader {
     let installID: String
     let model: String?
     var settings: Settings
+    /// Of the settings.
+    private var revision = 0
     var schedule: DrainSchedule
     var client: HTTPClient
     let gzip: Gzip
@@ -65,14 +67,14 @@ final class Uploader {
         while !isStopping {
             let now = BootInstant.current()
             hub.board.uploaderWork.begin(now)
-            takeCommands(now: now)
+            runCommands(now: now)
             if settings.sync != nil, schedule.due <= now { drain() } else { refreshWhenIdle(now: now) }
             publish()
             hub.board.uploaderWork.rest()
             if !isStopping { waitForWork() }
         }
         client.disconnect()
-        hub.tell(.uploaderEnded)
+        hub.post(.uploaderEnded)
     }
 
     var isStopping: Bool { hub.board.isStopping.load(ordering: .relaxed) }
@@ -87,36 +89,48 @@ final class Uploader {
 
     // MARK: Commands
 
-    func takeCommands(now: BootInstant) {
-        for command in hub.uploader.takeAll() {
-            switch command {
-            case .trigger(let trigger):
-                if case .networkReturned = trigger { auth.networkReturned() }
-                schedule.trigger(trigger, now: now, using: &random)
-            case .sync(let token): sync(token, now: now)
-            case .abort(let batches):
-                if let current = snapshot.inFlightBatch, batches.contains(current) { isAborted = true }
-            case .rebatch(let token): rebatch(token)
-            case .seed(let pair, let token): hub.tell(.seeded(token, seed(pair, now: now)))
-            case .configure(let settings): configure(settings, now: now)
-            case .storageRecovered:
-                if snapshot.storageError != nil { schedule.trigger(.command, now: now, using: &random) }
-            case .end: break
-            }
+    /// Tokens belong to the host of the settings that they were given for: those come into force before them, and no later
+    /// ones do. So what was posted before new settings is done before they are.
+    func runCommands(now: BootInstant) {
+        for command in hub.uploader.takeAll() { run(command, now: now) }
+        while let latest = hub.uploaderSettings.take() {
+            for command in hub.uploader.takeAll() { run(command, now: now) }
+            configure(latest, now: now)
+        }
+    }
+
+    private func run(_ command: UploaderCommand, now: BootInstant) {
+        switch command {
+        case .trigger(let trigger):
+            if case .networkReturned = trigger { auth.networkReturned() }
+            schedule.trigger(trigger, now: now, using: &random)
+        case .sync(let token): sync(token, now: now)
+        case .abort(let batches):
+            if let current = snapshot.inFlightBatch, batches.contains(current) { isAborted = true }
+        case .rebatch(let token): hub.complete(token, rebatch().map { .rebatched($0) })
+        case .seed(let pair, let settings, let token):
+            configure(settings, now: now)
+            hub.complete(token, seed(pair, now: now).map { .done })
+        case .storageRecovered:
+            if snapshot.storageError != nil { schedule.trigger(.command, now: now, using: &random) }
+        case .end: break
         }
     }
 
     private func sync(_ token: Token, now: BootInstant) {
         let pending = hub.store.counts().pending
         guard settings.sync != nil else {
-            return hub.tell(.synced(token, SyncResult(outcome: .disabled, uploaded: 0, pending: pending)))
+            let result = SyncResult(outcome: .disabled, uploaded: 0, pending: pending)
+            return hub.complete(token, .success(.synced(result)))
         }
         waiting.append(token)
         schedule.trigger(.command, now: now, using: &random)
     }
 
-    private func configure(_ new: Settings, now: BootInstant) {
-        let old = settings.sync
+    private func configure(_ inForce: SettingsInForce, now: BootInstant) {
+        guard inForce.revision > revision else { return }
+        revision = inForce.revision
+        let (old, new) = (settings.sync, inForce.settings)
         settings = new
         guard new.sync != old else { return }
         // The batch under way stays frozen; it goes out again at once, to where it is wanted now. What only says when to
@@ -175,7 +189,7 @@ final class Uploader {
         let result = SyncResult(
             outcome: settings.sync == nil ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork),
             uploaded: snapshot.uploaded - before, pending: pending)
-        for token in askers { hub.tell(.synced(token, result)) }
+        for token in askers { hub.complete(token, .success(.synced(result))) }
         if result.uploaded >= Self.longDrain { releaseMemory() }
     }
 
@@ -234,9 +248,9 @@ final class Uploader {
         guard snapshot != before else { return }
         hub.board.publish(snapshot)
         if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure {
-            hub.tell(.syncChanged)
+            hub.post(.syncChanged)
         }
-        if snapshot.auth != before.auth { hub.tell(.authChanged) }
+        if snapshot.auth != before.auth { hub.post(.authChanged) }
     }
 }
 

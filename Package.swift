@@ -71,7 +71,7 @@ let package = Package(
         target("GPSD", ["Base", "CGPS", "Linux", "Tracking"]),
         target("SQLite", ["CSQLite"]),
         target("Storage", ["Base", "SQLite", "Linux", "Tracking"]),
-        target("Upload", ["Base", "CCrypto", "CCurl", "CZlib", "Linux", "Tracking"]),
+        target("Upload", ["Base", "CCrypto", "CCurl", "CZlib", "Configuration", "Linux", "Tracking"]),
         target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
         target(
             "ControlTool", ["Base", "ControlProtocol"],

@@ -100,7 +100,7 @@ let package = Package(
         test("ControlTool", ["Base", "ControlProtocol"]),
         test("Simulation", ["Base"]),
         test("Doctor", ["Base", "ControlProtocol", "ControlTool"]),
-        test("Upload", ["Base", "CZlib", "Linux", "Support", "Tracking"]),
+        test("Upload", ["Base", "CZlib", "Configuration", "Linux", "Support", "Tracking"]),
         test(
             "Daemon",
             [

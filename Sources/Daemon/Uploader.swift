@@ -37,7 +37,8 @@ final class Uploader {
         self.queue = queue
         report = UploadReport(board: hub.board, post: { hub.tell($0) })
         self.tokens = TokenKeeper(
-            store: tokens, board: hub.board, clock: hub.clock, wakeup: hub.uploader.wakeup, report: report, now: now)
+            store: tokens, board: hub.board, clock: hub.clock, wakeup: hub.uploader.wakeup, report: report,
+            now: now)
         schedule = DrainSchedule(interval: settings.sync?.intervalSeconds ?? 300, now: now, using: &random)
     }
 
@@ -135,27 +136,12 @@ final class Uploader {
                     kind: .noRebatch,
                     reason: "the batch has been acknowledged, which only waits for the disk"))
         }
-        let result: Rebatch
-        do {
-            result = try queue.dissolve()
-        } catch {
-            return .failure(.init(reason: error.message))
+        let result = queue.dissolve()
+        if case .success(let dissolved) = result {
+            if report.snapshot.inFlightBatch == dissolved.batch { drain.abort() }
+            report.dissolved(dissolved, settings.sync)
         }
-        switch result {
-        case .nothingFrozen:
-            return .failure(.init(kind: .noRebatch, reason: "no batch waits to be sent again"))
-        case .tooFew(let failures):
-            return .failure(
-                .init(
-                    kind: .noRebatch,
-                    reason: "the next batch has failed because of its size or its time \(failures) "
-                        + "times in a row; only after \(UploadReport.manyFailures) may it be dissolved, because its "
-                        + "rows may then arrive twice"))
-        case .dissolved(let id, let locations, let events):
-            if report.snapshot.inFlightBatch == id { drain.abort() }
-            report.dissolved(id, locations: locations, events: events, settings.sync)
-            return .success(Rebatched(batch: id, rows: locations + events))
-        }
+        return result
     }
 
     private func configure(_ new: Settings, now: BootInstant) {
@@ -351,24 +337,4 @@ final class Uploader {
         case .suspected: return .suspected
         }
     }
-}
-
-extension SyncResult.Outcome {
-    init(_ outcome: DrainOutcome, hadWork: Bool) {
-        self =
-            switch outcome {
-            case .drained: hadWork ? .drained : .nothingPending
-            case .transient: .transient
-            case .failed(.auth): .auth
-            case .failed(.permanent), .failed(.page), .failed(.noAck): .permanent
-            case .failed(.rejected): .rejected
-            }
-    }
-}
-
-/// A batch that an administrator has dissolved.
-struct Rebatched: Sendable {
-    var batch: UUIDv7
-    /// Number of locations and events that go into new batches.
-    var rows: Int
 }

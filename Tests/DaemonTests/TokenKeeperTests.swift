@@ -93,7 +93,8 @@ struct TokenKeeperTests {
         guard var client = HTTPClient() else { throw SetUpFailed(operation: "libcurl", code: 0) }
         #expect(keeper.check(isForced: false, now: now) == .due(hasToken: false))
         let factory = RequestFactory(sync, version: "1")
-        guard case .resting(_, isNetwork: true) = keeper.exchange(with: factory, over: &client, isIdle: isIdle)
+        guard
+            case .resting(_, isNetwork: true) = keeper.exchange(with: factory, over: &client, isIdle: isIdle)
         else {
             Issue.record("the exchange has not failed for the network")
             return

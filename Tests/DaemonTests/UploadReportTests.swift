@@ -41,7 +41,8 @@ final class ReportRig {
         }
     }
 
-    func end(_ outcome: DrainOutcome, at second: Double = 0, isOwed: Bool = false, authAdvice: String? = nil) {
+    func end(_ outcome: DrainOutcome, at second: Double = 0, isOwed: Bool = false, authAdvice: String? = nil)
+    {
         report.drainEnded(
             outcome, retryIn: 1.2, hadWork: true, isOwed: isOwed, authAdvice: authAdvice, Settings.Sync(),
             now: instant(second))
@@ -65,7 +66,8 @@ struct UploadReportTests {
         let draft = try #require(try workshop.hub.store.draftBatch(limit: 10))
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)
-        let batch = try #require(try workshop.hub.store.freeze(draft, id: ids.next(at: start), body: [1, 2, 3]))
+        let batch = try #require(
+            try workshop.hub.store.freeze(draft, id: ids.next(at: start), body: [1, 2, 3]))
         rig.report.answered(status)
         rig.report.recorded(Judgement(status: status, doubt: doubt), of: batch)
     }

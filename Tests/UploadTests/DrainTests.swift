@@ -56,8 +56,12 @@ struct DrainTests {
 
     /// What follows where a token was not to be had.
     private static let withoutToken: [(Drain.Event, Drain.Step)] = [
-        (.token(.resting(seconds: 9, isNetwork: false)), .finish(.transient(isNetwork: false, retryAfter: 9))),
-        (.token(.resting(seconds: 9, isNetwork: true)), lostNetwork), (.token(.dead), .finish(.failed(.auth))),
+        (
+            .token(.resting(seconds: 9, isNetwork: false)),
+            .finish(.transient(isNetwork: false, retryAfter: 9))
+        ),
+        (.token(.resting(seconds: 9, isNetwork: true)), lostNetwork),
+        (.token(.dead), .finish(.failed(.auth))),
     ]
 
     private static func recorded(_ event: Drain.Event) -> (Drain.Event, Drain.Step) {
@@ -122,13 +126,15 @@ struct DrainTests {
             exits: [(.done, .perform(.reject(status: 400)))]),
         Place(
             name: "recording 422 of a batch that is to be isolated",
-            path: Place.isolating + [.token(.usable), Place.answer(422)], exits: [(.done, .perform(.isolate))]),
+            path: Place.isolating + [.token(.usable), Place.answer(422)], exits: [(.done, .perform(.isolate))]
+        ),
         Place(
             name: "recording 422 of a single row",
             path: [.done, .frozen(rows: 1, isIsolating: true), .token(.usable), Place.answer(422)],
             exits: [(.done, .perform(.reject(status: 422)))]),
         Place(
-            name: "recording 403 without credentials", path: Place.sending + [Place.answer(403, canRenew: false)],
+            name: "recording 403 without credentials",
+            path: Place.sending + [Place.answer(403, canRenew: false)],
             exits: [(.done, .finish(.failed(.auth)))]),
         Place(
             name: "recording 500", path: Place.sending + [Place.answer(500)],

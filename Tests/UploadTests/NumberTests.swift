@@ -13,7 +13,8 @@ struct NumberTests {
         let id = try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"))
         let coordinate = try #require(Coordinate(latitude: 1, longitude: 2))
         let fix = Fix(time: Timestamp(milliseconds: 0), mode: 3, coordinate: coordinate, altitude: value)
-        var payload = BeekonPayload(device: Device(installID: "i", platform: "linux", version: "1", model: nil))
+        var payload = BeekonPayload(
+            device: Device(installID: "i", platform: "linux", version: "1", model: nil))
         let bytes = payload.encode(
             batch: id, session: id, sentAt: Timestamp(milliseconds: 0), extras: nil,
             locations: [Location(id: id, session: id, fix: fix, trigger: .interval, motion: .unknown)])
@@ -112,7 +113,8 @@ struct NumberTests {
         let location = Location(
             id: id, session: id, fix: fix, trigger: .checkIn, motion: .stationary, activity: .automotive,
             quality: .implausibleSpeed)
-        var payload = BeekonPayload(device: Device(installID: "i", platform: "linux", version: "1", model: nil))
+        var payload = BeekonPayload(
+            device: Device(installID: "i", platform: "linux", version: "1", model: nil))
         func size(_ count: Int) -> Int {
             payload.encode(
                 batch: id, session: id, sentAt: Timestamp(milliseconds: 0), extras: nil,
@@ -170,7 +172,8 @@ struct NumberTests {
     func verbatim() throws {
         let extras = "{ \"b\" : 1.0e0,\n\"a\":[null, \"\\u00e9\"] }"
         let id = try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"))
-        var payload = BeekonPayload(device: Device(installID: "i", platform: "linux", version: "1", model: nil))
+        var payload = BeekonPayload(
+            device: Device(installID: "i", platform: "linux", version: "1", model: nil))
         let bytes = payload.encode(
             batch: id, session: id, sentAt: Timestamp(milliseconds: 0), extras: extras, locations: [])
         #expect(String(decoding: bytes, as: UTF8.self).contains(",\"extras\":\(extras),\"locations\":[],"))
@@ -182,7 +185,8 @@ struct NumberTests {
         let values = Dictionary(uniqueKeysWithValues: keys.map { ($0, "v") })
         let expected = ["", "\\\"", "Z", "a", "ab", "b", "e\u{301}x", "~", "é", "\u{FFFD}", "😀"]
         #expect(
-            JSONString.object(values) == "{" + expected.map { "\"\($0)\":\"v\"" }.joined(separator: ",") + "}")
+            JSONString.object(values) == "{" + expected.map { "\"\($0)\":\"v\"" }.joined(separator: ",") + "}"
+        )
         #expect(JSONString.object([:]) == nil)
     }
 }

@@ -14,7 +14,8 @@ enum Seen: Equatable {
     init(_ outcome: HTTPOutcome, acknowledging id: String? = nil) {
         switch outcome {
         case .answer(let answer):
-            let doubt = (200...299).contains(answer.status) ? BeekonFormat.doubt(answer, acknowledging: id) : nil
+            let doubt =
+                (200...299).contains(answer.status) ? BeekonFormat.doubt(answer, acknowledging: id) : nil
             self = .response(status: answer.status, retryAfter: answer.retryAfter, doubt: doubt)
         case .failure(let failure): self = .failure(failure)
         case .cancelled: self = .cancelled

@@ -34,7 +34,9 @@ final class BatchQueue {
     /// - Returns: nil when zlib cannot work here.
     init?(hub: Hub, installID: String, _ sync: Settings.Sync?) {
         let model = Machine.model()
-        guard let format = BeekonFormat(device: Device(installID: installID, sync, model: model)) else { return nil }
+        guard let format = BeekonFormat(device: Device(installID: installID, sync, model: model)) else {
+            return nil
+        }
         self.hub = hub
         self.installID = installID
         self.model = model
@@ -176,8 +178,26 @@ final class BatchQueue {
     }
 
     /// An administrator wants smaller batches instead of the one that keeps failing.
-    func dissolve() throws(StorageError) -> Rebatch {
-        try hub.store.rebatch()
+    func dissolve() -> Result<Rebatched, MainMessage.Failure> {
+        let result: Rebatch
+        do {
+            result = try hub.store.rebatch()
+        } catch {
+            return .failure(.init(reason: error.message))
+        }
+        switch result {
+        case .nothingFrozen:
+            return .failure(.init(kind: .noRebatch, reason: "no batch waits to be sent again"))
+        case .tooFew(let failures):
+            return .failure(
+                .init(
+                    kind: .noRebatch,
+                    reason: "the next batch has failed because of its size or its time \(failures) "
+                        + "times in a row; only after \(UploadReport.manyFailures) may it be dissolved, because its "
+                        + "rows may then arrive twice"))
+        case .dissolved(let id, let locations, let events):
+            return .success(Rebatched(batch: id, locations: locations, events: events))
+        }
     }
 
     /// Gives back what a long drain took: the next may be months away.
@@ -220,4 +240,15 @@ extension Settings.Sync {
         }
         return Int64(bitPattern: hash)
     }
+}
+
+/// A batch that an administrator has dissolved.
+struct Rebatched: Sendable {
+    var batch: UUIDv7
+    /// Locations that go into new batches.
+    var locations: Int
+    /// Geofence events that go into new batches.
+    var events: Int
+
+    var rows: Int { locations + events }
 }

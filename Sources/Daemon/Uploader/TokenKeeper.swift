@@ -26,7 +26,8 @@ final class TokenKeeper {
 
     /// - Parameter wakeup: signalled when the daemon stops; ends the wait within an exchange.
     init(
-        store: TokenStore, board: Board, clock: WallClock, wakeup: Wakeup, report: UploadReport, now: BootInstant
+        store: TokenStore, board: Board, clock: WallClock, wakeup: Wakeup, report: UploadReport,
+        now: BootInstant
     ) {
         self.store = store
         self.board = board

@@ -143,13 +143,13 @@ final class UploadReport {
             [(.count, "\(count)")])
     }
 
-    func dissolved(_ batch: UUIDv7, locations: Int, events: Int, _ sync: Settings.Sync?) {
+    func dissolved(_ dissolved: Rebatched, _ sync: Settings.Sync?) {
         snapshot.oversizedFailures = 0
         Log.notice(
             .batchDissolved,
-            "batch \(batch) with \(locations) locations and \(events) events has been dissolved by an administrator; "
-                + "they go into batches of \(sync?.batchSize ?? 0), and may arrive twice",
-            [(.batch, batch.description), (.count, "\(locations + events)")])
+            "batch \(dissolved.batch) with \(dissolved.locations) locations and \(dissolved.events) events has been dissolved by an "
+                + "administrator; they go into batches of \(sync?.batchSize ?? 0), and may arrive twice",
+            [(.batch, dissolved.batch.description), (.count, "\(dissolved.rows)")])
     }
 
     // MARK: A drain
@@ -243,7 +243,8 @@ final class UploadReport {
         guard isIdle else { return }
         let pause = Int(seconds.rounded(.up))
         logOnce(
-            "the token could not be refreshed (\(reason)); trying again in \(pause) s", key: reason, .tokenFailed,
+            "the token could not be refreshed (\(reason)); trying again in \(pause) s", key: reason,
+            .tokenFailed,
             now: now)
     }
 
@@ -269,7 +270,8 @@ final class UploadReport {
     func tokensDamaged(aside: String) {
         Log.error(
             .tokenFailed,
-            "the stored tokens are damaged and were put aside as \(aside); those of the configuration are used")
+            "the stored tokens are damaged and were put aside as \(aside); those of the configuration are used"
+        )
     }
 
     func tokensLocked(reason: String, now: BootInstant) {
@@ -284,40 +286,5 @@ final class UploadReport {
         let error = snapshot.lastError
         body()
         snapshot.lastError = error
-    }
-}
-
-extension DrainOutcome.Failure {
-    /// What happened, and what to do.
-    fileprivate func advice(_ status: Int?, _ sync: Settings.Sync?) -> String {
-        let code = status.map { "\($0)" } ?? "no status"
-        let next = "; nothing is lost, the next attempt follows on the schedule"
-        return switch self {
-        case .auth:
-            "the server refuses our credentials (\(code)): check [sync.headers] and [sync.auth]" + next
-        case .permanent where status == 413:
-            "the server finds the batch too large (413): lower sync.batch_size (\(sync?.batchSize ?? 0)) or raise "
-                + "the server's limit" + next
-        case .page:
-            "a page answers \(code) in the backend's place, which is not believed: look for a captive portal, a "
-                + "single-page app's fallback or a maintenance page at sync.url" + next
-        case .noAck:
-            "the answer (\(code)) does not acknowledge the batch, which sync.require_ack demands: the backend must "
-                + "answer a JSON object with this batch_id, or require_ack be set to false" + next
-        case .permanent: "the server refuses the upload for good (\(code)): check sync.url" + next
-        case .rejected:
-            "the server has rejected three batches in a row (\(code)): it is suspected, not the data. "
-                + "Check that it unpacks gzip once and takes this format; one probe follows each \(Int(sync?.intervalSeconds ?? 300)) s"
-        }
-    }
-}
-
-extension Doubt {
-    /// Appended to "the server answers 200".
-    fileprivate var words: String {
-        switch self {
-        case .page: " with a page, which is not believed"
-        case .noAck: " without an acknowledgement of the batch (sync.require_ack)"
-        }
     }
 }

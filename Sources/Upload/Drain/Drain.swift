@@ -191,7 +191,8 @@ package struct Drain: Sendable {
         case (.sending, .gone), (.sending, .cancelled), (.cancelling, .cancelled):
             return isStopping ? retryLater() : freezeNext()
         case (.sending, .failed(isForTime: true)): return perform(.countTimeout, in: .countingTimeout)
-        case (.sending, .failed(isForTime: false)): return finish(.transient(isNetwork: true, retryAfter: nil))
+        case (.sending, .failed(isForTime: false)):
+            return finish(.transient(isNetwork: true, retryAfter: nil))
         case (.sending(let isRepeat), .answered(let judgement, let canRenew)):
             guard judgement.verdict == .unauthorised, !isRepeat, canRenew, !isStopping else {
                 return perform(.record(judgement), in: .recording(judgement))
@@ -268,7 +269,8 @@ package struct Drain: Sendable {
         switch judgement.verdict {
         case .accepted:
             isOwed = true
-            return perform(.acknowledge(freezingNext: !isStopping && !isAborted && isEnabled), in: .acknowledging)
+            return perform(
+                .acknowledge(freezingNext: !isStopping && !isAborted && isEnabled), in: .acknowledging)
         case .rejected:
             return isIsolating && rows > 1
                 ? perform(.isolate, in: .isolating)
@@ -279,7 +281,9 @@ package struct Drain: Sendable {
         case .permanent:
             let failure = judgement.doubt.map { DrainOutcome.Failure($0) } ?? .permanent
             // Without its acknowledgement the rows may be stored all the same: in another batch they would arrive twice.
-            guard judgement.size != .tooLarge, judgement.doubt != .noAck else { return finish(.failed(failure)) }
+            guard judgement.size != .tooLarge, judgement.doubt != .noAck else {
+                return finish(.failed(failure))
+            }
             return perform(.markPermanent, in: .marking(failure))
         }
     }

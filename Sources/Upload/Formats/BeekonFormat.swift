@@ -22,7 +22,8 @@ package struct BeekonFormat: ~Copyable {
         events: [GeofenceEvent] = []
     ) -> Request? {
         let bytes = payload.encode(
-            batch: batch, session: session, sentAt: sentAt, extras: extras, locations: locations, events: events)
+            batch: batch, session: session, sentAt: sentAt, extras: extras, locations: locations,
+            events: events)
         return gzip.compress(bytes).map { Self.request(body: $0) }
     }
 
@@ -33,7 +34,8 @@ package struct BeekonFormat: ~Copyable {
 
     static func request(body: [UInt8]) -> Request {
         Request(
-            format: .beekon, method: .post, suffix: "", contentType: "application/json", encoding: "gzip", body: body)
+            format: .beekon, method: .post, suffix: "", contentType: "application/json", encoding: "gzip",
+            body: body)
     }
 
     static func judge(_ answer: Answer, acknowledging id: UUIDv7?, at time: Timestamp) -> Judgement {

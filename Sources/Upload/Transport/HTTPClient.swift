@@ -89,7 +89,8 @@ package struct HTTPClient: ~Copyable {
     ///   - wakeup: makes `isCancelled` be asked at once.
     ///   - isCancelled: ends the request when true; asked before the first byte is sent, too.
     package mutating func post(
-        _ body: [UInt8], _ options: HTTPOptions, keepsBody: Bool = false, wakeup: Wakeup, isCancelled: () -> Bool
+        _ body: [UInt8], _ options: HTTPOptions, keepsBody: Bool = false, wakeup: Wakeup,
+        isCancelled: () -> Bool
     ) -> HTTPOutcome {
         begin(body, options, keepsBody: keepsBody)
         while !isCancelled() {
@@ -140,7 +141,8 @@ package struct HTTPClient: ~Copyable {
         // libcurl is content with an answer that ends within its headers; nothing may be deleted for one.
         if response.head.isComplete, code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
             return .answer(
-                Answer(status: status, response.head, response.start, body: response.isCut ? [] : response.body))
+                Answer(
+                    status: status, response.head, response.start, body: response.isCut ? [] : response.body))
         }
         var verification = 0
         _ = ccurl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verification)

@@ -41,7 +41,7 @@ final class Drain: Sendable {
 
     /// On the calling thread.
     func run() throws {
-                let wakeup = try Wakeup()
+        let wakeup = try Wakeup()
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)
         let installation = ids.next(at: Timestamp(milliseconds: 0)).description

@@ -184,6 +184,7 @@ final class Uploader {
         let ended = BootInstant.current()
         // One connection for each drain: nothing is held open until the next, which may be hours away.
         client.disconnect()
+        if !drain.isOwed { queue.endBatch() }
         let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
         report.drainEnded(
             outcome, retryIn: delay, hadWork: hadWork, isOwed: drain.isOwed, authAdvice: tokens.advice,

@@ -200,6 +200,11 @@ final class BatchQueue {
         }
     }
 
+    /// No batch is under way any more: its body need not be kept until the next drain.
+    func endBatch() {
+        current = nil
+    }
+
     /// Gives back what a long drain took: the next may be months away.
     func releaseMemory() {
         format.reset()

@@ -1,5 +1,6 @@
 import Storage
 import Testing
+import Tracking
 
 @testable import Daemon
 

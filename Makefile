@@ -56,7 +56,8 @@ lint: deps venv  ## Check format, imports of each target, words out of place, sc
 	swift format lint --strict --recursive Package.swift Sources Tests
 	@etc/build/lint
 
-manuals: deps  ## Write anew what the manual pages list: verbs, options, methods, settings
+manuals: deps  ## Write anew what is generated: Swift types of the interface; lists of the manual pages
+	@etc/build/methods
 	$(SWIFT_BUILD) --build-tests
 	@etc/build/manuals --build $(BUILD)
 	@BEEKOND_MANUALS=write swift test --skip-build --scratch-path $(BUILD) --filter ManualTests

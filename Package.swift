@@ -72,7 +72,9 @@ let package = Package(
         target("SQLite", ["CSQLite"]),
         target("Storage", ["Base", "SQLite", "Linux", "Tracking"]),
         target("Upload", ["Base", "CCrypto", "CCurl", "CZlib", "Configuration", "Linux", "Tracking"]),
-        target("ControlProtocol", resources: [.embedInCode("org.beekond.Tracker.varlink")]),
+        target(
+            "ControlProtocol",
+            resources: ["org.beekond.Tracker", "org.varlink.service"].map { .embedInCode("\($0).varlink") }),
         target(
             "ControlTool", ["Base", "ControlProtocol"],
             resources: ["html", "css", "js"].map { .embedInCode("track.\($0)") } + [
@@ -104,7 +106,8 @@ let package = Package(
         test(
             "Daemon",
             [
-                "Base", "Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Support", "Tracking",
+                "Base", "Configuration", "ControlProtocol", "GPSD", "Linux", "SQLite", "Storage", "Support",
+                "Tracking",
                 "Upload",
             ]),
 

@@ -20,7 +20,6 @@ package struct BootInstant: Hashable, Comparable, Sendable {
         return BootInstant(nanoseconds: nanoseconds &+ Int64(bounded * 1e9))
     }
 
-    /// Chronological order.
     package static func < (left: BootInstant, right: BootInstant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }

@@ -22,7 +22,6 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(milliseconds: target < 9e18 ? Int64(target) : .max)
     }
 
-    /// Chronological order.
     package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }

@@ -1,9 +1,9 @@
 /// A setting as somebody made it, checked.
-struct Found {
+struct Assignment {
     let key: Key
     /// Name inside an open table.
     let entry: String?
-    let value: Value
+    let value: SettingValue
     let origin: Origin
     /// What was changed about the value to make it fit.
     var note: String?
@@ -33,7 +33,7 @@ struct Collector {
     /// Folder of the main configuration file.
     let home: String
     let places: SecretPlaces
-    private(set) var found: [String: Found] = [:]
+    private(set) var found: [String: Assignment] = [:]
     private(set) var problems: [ConfigurationError.Problem] = []
     private(set) var warnings: [String] = []
     private(set) var hasAuth = false
@@ -62,26 +62,26 @@ struct Collector {
             let dotted = path + name
             if dotted == "sync.auth" { hasAuth = true }
             if let key = Key.all.first(where: { $0.name == dotted }) {
-                if key.isOpen { takeAll(key, node) } else { take(key, node) }
+                if key.isOpen { collectEntries(key, node) } else { collect(key, node) }
             } else if let key = Key.withFile(dotted) {
-                takeFile(key, node, name: dotted)
+                collectSecretFile(key, node, name: dotted)
             } else if Key.tables.contains(dotted) {
                 guard case .table(let inner) = node.content else {
-                    note(
+                    addProblem(
                         node, dotted,
                         "expected a table, found \(node.typeName); write [\(dotted)] above its settings")
                     continue
                 }
                 walk(inner, path: dotted + ".")
             } else {
-                note(node, dotted.escaped, Key.unknown(dotted))
+                addProblem(node, dotted.escaped, Key.unknown(dotted))
             }
         }
     }
 
-    private mutating func takeAll(_ key: Key, _ node: TOMLNode) {
+    private mutating func collectEntries(_ key: Key, _ node: TOMLNode) {
         guard case .table(let table) = node.content else {
-            note(
+            addProblem(
                 node, key.name,
                 "expected a table of texts, found \(node.typeName); write [\(key.name)] above them")
             return
@@ -92,30 +92,31 @@ struct Collector {
             let dotted = "\(key.name).\(name.escaped)"
             if key.isSecret, case .table(let inner) = node.content {
                 guard inner.names == ["file"], let file = inner["file"] else {
-                    note(node, dotted, "expected a text in quotes or { file = \"…\" }")
+                    addProblem(node, dotted, "expected a text in quotes or { file = \"…\" }")
                     continue
                 }
-                takeFile(key, file, entry: name, name: dotted)
+                collectSecretFile(key, file, entry: name, name: dotted)
             } else {
-                take(key, node, entry: name)
+                collect(key, node, entry: name)
             }
         }
     }
 
-    private mutating func take(_ key: Key, _ node: TOMLNode, entry: String? = nil) {
+    private mutating func collect(_ key: Key, _ node: TOMLNode, entry: String? = nil) {
         let dotted = entry.map { "\(key.name).\($0.escaped)" } ?? key.name
         do throws(Key.Refusal) {
             guard case .value(let value) = node.content else { throw key.wrongType(found: node.typeName) }
             let accepted = try key.check(value, entry: entry)
-            keep(
-                Found(
+            record(
+                Assignment(
                     key: key, entry: entry, value: accepted.value, origin: origin(node), note: accepted.note))
-        } catch { note(node, dotted, error.message) }
+        } catch { addProblem(node, dotted, error.message) }
     }
 
-    private mutating func takeFile(_ key: Key, _ node: TOMLNode, entry: String? = nil, name: String) {
+    private mutating func collectSecretFile(_ key: Key, _ node: TOMLNode, entry: String? = nil, name: String)
+    {
         guard case .value(.string(let path)) = node.content else {
-            note(node, name, "expected the name of a file in quotes, found \(node.typeName)")
+            addProblem(node, name, "expected the name of a file in quotes, found \(node.typeName)")
             return
         }
         do throws(OpenFile.Refusal) {
@@ -123,12 +124,13 @@ struct Collector {
             if let exposure { warnings.append(exposure.warning(path, name)) }
             do throws(Key.Refusal) {
                 let value = try key.check(.string(text), entry: entry).value
-                keep(Found(key: key, entry: entry, value: value, origin: origin(node), isFromFile: true))
+                record(
+                    Assignment(key: key, entry: entry, value: value, origin: origin(node), isFromFile: true))
             } catch { throw OpenFile.Refusal(message: "what the secret file holds " + error.message) }
-        } catch { note(node, name, error.message) }
+        } catch { addProblem(node, name, error.message) }
     }
 
-    private mutating func keep(_ new: Found) {
+    private mutating func record(_ new: Assignment) {
         if let first = found[new.slot] {
             let message = "is set already, at \(first.origin); remove one of the two"
             if case .file(let path, let line) = new.origin {
@@ -141,7 +143,7 @@ struct Collector {
 
     private func origin(_ node: TOMLNode) -> Origin { .file(file.path, line: node.line) }
 
-    private mutating func note(_ node: TOMLNode, _ key: String, _ message: String) {
+    private mutating func addProblem(_ node: TOMLNode, _ key: String, _ message: String) {
         problems.append(.init(file: file.path, line: node.line, key: key, message: message))
     }
 }

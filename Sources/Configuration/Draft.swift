@@ -8,7 +8,6 @@ struct Draft {
     var hasAuth = false
     var extras: [Settings.Field] = []
 
-    /// The finished settings.
     var settings: Settings {
         var settings = Settings()
         settings.gpsd = gpsd

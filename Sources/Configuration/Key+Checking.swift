@@ -1,7 +1,7 @@
 extension Key {
     /// A value that may be used; `note` says so when it was moved into the allowed range.
     struct Accepted {
-        let value: Value
+        let value: SettingValue
         var note: String?
     }
 
@@ -9,7 +9,7 @@ extension Key {
     struct Refusal: Error { let message: String }
 
     /// Holds a value against the row of the table. `entry` is the name inside an open table.
-    func check(_ value: Value, entry: String? = nil) throws(Refusal) -> Accepted {
+    func check(_ value: SettingValue, entry: String? = nil) throws(Refusal) -> Accepted {
         switch (kind, value) {
         case (.flag, .bool): return Accepted(value: value)
         case (.integer(let range, let clamped), .integer(let number)):
@@ -63,7 +63,7 @@ extension Key {
 
     private func inRange<Number: Comparable>(
         _ number: Number, _ range: ClosedRange<Number>, _ clamped: Bool, shown: String,
-        _ wrap: (Number) -> Value
+        _ wrap: (Number) -> SettingValue
     ) throws(Refusal) -> Accepted {
         if range.contains(number) { return Accepted(value: wrap(number)) }
         guard clamped else { throw Refusal(message: "\(shown) is out of range; \(usage)") }

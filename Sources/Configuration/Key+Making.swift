@@ -103,7 +103,8 @@ extension Key {
     private static func make(
         _ name: String, _ kind: Kind, unit: String? = nil, _ meaning: String, isSecret: Bool = false,
         isAddress: Bool = false, isPath: Bool = false,
-        get: @escaping @Sendable (Draft) -> Value?, set: @escaping @Sendable (inout Draft, Value) -> Void
+        get: @escaping @Sendable (Draft) -> SettingValue?,
+        set: @escaping @Sendable (inout Draft, SettingValue) -> Void
     ) -> Key {
         Key(
             name: name, meaning: meaning, unit: unit, isSecret: isSecret, isAddress: isAddress,

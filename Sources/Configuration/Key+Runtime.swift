@@ -1,7 +1,9 @@
 // What may be set while beekond runs, by whoever may open its socket.
 extension Key {
     /// The setting that `name` means, with a value for it that may be set while running.
-    static func accept(_ offer: Offer, for name: String) throws(Refusal) -> (found: Found, note: String?) {
+    static func accept(_ offer: ProposedValue, for name: String) throws(Refusal) -> (
+        found: Assignment, note: String?
+    ) {
         guard let (key, entry) = named(name) else {
             if withFile(name) != nil {
                 throw Refusal(message: "names a file with a secret; only a configuration file can do that")
@@ -11,7 +13,7 @@ extension Key {
         if let complaint = key.runtimeComplaint { throw Refusal(message: complaint) }
         guard case .value(let value) = offer else { throw key.wrongType(found: offer.typeName) }
         let accepted = try key.check(value, entry: entry)
-        let found = Found(key: key, entry: entry, value: accepted.value, origin: .runtime)
+        let found = Assignment(key: key, entry: entry, value: accepted.value, origin: .runtime)
         guard !found.exposesSecret else {
             throw Refusal(
                 message: "user info and query of a URL are secrets, which cannot be set while running; "
@@ -34,9 +36,9 @@ extension Key {
 }
 
 /// A value that somebody offers for a setting.
-package enum Offer: Sendable, Equatable {
+package enum ProposedValue: Sendable, Equatable {
     /// One of the types that settings have.
-    case value(Value)
+    case value(SettingValue)
     /// Anything else: what an operator calls it.
     case other(String)
 

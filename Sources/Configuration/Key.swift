@@ -33,12 +33,12 @@ package struct Key: Sendable {
 
     /// How the setting is read from and written into a draft.
     enum Access: Sendable {
-        case one(get: @Sendable (Draft) -> Value?, set: @Sendable (inout Draft, Value) -> Void)
+        case one(get: @Sendable (Draft) -> SettingValue?, set: @Sendable (inout Draft, SettingValue) -> Void)
         case many(set: @Sendable (inout Draft, [Settings.Field]) -> Void)
     }
 
     /// The value that applies when nobody sets one; nil for none.
-    package var defaultValue: Value? {
+    package var defaultValue: SettingValue? {
         if case .one(let get, _) = access { get(Draft()) } else { nil }
     }
 

@@ -12,8 +12,8 @@ extension Layers {
     /// What a change comes to.
     package struct Decision: Sendable, Equatable {
         /// All runtime settings from now on, those that are left out included: another version may know them.
-        package let runtime: [String: Value]
-        /// Those of them that root has approved, wherever they send the secrets of the files.
+        package let runtime: [String: SettingValue]
+        /// What root has approved: names of settings, each with that of a secret which it may lead elsewhere.
         package let approved: Set<String>
         /// What is in force with them.
         package let result: Result
@@ -26,10 +26,11 @@ extension Layers {
     /// - Parameters:
     ///   - offers: by dotted name.
     ///   - runtime: those there are.
-    ///   - approved: those of them that root has approved.
+    ///   - approved: see ``Decision/approved``.
     ///   - asRoot: whether root makes the change.
     package func decide(
-        setting offers: [String: Offer], over runtime: [String: Value], approved: Set<String> = [],
+        setting offers: [String: ProposedValue], over runtime: [String: SettingValue],
+        approved: Set<String> = [],
         asRoot: Bool = false
     ) throws(Refusal) -> Decision {
         var new = runtime
@@ -50,8 +51,8 @@ extension Layers {
         let changed = Set(offers.keys)
         let allowed = approvals(approved, after: changed, from: runtime, to: new, asRoot: asRoot)
         for (name, value) in new.sorted(by: { $0.key < $1.key })
-        where changed.contains(name) && !allowed.contains(name) {
-            guard let complaint = custodyComplaint(about: name, value) else { continue }
+        where changed.contains(name) {
+            guard let complaint = custodyComplaint(about: name, value, approved: allowed) else { continue }
             throw Refusal(key: name.escaped, reason: complaint, isDenied: true)
         }
         return try decide(from: (runtime, approved), to: (new, allowed), changed: changed, notes)
@@ -62,9 +63,9 @@ extension Layers {
     /// - Parameters:
     ///   - names: dotted; also of settings that this version does not know.
     ///   - runtime: those there are.
-    ///   - approved: those of them that root has approved.
+    ///   - approved: see ``Decision/approved``.
     package func decide(
-        resetting names: [String], over runtime: [String: Value], approved: Set<String> = []
+        resetting names: [String], over runtime: [String: SettingValue], approved: Set<String> = []
     ) throws(Refusal) -> Decision {
         var new = runtime
         for name in names.sorted() {
@@ -74,13 +75,15 @@ extension Layers {
             new[name] = nil
         }
         // Resetting restores what the files say, so no approval is needed.
-        return try decide(from: (runtime, approved), to: (new, approved.subtracting(names)), changed: [], [])
+        let allowed = approved.filter { !names.contains(Self.setting(approvedBy: $0)) }
+        return try decide(from: (runtime, approved), to: (new, allowed), changed: [], [])
     }
 
     /// A change must not put out of force what it brings, or what was in force before.
     private func decide(
-        from old: (runtime: [String: Value], approved: Set<String>),
-        to new: (runtime: [String: Value], approved: Set<String>), changed: Set<String>, _ notes: [String]
+        from old: (runtime: [String: SettingValue], approved: Set<String>),
+        to new: (runtime: [String: SettingValue], approved: Set<String>), changed: Set<String>,
+        _ notes: [String]
     ) throws(Refusal) -> Decision {
         let before = loaded(with: old.runtime, approved: old.approved).leftOut
         let result = loaded(with: new.runtime, approved: new.approved, suspects: changed)

@@ -8,12 +8,14 @@ internal import Glibc
 // sends data where none of them may send it, and resetting a setting restores what the files say.
 
 extension Layers {
-    /// Why a runtime setting must not be in force without root's approval; nil when none is needed.
+    /// Why a runtime setting must not be in force without root's approval; nil when none is needed, or root has given it.
     ///
-    /// - Parameter value: a value that passes the rules of its key; no other is judged here.
-    func custodyComplaint(about name: String, _ value: Value) -> String? {
-        guard let key = Key.named(name)?.key, key.leadsSecrets, leadsElsewhere(key, value) else { return nil }
-        let secrets = files.secrets(exposedBy: key)
+    /// - Parameters:
+    ///   - value: a value that passes the rules of its key; no other is judged here.
+    ///   - approved: see `approvals`.
+    func custodyComplaint(about name: String, _ value: SettingValue, approved: Set<String>) -> String? {
+        let secrets = secrets(ledElsewhereBy: name, value)
+            .filter { !approved.contains(Self.approval(of: name, for: $0)) }
         guard let first = secrets.first else { return nil }
         let more = secrets.count > 1 ? " and \(secrets.count - 1) more" : ""
         return
@@ -21,20 +23,36 @@ extension Layers {
             + "only root may set it (sudo beekonctl config set), or write it into a file"
     }
 
-    /// The settings that root has approved after a change. Approval covers the place, not the rest of a URL.
+    /// What root has approved after a change: a setting and a secret that follows it, each. A secret that the files get
+    /// later is none of those. Approval covers the place, not the rest of a URL.
     func approvals(
-        _ old: Set<String>, after changed: Set<String>, from before: [String: Value],
-        to runtime: [String: Value], asRoot: Bool
+        _ old: Set<String>, after changed: Set<String>, from before: [String: SettingValue],
+        to runtime: [String: SettingValue], asRoot: Bool
     ) -> Set<String> {
-        var approved = old.filter { runtime[$0] != nil }
+        var approved = old.filter { runtime[Self.setting(approvedBy: $0)] != nil }
         for name in changed where Key.named(name)?.key.leadsSecrets == true {
-            let stays = approved.contains(name) && Self.isSamePlace(name, before[name], runtime[name])
-            if asRoot { approved.insert(name) } else if !stays { approved.remove(name) }
+            if !Self.isSamePlace(name, before[name], runtime[name]) {
+                approved = approved.filter { Self.setting(approvedBy: $0) != name }
+            }
+            guard asRoot, let value = runtime[name] else { continue }
+            approved.formUnion(secrets(ledElsewhereBy: name, value).map { Self.approval(of: name, for: $0) })
         }
         return approved
     }
 
-    private func leadsElsewhere(_ key: Key, _ value: Value) -> Bool {
+    private static func approval(of name: String, for secret: String) -> String { name + " " + secret }
+
+    /// The name of the setting, which has no spaces.
+    package static func setting(approvedBy approval: String) -> String {
+        String(approval.prefix { $0 != " " })
+    }
+
+    private func secrets(ledElsewhereBy name: String, _ value: SettingValue) -> [String] {
+        guard let key = Key.named(name)?.key, key.leadsSecrets, leadsElsewhere(key, value) else { return [] }
+        return files.secrets(exposedBy: key)
+    }
+
+    private func leadsElsewhere(_ key: Key, _ value: SettingValue) -> Bool {
         let own = files.value(of: key)
         switch value {
         // No upload, no refresh, or a direct connection: nothing is sent to anybody else.
@@ -48,7 +66,7 @@ extension Layers {
         }
     }
 
-    private static func isSamePlace(_ name: String, _ old: Value?, _ new: Value?) -> Bool {
+    private static func isSamePlace(_ name: String, _ old: SettingValue?, _ new: SettingValue?) -> Bool {
         guard case .string(let old)? = old, case .string(let new)? = new else { return old == new }
         return Place(old, name).map { $0 == Place(new, name) } ?? (old == new)
     }
@@ -84,9 +102,9 @@ struct Place: Equatable {
     }
 }
 
-extension Assembly {
+extension SettingsBuilder {
     /// What the files alone say; nil when they set nothing.
-    func value(of key: Key) -> Value? { winners[key.name]?.value }
+    func value(of key: Key) -> SettingValue? { winners[key.name]?.value }
 
     /// The settings whose secrets `key` could send elsewhere, sorted.
     ///

@@ -3,14 +3,14 @@ package struct Layers: Sendable {
     /// Runtime settings at most, those that are left out included: more than there are keys and extras.
     package static let limit = 256
 
-    let files: Assembly
+    let files: SettingsBuilder
     private let base: Loaded
     private var forgetsSeeds = false
     /// The settings made while running are lost: until somebody makes some, nothing is deleted that they may have kept.
     package var lacksRuntime = false
 
     /// - Throws: what is wrong with the files.
-    init(_ files: Assembly) throws(ConfigurationError) {
+    init(_ files: SettingsBuilder) throws(ConfigurationError) {
         self.files = files
         var whole = files
         base = try whole.finish()
@@ -25,7 +25,6 @@ package struct Layers: Sendable {
 
     /// Files and runtime settings together.
     package struct Result: Sendable, Equatable {
-        /// What the daemon runs with.
         package let loaded: Loaded
         /// Runtime settings that are no good, or do not go with the rest: names, and why. None of them is in force.
         package let leftOut: [String: String]
@@ -35,15 +34,15 @@ package struct Layers: Sendable {
     ///
     /// - Parameters:
     ///   - runtime: by dotted name.
-    ///   - approved: those that root has approved, wherever they send the secrets of the files.
+    ///   - approved: see ``Decision/approved``.
     ///   - suspects: those that give way first where some do not go together.
     package func loaded(
-        with runtime: [String: Value], approved: Set<String> = [], suspects: Set<String> = []
+        with runtime: [String: SettingValue], approved: Set<String> = [], suspects: Set<String> = []
     ) -> Result {
         var kept = runtime
         var leftOut: [String: String] = [:]
-        for (name, value) in runtime where !approved.contains(name) {
-            guard let complaint = custodyComplaint(about: name, value) else { continue }
+        for (name, value) in runtime {
+            guard let complaint = custodyComplaint(about: name, value, approved: approved) else { continue }
             leftOut[name] = complaint
             kept[name] = nil
         }
@@ -83,7 +82,7 @@ package struct Layers: Sendable {
     }
 
     /// One without which the rest is good, else any.
-    private func culprit(_ kept: [String: Value], _ suspects: Set<String>) -> String? {
+    private func culprit(_ kept: [String: SettingValue], _ suspects: Set<String>) -> String? {
         let names = kept.keys.sorted { left, right in
             let (isLeft, isRight) = (suspects.contains(left), suspects.contains(right))
             return isLeft == isRight ? left > right : isLeft

@@ -26,21 +26,16 @@ package struct Loaded: Sendable, Equatable {
         /// Dotted name, such as `tracking.interval_seconds`.
         package let key: String
         /// The value in force, never a secret.
-        package let value: Value
-        /// Where the value was set.
+        package let value: SettingValue
         package let origin: Origin
     }
 }
 
 /// A plain value of a setting, as TOML and JSON both have it.
-package enum Value: Sendable, Equatable {
-    /// `true` or `false`.
+package enum SettingValue: Sendable, Equatable {
     case bool(Bool)
-    /// A whole number.
     case integer(Int)
-    /// A number with a fraction.
     case number(Double)
-    /// A text.
     case string(String)
 
     /// What an operator calls this type, with its article.
@@ -78,7 +73,6 @@ package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConve
     /// At least one.
     package let problems: [Problem]
 
-    /// An error of these problems.
     package init(_ problems: [Problem]) { self.problems = problems }
 
     /// One thing that is wrong, where it is, and what to do about it.
@@ -94,7 +88,6 @@ package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConve
         /// What is wrong, what is allowed, and what to do.
         package let message: String
 
-        /// Makes a problem.
         package init(file: String, line: Int = 0, column: Int? = nil, key: String? = nil, message: String) {
             self.file = file
             self.line = line

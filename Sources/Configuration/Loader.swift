@@ -11,7 +11,7 @@ package enum Loader {
     ///   - places: where secrets in file form may stand.
     /// - Throws: every problem found in all files.
     package static func load(
-        file: String, isDefaultPath: Bool, runtime: [String: Value] = [:],
+        file: String, isDefaultPath: Bool, runtime: [String: SettingValue] = [:],
         places: SecretPlaces = .ofThisProcess()
     ) throws(ConfigurationError) -> Loaded {
         var assembly = read(file, isDefaultPath: isDefaultPath, places)
@@ -36,8 +36,8 @@ package enum Loader {
             ? "\(file): no errors" : "\(file): there is no such file, so every setting has its default"
     }
 
-    private static func read(_ file: String, isDefaultPath: Bool, _ places: SecretPlaces) -> Assembly {
-        var assembly = Assembly()
+    private static func read(_ file: String, isDefaultPath: Bool, _ places: SecretPlaces) -> SettingsBuilder {
+        var assembly = SettingsBuilder()
         for path in [file] + dropIns(beside: file, &assembly) {
             do throws(ConfigurationError) {
                 if let content = try ConfigurationFile.read(path) {
@@ -55,7 +55,7 @@ package enum Loader {
         return assembly
     }
 
-    private static func dropIns(beside file: String, _ assembly: inout Assembly) -> [String] {
+    private static func dropIns(beside file: String, _ assembly: inout SettingsBuilder) -> [String] {
         let stem = file.hasSuffix(".toml") ? String(file.dropLast(5)) : file
         do throws(ConfigurationError) {
             return try ConfigurationFile.dropIns(stem + ".d")

@@ -11,7 +11,6 @@ extension Settings {
         package var syncThreshold = 0
         /// Seconds one request may take in all.
         package var timeoutSeconds = 60.0
-        /// What happens to a batch the backend refuses as invalid.
         package var onReject = OnReject.drop
         /// Believe a 2xx only if its body is a JSON object with the `batch_id`.
         package var requireAck = false
@@ -32,7 +31,6 @@ extension Settings {
         /// Bearer tokens; nil without a `[sync.auth]` table.
         package var auth: Auth?
 
-        /// The defaults, with no URL yet.
         package init() {}
     }
 
@@ -51,7 +49,6 @@ extension Settings {
         /// Its value, which is never shown.
         package var value: Secret
 
-        /// Makes a field.
         package init(name: String, value: Secret) {
             self.name = name
             self.value = value
@@ -68,7 +65,6 @@ extension Settings {
         package var expiresAt: Int?
         /// A higher number than before makes the daemon adopt the seed again.
         package var seedEpoch = 0
-        /// How the token is written into `Authorization`.
         package var strategy = Strategy.bearer
         /// Where tokens are refreshed; nil: never.
         package var refreshURL: String?
@@ -76,14 +72,12 @@ extension Settings {
         package var refreshPayload: [Field] = []
         /// Headers of the refresh request, sorted by name, with the same placeholders.
         package var refreshHeaders = [Field(name: "Authorization", value: Secret("Bearer {accessToken}"))]
-        /// How the fields are encoded.
         package var refreshBodyFormat = BodyFormat.form
         /// Where the answer keeps its tokens.
         package var responseMapping = ResponseMapping()
         /// Seconds before `expiresAt` at which the token is refreshed.
         package var skewMarginSeconds = 60.0
 
-        /// The defaults, without tokens.
         package init() {}
     }
 
@@ -114,7 +108,6 @@ extension Settings {
         /// Path of the expiry in seconds from now.
         package var expiresIn: String?
 
-        /// No paths.
         package init() {}
     }
 }
@@ -128,7 +121,6 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
     /// The text itself, for the request it belongs in and nothing else.
     package let text: String
 
-    /// Wraps a text.
     package init(_ text: String) { self.text = text }
 
     /// Always ``mask``.

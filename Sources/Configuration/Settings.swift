@@ -24,14 +24,13 @@ package struct Settings: Sendable, Equatable {
         for (name, value) in extras.sorted(by: { $0.key < $1.key }) {
             if let reason = Rules.extra(name, value) { return (name.escaped, reason) }
         }
-        guard extras.count > Assembly.maxEntries else { return nil }
-        return ("*", "at most \(Assembly.maxEntries) are allowed, and these are \(extras.count)")
+        guard extras.count > SettingsBuilder.maxEntries else { return nil }
+        return ("*", "at most \(SettingsBuilder.maxEntries) are allowed, and these are \(extras.count)")
     }
 
     /// The defaults: local only, nothing is sent anywhere.
     package init() {}
 
-    /// The gpsd to listen to.
     package struct GPSD: Sendable, Equatable {
         /// Name or address of the host gpsd runs on.
         package var host = "127.0.0.1"
@@ -53,7 +52,6 @@ package struct Settings: Sendable, Equatable {
         package var distanceMeters = 100.0
         /// Change of bearing, in degrees, that admits a fix as well; 0 is off.
         package var angleDegrees = 0.0
-        /// What happens to fixes while stationary.
         package var stationaryMode = StationaryMode.pause
         /// Metres around the parking spot that still count as standing; 5…1000.
         package var stationaryRadiusMeters = 5.0
@@ -79,13 +77,11 @@ package struct Settings: Sendable, Equatable {
         case keepTracking = "keep_tracking"
     }
 
-    /// The database.
     package struct Store: Sendable, Equatable {
         /// Days after which rows go, unless they still have to be uploaded.
         package var retentionDays = 7.0
         /// Rows above which the oldest go.
         package var maxRows = 100_000
-        /// What a power cut may cost.
         package var durability = Durability.full
         /// Keep uploaded rows under the rules above, instead of deleting them when they are acknowledged.
         package var keepUploaded = false

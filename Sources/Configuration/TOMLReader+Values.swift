@@ -1,5 +1,4 @@
 extension TOMLReader {
-    /// Reads the value that begins here.
     mutating func readValue(depth: Int) throws(TOMLProblem) -> TOMLNode.Content {
         guard depth < Self.maxDepth else { throw problem("nested more than \(Self.maxDepth) levels deep") }
         switch peek {
@@ -104,7 +103,7 @@ extension TOMLReader {
     }
 
     /// A TOML number; nil if it is none, or a whole one beyond 64 bits.
-    static func number(_ word: String) -> Value? {
+    static func number(_ word: String) -> SettingValue? {
         for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] where word.hasPrefix(prefix) {
             guard let digits = grouped(word.dropFirst(2), radix: radix) else { return nil }
             return Int(digits, radix: radix).map { .integer($0) }

@@ -1,7 +1,7 @@
 /// A value of a TOML document and the line it begins in.
 struct TOMLNode {
     enum Content {
-        case value(Value)
+        case value(SettingValue)
         /// Dates and times are recognised, but no setting is one.
         case date
         case array([TOMLNode])

@@ -18,7 +18,6 @@ package struct ClientFailure: Error, Equatable, Sendable {
         case system
     }
 
-    /// The kind of failure.
     package let kind: Kind
     /// One sentence that says what is wrong and what to do.
     package let message: String

@@ -13,7 +13,6 @@ package struct ControlClient: ~Copyable {
     private let socket: UnixSocket
     private var decoder = FrameDecoder(limit: Limits.reply)
 
-    /// Connects to the socket at `path`.
     package init(path: String) throws(ClientFailure) {
         socket = try UnixSocket(path: path, timeoutSeconds: Int(Self.defaultTimeoutSeconds))
     }

@@ -17,15 +17,12 @@ package enum ControlError: Error, Equatable, Sendable {
     /// Called too often; try again after this many seconds.
     case rateLimited(retryAfterSeconds: Int)
 
-    /// This interface is not served.
     case interfaceNotFound(String)
-    /// The interface has no such method.
     case methodNotFound(String)
     /// The interface has the method, but this daemon does not implement it.
     case methodNotImplemented(String)
     /// The named parameter is unknown, missing or of the wrong type.
     case invalidParameter(String)
-    /// The caller lacks the rights.
     case permissionDenied
     /// The group of administrators is not privileged enough: why, and who is.
     case denied(reason: String)
@@ -58,7 +55,6 @@ extension ControlError {
         }
     }
 
-    /// The error's parameters on the wire.
     package var parameters: [String: JSONValue] {
         switch self {
         case .storageFailure(let reason), .locationUnavailable(let reason), .rebatchRefused(let reason),

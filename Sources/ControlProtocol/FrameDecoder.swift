@@ -21,7 +21,6 @@ package enum Limits {
 package enum ProtocolViolation: Error, Equatable, Sendable {
     /// A message that exceeds the limit, in bytes.
     case tooLong(limit: Int)
-    /// Invalid UTF-8.
     case notUTF8
     /// Arrays or objects nested deeper than `Limits.depth`.
     case tooDeep
@@ -79,7 +78,6 @@ package struct FrameDecoder: Sendable {
     /// Number of bytes received but not yet taken.
     package var waitingBytes: Int { buffer.count - start }
 
-    /// Appends bytes read from the stream.
     package mutating func append(_ bytes: some Sequence<UInt8>) {
         buffer.append(contentsOf: bytes)
     }

@@ -16,30 +16,7 @@ package struct InterfaceDescription: Sendable {
     /// `org.varlink.service`, which every Varlink server provides.
     package static let service = InterfaceDescription(
         name: Wire.serviceInterface,
-        text: """
-            # What this service is, and what it can do.
-            interface org.varlink.service
-
-            # Who made the service, and the interfaces it has.
-            method GetInfo() -> (
-              vendor: string,
-              product: string,
-              version: string,
-              url: string,
-              interfaces: []string
-            )
-
-            # The definition of one interface.
-            method GetInterfaceDescription(interface: string) -> (description: string)
-
-            error InterfaceNotFound (interface: string)
-            error MethodNotFound (method: string)
-            error MethodNotImplemented (method: string)
-            error InvalidParameter (parameter: string)
-            error PermissionDenied ()
-            error ExpectedMore ()
-
-            """)
+        text: String(decoding: PackageResources.org_varlink_service_varlink, as: UTF8.self))
 
     private init(name: String, text: String) {
         self.name = name

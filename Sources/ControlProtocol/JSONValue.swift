@@ -5,17 +5,13 @@ package import FoundationEssentials
 /// A number without a fraction that fits into 64 bits decodes as `integer`, any other as `number`. Hence `.number(2)`
 /// comes back from the wire as `.integer(2)`.
 package enum JSONValue: Sendable, Equatable {
-    /// JSON `null`.
     case null
-    /// `true` or `false`.
     case bool(Bool)
     /// A number without a fraction.
     case integer(Int64)
     /// A number with a fraction, or beyond 64 bits. Always finite.
     case number(Double)
-    /// A string.
     case string(String)
-    /// An array.
     case array([JSONValue])
     /// An object; the order of its members is not preserved.
     case object([String: JSONValue])
@@ -49,7 +45,6 @@ package enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue: Codable {
-    /// Decodes any JSON value.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {

@@ -13,8 +13,8 @@ enum Advice {
             // Covered above in more detail.
             case "storage", "source", "sync", "auth", "loss": covered(word, advice)
             case "files":
-                "A small file in the state directory was damaged and has been put aside: journalctl -u beekond names it, "
-                    + "and what to do."
+                "A small file in the state directory, or the database, was damaged, is gone, or could not all be read: "
+                    + "journalctl -u beekond names it, and what to do."
             case "config":
                 "Not everything that was configured is in effect: beekond --check names the line of a bad file, "
                     + "journalctl -u beekond a setting that was left out."
@@ -46,6 +46,11 @@ enum Advice {
             advice.append(
                 "\(Quantity.count(store.droppedUnsent)) locations were lost to the row cap before they were "
                     + "uploaded: bring the upload back, or raise store.max_rows.")
+        }
+        if let pruned = store.pruned, pruned > 0 {
+            advice.append(
+                "\(Quantity.count(pruned)) locations were deleted for their age, and no backend has received them: raise "
+                    + "store.retention_days, or configure an upload.")
         }
         if store.refused > 0 {
             advice.append(
@@ -102,6 +107,10 @@ enum Advice {
             return
                 "The server rejects every batch\(code), so the endpoint is suspected, not the data: see its "
                 + "log, then beekonctl sync. \(kept)"
+        case "dead_letters_full":
+            return
+                "The server rejects a batch\(code), and there is no room for more dead letters: beekonctl rejected "
+                + "list shows them, retry sends them again, purge deletes them. \(kept)"
         case "page":
             return
                 "A page answers\(code) in the backend's place: look for a captive portal, a single-page app's fallback or "
@@ -120,7 +129,7 @@ enum Advice {
     }
 
     private static func deadLetters(_ sync: Wire.SyncStatus) -> [String] {
-        guard sync.rejected > 0, sync.failure != "rejected" else { return [] }
+        guard sync.rejected > 0, !["rejected", "dead_letters_full"].contains(sync.failure) else { return [] }
         return [
             "The server has rejected \(Quantity.count(sync.rejected)) locations, which are kept for 7 days: "
                 + "beekonctl rejected list shows them, beekonctl rejected retry sends them again."
@@ -165,7 +174,8 @@ enum Advice {
         case "rotation_interrupted":
             "A refresh was cut off, and the token that it began with is refused now: \(renew)"
         case "no_refresh": "The server refuses the token, and nothing can refresh it: \(renew)"
-        case "host_changed": "The tokens were for another host and have been dropped: \(renew)"
+        case "host_changed":
+            "The tokens were for another host, port, scheme or http proxy, and have been dropped: \(renew)"
         case "key":
             "The stored tokens cannot be decrypted: bring the credential or the file beekond.key back and restart "
                 + "beekond, or beekonctl auth seed."

@@ -2,9 +2,7 @@ package import Base
 
 /// The current time and the reader's time zone.
 package struct Clock: Sendable {
-    /// The current time.
     package let now: Timestamp
-    /// The reader's time zone.
     package let zone: Zone
 
     /// Neither value changes while a text is composed.

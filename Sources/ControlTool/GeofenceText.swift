@@ -44,12 +44,10 @@ package enum GeofenceText {
         }
     }
 
-    /// The header of a table of events.
     package static func eventHeader(zone: Zone) -> String {
         "\(Text.left("TIME (\(zone.name))", 19)) EVENT GEOFENCE"
     }
 
-    /// One line of that table.
     package static func event(_ event: Wire.GeofenceEvent, clock: Clock, columns: Int? = nil) -> String {
         let time = Text.fitted(clock.local(event.timestamp), 19)
         let type = Text.fitted(Text.safe(event.type), 5)

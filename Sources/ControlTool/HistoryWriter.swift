@@ -2,7 +2,6 @@ package import ControlProtocol
 
 /// Formats pages of locations. What precedes the first location is output with the first page, even if that is empty.
 package struct HistoryWriter {
-    /// The output format.
     package enum Format: String, Sendable, CaseIterable {
         /// For people.
         case table
@@ -25,13 +24,11 @@ package struct HistoryWriter {
     private var geojson = LocationGeoJSON()
     private var kml = LocationKML()
 
-    /// Creates a writer for one export.
     package init(format: Format, clock: Clock) {
         self.format = format
         self.clock = clock
     }
 
-    /// The lines for the next page.
     package mutating func lines(_ page: [Wire.Location]) throws -> [String] {
         defer { isFirst = false }
         return (isFirst ? head(isEmpty: page.isEmpty) : []) + (try body(page))

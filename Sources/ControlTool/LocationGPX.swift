@@ -9,7 +9,6 @@ struct LocationGPX {
 
     private var session: String??
 
-    /// The lines before the first location.
     func head() -> [String] {
         [
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
@@ -20,7 +19,6 @@ struct LocationGPX {
         ]
     }
 
-    /// The lines for the next page.
     mutating func lines(_ page: [Wire.Location]) -> [String] {
         var lines: [String] = []
         for location in page {
@@ -35,7 +33,6 @@ struct LocationGPX {
         return lines
     }
 
-    /// The lines after the last location.
     func tail() -> [String] { close() + ["</gpx>"] }
 
     private func close() -> [String] { session == nil ? [] : ["</trkseg></trk>"] }

@@ -5,10 +5,8 @@ internal import ControlProtocol
 struct LocationGeoJSON {
     private var isFirst = true
 
-    /// The lines before the first location.
     func head() -> [String] { ["{\"type\":\"FeatureCollection\",\"features\":["] }
 
-    /// The lines for the next page.
     mutating func lines(_ page: [Wire.Location]) throws -> [String] {
         try page.map { location in
             defer { isFirst = false }
@@ -16,7 +14,6 @@ struct LocationGeoJSON {
         }
     }
 
-    /// The lines after the last location.
     func tail() -> [String] { ["]}"] }
 }
 

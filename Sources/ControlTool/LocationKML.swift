@@ -10,7 +10,6 @@ struct LocationKML {
         ("speed", "Speed (m/s)"), ("bearing", "Bearing (degrees)"), ("accuracy", "Accuracy (m)"),
     ]
 
-    /// The lines before the first location.
     func head() -> [String] {
         let fields = Self.fields.map { name, label in
             "<gx:SimpleArrayField name=\"\(name)\" type=\"float\"><displayName>\(label)</displayName>"
@@ -27,7 +26,6 @@ struct LocationKML {
         ]
     }
 
-    /// The lines for the next page.
     mutating func lines(_ page: [Wire.Location]) -> [String] {
         var lines: [String] = []
         var rest = page[...]
@@ -47,7 +45,6 @@ struct LocationKML {
         return lines
     }
 
-    /// The lines after the last location.
     func tail() -> [String] { close() + ["</Document></kml>"] }
 
     private func close() -> [String] { session == nil ? [] : ["</gx:MultiTrack></Placemark>"] }

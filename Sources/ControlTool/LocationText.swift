@@ -8,7 +8,6 @@ package enum LocationText {
             "TIME (\(zone.name))", "LATITUDE", "LONGITUDE", "ACC m", "m/s", "DIR", "ALT m", "TRIGGER")
     }
 
-    /// One line of that table.
     package static func row(_ location: Wire.Location, clock: Clock) -> String {
         func number(_ value: Double?, _ decimals: Int, _ width: Int = 6) -> String {
             value.map { Quantity.fitting($0, decimals, width) } ?? "-"
@@ -63,7 +62,6 @@ package enum LocationText {
 /// Locations as comma-separated values (RFC 4180, but with line feeds): UTC times, and numbers that read back
 /// exactly.
 package enum LocationCSV {
-    /// The header line.
     package static let header =
         "id,session_id,timestamp,trigger,motion,is_mock,latitude,longitude,accuracy,speed,bearing,altitude,"
         + "activity,quality"

@@ -69,7 +69,6 @@ package struct Output: ~Copyable {
         return try Output(path: path)
     }
 
-    /// Adds a line.
     package mutating func line(_ text: String) throws {
         add(text)
         buffer.append(UInt8(ascii: "\n"))
@@ -81,7 +80,6 @@ package struct Output: ~Copyable {
         buffer.append(contentsOf: text.utf8)
     }
 
-    /// Writes out what was added.
     package mutating func flush() throws {
         var written = 0
         while written < buffer.count {

@@ -2,7 +2,6 @@ package import ControlProtocol
 
 /// Formats pages of dead letters; the header is output with the first page.
 package struct RejectedWriter {
-    /// The output format.
     package enum Format: String, Sendable, CaseIterable {
         /// For people.
         case table
@@ -28,7 +27,6 @@ package struct RejectedWriter {
         self.columns = columns
     }
 
-    /// The lines for the next page.
     package mutating func lines(_ page: [Wire.Rejected]) throws -> [String] {
         defer { isFirst = false }
         switch format {

@@ -6,7 +6,6 @@ package struct StatusScreen {
     private let clock: Clock
     private let palette: Palette
 
-    /// Creates the screen for a status.
     package init(_ status: Wire.Status, clock: Clock, palette: Palette) {
         self.status = status
         self.clock = clock

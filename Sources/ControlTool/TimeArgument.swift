@@ -8,6 +8,9 @@ package enum TimeArgument {
         package let description: String
     }
 
+    /// 0001-01-01: what ISO 8601 can express with a four-digit year, and without a year 0.
+    private static let earliest = Timestamp(milliseconds: -62_135_596_800_000)
+
     /// Parses `now`, `today` (midnight in `zone`), an age such as `-2h`, or ISO 8601 such as `2026-06-15`,
     /// `2026-06-15T12:34`, `2026-06-15T12:34:10.5Z` or `…+02:00`. A time without a zone is in `zone`.
     package static func instant(_ text: String, now: Timestamp, zone: Zone) throws(Invalid) -> Timestamp {
@@ -19,7 +22,7 @@ package enum TimeArgument {
         default: break
         }
         if text.hasPrefix("-"), let age = seconds(text.dropFirst()) {
-            return Timestamp(milliseconds: now.milliseconds - age * 1000)
+            return max(now.advanced(bySeconds: -Double(age)), Self.earliest)
         }
         if let instant = iso(text, zone: zone) { return instant }
         throw Invalid(

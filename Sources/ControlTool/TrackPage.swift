@@ -10,7 +10,6 @@ package struct TrackPage {
     private var sessions = 0
     private var isFirst = true
 
-    /// A page without data.
     package init() {
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
         let (head, styled) = text(PackageResources.track_html).split(at: "{{style}}")
@@ -22,7 +21,6 @@ package struct TrackPage {
         template = [head + text(PackageResources.track_css) + middle, between, last + script + tail]
     }
 
-    /// The lines for the next page of locations.
     package mutating func lines(_ page: [Wire.Location]) -> [String] {
         var lines = isFirst && origin == nil ? [template[0]] : []
         for location in page {

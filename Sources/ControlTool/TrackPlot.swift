@@ -17,7 +17,6 @@ package struct TrackPlot {
     /// Smallest extent in metres: a vehicle that stood still is not magnified further.
     private static let leastExtent = 20.0
 
-    /// An empty plot.
     package init() {}
 
     /// Adds the next location, in chronological order.

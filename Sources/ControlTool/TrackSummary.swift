@@ -25,7 +25,6 @@ package struct TrackSummary: Encodable, Sendable, Equatable {
     /// … for at least this many seconds has stopped.
     private static let leastStop = 120.0
 
-    /// Number of locations.
     package private(set) var locations = 0
     /// Number of sessions, counted at each change.
     package private(set) var sessions = 0
@@ -49,7 +48,6 @@ package struct TrackSummary: Encodable, Sendable, Equatable {
     private var last: Wire.Location?
     private var halt: (first: Wire.Location, last: Wire.Location)?
 
-    /// An empty track.
     package init() {}
 
     /// Compares the published values only.

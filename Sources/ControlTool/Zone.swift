@@ -13,7 +13,6 @@ package struct Zone: Sendable {
         self.rule = rule
     }
 
-    /// UTC.
     package static let utc = Zone(name: "UTC") { _ in 0 }
 
     /// The time zone of this host and user.

@@ -7,7 +7,6 @@ internal import Glibc
 package struct ConfigurationCheck: Encodable, Sendable {
     /// A mistake and its location.
     package struct Problem: Encodable, Sendable {
-        /// Path of the file.
         package let file: String
         /// Line, counted from 1; nil when the problem concerns the whole file.
         package let line: Int?

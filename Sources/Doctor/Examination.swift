@@ -25,17 +25,17 @@ package struct Examination {
         var facts = Facts()
         facts.socket = socket
         facts.now = Clock.realtimeMilliseconds() / 1000
-        facts.user = Machine.user()
+        facts.user = Host.user()
         progress("asking beekond")
         let settings = askDaemon(&facts)
         let said = facts.status?.store.directory ?? "/var/lib/beekond"
         // As the daemon sees it: a link to it may lead elsewhere by now.
-        facts.stateDirectory = stateDirectory.flatMap(Machine.resolved) ?? stateDirectory ?? said
+        facts.stateDirectory = stateDirectory.flatMap(Host.resolved) ?? stateDirectory ?? said
         let loaded = readConfiguration(&facts, settings)
         askGPSD(&facts, loaded, progress)
-        facts.hasModemManager = Machine.runs("ModemManager")
-        facts.clock = Machine.clock()
-        facts.disk = Machine.disk(facts.stateDirectory)
+        facts.hasModemManager = Host.runs("ModemManager")
+        facts.clock = Host.clock()
+        facts.disk = Host.disk(facts.stateDirectory)
         askBackend(&facts, loaded, progress)
         return facts
     }
@@ -89,12 +89,12 @@ package struct Examination {
     }
 
     /// What was set at runtime, as far as it is not secret: it is part of the effective configuration.
-    static func runtime(_ settings: [Wire.Setting]) -> [String: Value] {
+    static func runtime(_ settings: [Wire.Setting]) -> [String: SettingValue] {
         let own = settings.filter { $0.origin == "runtime" }
         return Dictionary(own.compactMap { setting in plain(setting.value).map { (setting.key, $0) } }) { $1 }
     }
 
-    private static func plain(_ value: JSONValue) -> Value? {
+    private static func plain(_ value: JSONValue) -> SettingValue? {
         switch value {
         case .bool(let flag): .bool(flag)
         case .integer(let number): .integer(Int(clamping: number))
@@ -117,7 +117,7 @@ package struct Examination {
             }
         facts.gpsd = GPSDConversation.query(facts.gpsd, watching: watches)
         let path = facts.status?.source.device ?? facts.gpsd.devices?.first
-        facts.device = path.flatMap(Machine.device)
+        facts.device = path.flatMap(Host.device)
     }
 
     private func askBackend(_ facts: inout Facts, _ loaded: Settings?, _ progress: (String) -> Void) {

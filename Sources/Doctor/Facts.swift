@@ -8,11 +8,9 @@ package struct Facts: Sendable {
         package var name = "you"
         /// uid 0: has the rights of every group.
         package var isRoot = false
-        /// Names of the user's groups.
         package var groups: Set<String> = []
     }
 
-    /// The configuration file.
     package enum File: Sendable, Equatable {
         /// Read, with its warnings.
         case good(warnings: [String])
@@ -44,11 +42,9 @@ package struct Facts: Sendable {
         package var freeBytes: Int64
         /// Number of files that can still be created; nil where the file system does not count them.
         package var freeFiles: Int64?
-        /// Mounted read-only.
         package var isReadOnly: Bool
     }
 
-    /// The user running the check.
     package var user = User()
     /// Path of the daemon's socket.
     package var socket = ""
@@ -60,26 +56,19 @@ package struct Facts: Sendable {
     package var settings: [String: JSONValue] = [:]
     /// Path of the configuration file.
     package var configuration = ""
-    /// State of the configuration file.
     package var file: File = .missing
-    /// What gpsd reported.
     package var gpsd = GPSDFacts()
     /// The receiver's device file; nil when gpsd does not use one.
     package var device: DeviceFile?
-    /// Whether ModemManager is running.
     package var hasModemManager = false
-    /// The system clock.
     package var clock = SystemClock()
-    /// Path of the state directory.
     package var stateDirectory = ""
-    /// The disk that holds it.
     package var disk: Disk?
     /// The backend; nil without `sync.url`.
     package var backend: BackendFacts?
     /// Current time in Unix seconds.
     package var now: Int64 = 0
 
-    /// Starts with nothing known.
     package init() {}
 }
 
@@ -99,7 +88,6 @@ package struct GPSDFacts: Sendable {
     package var host = "127.0.0.1"
     /// Port, as configured.
     package var port = 2947
-    /// How far the conversation got.
     package var contact = Contact.failed("not tried")
     /// Paths of its receivers; nil when it did not list them.
     package var devices: [String]?
@@ -110,15 +98,12 @@ package struct GPSDFacts: Sendable {
     /// Number of satellites in view.
     package var visible: Int?
 
-    /// Starts with nothing known.
     package init() {}
 }
 
 /// The device file of a serial receiver.
 package struct DeviceFile: Sendable {
-    /// Path of the file.
     package var path: String
-    /// Whether the file exists.
     package var exists: Bool
     /// Whether ModemManager might take it for a modem, by its name.
     package var looksLikeModem: Bool
@@ -132,7 +117,6 @@ package struct DeviceFile: Sendable {
 package struct BackendFacts: Sendable {
     /// The outcome of posting an empty batch.
     package enum Answer: Sendable, Equatable {
-        /// The HTTP status.
         case status(Int)
         /// A 2xx that is not believed, because a page answers in place of the backend.
         case page(Int)
@@ -146,11 +130,8 @@ package struct BackendFacts: Sendable {
     package var url = ""
     /// The host to resolve and connect to: the backend, or the proxy in front of it.
     package var host = ""
-    /// Port on that host.
     package var port = 443
-    /// Whether `host` is a proxy.
     package var isProxy = false
-    /// Whether the URL is https.
     package var isTLS = true
     /// Whether the daemon adds a token that only it has.
     package var hasToken = false
@@ -161,6 +142,5 @@ package struct BackendFacts: Sendable {
     /// nil when nothing was sent, because the credentials may not be read.
     package var answer: Answer?
 
-    /// Starts with nothing known.
     package init() {}
 }

@@ -2,7 +2,6 @@ package import ControlTool
 
 /// The result of one check, and what to do about it.
 package struct Finding: Encodable, Sendable, Equatable {
-    /// The kind of result.
     package enum Result: String, Encodable, Sendable {
         /// As it should be.
         case ok
@@ -14,9 +13,7 @@ package struct Finding: Encodable, Sendable, Equatable {
 
     /// What was checked, in a word or two.
     package let check: String
-    /// How it went.
     package let result: Result
-    /// What was found.
     package let text: String
     /// What to do; always present with `failed`, sometimes with `skipped`.
     package let remedy: String?
@@ -39,7 +36,6 @@ package struct Report: Encodable, Sendable {
     /// In the order in which a fix travels.
     package let findings: [Finding]
 
-    /// Runs all checks on the facts.
     package init(_ facts: Facts) {
         findings =
             [Checks.socket(facts), Checks.rights(facts), Checks.configuration(facts)]
@@ -49,7 +45,6 @@ package struct Report: Encodable, Sendable {
             + Checks.backend(facts)
     }
 
-    /// Number of failed checks.
     package var failures: Int { findings.count { $0.result == .failed } }
 
     /// The report as lines for a terminal of `width` columns.

@@ -34,7 +34,6 @@ package struct Epochs: Sendable {
 
     private var devices: [Device] = []
 
-    /// Starts without known devices.
     package init() {}
 
     /// Adds a TPV; one without a time is ignored.

@@ -48,7 +48,6 @@ package struct Source: ~Copyable {
         /// Number of connections lost since the start.
         package var reconnects = 0
 
-        /// Starts with nothing known.
         package init() {}
     }
 

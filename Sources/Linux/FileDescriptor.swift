@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// An open file descriptor that closes itself.
-package struct FileDescriptor: ~Copyable {
+package struct FileDescriptor: ~Copyable, Sendable {
     /// Valid for the lifetime of this value.
     package let raw: Int32
 

@@ -1,6 +1,38 @@
 internal import CLinux
 internal import Glibc
 
+/// The place of a control socket, with its lock: as long as this lives, no other daemon listens there.
+package struct SocketPlace: ~Copyable {
+    let path: String
+    /// Everything except bind(2) names the socket relative to this directory, so that it cannot be replaced
+    /// meanwhile.
+    let folder: FileDescriptor
+    let name: String
+    let address: sockaddr_un
+    /// Two that start at once must not both find a socket that nobody answers on.
+    private let lock: FileDescriptor
+
+    /// Takes the lock and changes nothing else. The file `path`.lock is left for the next one.
+    ///
+    /// - Throws: EADDRINUSE when another process answers there or is about to, EPERM for a directory in which others
+    ///   could replace root's socket.
+    package init(at path: String) throws(SystemError) {
+        let address = try ListeningSocket.address(path)
+        let slash = path.lastIndex(of: "/")
+        let place = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        let folder = try FileDescriptor.open(place, CLINUX_O_PATH | O_DIRECTORY)
+        try ListeningSocket.checkFolder(folder, place, path)
+        let lock = try ListeningSocket.lock(folder, name, path)
+        _ = try ListeningSocket.hasLeftover(folder, name, path, address)
+        self.path = path
+        self.folder = folder
+        self.name = name
+        self.address = address
+        self.lock = lock
+    }
+}
+
 /// A Unix stream socket that listens at a path and knows which file it created there.
 ///
 /// Two daemons may be given the same path. The second one is refused while the first one answers, and on its end
@@ -8,14 +40,8 @@ internal import Glibc
 package struct ListeningSocket: ~Copyable {
     /// The listening socket; non-blocking.
     package let descriptor: FileDescriptor
-    /// Everything except bind(2) names the socket relative to this directory, so that it cannot be replaced
-    /// meanwhile.
-    private let folder: FileDescriptor
-    private let name: String
+    private let place: SocketPlace
     private let made: Inode
-    /// Held for the lifetime of this value: two that start at once must not both find a socket that nobody answers
-    /// on.
-    private let lock: FileDescriptor
 
     private struct Inode: Equatable {
         let device: dev_t
@@ -31,49 +57,49 @@ package struct ListeningSocket: ~Copyable {
     /// are served before the latest one.
     private static let backlog: Int32 = 64
 
-    /// Listens at `path`; only the owner and `group` may open it (0660). A socket that nobody answers on is replaced.
-    /// The file `path`.lock is left for the next one.
+    /// Listens at `path`: see below.
+    package init(at path: String, group: UInt32?, afterBind: () -> Void = {}) throws(SystemError) {
+        try self.init(in: try SocketPlace(at: path), group: group, afterBind: afterBind)
+    }
+
+    /// Listens in that place; only the owner and `group` may open it (0660). A socket that nobody answers on is replaced.
     ///
     /// - Parameter afterBind: for tests, which change the socket before it is checked.
-    /// - Throws: EADDRINUSE when another process answers there or is about to, EPERM for a directory in which others
-    ///   could replace root's socket, ESTALE when it has been replaced.
-    package init(at path: String, group: UInt32?, afterBind: () -> Void = {}) throws(SystemError) {
-        let address = try Self.address(path)
-        let slash = path.lastIndex(of: "/")
-        let place = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
-        let folder = try FileDescriptor.open(place, CLINUX_O_PATH | O_DIRECTORY)
-        try Self.checkFolder(folder, place, path)
-        let lock = try Self.lock(folder, name, path)
-        try Self.makeWay(folder, name, path, address)
+    /// - Throws: EADDRINUSE when another process answers there, ESTALE when the socket has been replaced.
+    package init(
+        in place: consuming SocketPlace, group: UInt32?, afterBind: () -> Void = {}
+    ) throws(SystemError) {
+        let path = place.path
+        if try Self.hasLeftover(place.folder, place.name, path, place.address) {
+            try retrying("remove the socket \(path), which nobody answers on") {
+                unlinkat(place.folder.raw, place.name, 0)
+            }
+        }
         let descriptor = try Self.socket()
         // Created with the right mode, so that nothing need be changed later by a name that may have been replaced.
         let before = umask(0o117)
-        let result = Self.call(bind, descriptor, address)
+        let result = Self.call(bind, descriptor, place.address)
         let failure = errno
         umask(before)
         guard result == 0 else { throw SystemError("bind " + path, code: failure) }
         afterBind()
-        let made = try Self.giveAway(folder, name, path, to: group)
+        let made = try Self.giveAway(place.folder, place.name, path, to: group)
         // Nobody can connect before this.
         try retrying("listen on " + path) { Glibc.listen(descriptor.raw, Self.backlog) }
         self.descriptor = descriptor
-        self.folder = folder
-        self.name = name
+        self.place = place
         self.made = made
-        self.lock = lock
     }
 
     /// Removes the socket from its directory, unless its name belongs to another one by now.
     package borrowing func remove() {
         var status = stat()
-        guard fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0, Inode(status) == made else {
-            return
-        }
-        _ = unlinkat(folder.raw, name, 0)
+        guard fstatat(place.folder.raw, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0, Inode(status) == made
+        else { return }
+        _ = unlinkat(place.folder.raw, place.name, 0)
     }
 
-    private static func address(_ path: String) throws(SystemError) -> sockaddr_un {
+    fileprivate static func address(_ path: String) throws(SystemError) -> sockaddr_un {
         var address = sockaddr_un()
         let bytes = Array(path.utf8)
         let room = MemoryLayout.size(ofValue: address.sun_path)
@@ -102,7 +128,7 @@ package struct ListeningSocket: ~Copyable {
     }
 
     /// Clients trust the socket of root's daemon: only root may be able to put another one there.
-    private static func checkFolder(
+    fileprivate static func checkFolder(
         _ folder: borrowing FileDescriptor, _ place: String, _ path: String
     ) throws(SystemError) {
         guard geteuid() == 0 else { return }
@@ -116,7 +142,7 @@ package struct ListeningSocket: ~Copyable {
         }
     }
 
-    private static func lock(
+    fileprivate static func lock(
         _ folder: borrowing FileDescriptor, _ name: String, _ path: String
     ) throws(SystemError) -> FileDescriptor {
         let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -136,12 +162,14 @@ package struct ListeningSocket: ~Copyable {
             "another beekond has the socket \(path): stop it, or choose another --socket", code: EADDRINUSE)
     }
 
-    /// Removes a socket left over from an earlier run. One that answers, or cannot be asked, is kept.
-    private static func makeWay(
+    /// Whether a socket is left over from an earlier run.
+    ///
+    /// - Throws: when it answers, or cannot be asked.
+    fileprivate static func hasLeftover(
         _ folder: borrowing FileDescriptor, _ name: String, _ path: String, _ address: sockaddr_un
-    ) throws(SystemError) {
+    ) throws(SystemError) -> Bool {
         var status = stat()
-        guard fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+        guard fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw SystemError(
                 "\(path) is no socket: remove it, or choose another --socket", code: EEXIST)
@@ -150,7 +178,7 @@ package struct ListeningSocket: ~Copyable {
         guard call(connect, probe, address) != 0, errno == ECONNREFUSED || errno == ENOENT else {
             throw taken(path)
         }
-        try retrying("remove the socket \(path), which nobody answers on") { unlinkat(folder.raw, name, 0) }
+        return true
     }
 
     /// Gives the socket to the group through a descriptor of the file itself: a link or another file put in its place

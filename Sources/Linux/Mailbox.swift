@@ -40,7 +40,6 @@ package final class Mailbox<Message: Sendable>: Sendable {
         wakeup.signal()
     }
 
-    /// Whether no messages are waiting.
     package var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
     /// Removes and returns all messages, oldest first.

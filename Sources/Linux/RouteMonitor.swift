@@ -11,7 +11,6 @@ package struct RouteMonitor: ~Copyable {
     /// For poll(2).
     package var raw: Int32 { descriptor.raw }
 
-    /// Starts watching.
     package init() throws(SystemError) {
         let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let opened = FileDescriptor(

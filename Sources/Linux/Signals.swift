@@ -21,11 +21,20 @@ package struct Signals: ~Copyable {
     /// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all threads it starts later, and ignores SIGPIPE.
     package init() throws(SystemError) {
         _ = signal(SIGPIPE, SIG_IGN)
-        let numbers = [SIGTERM, SIGINT, SIGHUP]
+        descriptor = try Self.block([SIGTERM, SIGINT, SIGHUP])
+    }
+
+    /// Readable once the end has been asked for. Not to be read, so that `receive` still finds the signal. Both signals
+    /// must be blocked.
+    package static func termination() throws(SystemError) -> FileDescriptor {
+        try block([SIGTERM, SIGINT])
+    }
+
+    private static func block(_ numbers: [Int32]) throws(SystemError) -> FileDescriptor {
         let raw = clinux_block_signals(
             numbers, Int32(numbers.count), Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
         guard raw >= 0 else { throw SystemError("signalfd") }
-        descriptor = FileDescriptor(owning: raw)
+        return FileDescriptor(owning: raw)
     }
 
     /// The signals received since the last call, in order.

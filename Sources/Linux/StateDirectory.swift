@@ -60,7 +60,6 @@ package struct StateDirectory: Sendable {
         return nil
     }
 
-    /// The path of a file in it.
     package func file(_ name: String) -> String {
         path + "/" + name
     }
@@ -93,7 +92,6 @@ package struct StateDirectory: Sendable {
         try synchronise()
     }
 
-    /// The names of all files in it.
     package func names() throws(SystemError) -> [String] {
         guard let stream = opendir(path) else { throw SystemError("read " + path) }
         defer { closedir(stream) }

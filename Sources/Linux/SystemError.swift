@@ -22,6 +22,14 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     package var description: String {
         operation + ": " + String(cString: strerror(code))
     }
+
+    /// Whether we may not use a file, which may be intact: a run as root has left it behind.
+    package var isForbidden: Bool { code == EACCES || code == EPERM }
+
+    /// The description, with the remedy for a file of the state directory that we may not use.
+    package var advice: String {
+        isForbidden ? description + ", so chown it to the user that beekond runs as" : description
+    }
 }
 
 /// Retries a call interrupted by a signal (EINTR).

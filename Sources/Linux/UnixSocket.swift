@@ -5,7 +5,6 @@ internal import Glibc
 package struct Peer: Equatable, Sendable, CustomStringConvertible {
     /// For logging only: process ids are reused.
     package let pid: Int32
-    /// User ID of the process.
     package let uid: UInt32
     /// The primary and all supplementary groups.
     package let groups: [UInt32]

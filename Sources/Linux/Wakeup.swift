@@ -6,7 +6,6 @@ package final class Wakeup: Sendable {
     /// Readable from `signal` until `clear`.
     package let descriptor: Int32
 
-    /// Creates an eventfd that is not signalled.
     package init() throws(SystemError) {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         if descriptor < 0 { throw SystemError("eventfd") }
@@ -37,7 +36,6 @@ package struct PollSet: ~Copyable {
 
     private var entries: [pollfd] = []
 
-    /// Creates an empty set.
     package init() {}
 
     /// - Parameter descriptor: a negative one is never ready.

@@ -2,7 +2,6 @@ internal import CSQLite
 
 /// An open database that closes itself. Not thread-safe: use from one thread at a time.
 package struct Connection: ~Copyable {
-    /// How the file may be accessed.
     package enum Access: Sendable {
         case readWrite, readOnly
         /// For salvage: SQLite then reads even a file that is shorter than it should be. The file is opened for
@@ -62,6 +61,13 @@ package struct Connection: ~Copyable {
         // The v2 form defers closing until all statements are finalised, in whatever order they are released.
         sqlite3_close_v2(handle)
         logCount.deallocate()
+    }
+
+    /// Refuses longer values, which a damaged or hostile file may hold, with SQLITE_TOOBIG.
+    ///
+    /// - Parameter bytes: of the longest text, blob or row.
+    package func limit(values bytes: Int32) {
+        _ = sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, bytes)
     }
 
     /// Keeps the WAL when the last connection closes, instead of checkpointing it.
@@ -166,7 +172,6 @@ package struct Connection: ~Copyable {
         sqlite3_total_changes64(handle)
     }
 
-    /// The rowid of the latest INSERT.
     package var lastInsertRowid: Int64 {
         sqlite3_last_insert_rowid(handle)
     }

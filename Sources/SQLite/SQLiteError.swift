@@ -13,27 +13,20 @@ package struct ResultCode: RawRepresentable, Equatable, Sendable {
     /// The primary code, in the low byte: SQLITE_IOERR for SQLITE_IOERR_FSYNC.
     package var primary: ResultCode { ResultCode(rawValue: rawValue & 0xFF) }
 
-    /// Success.
     package static let ok = ResultCode(rawValue: SQLITE_OK)
     /// SQL that does not fit the schema, or an unknown file format.
     package static let error = ResultCode(rawValue: SQLITE_ERROR)
     /// Another connection holds a lock.
     package static let busy = ResultCode(rawValue: SQLITE_BUSY)
-    /// The file may not be written to.
     package static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
     /// The device or the file system failed.
     package static let ioError = ResultCode(rawValue: SQLITE_IOERR)
-    /// The file is damaged.
     package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
-    /// The disk is full.
     package static let full = ResultCode(rawValue: SQLITE_FULL)
-    /// The file could not be opened.
     package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
     /// SQLITE_CANTOPEN_SYMLINK: a component of the path is a symbolic link.
     package static let linkInPath = ResultCode(rawValue: SQLITE_CANTOPEN | 6 << 8)
-    /// A constraint was violated.
     package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
-    /// The file is not a database.
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
     /// SQLITE_IOERR_SHORT_READ: the file ends too early.
     static let shortRead = ResultCode(rawValue: SQLITE_IOERR | 2 << 8)
@@ -41,7 +34,6 @@ package struct ResultCode: RawRepresentable, Equatable, Sendable {
     static let done = ResultCode(rawValue: SQLITE_DONE)
 }
 
-/// A failed SQLite call.
 package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What was attempted: the statement, or `open PATH`.
     package let operation: String

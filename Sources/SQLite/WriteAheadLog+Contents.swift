@@ -41,6 +41,15 @@ extension WriteAheadLog {
         return Contents(firstPage: firstPage, isWhole: isWhole)
     }
 
+    /// Bytes before the first frame.
+    package static let headerSize = LogFile.headerSize
+
+    /// Whether SQLite takes these bytes, the first of a WAL, for its header. If it does not, it reads none of the
+    /// frames behind them, without a word, and writes over them.
+    package static func isHeader(_ bytes: [UInt8]) -> Bool {
+        bytes.count == headerSize && Checksum(bytes) != nil
+    }
+
     /// SQLite's running checksum over the header and every frame: where it breaks, the WAL ends.
     private struct Checksum {
         private let isBigEndian: Bool

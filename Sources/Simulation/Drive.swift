@@ -4,9 +4,7 @@ package import Base
 package struct Drive: Sendable {
     /// A period in seconds since the start of the drive: `from` is included, `to` is not.
     package struct Window: Equatable, Sendable {
-        /// Start of the period.
         package var from: Double
-        /// End of the period, exclusive.
         package var to: Double
 
         /// nil unless 0 ≤ from < to.
@@ -23,7 +21,6 @@ package struct Drive: Sendable {
     package struct Scenario: Sendable {
         /// Time of the first epoch.
         package var start: Timestamp
-        /// Start of the drive.
         package var origin: Position
         /// Epochs per second, 1…10.
         package var rate: Int
@@ -69,7 +66,6 @@ package struct Drive: Sendable {
     private var receiver: Receiver
     private var count = 0
 
-    /// Creates the drive of a scenario, before its first epoch.
     package init(_ scenario: Scenario) {
         self.scenario = scenario
         nmea = NMEA(talker: scenario.talker, simulated: scenario.marked)
@@ -80,7 +76,6 @@ package struct Drive: Sendable {
     /// Milliseconds from the start to the epoch that `next` will return.
     package var nextElapsed: Int { Self.elapsed(count, rate: scenario.rate) }
 
-    /// The next epoch.
     package mutating func next() -> Epoch {
         let elapsed = nextElapsed
         let before = count == 0 ? 0 : Self.elapsed(count - 1, rate: scenario.rate)

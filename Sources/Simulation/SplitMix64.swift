@@ -7,12 +7,10 @@ import Glibc
 package struct SplitMix64: Sendable {
     private var state: UInt64
 
-    /// Starts the sequence for `seed`.
     package init(seed: UInt64) {
         state = seed
     }
 
-    /// The next 64 bits.
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

@@ -48,7 +48,6 @@ package struct Vehicle: Sendable {
         self.route = route
     }
 
-    /// Current position and movement.
     package var state: State {
         let pose = leg.pose(at: along)
         let degrees = (pose.heading * 180 / .pi).truncatingRemainder(dividingBy: 360)

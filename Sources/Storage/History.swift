@@ -95,7 +95,7 @@ package struct History: ~Copyable {
                     SessionRecord(
                         id: id, startedAt: Timestamp(milliseconds: sessions.integer(1)),
                         stoppedAt: sessions.optionalInteger(2).map { Timestamp(milliseconds: $0) },
-                        locations: Int(clamping: max(newestRow, written) - sessions.integer(3) + 1),
+                        locations: Int(clamping: max(newestRow, written) &- sessions.integer(3) &+ 1),
                         distance: isRowNewer ? sessions.real(7) : sessions.real(5)))
             }
             return records

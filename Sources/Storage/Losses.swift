@@ -5,7 +5,7 @@ internal import SQLite
 package struct Losses: Equatable, Sendable {
     /// Deleted unsent, because there were more locations or events than the cap.
     package var dropped = 0
-    /// Deleted for their age while no upload was configured, as the retention rule says.
+    /// Deleted unsent for their age, while no upload was configured.
     package var pruned = 0
     /// Dead letters deleted after their retention time.
     package var expired = 0

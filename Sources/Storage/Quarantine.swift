@@ -50,11 +50,6 @@ enum Quarantine {
         }
     }
 
-    /// Files that are kept at most, as long as what they held has been saved.
-    private static let limit = 2
-    /// Ends the names of those whose rows have all been read and imported.
-    private static let salvagedSuffix = ".salvaged"
-
     private static func check(_ connection: borrowing Connection, hasLog: Bool) throws {
         let version = try Schema.foundVersion(connection)
         guard version <= Schema.version else {
@@ -71,59 +66,5 @@ enum Quarantine {
 
     private static func damage(_ message: String) -> StorageError {
         StorageError(operation: "check", kind: .corrupt, message: message)
-    }
-
-    /// Renames the database with its companions to `beekon.db.corrupt-<Unix seconds>`.
-    static func putAside(_ path: String) throws(StorageError) -> String {
-        let base = path + ".corrupt-\(Clock.realtimeMilliseconds() / 1000)"
-        var target = base
-        var number = 1
-        var status = stat()
-        while lstat(target, &status) == 0 || lstat(target + salvagedSuffix, &status) == 0 {
-            number += 1
-            target = base + "-\(number)"
-        }
-        try rename(path, to: target)
-        return target
-    }
-
-    /// Notes that nothing is to be found in the file any more, and lets the oldest such file go when there are too many.
-    ///
-    /// - Returns: the new name, and the paths of those that were deleted.
-    static func markSalvaged(
-        _ path: String, in directory: String
-    ) throws(StorageError) -> (name: String, removed: [String]) {
-        let target = path + salvagedSuffix
-        try rename(path, to: target)
-        let spent = names(in: directory).filter { $0.contains(".corrupt-") && $0.hasSuffix(salvagedSuffix) }
-        var removed: [String] = []
-        for name in spent.dropLast(limit) {
-            for suffix in suffixes { _ = unlink(directory + "/" + name + suffix) }
-            removed.append(directory + "/" + name)
-        }
-        return (target, removed)
-    }
-
-    private static func rename(_ path: String, to target: String) throws(StorageError) {
-        var status = stat()
-        for suffix in suffixes.reversed() where lstat(path + suffix, &status) == 0 {
-            guard Glibc.rename(path + suffix, target + suffix) == 0 else {
-                throw StorageError(SystemError("put aside " + path + suffix))
-            }
-        }
-    }
-
-    /// In ascending order, which for these names is that of their age.
-    static func names(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            names.append(
-                withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                })
-        }
-        return names.sorted()
     }
 }

@@ -76,6 +76,12 @@ package struct RowKey: Hashable, Comparable, Sendable {
     /// No row lies before this one.
     static let first = RowKey(ts: .min, seq: .min)
 
+    /// No key lies between this one and that. The last of all is its own: a damaged file may hold it.
+    var next: RowKey {
+        if seq < .max { return RowKey(ts: ts, seq: seq + 1) }
+        return ts < .max ? RowKey(ts: ts + 1, seq: .min) : self
+    }
+
     /// Oldest first, as batches and history read them.
     package static func < (left: RowKey, right: RowKey) -> Bool {
         (left.ts, left.seq) < (right.ts, right.seq)
@@ -140,8 +146,11 @@ package struct FrozenBatch: Equatable, Sendable {
 package enum Rejection: Equatable, Sendable {
     /// Its rows are dead letters now.
     case deadLettered(Int)
-    /// It stays frozen and pending: the endpoint is suspected (three in a row), or the dead-letter table is full.
+    /// It stays frozen and pending: the endpoint is suspected (three in a row).
     case suspected
+    /// It stays frozen and pending, because there is no room among the dead letters. That says nothing about the
+    /// endpoint: once there is room, it is rejected like any other.
+    case full
 }
 
 /// What the store holds, for status.

@@ -3,12 +3,12 @@ internal import Linux
 internal import SQLite
 internal import Tracking
 
-/// What still reads of a database that was put aside.
+/// What still reads of a database that was put aside, a piece at a time: nobody knows how large it is, or what is in it.
 ///
 /// It is imported when the database is put aside, not by a command: the rows are wanted by a backend that waits for them,
 /// and nobody is there to give commands. A limit of time keeps the start quick. Rows that had been uploaded already may come
 /// back with it; they carry the ids that the backend knows them by.
-struct Salvage {
+struct Salvage: ~Copyable {
     struct Row {
         var row: LocationRow
         var isUploaded: Bool
@@ -22,175 +22,216 @@ struct Salvage {
         var isTracking = true
     }
 
-    /// Seconds that reading and writing may take together.
-    static let patience = 1.0
+    /// Where reading goes on.
+    struct Cursor {
+        var from = RowKey.first
+        var includesFrom = true
+        /// Damage has been read around.
+        var hasJumped = false
+        var isAtEnd = false
+    }
 
-    /// Dead letters among them, as pending rows. Damage in the middle is read around from both ends.
-    private(set) var rows: [RowKey: Row] = [:]
-    private(set) var sessions: [Int64: Session] = [:]
-    private(set) var extras: [Int64: String] = [:]
-    /// Refused ones among them, as pending ones.
-    var events: [RowKey: Event] = [:]
+    /// Seconds that reading and writing may take together.
+    static let patience = 10.0
+    /// How often it is tried: a file that kills whoever reads it must not keep the daemon from starting.
+    static let attempts = 3
+    /// Rows read and written at once.
+    static let step = 1000
+    /// Bytes of the longest value that is read: a frozen body is shorter.
+    private static let longestValue: Int32 = 16 << 20
+    /// Bytes of extras that are taken over.
+    private static let extrasRoom = 8 << 20
+
+    let db: Connection
+    private let columns: String
+    private let deadline: Int64
+    /// Deletions that were under way: what they cover does not come back.
+    private(set) var erased: [Deletion.Bounds] = []
+    /// What was known of the observed times; nil when it cannot be read.
+    private(set) var ages: AgeTrust.Memory?
+    private(set) var lowestSeq: Int64 = 0
+    /// Where its batches went.
+    private(set) var endpoint: Int64 = 0
     /// The counters of the damaged database.
     private(set) var losses = Losses()
+    private var extrasBytes = 0
     /// Every table was read to its end, without an error and without a row that nobody understands: the file holds
     /// nothing more that is wanted.
-    var isComplete = false
+    var isComplete = true
 
-    /// - Parameter deadline: CLOCK_BOOTTIME in nanoseconds.
-    init(path: String, deadline: Int64) {
-        guard !Quarantine.isOrphan(path) else { return }
-        do {
-            let db = try Connection(path: path, access: .damaged)
-            isComplete = true
-            readSessions(db)
-            readLosses(db)
-            for table in ["locations", "rejected"] { try readRows(of: table, db, deadline) }
-            for table in ["geofence_events", "rejected_events"] { try readEvents(of: table, db) }
-        } catch {
-            // A file that does not open today may be read by somebody who knows how to mend it.
-            isComplete = false
-        }
+    /// - Parameters:
+    ///   - deadline: CLOCK_BOOTTIME in nanoseconds.
+    ///   - erasing: deletions that this process knows to be under way, if the file does not say.
+    init(path: String, deadline: Int64, erasing: [Deletion.Bounds]) throws(SQLiteError) {
+        let db = try Connection(path: path, access: .damaged)
+        db.limit(values: Self.longestValue)
+        columns = try Schema.columns(of: "locations", in: db)
+        self.db = db
+        self.deadline = deadline
+        readCounters(erasing)
     }
 
-    private mutating func readSessions(_ db: borrowing Connection) {
+    private mutating func readCounters(_ erasing: [Deletion.Bounds]) {
         do {
-            let all = try db.prepare("SELECT key, id, started_at, stopped_at, odometer FROM sessions")
-            while try all.step() {
-                guard let id = UUIDv7(bytes: all.blob(1)) else { continue }
-                sessions[all.integer(0)] = Session(
-                    id: id, startedAt: all.integer(2), stoppedAt: all.optionalInteger(3),
-                    odometer: all.real(4))
+            let values = try db.prepare("SELECT value FROM counters WHERE name = ?")
+            func counter(_ name: String) throws(SQLiteError) -> Int64 {
+                try values.bind([.text(name)])
+                return try values.step() ? values.integer(0) : 0
             }
-            let versions = try db.prepare("SELECT version, json FROM extras")
-            while try versions.step() { extras[versions.integer(0)] = versions.text(1) }
-            // The first schema does not have this column.
-            guard
-                try db.value("SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'is_tracking'") != nil
-            else { return }
-            let silent = try db.prepare("SELECT key FROM sessions WHERE is_tracking = 0")
-            while try silent.step() { sessions[silent.integer(0)]?.isTracking = false }
-        } catch {
-            // Rows without their session still get one of their own.
-            isComplete = false
-        }
-    }
-
-    private mutating func readLosses(_ db: borrowing Connection) {
-        do {
-            let counters = try db.prepare("SELECT value FROM counters WHERE name = ?")
+            erased = try Writer.markedBounds(counter)
+            ages = try Writer.ageMemory(counter)
+            lowestSeq = Writer.bounded(lowestSeq: try counter(Writer.lowestSeq))
+            endpoint = try counter(Writer.endpoint)
+            var losses = Losses()
             for (name, field) in Losses.names {
-                try counters.bind([.text(name)])
-                if try counters.step() { losses[keyPath: field] = Losses.bounded(counters.integer(0)) }
+                losses[keyPath: field] = Losses.bounded(try counter(name))
             }
+            self.losses = losses
         } catch {
-            // They are numbers for the operator, and no row depends on them.
+            // No row depends on the others.
+            erased = erasing
         }
     }
 
-    private mutating func readRows(
-        of table: String, _ db: borrowing Connection, _ deadline: Int64
-    ) throws(SQLiteError) {
-        let columns = try Schema.columns(of: table, in: db)
-        let uploaded = table == "rejected" ? "0" : "uploaded"
-        let known = sessions
-        for direction in ["ASC", "DESC"] {
-            let key = table == "rejected" ? "rejected_at" : "ts"
-            let order = "ORDER BY \(key) \(direction), seq \(direction)"
-            do {
-                let all = try db.prepare("SELECT \(columns), \(uploaded) FROM \(table) \(order)")
-                while try all.step() {
-                    guard let row = LocationRow(all, sessionID: { known[$0]?.id }) else {
-                        isComplete = false
-                        continue
-                    }
-                    let new = Row(row: row, isUploaded: all.integer(18) != 0)
-                    let former = rows.updateValue(new, forKey: row.key)
-                    if let former, former.row.location.id != row.location.id { isComplete = false }
-                    guard former != nil || Clock.boot() < deadline else {
-                        isComplete = false
-                        return
-                    }
+    /// Whether the user has deleted it.
+    func isErased(_ key: RowKey, isEvent: Bool = false) -> Bool {
+        erased.contains {
+            key.ts <= $0.cutoff?.milliseconds ?? .max && key.seq <= (isEvent ? $0.maxEventSeq : $0.maxSeq)
+        }
+    }
+
+    /// nil when it is not there, or cannot be read: its rows get one of their own then.
+    mutating func session(_ key: Int64) -> Session? {
+        do {
+            // The first schema does not have the last column.
+            let isTracking =
+                try db.value("SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'is_tracking'") == nil
+                ? "1" : "is_tracking"
+            let row = try db.prepare(
+                "SELECT id, started_at, stopped_at, odometer, \(isTracking) FROM sessions WHERE key = ?")
+            try row.bind([.integer(key)])
+            guard try row.step(), let id = UUIDv7(bytes: row.blob(0)) else { return nil }
+            return Session(
+                id: id, startedAt: row.integer(1), stoppedAt: row.optionalInteger(2), odometer: row.real(3),
+                isTracking: row.integer(4) != 0)
+        } catch {
+            isComplete = false
+            return nil
+        }
+    }
+
+    /// nil when there are none, or they cannot be read.
+    mutating func extras(_ version: Int64) -> String? {
+        guard version != 0 else { return nil }
+        do {
+            let row = try db.prepare("SELECT json FROM extras WHERE version = ?")
+            try row.bind([.integer(version)])
+            if try row.step(), let json = row.text(0), extrasBytes + json.utf8.count <= Self.extrasRoom {
+                extrasBytes += json.utf8.count
+                return json
+            }
+        } catch {
+            // The row is worth more than what was said beside it.
+        }
+        isComplete = false
+        return nil
+    }
+
+    // MARK: Rows
+
+    /// The next locations, oldest first. Damage in the middle is read around once.
+    mutating func next(_ cursor: inout Cursor) -> [Row] {
+        var rows: [Row] = []
+        do {
+            guard isInTime() else {
+                cursor.isAtEnd = true
+                return []
+            }
+            let page = try db.prepare(
+                """
+                SELECT \(columns), uploaded FROM locations WHERE (ts, seq) \(cursor.includesFrom ? ">=" : ">") (?, ?) \
+                ORDER BY ts, seq LIMIT \(Self.step)
+                """)
+            try page.bind([.integer(cursor.from.ts), .integer(cursor.from.seq)])
+            var count = 0
+            while try page.step() {
+                let key = RowKey(ts: page.integer(0), seq: page.integer(1))
+                guard key > cursor.from || cursor.includesFrom && key == cursor.from else {
+                    throw SQLiteError(operation: "salvage", code: .corrupt, message: "rows are out of order")
                 }
+                (cursor.from, cursor.includesFrom) = (key, false)
+                count += 1
+                if let row = row(page) { rows.append(row) }
+            }
+            cursor.isAtEnd = count < Self.step
+        } catch {
+            isComplete = false
+            let far: (row: Row?, next: RowKey?) =
+                cursor.hasJumped ? (nil, nil) : farSide(of: cursor.from)
+            if let row = far.row { rows.append(row) }
+            cursor = Cursor(
+                from: far.next ?? cursor.from, includesFrom: true, hasJumped: true, isAtEnd: far.next == nil)
+        }
+        return rows
+    }
+
+    private mutating func row(_ row: borrowing Statement) -> Row? {
+        guard let location = LocationRow(row, sessionID: { _ in nil }) else {
+            isComplete = false
+            return nil
+        }
+        return isErased(location.key) ? nil : Row(row: location, isUploaded: row.integer(18) != 0)
+    }
+
+    /// The first row that can be reached from the end of the table, and the key of the next one: the way to the first from
+    /// above may lead through the damage.
+    private mutating func farSide(of key: RowKey) -> (row: Row?, next: RowKey?) {
+        var (found, first, next): (Row?, RowKey?, RowKey?)
+        do {
+            let rows = try db.prepare(
+                """
+                SELECT \(columns), uploaded FROM locations WHERE (ts, seq) > (?, ?) ORDER BY ts DESC, seq DESC
+                """)
+            try rows.bind([.integer(key.ts), .integer(key.seq)])
+            while isInTime(), try rows.step() {
+                next = first
+                first = RowKey(ts: rows.integer(0), seq: rows.integer(1))
+                found = row(rows)
+            }
+        } catch {
+            // That is where the damage ends.
+        }
+        return (found, next)
+    }
+
+    private mutating func isInTime() -> Bool {
+        if Clock.boot() < deadline { return true }
+        isComplete = false
+        return false
+    }
+
+    /// Dead letters, as pending rows, oldest first. There are only so many, and they are not in the order of time.
+    mutating func deadLetters() -> [Row] {
+        var found: [RowKey: Row] = [:]
+        for direction in ["ASC", "DESC"] {
+            do {
+                let letters = try db.prepare(
+                    """
+                    SELECT \(Schema.columns(of: "rejected", in: db)), 0 FROM rejected \
+                    ORDER BY rejected_at \(direction), seq \(direction) LIMIT \(Writer.rejectedLimit + 1)
+                    """)
+                var count = 0
+                while try letters.step() {
+                    count += 1
+                    if let row = row(letters) { found[row.row.key] = row }
+                }
+                if count > Writer.rejectedLimit { isComplete = false }
                 // All of it reads in one direction: nothing is left for the other.
-                return
+                break
             } catch {
                 isComplete = false
             }
         }
-    }
-}
-
-extension Writer {
-    private static let importStep = 1000
-
-    /// Writes salvaged rows under their own ids, with new sequence numbers.
-    ///
-    /// - Parameter done: how many have been.
-    mutating func importRows(_ salvage: Salvage, done: inout Int) throws(SQLiteError) {
-        try note(salvage.losses)
-        guard !salvage.rows.isEmpty || !salvage.events.isEmpty else { return }
-        var keys: [Int64: Int64] = [:]
-        let bySession = Dictionary(grouping: salvage.rows.values) { $0.row.session }
-        for (old, rows) in bySession.sorted(by: { $0.key < $1.key }) {
-            let ordered = rows.sorted { $0.row.key < $1.row.key }
-            let key = try importSession(salvage.sessions[old], firstTime: ordered[0].row.key.ts)
-            keys[old] = key
-            for start in stride(from: 0, to: ordered.count, by: Self.importStep) {
-                let step = ordered[start..<min(start + Self.importStep, ordered.count)]
-                try importRows(step, session: key, extras: salvage.extras)
-                done += step.count
-                try checkpointIfDue()
-            }
-        }
-        try db.execute(
-            """
-            UPDATE sessions SET last_seq = (SELECT MAX(seq) FROM locations WHERE session = sessions.key), \
-            first_seq = (SELECT MIN(seq) FROM locations WHERE session = sessions.key) \
-            WHERE EXISTS (SELECT 1 FROM locations WHERE session = sessions.key)
-            """)
-        done += try importEvents(salvage, sessions: &keys)
-    }
-
-    private mutating func importRows(
-        _ rows: ArraySlice<Salvage.Row>, session: Int64, extras: [Int64: String]
-    ) throws(SQLiteError) {
-        var renamed: [Salvage.Row] = []
-        for var salvaged in rows {
-            salvaged.row.session = session
-            salvaged.row.key.seq = tally.nextSeq
-            salvaged.row.extras = try version(ofExtras: extras[salvaged.row.extras])
-            tally.nextSeq += 1
-            renamed.append(salvaged)
-        }
-        try db.transaction { () throws(SQLiteError) in
-            let mark = try db.prepare("UPDATE locations SET uploaded = 1 WHERE ts = ? AND seq = ?")
-            for salvaged in renamed {
-                try salvaged.row.run(statements.insert)
-                guard salvaged.isUploaded else { continue }
-                try mark.run(.integer(salvaged.row.key.ts), .integer(salvaged.row.key.seq))
-            }
-        }
-    }
-
-    mutating func importSession(
-        _ session: Salvage.Session?, firstTime: Int64
-    ) throws(SQLiteError) -> Int64 {
-        let key = (sessions.keys.max() ?? 0) + 1
-        var random = SystemRandomNumberGenerator()
-        var generator = UUIDv7Generator(using: &random)
-        let id = session?.id ?? generator.next(at: Timestamp(milliseconds: firstTime))
-        let stoppedAt = session.map(\.stoppedAt) ?? firstTime
-        try db.prepare(
-            """
-            INSERT INTO sessions (key, id, started_at, stopped_at, first_seq, last_seq, odometer, is_tracking) \
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            """
-        ).run(
-            .integer(key), .blob(id.bytes), .integer(session?.startedAt ?? firstTime), .optional(stoppedAt),
-            .integer(tally.nextSeq), .integer(tally.nextSeq - 1), .real(session?.odometer ?? 0),
-            .integer(session?.isTracking ?? true ? 1 : 0))
-        sessions[key] = id
-        return key
+        return found.values.sorted { $0.row.key < $1.row.key }
     }
 }

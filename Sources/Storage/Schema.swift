@@ -78,11 +78,17 @@ enum Schema {
             PRIMARY KEY (rejected_at, seq)) STRICT, WITHOUT ROWID;
         CREATE TABLE geofence_states (key INTEGER PRIMARY KEY, is_inside INTEGER NOT NULL) STRICT;
         """,
-        // Which batches became dead letters since the latest acknowledgement; and, between a clean shutdown and the
-        // next start of a large database, the result of counting all its rows.
+        // Which batches became dead letters since the latest acknowledgement: as many of the latest as were counted,
+        // and no more than two, since a third one stays frozen. Earlier ones may be at fault themselves; three of them
+        // in the queue would raise a suspicion that nothing ends. And, between a clean shutdown and the next start of a
+        // large database, the result of counting all its rows.
         """
         CREATE TABLE streak (batch BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
         CREATE TABLE tallies (key INTEGER PRIMARY KEY, pending INTEGER NOT NULL) STRICT;
+        INSERT INTO streak (batch) SELECT batch FROM
+            (SELECT batch, rejected_at FROM rejected UNION ALL SELECT batch, rejected_at FROM rejected_events)
+            GROUP BY batch ORDER BY max(rejected_at) DESC, batch DESC LIMIT
+            (SELECT max(0, min(2, coalesce(max(value), 0))) FROM counters WHERE name = 'consecutive_rejections');
         """,
     ]
 

@@ -85,7 +85,7 @@ extension SmallFiles {
             switch error.code {
             // Too many files are open, there is no memory, or it is not ours to open: it may be intact.
             case EMFILE, ENFILE, ENOMEM, EACCES, EPERM:
-                return ([], nil, Trouble(name: name, reason: error.description, isPassing: true))
+                return ([], nil, Trouble(name: name, reason: error.advice, isPassing: true))
             default: return ([], nil, putAside(name, error.description))
             }
         }
@@ -107,8 +107,10 @@ extension SmallFiles {
         if hasCopy(name) { writeCopy(name, bytes) }
     }
 
-    /// That file is itself a copy of what the database contains.
-    private func hasCopy(_ name: String) -> Bool { name != Name.inside }
+    /// The one file is itself a copy of what the database contains, the others are for people.
+    private func hasCopy(_ name: String) -> Bool {
+        name != Name.inside && !name.hasPrefix(Name.identity + ".foreign-")
+    }
 
     /// An old copy is worse than none: it could restore what the user has ended.
     private func writeCopy(_ name: String, _ bytes: [UInt8]) {

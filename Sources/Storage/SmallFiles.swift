@@ -14,6 +14,8 @@ package struct SmallFiles: Sendable {
         package var signs: [String: String]?
         /// The content of /etc/machine-id, in a file of the first layout.
         package var machineID: String?
+        /// A database has been made.
+        package var hasDatabase: Bool?
         /// A separation from another machine that has begun and not been completed.
         package var separation: Separation?
 
@@ -37,12 +39,15 @@ package struct SmallFiles: Sendable {
         package var session: String
         /// Unix milliseconds.
         package var startedAt: Int64
+        /// What the other machine last requested.
+        package var intent: Intent?
 
         /// All of it is decided at once.
         package init(
             installID: String, signs: [String: String], database: String, session: UUIDv7,
-            startedAt: Timestamp
+            startedAt: Timestamp, intent: Intent?
         ) {
+            self.intent = intent
             self.installID = installID
             self.signs = signs
             self.database = database
@@ -113,6 +118,16 @@ package struct SmallFiles: Sendable {
     /// Durable when it returns.
     package func write(_ identity: Identity) throws(SystemError) {
         try write(Name.identity, identity)
+    }
+
+    /// The name under which the identity of another machine is kept beside its database.
+    package static func foreignName(beside database: String) -> String {
+        Name.identity + database.dropFirst("beekon.db".count)
+    }
+
+    /// Keeps the identity of another machine beside its database, durably.
+    package func write(foreign identity: Identity, beside database: String) throws(SystemError) {
+        try write(Self.foreignName(beside: database), identity)
     }
 
     /// What was last requested.

@@ -28,8 +28,12 @@ extension Store {
     /// Renames the database and its companions, durably. Completes an earlier call that was interrupted. It must not
     /// be open.
     ///
-    /// - Returns: whether a database exists under that name now.
+    /// - Returns: whether anything exists under that name now.
     package static func putAsideForeign(in directory: String, as name: String) throws(StorageError) -> Bool {
+        // One that was damaged as well, and not looked through yet: its rows must not come into the next database.
+        for base in try Quarantine.unread(directory + "/beekon.db") {
+            _ = try Quarantine.close(base, isSalvaged: false)
+        }
         var status = stat()
         for suffix in suffixes where lstat(directory + "/beekon.db" + suffix, &status) == 0 {
             guard rename(directory + "/beekon.db" + suffix, directory + "/" + name + suffix) == 0 else {
@@ -41,13 +45,55 @@ extension Store {
         } catch {
             throw StorageError(error)
         }
-        return lstat(directory + "/" + name, &status) == 0
+        return suffixes.contains { lstat(directory + "/" + name + $0, &status) == 0 }
+    }
+
+    /// Renames them back, where nothing has taken their names. `synchronise` makes that durable.
+    package static func takeBackForeign(in directory: String, as name: String) throws(StorageError) {
+        var status = stat()
+        for suffix in suffixes.reversed()
+        where lstat(directory + "/" + name + suffix, &status) == 0
+            && lstat(directory + "/beekon.db" + suffix, &status) != 0
+        {
+            guard rename(directory + "/" + name + suffix, directory + "/beekon.db" + suffix) == 0 else {
+                throw StorageError(SystemError("take back \(directory)/\(name)\(suffix)"))
+            }
+        }
+    }
+
+    /// Rows that are counted at most.
+    private static let countLimit = 1_000_000
+
+    /// How many locations a database holds that is not open, and may be damaged: a sentence for the operator.
+    package static func account(ofDatabase path: String) -> String {
+        let unknown = "what it holds cannot be read"
+        guard !Quarantine.isOrphan(path), fileSize(path) ?? 0 > 0 else { return unknown }
+        do {
+            let db = try Connection(path: path, access: .damaged)
+            let row = try db.prepare(
+                """
+                SELECT COUNT(*), COUNT(*) - COALESCE(SUM(uploaded != 0), 0) \
+                FROM (SELECT uploaded FROM locations LIMIT \(countLimit))
+                """)
+            guard try row.step() else { return unknown }
+            let more = row.integer(0) < countLimit ? "" : "at least "
+            return "it holds \(more)\(row.integer(0)) locations, \(row.integer(1)) of them not uploaded"
+        } catch {
+            return unknown
+        }
+    }
+
+    /// Whether there is no database in this directory, nor anything that one could be made of.
+    package static func isMissing(in directory: String) -> Bool {
+        ["", "-wal", "-journal"].allSatisfy { fileSize(directory + "/beekon.db" + $0) ?? 0 == 0 }
     }
 
     /// Whether tracking was in progress according to a database that is not open, and may be damaged.
     package static func wasTracking(database: String) -> Bool {
         var status = stat()
-        guard lstat(database, &status) == 0, let db = try? Connection(path: database, access: .damaged),
+        // Opening one with an orphaned WAL would delete that.
+        guard lstat(database, &status) == 0, !Quarantine.isOrphan(database),
+            let db = try? Connection(path: database, access: .damaged),
             (try? Writer.openSession(db, isTracking: true)) != nil
         else { return false }
         return true

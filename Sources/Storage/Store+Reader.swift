@@ -40,15 +40,21 @@ extension Store {
     /// Starts a deletion of everything at or before `cutoff`, or of everything that is there now.
     @available(*, noasync, message: "blocks on the disk")
     package func beginDeletion(before cutoff: Timestamp?) throws(StorageError) -> Deletion {
-        try performAtAnyCost("delete") { (writer) throws(SQLiteError) in
+        let deletion = try performAtAnyCost("delete") { (writer) throws(SQLiteError) in
             try writer.beginDeletion(before: cutoff)
         }
+        note(deletion)
+        return deletion
     }
 
     /// A deletion that was interrupted; to be continued like any other.
     @available(*, noasync, message: "blocks on the disk")
     package func unfinishedDeletion() throws(StorageError) -> Deletion? {
-        try perform("read deletion") { (writer) throws(SQLiteError) in try writer.unfinishedDeletion() }
+        let deletion = try perform("read deletion") { (writer) throws(SQLiteError) in
+            try writer.unfinishedDeletion()
+        }
+        note(deletion)
+        return deletion
     }
 
     /// One step: at most 1,000 rows, or one of the steps that follow them.
@@ -64,6 +70,7 @@ extension Store {
             }
             return deletion
         }
+        note(deletion)
     }
 
     private func removeAside(_ deletion: inout Deletion) throws(StorageError) {

@@ -3,9 +3,6 @@ internal import SQLite
 
 /// What the uploader thread asks for: batches, from their draft to what became of them.
 extension Store {
-    /// Seconds that dead letters are kept.
-    private static let rejectedLifetime = 7.0 * 86_400
-
     /// The frozen batch that goes next.
     @available(*, noasync, message: "blocks on the disk")
     package func nextFrozen() throws(StorageError) -> FrozenBatch? {
@@ -23,7 +20,7 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     package func draftBatch(limit: Int, after batch: FrozenBatch) throws(StorageError) -> BatchDraft? {
         try perform("draft batch") { (writer) throws(SQLiteError) in
-            try writer.draftBatch(limit: limit, after: batch)
+            try writer.draftBatch(limit: limit, after: writer.known(batch))
         }
     }
 
@@ -38,7 +35,9 @@ extension Store {
     /// A complete 2xx: the rows leave, or are marked, in one transaction. Returns how many.
     @available(*, noasync, message: "blocks on the disk")
     package func acknowledge(_ batch: FrozenBatch) throws(StorageError) -> Int {
-        try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in try writer.acknowledge(batch) }
+        try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in
+            try writer.acknowledge(writer.known(batch))
+        }
     }
 
     /// The same, and in the same transaction the next batch is frozen: one sync instead of two. It is not when the user
@@ -48,20 +47,19 @@ extension Store {
         _ batch: FrozenBatch, freezing draft: BatchDraft, id: UUIDv7, body: [UInt8]
     ) throws(StorageError) -> Int {
         try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in
-            try writer.acknowledge(batch, freezing: (draft, id, body))
+            try writer.acknowledge(writer.known(batch), freezing: (draft, id, body))
         }
     }
 
     /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.
     ///
-    /// - Parameter isTimeTrusted: `time` is good enough to let dead letters go that were rejected 7 days before it.
+    /// - Parameter trusted: the time by which dead letters grow old; nil when no clock can be trusted.
     @available(*, noasync, message: "blocks on the disk")
     package func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp, isTimeTrusted: Bool = false
+        _ batch: FrozenBatch, status: Int, at time: Timestamp, trusted: Timestamp? = nil
     ) throws(StorageError) -> Rejection {
-        let expiry = isTimeTrusted ? time.advanced(bySeconds: -Self.rejectedLifetime) : nil
         return try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
-            try writer.reject(batch, status: status, at: time, expiry: expiry)
+            try writer.reject(writer.known(batch), status: status, at: time, trusted: trusted)
         }
     }
 
@@ -70,14 +68,16 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     package func countRejection(of batch: FrozenBatch) throws(StorageError) -> Bool {
         try performAtAnyCost("count rejection") { (writer) throws(SQLiteError) in
-            try writer.countRejection(of: batch)
+            try writer.countRejection(of: writer.known(batch))
         }
     }
 
     /// The rows of a rejected batch in two halves, for the search for poison rows.
     @available(*, noasync, message: "blocks on the disk")
     package func halves(of batch: FrozenBatch) throws(StorageError) -> [BatchDraft] {
-        try perform("halve batch") { (writer) throws(SQLiteError) in try writer.halves(of: batch) }
+        try perform("halve batch") { (writer) throws(SQLiteError) in
+            try writer.halves(of: writer.known(batch))
+        }
     }
 
     /// Puts the pieces in the batch's place.
@@ -86,14 +86,16 @@ extension Store {
         _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
     ) throws(StorageError) {
         try performAtAnyCost("split batch") { (writer) throws(SQLiteError) in
-            try writer.split(batch, into: pieces)
+            try writer.split(writer.known(batch), into: pieces)
         }
     }
 
     /// The server refused the batch in a way that only a change of configuration can mend.
     @available(*, noasync, message: "blocks on the disk")
     package func markPermanent(_ batch: FrozenBatch) throws(StorageError) {
-        try performAtAnyCost("mark batch") { (writer) throws(SQLiteError) in try writer.markPermanent(batch) }
+        try performAtAnyCost("mark batch") { (writer) throws(SQLiteError) in
+            try writer.markPermanent(writer.known(batch))
+        }
     }
 
     /// Tells where batches go now, as a number that differs whenever url or batch size do. Batches that the old

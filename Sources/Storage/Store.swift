@@ -14,7 +14,9 @@ package final class Store: Sendable {
         /// The database was damaged: it has this name now, and another took its place, with as many of its rows as could
         /// be read. If that was all of them, the name ends in `.salvaged`.
         case quarantined(name: String, reason: String, salvaged: Int)
-        /// The oldest of several such databases, whose rows had all been saved, was deleted.
+        /// The WAL was damaged, and with it went the transactions that were in it alone; a copy has this name.
+        case logDamaged(name: String)
+        /// The oldest of several such databases, whose rows had all been saved, or such copies was deleted.
         case removed(name: String)
         /// The database was removed or replaced while it was in use; what has its name now was opened.
         case replaced
@@ -22,7 +24,7 @@ package final class Store: Sendable {
         case notOpened(StorageError)
     }
 
-    private struct State: ~Copyable {
+    struct State: ~Copyable {
         let checkpointPages: Int
         let largeTable: Int
         var writer: Writer?
@@ -40,17 +42,14 @@ package final class Store: Sendable {
         var failedCheckpoint: StorageError?
         /// What SQLite found wrong with the database while it was in use.
         var damage: String?
-        /// A damaged database that has been renamed, and not been looked through yet.
-        var aside: Aside?
+        /// Numbers that rows have got.
+        var numbers = Writer.Numbers()
+        /// Deletions that are under way.
+        var erasing: [Deletion.Bounds] = []
         /// Losses since they were last fetched.
         var newLosses = Losses()
         var events: [Event] = []
         var ballast: Ballast
-    }
-
-    private struct Aside {
-        let path: String
-        let reason: String
     }
 
     let path: String
@@ -241,8 +240,10 @@ package final class Store: Sendable {
         let losses = writer.losses
         do {
             result = try body(&writer)
-            state.newLosses = state.newLosses + (writer.losses - losses)
+            note(writer, since: losses, &state)
         } catch let failed {
+            // It may have failed after its COMMIT: what is lost by then is to be told.
+            note(writer, since: losses, &state)
             throw failure(failed, of: writer, &state)
         }
         do {
@@ -255,8 +256,18 @@ package final class Store: Sendable {
         return result
     }
 
+    private static func note(_ writer: borrowing Writer, since losses: Losses, _ state: inout State) {
+        state.newLosses = state.newLosses + (writer.losses - losses)
+        state.numbers.cover(writer.numbers)
+    }
+
+    /// Remembers what a deletion covers, in case that the database is damaged before it is done.
+    func note(_ deletion: Deletion?) {
+        state.withLock { $0.erasing = deletion.map { $0.isFinished ? [] : $0.bounds } ?? [] }
+    }
+
     /// Notes what must be remembered of a connection that failed, before it is closed.
-    private static func failure(
+    static func failure(
         _ failed: SQLiteError, of writer: borrowing Writer, _ state: inout State
     ) -> StorageError {
         let error = StorageError(failed)
@@ -292,22 +303,33 @@ package final class Store: Sendable {
     }
 
     private static func openOnce(_ state: inout State, _ path: String) throws(StorageError) {
-        if state.aside == nil {
-            do throws(StorageError) {
-                try openAsItIs(&state, path)
-            } catch {
-                guard error.kind == .corrupt else { throw error }
-                state.aside = Aside(path: try Quarantine.putAside(path), reason: error.message)
-                state.damage = nil
-            }
+        var unread = try Quarantine.unread(path)
+        var reason: String?
+        if !unread.isEmpty, !Quarantine.exists(path) {
+            reason = state.damage
+            state.damage = nil
         }
-        if let aside = state.aside { try startAnew(&state, path, aside) }
+        do throws(StorageError) {
+            try openAsItIs(&state, path)
+        } catch {
+            guard error.kind == .corrupt else { throw error }
+            unread.append(try Quarantine.putAside(path))
+            state.damage = nil
+            reason = error.message
+            state.writer = try Writer.open(path, options: state.options)
+        }
+        for aside in unread {
+            let known = aside == unread.last ? reason : nil
+            try takeOver(aside, &state, path, reason: known ?? "found before the latest start")
+        }
     }
 
     private static func openAsItIs(_ state: inout State, _ path: String) throws(StorageError) {
         if let damage = state.damage {
             throw StorageError(operation: "open", kind: .corrupt, message: damage)
         }
+        try Quarantine.checkKind(path)
+        state.events += try Quarantine.keepDamagedLog(of: path)
         if state.doubtsLog { try secureLog(path, hasBeenLax: state.hasBeenLax) }
         state.doubtsLog = false
         try Quarantine.check(path)
@@ -327,38 +349,5 @@ package final class Store: Sendable {
         } catch {
             throw StorageError(error)
         }
-    }
-
-    /// Starts another database in the place of one that was put aside, with what still reads of that one.
-    ///
-    /// Rows that cannot be written, for want of room say, stay in the old file, which is kept then: a store that works is
-    /// worth more than to wait for them.
-    private static func startAnew(_ state: inout State, _ path: String, _ aside: Aside) throws(StorageError) {
-        let deadline = Clock.boot() + Int64(Salvage.patience * 1e9)
-        var writer = try Writer.open(path, options: state.options)
-        let salvage = Salvage(path: aside.path, deadline: deadline)
-        var name = aside.path
-        var salvaged = 0
-        var removed: [String] = []
-        do {
-            try writer.importRows(salvage, done: &salvaged)
-            if salvage.isComplete, salvaged == salvage.rows.count + salvage.events.count {
-                (name, removed) = try Quarantine.markSalvaged(name, in: directory(of: path))
-            }
-        } catch let error as SQLiteError {
-            _ = failure(error, of: writer, &state)
-        } catch {
-            // It keeps its first name, and is never removed then.
-        }
-        state.aside = nil
-        state.events.append(.quarantined(name: name, reason: aside.reason, salvaged: salvaged))
-        state.events += removed.map { .removed(name: $0) }
-        _ = consume writer
-        // Opened anew, so that the rows that came in are counted like any others.
-        state.writer = try Writer.open(path, options: state.options)
-    }
-
-    private static func directory(of path: String) -> String {
-        String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     }
 }

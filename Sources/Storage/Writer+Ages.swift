@@ -2,54 +2,51 @@ internal import Base
 internal import SQLite
 package import Tracking
 
-/// What is remembered about the observed times. Stored in the table of counters, in which 0 means nothing: 1970 has
-/// never been trusted.
+/// What is remembered about the observed times. Stored in the table of counters, in which 0 means nothing: no line of
+/// times that has been trusted begins in 1970.
 extension Writer {
-    private static let latest = "age_latest"
-    private static let lived = "age_lived"
-    private static let first = "age_first"
-    private static let last = "age_last"
-    private static let proved = "age_proved"
+    private static let ran = "age_ran"
+
+    private static func name(_ index: Int) -> String { "age_line_\(index)" }
 
     /// What was last written; in a database without it, the time of its newest row.
     func ageMemory() throws(SQLiteError) -> AgeTrust.Memory {
-        guard let latest = try time(Self.latest) else {
-            let newest = try db.value(
-                """
-                SELECT coalesce((SELECT MAX(ts) FROM locations), (SELECT MAX(ts) FROM geofence_events), \
-                (SELECT MAX(rejected_at) FROM rejected), (SELECT MAX(rejected_at) FROM rejected_events))
-                """)
-            return AgeTrust.Memory(latest: newest.flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) })
+        let known = try Self.ageMemory { (name) throws(SQLiteError) in try counter(name) }
+        if let known { return known }
+        let newest = try db.value(
+            """
+            SELECT coalesce((SELECT MAX(ts) FROM locations), (SELECT MAX(ts) FROM geofence_events), \
+            (SELECT MAX(rejected_at) FROM rejected), (SELECT MAX(rejected_at) FROM rejected_events))
+            """)
+        return AgeTrust.Memory(latest: newest.flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) })
+    }
+
+    /// What was last written; nil in a database without it.
+    ///
+    /// - Parameter counter: the value of a counter; 0 when there is none of that name.
+    static func ageMemory(
+        _ counter: (String) throws(SQLiteError) -> Int64
+    ) throws(SQLiteError) -> AgeTrust.Memory? {
+        var memory = AgeTrust.Memory(ran: Double(max(try counter(ran), 0)) / 1000, lines: [])
+        for index in 0..<AgeTrust.limit {
+            let origin = try counter(name(index))
+            guard origin != 0 else { break }
+            let until = Double(try counter(name(index) + "_until")) / 1000
+            memory.lines.append(AgeTrust.Line(origin: Timestamp(milliseconds: origin), until: until))
         }
-        return AgeTrust.Memory(
-            latest: latest, lived: try seconds(Self.lived), first: try jump(Self.first),
-            last: try jump(Self.last),
-            provedUpTo: try time(Self.proved))
+        return memory.lines.isEmpty ? nil : memory
     }
 
     /// Part of a transaction.
     func write(_ memory: AgeTrust.Memory) throws(SQLiteError) {
-        try setCounter(Self.latest, memory.latest?.milliseconds ?? 0)
-        try setCounter(Self.lived, Self.milliseconds(memory.lived))
-        for (name, jump) in [(Self.first, memory.first), (Self.last, memory.last)] {
-            try setCounter(name + "_from", jump?.from.milliseconds ?? 0)
-            try setCounter(name + "_lived", jump.map { Self.milliseconds($0.lived) } ?? 0)
+        try setCounter(Self.ran, Self.milliseconds(memory.ran))
+        let lines = memory.lines.prefix(AgeTrust.limit)
+        for (index, line) in lines.enumerated() {
+            try setCounter(Self.name(index), line.origin.milliseconds)
+            try setCounter(Self.name(index) + "_until", Self.milliseconds(line.until))
         }
-        try setCounter(Self.proved, memory.provedUpTo?.milliseconds ?? 0)
-    }
-
-    private func time(_ name: String) throws(SQLiteError) -> Timestamp? {
-        let value = try counter(name)
-        return value == 0 ? nil : Timestamp(milliseconds: value)
-    }
-
-    private func seconds(_ name: String) throws(SQLiteError) -> Double {
-        Double(try counter(name)) / 1000
-    }
-
-    private func jump(_ name: String) throws(SQLiteError) -> AgeTrust.Memory.Jump? {
-        guard let from = try time(name + "_from") else { return nil }
-        return AgeTrust.Memory.Jump(from: from, lived: try seconds(name + "_lived"))
+        // The end of the list; what comes after it is not read.
+        if lines.count < AgeTrust.limit { try setCounter(Self.name(lines.count), 0) }
     }
 
     private static func milliseconds(_ seconds: Double) -> Int64 {

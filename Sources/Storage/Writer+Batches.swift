@@ -2,6 +2,8 @@ internal import Base
 internal import SQLite
 
 extension Writer {
+    static let endpoint = "endpoint"
+
     /// The rows for the next batch: the oldest session with pending rows, its oldest rows, all stored under the same
     /// extras. nil when nothing is pending, or a frozen batch goes first.
     ///
@@ -47,7 +49,7 @@ extension Writer {
         // Behind a batch without gaps nothing of it needs to be read again, to be passed over.
         let behind = sent.flatMap {
             $0 == gapless && $0.session == session && $0.count > 0
-                ? RowKey(ts: $0.last.ts, seq: $0.last.seq + 1) : nil
+                ? $0.last.next : nil
         }
         let start = behind ?? oldest
         try statements.draft.bind([
@@ -248,7 +250,7 @@ extension Writer {
         }
         frozen =
             zip(keys, pieces).map { Frozen(key: $0, members: $1.draft.members, isPermanent: false) }
-            + frozen.filter { $0.key != batch.key }
+            + frozen.filter { !$0.isOf(batch) }
     }
 
     /// Remembers that the latest answer was a permanent refusal.
@@ -268,11 +270,11 @@ extension Writer {
 
     /// Dissolves batches whose latest answer was a permanent refusal when `endpoint` is another than before.
     mutating func adopt(endpoint: Int64) throws(SQLiteError) {
-        guard try counter("endpoint") != endpoint else { return }
+        guard try counter(Self.endpoint) != endpoint else { return }
         try db.transaction { () throws(SQLiteError) in
             for batch in frozen where batch.isPermanent { try releaseEvents(ofBatch: batch.key) }
             try db.execute("DELETE FROM batches WHERE is_permanent = 1")
-            try setCounter("endpoint", endpoint)
+            try setCounter(Self.endpoint, endpoint)
         }
         frozen.removeAll(where: \.isPermanent)
     }

@@ -51,6 +51,11 @@ package struct Deletion: Sendable {
         [Bounds(cutoff: cutoff, maxSeq: maxSeq, maxEventSeq: maxEventSeq)] + following
     }
 
+    /// Counts what waited in memory for the disk, and is not written any more.
+    package mutating func add(discarded count: Int) {
+        removed += count
+    }
+
     /// Goes on with other requests, from their first step.
     mutating func proceed(to bounds: [Bounds]) {
         var next = Deletion(bounds)

@@ -27,7 +27,7 @@ extension Writer {
     private static let attempts = 400
 
     /// Requests that are remembered at most.
-    private static let requestLimit = 8
+    static let requestLimit = 8
 
     /// Records that everything at or before `cutoff`, or everything that is there now, is to be deleted.
     ///
@@ -82,6 +82,11 @@ extension Writer {
                     maxEventSeq: try counter(markedEventSeq + suffix)))
         }
         return found
+    }
+
+    /// A deletion has begun and is not completed.
+    var isErasing: Bool {
+        get throws(SQLiteError) { try counter(Self.mark) != 0 }
     }
 
     /// A deletion that was interrupted.
@@ -171,7 +176,8 @@ extension Quarantine {
     /// Removes them.
     static func removeAside(of path: String) throws(StorageError) {
         let directory = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
-        for name in asideNames(of: path) where unlink(directory + "/" + name) != 0 {
+        // A database last: companions without one tell that it is being put aside.
+        for name in asideNames(of: path).reversed() where unlink(directory + "/" + name) != 0 {
             // A folder of that name is not a database of ours.
             if errno != ENOENT, errno != EISDIR, errno != EPERM {
                 throw StorageError(SystemError("remove \(directory)/\(name)"))

@@ -72,18 +72,18 @@ extension Writer {
         // Never lower than before: a deletion that is under way tells by it what came later.
         tally.nextSeq = events.nextSeq
         let groups = try db.prepare(
-            "SELECT session, COUNT(*), SUM(uploaded), MAX(seq) FROM geofence_events GROUP BY session")
+            "SELECT session, COUNT(*), SUM(uploaded <> 0), MAX(seq) FROM geofence_events GROUP BY session")
         while try groups.step() {
             let (count, uploaded) = (Int(groups.integer(1)), Int(groups.integer(2)))
             tally.rows += count
             tally.uploaded += uploaded
             if count > uploaded { tally.pending[groups.integer(0)] = count - uploaded }
-            tally.nextSeq = max(tally.nextSeq, groups.integer(3) + 1)
+            tally.nextSeq = max(tally.nextSeq, Self.bounded(seq: groups.integer(3)) + 1)
         }
         let rejected = try db.prepare("SELECT COUNT(*), MAX(seq) FROM rejected_events")
         if try rejected.step() {
             tally.rejected = Int(rejected.integer(0))
-            tally.nextSeq = max(tally.nextSeq, rejected.integer(1) + 1)
+            tally.nextSeq = max(tally.nextSeq, Self.bounded(seq: rejected.integer(1)) + 1)
         }
         events = tally
         try findOldestPendingEvent()

@@ -208,7 +208,7 @@ extension Writer {
             .integer(start.ts), .integer(start.seq), .integer(cutoff), .integer(Int64(limit)),
         ])
         let found = try rows(statements.oldestUploaded)
-        let last = found.last.map { RowKey(ts: $0.key.ts, seq: $0.key.seq + 1) }
+        let last = found.last?.key.next
         let end = found.count < limit ? RowKey(ts: cutoff, seq: .min) : last
         tally.uploadedFrom = max(start, end ?? start)
         return found
@@ -225,7 +225,7 @@ extension Writer {
             let page = try rows(statements.oldest)
             found += page.filter { row in !reserved.contains { row.isMember(of: $0) } }
             guard page.count == step, let last = page.last?.key else { break }
-            from = RowKey(ts: last.ts, seq: last.seq + 1)
+            from = last.next
             step = max(limit, Self.searchStep)
         }
         tally.prunableFrom = found.first?.key ?? from
@@ -250,7 +250,7 @@ extension Writer {
         guard let json else { return 0 }
         if let known = extras[json] { return known }
         if extras.count >= extrasLimit { try forgetUnusedExtras() }
-        let version = (extras.values.max() ?? 0) + 1
+        let version = Self.unused(besides: extras.values)
         try db.prepare("INSERT INTO extras (version, json) VALUES (?, ?)").run(.integer(version), .text(json))
         extras[json] = version
         return version

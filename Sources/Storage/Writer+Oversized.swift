@@ -27,7 +27,7 @@ extension Writer {
 
     private func oversizedFailures(of id: UUIDv7) throws(SQLiteError) -> Int {
         guard try counter(Self.oversizedBatch) == Self.name(of: id) else { return 0 }
-        return Int(clamping: try counter(Self.oversizedCount))
+        return Int(clamping: min(max(try counter(Self.oversizedCount), 0), 1 << 32))
     }
 
     /// Records the start of an attempt. A permanent answer to an earlier one is no longer the latest, whatever the
@@ -86,7 +86,7 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     package func beginAttempt(_ batch: FrozenBatch) throws(StorageError) -> Bool {
         try performAtAnyCost("begin attempt") { (writer) throws(SQLiteError) in
-            try writer.beginAttempt(batch)
+            try writer.beginAttempt(writer.known(batch))
         }
     }
 
@@ -97,7 +97,7 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     package func countOversized(_ batch: FrozenBatch, isPermanent: Bool) throws(StorageError) -> Int {
         try performAtAnyCost("count failure") { (writer) throws(SQLiteError) in
-            try writer.countOversized(batch, isPermanent: isPermanent)
+            try writer.countOversized(writer.known(batch), isPermanent: isPermanent)
         }
     }
 

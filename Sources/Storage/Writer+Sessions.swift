@@ -14,7 +14,7 @@ extension Writer {
             current = try loadSession(key)
             return
         }
-        let key = (sessions.keys.max() ?? 0) + 1
+        let key = nextSessionKey
         var forgotten: [Int64] = []
         try db.transaction { () throws(SQLiteError) in
             try db.prepare(

@@ -10,13 +10,23 @@ extension Writer {
     /// How many batches in a row may be rejected before the endpoint is suspected instead of the data.
     private static let suspicionLimit: Int64 = 3
     private static let consecutiveRejections = "consecutive_rejections"
+    /// Unix milliseconds: the first trusted time after the latest suspicion ended; 0 before there was any.
+    private static let trustedSince = "suspicion_ended"
+    private static let notYet = Int64.max
+    /// Seconds that dead letters are kept.
+    private static let lifetime = 7.0 * 86_400
 
     /// The streak, as a condition on the rows of `rejected` and `rejected_events`.
     private static let isInStreak = "batch IN (SELECT batch FROM streak)"
 
+    /// A damaged file may hold any number.
+    private func consecutiveRejections() throws(SQLiteError) -> Int64 {
+        min(max(try counter(Self.consecutiveRejections), 0), Self.suspicionLimit)
+    }
+
     /// Counts a rejection, unless it is of a piece, and returns whether the endpoint is now suspected.
     mutating func countRejection(of batch: FrozenBatch) throws(SQLiteError) -> Bool {
-        let before = try counter(Self.consecutiveRejections)
+        let before = try consecutiveRejections()
         let consecutive = before + (batch.isPiece ? 0 : 1)
         if isSuspected(batch, before: before, consecutive) {
             try suspect(after: consecutive)
@@ -27,21 +37,22 @@ extension Writer {
     }
 
     /// Handles a 400 or 422: the rows become dead letters, unless the endpoint is suspected instead. A full table of
-    /// dead letters has the same effect and evicts nothing.
+    /// dead letters evicts nothing: the batch waits for room, and is not counted until it has found some.
     ///
-    /// - Parameter expiry: dead letters rejected before this have expired; nil when no clock can be trusted.
+    /// - Parameter trusted: the time by which dead letters grow old; nil when no clock can be trusted.
     mutating func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp, expiry: Timestamp?
+        _ batch: FrozenBatch, status: Int, at time: Timestamp, trusted: Timestamp?
     ) throws(SQLiteError) -> Rejection {
-        let before = try counter(Self.consecutiveRejections)
+        let before = try consecutiveRejections()
         let consecutive = before + (batch.isPiece ? 0 : 1)
         // While the server is at fault, no dead letter expires.
-        let isSuspected = isSuspected(batch, before: before, consecutive)
-        let expired = try isSuspected ? (0, 0) : expired(before: expiry)
-        if isSuspected || rejectedCount - expired.0 - expired.1 + batch.rows > Self.rejectedLimit {
+        guard !isSuspected(batch, before: before, consecutive) else {
             try suspect(after: consecutive)
             return .suspected
         }
+        let expiry = try expiry(at: trusted)
+        let expired = try expired(before: expiry)
+        guard rejectedCount - expired.0 - expired.1 + batch.rows <= Self.rejectedLimit else { return .full }
         let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
             try forget(expired, before: expiry)
             let members = Statements.memberValues(batch.members)
@@ -62,7 +73,7 @@ extension Writer {
         tally.rejected -= expired.0
         events.rejected -= expired.1
         losses.expired += expired.0 + expired.1
-        frozen.removeAll { $0.key == batch.key }
+        frozen.removeAll { $0.isOf(batch) }
         tally.rows -= count
         tally.rejected += count
         remove(pending: count, ofSession: batch.members.session)
@@ -78,9 +89,10 @@ extension Writer {
     }
 
     /// The batch stays frozen as the probe, and the dead letters of the streak are pending again, as many as there is
-    /// room for; the others follow with the next probe when there is room.
+    /// room for; the others follow with the next probe when there is room, or when a deletion under way is completed.
     private mutating func suspect(after consecutive: Int64) throws(SQLiteError) {
-        let room = try room(for: streak("rejected"))
+        // They come back with new numbers, by which a deletion under way would not know them any more.
+        let room = try room(for: isErasing ? 0 : streak("rejected"))
         let eventRoom = try eventRoom(for: streak("rejected_events"))
         let letters = try deadLetters(where: Self.isInStreak, limit: room.count)
         try db.transaction { () throws(SQLiteError) in
@@ -103,8 +115,25 @@ extension Writer {
 
     /// Part of the transaction of an acknowledgement: the server accepts what it is sent.
     func endStreak() throws(SQLiteError) {
+        if try counter(Self.consecutiveRejections) >= Self.suspicionLimit {
+            try setCounter(Self.trustedSince, Self.notYet)
+        }
         try setCounter(Self.consecutiveRejections, 0)
         if hasStreak { try db.execute("DELETE FROM streak") }
+    }
+
+    /// What was rejected before this has expired; nil: nothing has. Many dead letters may have reached their age while a
+    /// suspicion lasted, some of them for want of room in the queue: they are kept as long again, so that the operator has
+    /// time to act.
+    ///
+    /// - Parameter trusted: taken for the end of the suspicion if it is the first since.
+    private func expiry(at trusted: Timestamp?) throws(SQLiteError) -> Timestamp? {
+        guard let trusted else { return nil }
+        let expiry = trusted.advanced(bySeconds: -Self.lifetime)
+        let since = try counter(Self.trustedSince)
+        guard since > trusted.milliseconds else { return since < expiry.milliseconds ? expiry : nil }
+        try setCounter(Self.trustedSince, trusted.milliseconds)
+        return nil
     }
 
     /// The number of expired dead letters, and of those that are events. Those of the streak are kept: it is not yet

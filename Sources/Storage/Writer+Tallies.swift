@@ -45,7 +45,8 @@ extension Writer {
             try db.execute("DELETE FROM tallies; DELETE FROM counters WHERE name LIKE 'tally!_%' ESCAPE '!'")
         }
         // A damaged file may contain any numbers.
-        guard all >= 0, numbers[1] >= 0, numbers[0] == numbers[1] &+ Int64(all), (1...1 << 62) ~= numbers[2]
+        guard all >= 0, pending.values.allSatisfy({ (0...1 << 40).contains($0) }), numbers[1] >= 0,
+            numbers[0] == numbers[1] &+ Int64(all), (1...1 << 62) ~= numbers[2]
         else { return false }
         tally.rows = Int(numbers[0])
         tally.uploaded = Int(numbers[1])

@@ -188,9 +188,10 @@ struct Writer: ~Copyable {
         while try all.step() { sessions[all.integer(0)] = UUIDv7(bytes: all.blob(1)) }
         tailsAreWritten = try takeTallies()
         let newest = try tailsAreWritten ? [] : countLocations()
-        tally.lowestSeq = max(try counter(Self.lowestSeq), -1 << 62)
+        tally.lowestSeq = Self.bounded(lowestSeq: try counter(Self.lowestSeq))
         tally.rejected = Int(try db.value("SELECT COUNT(*) FROM rejected") ?? "") ?? 0
         try loadEvents()
+        try passMarks()
         try loadLosses()
         hasStreak = try db.value("SELECT 1 FROM streak LIMIT 1") != nil
         try loadExtras()
@@ -212,7 +213,7 @@ struct Writer: ~Copyable {
     /// Counts everything once. Returns the last sequence number in each session that has rows.
     private mutating func countLocations() throws(SQLiteError) -> [(session: Int64, seq: Int64)] {
         let groups = try db.prepare(
-            "SELECT session, COUNT(*), SUM(uploaded), MAX(seq) FROM locations GROUP BY session")
+            "SELECT session, COUNT(*), SUM(uploaded <> 0), MAX(seq) FROM locations GROUP BY session")
         var lastSeq: Int64 = 0
         var newest: [(session: Int64, seq: Int64)] = []
         while try groups.step() {
@@ -227,7 +228,7 @@ struct Writer: ~Copyable {
             lastSeq = max(lastSeq, Int64(try db.value(sql) ?? "") ?? 0)
         }
         // Bounded, because a damaged file may hold any number.
-        tally.nextSeq = min(lastSeq, 1 << 62) + 1
+        tally.nextSeq = Self.bounded(seq: lastSeq) + 1
         return newest
     }
 
@@ -294,9 +295,11 @@ struct Statements: ~Copyable {
             session: row.integer(1), extras: row.integer(2),
             first: RowKey(ts: row.integer(3), seq: row.integer(4)),
             last: RowKey(ts: row.integer(5), seq: row.integer(6)), maxSeq: row.integer(7),
-            minSeq: row.integer(8), count: Int(clamping: row.integer(9)),
-            events: Int(clamping: row.integer(11)))
+            minSeq: row.integer(8), count: count(row.integer(9)), events: count(row.integer(11)))
     }
+
+    /// A damaged file may hold any number.
+    private static func count(_ rows: Int64) -> Int { Int(clamping: min(max(rows, 0), 1 << 32)) }
 
     /// The parameters of `isMember`.
     static func memberValues(_ members: BatchMembers) -> [Value] {
@@ -344,7 +347,7 @@ extension Statements {
             raiseCounter: try db.prepare(
                 """
                 INSERT INTO counters (name, value) VALUES (?, ?) \
-                ON CONFLICT (name) DO UPDATE SET value = value + excluded.value
+                ON CONFLICT (name) DO UPDATE SET value = min(max(value, 0), 1 << 52) + excluded.value
                 """),
             insertBatch: try db.prepare(
                 """

@@ -11,7 +11,6 @@ package enum Journal {
         case info = 6
         case debug = 7
 
-        /// By number: the more severe is the smaller.
         package static func < (left: Priority, right: Priority) -> Bool {
             left.rawValue < right.rawValue
         }

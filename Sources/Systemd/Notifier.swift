@@ -13,9 +13,6 @@ package enum Notifier {
         notify("EXTEND_TIMEOUT_USEC=\(Int64(seconds * 1e6))")
     }
 
-    /// Whether a service manager is listening.
-    package static var isManaged: Bool { getenv("NOTIFY_SOCKET") != nil }
-
     /// Sets the line that `systemctl status` shows.
     package static func status(_ text: String) {
         notify("STATUS=" + text)

@@ -26,15 +26,10 @@ package struct Admission: Sendable {
 
     /// Everything an operator can change. A change takes effect with the next fix.
     package struct Thresholds: Equatable, Sendable {
-        /// Interval, distance and angle.
         package var gate: Gate.Thresholds
-        /// When the vehicle counts as stationary.
         package var motion: Motion.Thresholds
-        /// What is admitted while it is.
         package var whileStationary: WhileStationary
-        /// Whether to guess the activity.
         package var detectsActivity: Bool
-        /// When a fix is flagged as doubtful.
         package var quality: QualityLimits
 
         /// The default values match the configuration's.

@@ -1,53 +1,43 @@
 package import Base
 
-/// Decides whether a time may make rows count as old. Pure: no clock, no I/O.
+/// Decides how far a time may make rows count as old. Pure: no clock, no I/O.
 ///
-/// Agreement of the receiver and the system clock proves nothing when the clock follows the receiver. So rows age
-/// only by time that has actually passed: after a jump of more than a day nothing stored before it is deleted for its
-/// age until the retention time has passed since, by the fix times and by CLOCK_BOOTTIME, whichever is slower. A jump
-/// back ends the doubt.
-///
-/// A pause of up to a day is not a jump, and counts as time passed: otherwise a vehicle that is switched off each
-/// night would never delete anything. For one that rests each weekend two jumps are remembered, the oldest in doubt
-/// and the latest: rows stored before the oldest are deleted once the retention time has passed since it.
+/// Agreement of the receiver and the system clock proves nothing when the clock follows the receiver. What cannot be
+/// led astray is CLOCK_BOOTTIME: as long as times are right they run with it, on one *line*, and where they get ahead of
+/// it the machine was off, or the date is wrong. So a time that is more than a day ahead of any line of the last 24 hours
+/// of CLOCK_BOOTTIME is in doubt, however many steps it took to get there, and rows grow old only by the earliest of
+/// these lines. A jump back to that one ends the doubt, and so do 24 hours after it was left.
 package struct AgeTrust: Sendable {
+    /// Times that run with CLOCK_BOOTTIME.
+    package struct Line: Equatable, Sendable {
+        /// The time that it was, by this line, when `Memory.ran` was 0.
+        package var origin: Timestamp
+        /// `Memory.ran` when the observed time left it; now, if it has not.
+        package var until: Double
+
+        /// A line, whose parts belong together.
+        package init(origin: Timestamp, until: Double) {
+            self.origin = origin
+            self.until = until
+        }
+    }
+
     /// What must survive a restart.
     package struct Memory: Equatable, Sendable {
-        /// A jump that is in doubt.
-        package struct Jump: Equatable, Sendable {
-            /// What the time would be without it.
-            package var from: Timestamp
-            /// `Memory.lived` at that moment.
-            package var lived: Double
+        /// Seconds of CLOCK_BOOTTIME over which times were observed, in all runs together.
+        package var ran: Double
+        /// Earlier lines first, the present one last, which is the latest. Empty when no time has been observed.
+        package var lines: [Line]
 
-            /// Both of one moment.
-            package init(from: Timestamp, lived: Double) {
-                self.from = from
-                self.lived = lived
-            }
+        /// What was kept.
+        package init(ran: Double, lines: [Line]) {
+            self.ran = ran
+            self.lines = lines
         }
 
-        /// The latest time observed; nil when there has been none.
-        package var latest: Timestamp?
-        /// Seconds that have passed in total.
-        package var lived: Double
-        /// The oldest jump in doubt.
-        package var first: Jump?
-        /// The latest one, if there are several.
-        package var last: Jump?
-        /// While there is doubt: rows older than this were stored before a jump that is no longer in doubt.
-        package var provedUpTo: Timestamp?
-
-        /// Nothing is in doubt.
-        package init(
-            latest: Timestamp?, lived: Double = 0, first: Jump? = nil, last: Jump? = nil,
-            provedUpTo: Timestamp? = nil
-        ) {
-            self.latest = latest
-            self.lived = lived
-            self.first = first
-            self.last = last
-            self.provedUpTo = provedUpTo
+        /// - Parameter latest: the latest time known, if any.
+        package init(latest: Timestamp?) {
+            self.init(ran: 0, lines: latest.map { [Line(origin: $0, until: 0)] } ?? [])
         }
     }
 
@@ -59,17 +49,30 @@ package struct AgeTrust: Sendable {
         case doubted(onlyBefore: Timestamp?)
     }
 
-    /// Seconds; a longer step, relative to CLOCK_BOOTTIME, is a jump.
+    /// Seconds; a time further ahead than this is in doubt.
     package static let allowance = 86_400.0
-    /// Seconds; a jump is in doubt for at least this long, however short the retention.
-    static let leastDoubt = 86_400.0
-    /// Seconds; the time passed is worth writing down when it has grown by this much.
-    static let worthKeeping = 3600.0
+    /// Seconds of CLOCK_BOOTTIME for which a time must have held to be beyond doubt.
+    package static let window = 86_400.0
+    /// Lines that are remembered: more are joined, and then a doubt may last longer, by the hour.
+    package static let limit = 16
+    /// Seconds; times closer than this are on the same line.
+    static let grain = 3600.0
+    /// Seconds; the time run is worth writing down when it has grown by this much. What a power cut forgets of it looks
+    /// like a step of the time, so it is less than a short trip.
+    static let worthKeeping = 600.0
 
     /// To be written with the next row, if it differs enough from `kept`.
     package private(set) var memory: Memory
-    /// Days of the jump that began a doubt with the latest observation; nil when it began none.
-    package private(set) var newJump: Double?
+    /// What began a doubt.
+    package struct Lead: Equatable, Sendable {
+        /// How far the time is ahead of the machine's run of the last 24 hours.
+        package var days: Double
+        /// It got there in one step. Otherwise the machine may just be off at night.
+        package var isOneStep: Bool
+    }
+
+    /// Of the latest observation; nil when it began no doubt.
+    package private(set) var newLead: Lead?
     private var heard: BootInstant?
     private var kept: Memory?
 
@@ -79,50 +82,47 @@ package struct AgeTrust: Sendable {
         kept = memory
     }
 
-    /// Whether there is a jump in doubt.
-    package var isInDoubt: Bool { memory.first != nil }
-
     /// Records the next settled time, and returns what it may be used for.
     ///
     /// - Parameter retention: seconds that rows are kept.
     package mutating func observe(_ time: Timestamp, now: BootInstant, retention: Double) -> Verdict {
-        newJump = nil
-        let passed = heard.map { max(now.seconds(since: $0), 0) }
+        newLead = nil
+        memory.ran += heard.map { max(now.seconds(since: $0), 0) } ?? 0
         heard = now
-        guard let latest = memory.latest else {
-            memory.latest = time
-            return .believed
-        }
-        let step = time.seconds(since: latest)
-        let beyond = step - (passed ?? 0)
-        memory.latest = time
-        if beyond > Self.allowance {
-            leap(from: latest.advanced(bySeconds: passed ?? 0), seconds: beyond)
-        } else if step < -Self.allowance {
-            fallBack(to: time)
-        } else {
-            memory.lived += max(min(step, passed ?? step), 0)
-        }
-        settle(Self.doubt(retention: retention))
-        return verdict
+        let before = memory.lines
+        // What has not been seen to end has lasted until now.
+        if let last = before.indices.last { memory.lines[last].until = memory.ran }
+        let origin = time.advanced(bySeconds: -memory.ran)
+        follow(origin)
+        guard let first = memory.lines.first else { return .believed }
+        let lead = origin.seconds(since: first.origin)
+        guard lead > Self.allowance else { return .believed }
+        let earlier = before.last?.origin ?? origin
+        let wasInDoubt = earlier.seconds(since: first.origin) > Self.allowance
+        let isOneStep = origin.seconds(since: earlier) > Self.allowance
+        if !wasInDoubt || isOneStep { newLead = Lead(days: lead / 86_400, isOneStep: isOneStep) }
+        return .doubted(onlyBefore: first.origin.advanced(bySeconds: memory.ran - retention))
     }
 
-    /// Whether a time that is not a fix's may make rows count as old: it is consistent with the observed times.
-    package func allows(_ time: Timestamp, now: BootInstant) -> Bool {
-        guard !isInDoubt, let latest = memory.latest else { return false }
-        let passed = heard.map { max(now.seconds(since: $0), 0) } ?? 0
-        return time.seconds(since: latest) - passed <= Self.allowance
+    /// The time by which rows grow old when it is not a fix that tells the time: `time`, unless that is in doubt.
+    ///
+    /// - Returns: nil while no time has been observed.
+    package func proved(_ time: Timestamp, now: BootInstant) -> Timestamp? {
+        guard let first = memory.lines.first else { return nil }
+        let ran = memory.ran + (heard.map { max(now.seconds(since: $0), 0) } ?? 0)
+        let earliest = first.origin.advanced(bySeconds: ran)
+        return time.seconds(since: earliest) <= Self.allowance ? time : earliest
     }
 
     /// What is to be written with the next row; nil when that is not worth it.
     package var due: Memory? {
         guard let kept else { return memory }
         let isSame =
-            kept.first == memory.first && kept.last == memory.last && kept.provedUpTo == memory.provedUpTo
-        let grown = memory.latest.map { latest in
-            kept.latest.map { abs(latest.seconds(since: $0)) >= Self.worthKeeping } ?? true
-        }
-        return isSame && grown != true ? nil : memory
+            kept.lines.count == memory.lines.count
+            && zip(kept.lines, memory.lines).allSatisfy {
+                abs($0.origin.seconds(since: $1.origin)) < Self.grain
+            }
+        return isSame && memory.ran - kept.ran < Self.worthKeeping ? nil : memory
     }
 
     /// Records that it has been written.
@@ -135,42 +135,31 @@ package struct AgeTrust: Sendable {
         kept = nil
     }
 
-    /// Seconds that must pass after a jump.
-    package static func doubt(retention: Double) -> Double {
-        max(retention, leastDoubt)
-    }
-
-    private var verdict: Verdict {
-        isInDoubt ? .doubted(onlyBefore: memory.provedUpTo) : .believed
-    }
-
-    private mutating func leap(from: Timestamp, seconds: Double) {
-        let jump = Memory.Jump(from: from, lived: memory.lived)
-        if memory.first == nil { memory.first = jump } else { memory.last = jump }
-        newJump = seconds / 86_400
-    }
-
-    /// Back at times as they were before a jump, the doubt is over; anywhere else it begins again.
-    private mutating func fallBack(to time: Timestamp) {
-        func isBefore(_ jump: Memory.Jump?) -> Bool {
-            guard let jump else { return false }
-            return time.seconds(since: jump.from) <= memory.lived - jump.lived + Self.allowance
+    private mutating func follow(_ origin: Timestamp) {
+        // No line is later than the present one: whoever goes by the earliest never asks for it.
+        memory.lines.removeAll { $0.origin >= origin }
+        if let last = memory.lines.last, origin.seconds(since: last.origin) < Self.grain {
+            memory.lines[memory.lines.count - 1].until = memory.ran
+        } else {
+            memory.lines.append(Line(origin: origin, until: memory.ran))
         }
-        if isBefore(memory.first) {
-            (memory.first, memory.last, memory.provedUpTo) = (nil, nil, nil)
-        } else if isBefore(memory.last) {
-            memory.last = nil
-        } else if memory.first != nil {
-            memory.first?.lived = memory.lived
-            memory.last = nil
+        memory.lines.removeAll { memory.ran - $0.until >= Self.window }
+        join()
+    }
+
+    /// Those that ended closest to each other, as if the earlier had lasted as long as the later.
+    private mutating func join() {
+        while memory.lines.count > Self.limit {
+            let lines = memory.lines
+            // Not the present one, which may not have ended.
+            let pairs = lines.indices.dropLast(2)
+            guard let index = pairs.min(by: { gap($0, lines) < gap($1, lines) }) else { return }
+            memory.lines[index].until = lines[index + 1].until
+            memory.lines.remove(at: index + 1)
         }
     }
 
-    private mutating func settle(_ doubt: Double) {
-        while let first = memory.first, memory.lived - first.lived >= doubt {
-            memory.first = memory.last
-            memory.last = nil
-            memory.provedUpTo = memory.first == nil ? nil : first.from
-        }
+    private func gap(_ index: Int, _ lines: [Line]) -> Double {
+        lines[index + 1].until - lines[index].until
     }
 }

@@ -27,7 +27,6 @@ package struct BackOff: Equatable, Sendable {
         return Double.random(in: delay / 2...delay, using: &random)
     }
 
-    /// Starts over with the first delay.
     package mutating func reset() {
         failures = 0
     }

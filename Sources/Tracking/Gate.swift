@@ -22,26 +22,22 @@ package struct Gate: Sendable {
         }
     }
 
-    /// Why a fix was dropped.
     package enum Reason: Equatable, Sendable {
         case tooSoon, tooNear
         /// The vehicle is stationary.
         case paused
     }
 
-    /// What happens to a fix.
     package enum Verdict: Equatable, Sendable { case admit(Trigger), drop(Reason) }
 
     /// The last admitted fix, as far as the gate needs it.
     package struct Reference: Equatable, Sendable {
         /// Fix time.
         package var time: Timestamp
-        /// The position.
         package var coordinate: Coordinate
         /// Direction of travel in degrees; nil when the receiver reported none.
         package var bearing: Double?
 
-        /// Taken from a fix, or restored from the store.
         package init(time: Timestamp, coordinate: Coordinate, bearing: Double?) {
             self.time = time
             self.coordinate = coordinate

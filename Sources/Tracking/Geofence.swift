@@ -2,7 +2,6 @@ package import Base
 
 /// A circle whose crossings are recorded.
 package struct Geofence: Equatable, Sendable {
-    /// Why a geofence is invalid.
     package struct Invalid: Error, Equatable, Sendable {
         /// A short explanation for the operator.
         package let reason: String
@@ -15,7 +14,6 @@ package struct Geofence: Equatable, Sendable {
 
     /// 1…100 printable characters, chosen by the user.
     package let id: String
-    /// The centre of the circle.
     package let centre: Coordinate
     /// Metres, more than 0 and at most `largestRadius`.
     package let radius: Double
@@ -74,12 +72,10 @@ package struct Crossing: Equatable, Sendable {
 
     /// The id of the geofence.
     package var geofence: String
-    /// Entry or exit.
     package var kind: Kind
     /// Fix time of the first fix that showed the crossing, or interpolated between two fixes.
     package var time: Timestamp
 
-    /// Made by `Geofences`, or restored from the store.
     package init(geofence: String, kind: Kind, time: Timestamp) {
         self.geofence = geofence
         self.kind = kind
@@ -93,7 +89,6 @@ package struct GeofenceEvent: Equatable, Sendable {
     package var id: UUIDv7
     /// The session in progress, or the one that collects the events between two sessions.
     package var session: UUIDv7
-    /// The crossing itself.
     package var crossing: Crossing
 
     /// The id is minted by the caller.

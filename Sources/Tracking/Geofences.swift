@@ -6,7 +6,6 @@ internal import Base
 /// a thousand fences cost 6 µs, ten thousand 35 µs (release build), so a spatial index would save nothing worth
 /// having.
 package struct Geofences: Sendable {
-    /// The maximum number of fences.
     package static let limit = 10_000
     /// Metres; stands in for an unknown accuracy.
     package static let assumedAccuracy = 10.0
@@ -20,7 +19,6 @@ package struct Geofences: Sendable {
         /// nil while undecided.
         package var isInside: Bool?
 
-        /// Restored from the store.
         package init(key: Int64, fence: Geofence, isInside: Bool? = nil) {
             self.key = key
             self.fence = fence
@@ -30,9 +28,7 @@ package struct Geofences: Sendable {
 
     /// A change of a fence's state, to be stored.
     package struct Change: Equatable, Sendable {
-        /// The key of the fence.
         package var key: Int64
-        /// The new state.
         package var isInside: Bool
 
         /// Made by `judge`, or to store a state unchanged.
@@ -42,14 +38,12 @@ package struct Geofences: Sendable {
         }
     }
 
-    /// The result of processing one fix.
     package struct Outcome: Equatable, Sendable {
         /// To be recorded, in chronological order for each fence.
         package var crossings: [Crossing] = []
         /// To be stored in the same transaction as the crossings.
         package var changes: [Change] = []
 
-        /// Nothing was crossed and no state has changed.
         package var isEmpty: Bool { crossings.isEmpty && changes.isEmpty }
     }
 
@@ -61,7 +55,6 @@ package struct Geofences: Sendable {
         var isAtRest: Bool
     }
 
-    /// The key for the next new fence.
     package private(set) var nextKey: Int64
     private var circles: [Circle] = []
     private var watches: [GeofenceWatch] = []
@@ -81,9 +74,7 @@ package struct Geofences: Sendable {
         for item in items.prefix(Self.limit) { set(item) }
     }
 
-    /// The number of fences.
     package var count: Int { fences.count }
-    /// Whether there are no fences.
     package var isEmpty: Bool { fences.isEmpty }
 
     /// All fences with their states, in ascending order of id.
@@ -108,7 +99,6 @@ package struct Geofences: Sendable {
         return (page.map { item(at: $0) }, first + page.count == sorted.count)
     }
 
-    /// The keys of the fences that the vehicle is inside of.
     package var insideKeys: Set<Int64> {
         Set(keys.indices.filter { watches[$0].isInside == true }.map { keys[$0] })
     }

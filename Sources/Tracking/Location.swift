@@ -31,18 +31,14 @@ package struct Location: Equatable, Sendable {
     package var id: UUIDv7
     /// The session in which it was admitted; nil for a one-shot fix.
     package var session: UUIDv7?
-    /// The admitted fix.
     package var fix: Fix
-    /// Why it was admitted.
     package var trigger: Trigger
-    /// The motion state at this fix.
     package var motion: MotionState
     /// nil when detection is off or no speed was reported.
     package var activity: Activity?
     /// nil when the fix is not doubtful.
     package var quality: Quality?
 
-    /// All values come from the code that admits the fix.
     package init(
         id: UUIDv7, session: UUIDv7?, fix: Fix, trigger: Trigger, motion: MotionState,
         activity: Activity? = nil, quality: Quality? = nil

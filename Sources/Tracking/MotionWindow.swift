@@ -78,7 +78,6 @@ struct MotionWindow: Sendable {
     private var fast = 0
     private var latest: Timestamp?
 
-    /// Number of places kept.
     var count: Int { entries.count - head }
 
     mutating func removeAll() {

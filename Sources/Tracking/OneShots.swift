@@ -4,7 +4,6 @@ package import Base
 ///
 /// These requests have no side effects: their fixes are neither stored nor streamed, and do not reset the gate.
 package struct OneShots: Sendable {
-    /// One client's request.
     package struct Request: Equatable, Sendable {
         /// Identifies the client.
         package var id: Int
@@ -35,10 +34,8 @@ package struct OneShots: Sendable {
     /// The latest settled fix, and what became of it.
     private var latest: (observed: Admission.Observation, received: BootInstant)?
 
-    /// Starts without requests.
     package init() {}
 
-    /// Whether no client is waiting.
     package var isEmpty: Bool { waiting.isEmpty }
     /// When the next request times out.
     package var deadline: BootInstant? { waiting.map(\.deadline).min() }

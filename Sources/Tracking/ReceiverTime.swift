@@ -5,7 +5,6 @@ package import Base
 /// gpsd_json(5): "Verify 3 consecutive 3D fixes before believing it is UTC." A receiver without an almanac sends a
 /// random but plausible time; one with old firmware counts weeks modulo 1024 and lands 19.6 years in the past.
 package struct ReceiverTime: Sendable {
-    /// The judgement on one fix.
     package enum Assessment: Equatable, Sendable {
         /// The time has proved itself, and the fix may be used. Its time has been corrected if the week number had
         /// rolled over.
@@ -27,7 +26,6 @@ package struct ReceiverTime: Sendable {
 
     /// What is known about the system clock at one moment.
     package struct SystemClock: Equatable, Sendable {
-        /// The time it shows.
         package var time: Timestamp
         /// The kernel reports it as synchronised, or it has agreed with settled fixes.
         package var isKnownGood: Bool
@@ -60,13 +58,11 @@ package struct ReceiverTime: Sendable {
     package var isReplay: Bool
     /// Number of fixes with a corrected week number.
     package private(set) var rollovers = 0
-    /// Number of fixes refused.
     package private(set) var refusals = 0
     /// Set while the latest fix was refused; nil otherwise.
     package private(set) var refusal: Refusal?
     /// The fix time has proved itself, and nothing since has cast doubt on it.
     package private(set) var isSettled = false
-    /// When the time last settled.
     package private(set) var settledSince: BootInstant?
 
     private var last: (time: Timestamp, now: BootInstant)?

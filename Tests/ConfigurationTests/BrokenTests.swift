@@ -196,7 +196,7 @@ struct Broken: Sendable, CustomTestStringConvertible {
     @Test(
         "runtime settings follow the same rules, and cannot be secrets",
         arguments: [
-            ("gpsd.port", Value.integer(0), "out of range"),
+            ("gpsd.port", SettingValue.integer(0), "out of range"),
             ("gpsd.prot", .integer(1), "did you mean gpsd.port?"),
             ("gpsd.port", .string("1"), "without quotes"), ("sync.headers.X-Key", .string("k"), "secret"),
             ("sync.auth.access_token", .string("k"), "secret"), ("sync", .integer(1), "is a table"),
@@ -204,7 +204,7 @@ struct Broken: Sendable, CustomTestStringConvertible {
             ("sync.url", .string("https://u:p@example.com/"), "secret"),
             ("sync.url", .string("http://example.com/"), "use https"),
         ])
-    func runtime(name: String, value: Value, message: String) throws {
+    func runtime(name: String, value: SettingValue, message: String) throws {
         let problems = try Workshop().problems("", runtime: [name: value])
         #expect(problems.count == 1 && problems[0].file == "runtime" && problems[0].key == name)
         #expect(problems.first?.message.contains(message) == true, "\(problems)")

@@ -20,7 +20,7 @@ import Testing
     }
 
     /// Whether an administrator who is not root may set this.
-    private func mayAdmin(_ settings: [String: Value], _ layers: Layers) throws -> Bool {
+    private func mayAdmin(_ settings: [String: SettingValue], _ layers: Layers) throws -> Bool {
         do throws(Layers.Refusal) {
             _ = try layers.decide(setting: settings.mapValues { .value($0) }, over: [:])
             return true
@@ -84,7 +84,7 @@ import Testing
     func secrets(text: String, isGuarded: Bool) throws {
         let layers = try layers(Self.plain + text)
         for name in [Self.url, Self.refresh] {
-            let settings = [name: Value.string("https://evil.example/")]
+            let settings = [name: SettingValue.string("https://evil.example/")]
             #expect(try mayAdmin(settings, layers) != isGuarded, "\(name)")
         }
     }
@@ -110,8 +110,8 @@ import Testing
             (["tracking.interval_seconds": .integer(9), refresh: .string("https://evil.example/")], false),
             ([url: .string(home), refresh: .string("https://evil.example/")], false),
             (["sync.timeout_seconds": .integer(9), "sync.platform": .string("van")], true),
-        ] as [([String: Value], Bool)])
-    func ways(settings: [String: Value], isAllowed: Bool) throws {
+        ] as [([String: SettingValue], Bool)])
+    func ways(settings: [String: SettingValue], isAllowed: Bool) throws {
         let text = """
             [sync]
             url = "\(Self.home)"
@@ -139,7 +139,7 @@ import Testing
         ])
     func secretsInURLs(text: String, isAllowed: Bool) throws {
         let layers = try layers("[sync]\n" + text)
-        var ways: [String: Value] = ["sync.proxy": .string("http://evil.example:3128")]
+        var ways: [String: SettingValue] = ["sync.proxy": .string("http://evil.example:3128")]
         if !text.contains("allow_insecure_http") { ways["sync.allow_insecure_http"] = .bool(true) }
         for (name, value) in ways { #expect(try mayAdmin([name: value], layers) == isAllowed, "\(name)") }
         for name in [Self.url, Self.refresh] {
@@ -167,17 +167,15 @@ import Testing
                 approved: before?.approved ?? [], asRoot: asRoot)
         }
         let there = try set("https://b.example/", nil, asRoot: true)
+        let approval = [Self.url + " sync.headers.x-api-key"]
         #expect(
-            there.approved == [Self.url] && there.result.loaded.settings.sync?.url == "https://b.example/")
-        // As after a restart, also when the files have got more secrets meanwhile.
-        let more = try self.layers(Self.guarded + "[sync.auth]\naccess_token = \"k\"\n")
-        for layers in [layers, more] {
-            let result = layers.loaded(with: there.runtime, approved: there.approved)
-            #expect(result.leftOut.isEmpty && result.loaded.settings.sync?.url == "https://b.example/")
-        }
+            there.approved == Set(approval) && there.result.loaded.settings.sync?.url == "https://b.example/")
+        // As after a restart.
+        let result = layers.loaded(with: there.runtime, approved: there.approved)
+        #expect(result.leftOut.isEmpty && result.loaded.settings.sync?.url == "https://b.example/")
         // An administrator may go on from there, on the same host, and back.
         let path = try set("https://b.example/v2", there, asRoot: false)
-        #expect(path.approved == [Self.url])
+        #expect(path.approved == Set(approval))
         #expect(throws: Layers.Refusal.self) { try set("https://c.example/", path, asRoot: false) }
         let back = try set(Self.home, path, asRoot: false)
         #expect(back.approved.isEmpty)
@@ -190,11 +188,29 @@ import Testing
         let other = try layers.decide(
             setting: ["tracking.interval_seconds": .value(.integer(9))], over: path.runtime,
             approved: path.approved)
-        #expect(other.approved == [Self.url])
+        #expect(other.approved == Set(approval))
+    }
+
+    @Test("root approves the secrets that there are, and none that come later") func laterSecrets() throws {
+        let elsewhere = [Self.url: ProposedValue.value(.string("https://b.example/"))]
+        let early = try layers(Self.plain).decide(setting: elsewhere, over: [:], asRoot: true)
+        #expect(early.approved.isEmpty && early.result.leftOut.isEmpty)
+        let more = try layers(Self.guarded + "[sync.auth]\naccess_token = \"k\"\n")
+        #expect(more.loaded(with: early.runtime, approved: early.approved).leftOut[Self.url] != nil)
+        let one = try layers(Self.guarded).decide(setting: elsewhere, over: [:], asRoot: true)
+        let found = more.loaded(with: one.runtime, approved: one.approved)
+        #expect(found.leftOut[Self.url]?.contains("sync.auth.access_token)") == true)
+        #expect(found.loaded.settings.sync?.url == Self.home)
+        // The same again, by root: both.
+        let both = try more.decide(
+            setting: elsewhere, over: one.runtime, approved: one.approved, asRoot: true)
+        #expect(both.approved.count == 2 && both.result.leftOut.isEmpty)
+        // A secret that goes takes nothing with it.
+        #expect(try layers(Self.guarded).loaded(with: both.runtime, approved: both.approved).leftOut.isEmpty)
     }
 
     @Test("one that nobody has approved is not used, and says why; the rest holds") func withheld() throws {
-        let runtime: [String: Value] = [
+        let runtime: [String: SettingValue] = [
             Self.url: .string("https://b.example/"), Self.refresh: .string("https://b.example/token"),
             "sync.proxy": .string("http://b.example"), "sync.allow_insecure_http": .bool(true),
             "sync.batch_size": .integer(5), "tracking.interval_seconds": .integer(9),

@@ -10,7 +10,7 @@ import Testing
     }
 
     private func refusal(
-        _ offers: [String: Offer], over runtime: [String: Value] = [:], files: String = ""
+        _ offers: [String: ProposedValue], over runtime: [String: SettingValue] = [:], files: String = ""
     ) throws -> Layers.Refusal? {
         do throws(Layers.Refusal) {
             _ = try layersOrEmpty(files).decide(setting: offers, over: runtime)
@@ -41,7 +41,10 @@ import Testing
     @Test(
         "one that is no good keeps out all, and is named with reason and remedy",
         arguments: [
-            ("tracking.interval_second", Offer.value(.integer(5)), "did you mean tracking.interval_seconds"),
+            (
+                "tracking.interval_second", ProposedValue.value(.integer(5)),
+                "did you mean tracking.interval_seconds"
+            ),
             ("tracking.interval_seconds", .value(.integer(-1)), "0 to 31536000"),
             ("tracking.interval_seconds", .value(.number(1e308)), "out of range"),
             ("tracking.interval_seconds", .value(.bool(true)), "expected a number"),
@@ -59,7 +62,7 @@ import Testing
             (String(repeating: "x", count: 60_000), .value(.integer(1)), "is not a setting"),
             ("extras.a", .value(.integer(1)), "text"), ("extras.", .value(.string("a")), "1 to 100"),
         ])
-    func refused(key: String, offer: Offer, word: String) throws {
+    func refused(key: String, offer: ProposedValue, word: String) throws {
         let found = try #require(
             try refusal(["tracking.distance_meters": .value(.integer(5)), key: offer]))
         #expect(found.key == key.escaped)
@@ -77,7 +80,7 @@ import Testing
             ("sync.client_certificate", "only a configuration file"),
         ])
     func secrets(key: String, word: String) throws {
-        for offer in [Offer.value(.string("hunter2")), .value(.string("")), .other("an object")] {
+        for offer in [ProposedValue.value(.string("hunter2")), .value(.string("")), .other("an object")] {
             let found = try #require(try refusal([key: offer]))
             #expect(found.key == key && found.reason.contains(word), "\(found)")
             #expect(!found.reason.contains("hunter2"))
@@ -111,7 +114,7 @@ import Testing
     @Test("what is no good any more is left out, the rest holds, and nothing of it is forgotten")
     func leftOut() throws {
         let layers = try layers("[tracking]\ninterval_seconds = 7\n")
-        let runtime: [String: Value] = [
+        let runtime: [String: SettingValue] = [
             "tracking.interval_seconds": .string("9"), "tracking.of_the_future": .integer(1),
             "store.max_rows": .integer(-1), "sync.headers.X": .string("s"),
             "sync.ca_file": .string("/dev/null"),
@@ -133,8 +136,8 @@ import Testing
     }
 
     @Test("what only shows in the whole is refused too") func conflicts() throws {
-        let url = Offer.value(.string("http://a.example/"))
-        let flag = Offer.value(.bool(true))
+        let url = ProposedValue.value(.string("http://a.example/"))
+        let flag = ProposedValue.value(.bool(true))
         let layers = layersOrEmpty("")
         let both = try layers.decide(setting: ["sync.url": url, "sync.allow_insecure_http": flag], over: [:])
         #expect(both.result.loaded.settings.sync?.url == "http://a.example/")
@@ -160,7 +163,8 @@ import Testing
 
     @Test("too many extras, of files and of the running daemon together, are too many") func extras() throws {
         let file = "[extras]\n" + (0..<60).map { "f\($0) = \"x\"\n" }.joined()
-        let four = Dictionary(uniqueKeysWithValues: (0..<4).map { ("extras.a\($0)", Value.string("x")) })
+        let four = Dictionary(
+            uniqueKeysWithValues: (0..<4).map { ("extras.a\($0)", SettingValue.string("x")) })
         #expect(try refusal(four.mapValues { .value($0) }, files: file) == nil)
         let found = try #require(
             try refusal(
@@ -175,7 +179,7 @@ import Testing
         let layers = layersOrEmpty("")
         for count in [65, 256, 4000] {
             let many = Dictionary(
-                uniqueKeysWithValues: (0..<count).map { ("extras.\($0)", Value.string("")) })
+                uniqueKeysWithValues: (0..<count).map { ("extras.\($0)", SettingValue.string("")) })
             #expect(throws: Layers.Refusal.self) {
                 try layers.decide(setting: many.mapValues { .value($0) }, over: [:])
             }
@@ -191,14 +195,14 @@ import Testing
             return Int(state >> 33) % limit
         }
         let layers = layersOrEmpty("[sync]\nurl = \"https://a.example/\"\n[tracking]\ninterval_seconds = 7\n")
-        let values: [Value] = [
+        let values: [SettingValue] = [
             .bool(true), .integer(.min), .integer(0), .integer(61), .number(.infinity), .number(1e308),
             .string(""),
             .string("http://b.example/"), .string("pause"), .string("a\u{0}b"),
         ]
         let names = Key.all.map { $0.isOpen ? $0.name + ".x" : $0.name } + ["", "x", "sync", "extras.\u{1b}"]
         for _ in 0..<200 {
-            var runtime: [String: Value] = [:]
+            var runtime: [String: SettingValue] = [:]
             for _ in 0..<next(30) { runtime[names[next(names.count)]] = values[next(values.count)] }
             let result = layers.loaded(with: runtime)
             // What is in force is good by itself.

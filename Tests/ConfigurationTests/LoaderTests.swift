@@ -14,7 +14,7 @@ import Testing
         #expect(settings == Settings())
         #expect(settings.sync == nil && settings.extras.isEmpty && loaded.warnings.isEmpty)
         #expect(loaded.listing.allSatisfy { $0.origin == .default })
-        let expected: [String: Value] = [
+        let expected: [String: SettingValue] = [
             "gpsd.host": .string("127.0.0.1"), "gpsd.port": .integer(2947), "gpsd.device": .string(""),
             "gpsd.replay": .bool(false), "tracking.autostart": .bool(false),
             "tracking.interval_seconds": .number(30),

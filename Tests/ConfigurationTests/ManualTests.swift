@@ -11,17 +11,21 @@ import Testing
     private static let end = ".\\\" end keys\n"
 
     @Test("every key is in it, with meaning, unit, range and default") func keys() throws {
-        let page = String(decoding: try Data(contentsOf: URL(filePath: Self.path)), as: UTF8.self)
-        let start = try #require(page.firstRange(of: Self.begin)).upperBound
-        let stop = try #require(page.firstRange(of: Self.end)).lowerBound
-        let expected = Self.list()
+        let bytes: Data = try Data(contentsOf: URL(filePath: Self.path))
+        let page = String(decoding: bytes, as: UTF8.self)
+        let begin: Range<String.Index>? = page.firstRange(of: Self.begin)
+        let end: Range<String.Index>? = page.firstRange(of: Self.end)
+        let start: String.Index = try #require(begin).upperBound
+        let stop: String.Index = try #require(end).lowerBound
+        let expected: String = Self.list()
         if ProcessInfo.processInfo.environment["BEEKOND_MANUALS"] == "write" {
-            let text = page[..<start] + expected + page[stop...]
+            let text: String = String(page[..<start]) + expected + String(page[stop...])
             try Data(text.utf8).write(to: URL(filePath: Self.path))
             return
         }
+        let found = String(page[start..<stop])
         #expect(
-            page[start..<stop] == expected,
+            found == expected,
             "run: BEEKOND_MANUALS=write swift test --skip-build --filter ManualTests")
     }
 

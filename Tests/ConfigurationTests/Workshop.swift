@@ -29,12 +29,16 @@ final class Workshop {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(folder)/\(name)")
     }
 
-    func load(_ text: String? = nil, runtime: [String: Value] = [:]) throws(ConfigurationError) -> Loaded {
+    func load(_ text: String? = nil, runtime: [String: SettingValue] = [:]) throws(ConfigurationError)
+        -> Loaded
+    {
         if let text { try? write(text) }
         return try Loader.load(file: file, isDefaultPath: false, runtime: runtime, places: places)
     }
 
-    func problems(_ text: String? = nil, runtime: [String: Value] = [:]) -> [ConfigurationError.Problem] {
+    func problems(_ text: String? = nil, runtime: [String: SettingValue] = [:]) -> [ConfigurationError
+        .Problem]
+    {
         do throws(ConfigurationError) {
             _ = try load(text, runtime: runtime)
             return []

@@ -87,7 +87,7 @@ struct BoardTests {
         let events: [Log.Event] = [
             .started, .stopped, .sessionStarted, .sessionResumed, .sessionStopped, .sourceChanged,
             .receiverTime,
-            .storageFailed, .storageRecovered, .databaseQuarantined, .rowsDropped, .rowsPruned,
+            .storageFailed, .storageRecovered, .databaseQuarantined, .rowsDropped,
             .deadLettersExpired, .uploadFailed,
             .uploadRecovered,
             .batchRejected, .uploaded, .control, .configuration, .identity, .threadStuck,

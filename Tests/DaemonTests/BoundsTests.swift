@@ -88,7 +88,7 @@ struct BoundsTests {
         var name = 100
         while asked.count == name - 99, name < 200 {
             try desk.server.complete(
-                asked[name - 100].token, page: page("\(name)"), isLast: false, now: desk.now)
+                asked[name - 100].token, page: page("\(name)"), isLast: false)
             for _ in 0..<20 { look() }
             name += 1
         }
@@ -102,7 +102,7 @@ struct BoundsTests {
                 look()
                 return asked.count > before
             })
-        try desk.server.complete(try #require(asked.last).token, page: [], isLast: true, now: desk.now)
+        desk.server.complete(try #require(asked.last).token, page: [], isLast: true)
         var last: Reply?
         _ = wait {
             if let reply = desk.nextReply(visitor) { last = reply }

@@ -31,8 +31,8 @@ private final class Bench {
         return lastToken
     }
 
-    func set(_ settings: [String: Value]) -> Token {
-        ask(.set(settings.mapValues { Offer.value($0) }))
+    func set(_ settings: [String: SettingValue]) -> Token {
+        ask(.set(settings.mapValues { ProposedValue.value($0) }))
     }
 
     /// What the reader is given, one at a time.
@@ -198,7 +198,7 @@ struct ConfiguratorTests {
         // Nobody has made them again.
         #expect(RuntimeSettings(bench.directory).load().isLost)
         try RuntimeSettings(bench.directory).replace(with: RuntimeSettings.encode([:]))
-        #expect(RuntimeSettings(bench.directory).load() == RuntimeSettings.Found())
+        #expect(RuntimeSettings(bench.directory).load() == RuntimeSettings.LoadResult())
     }
 
     @Test("a copy takes the place of a file that is damaged or gone")
@@ -212,7 +212,7 @@ struct ConfiguratorTests {
             let found = file.load()
             #expect(found.values == ["a": .integer(1)] && !found.isLost)
             #expect(found.complaint?.contains("copy") == true)
-            #expect(file.load() == RuntimeSettings.Found(values: ["a": .integer(1)]))
+            #expect(file.load() == RuntimeSettings.LoadResult(values: ["a": .integer(1)]))
         }
     }
 
@@ -240,14 +240,14 @@ struct ConfiguratorTests {
     @Test("only the owner may read it, and every kind of value comes back as it was")
     func file() throws {
         let bench = try Bench()
-        let values: [String: Value] = [
+        let values: [String: SettingValue] = [
             "a": .bool(true), "b": .integer(.max), "c": .number(0.1), "d": .string("é\"\\\n\u{0}/"),
             "e": .number(1e308),
             "f": .integer(.min), "g": .string(""),
         ]
         let file = RuntimeSettings(bench.directory)
         try file.replace(with: RuntimeSettings.encode(values))
-        #expect(file.load() == RuntimeSettings.Found(values: values))
+        #expect(file.load() == RuntimeSettings.LoadResult(values: values))
         var status = stat()
         #expect(stat(bench.directory.file(RuntimeSettings.name), &status) == 0)
         #expect(status.st_mode & 0o777 == 0o600)

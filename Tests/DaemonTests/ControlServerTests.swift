@@ -3,6 +3,7 @@ import ControlProtocol
 import Linux
 import Support
 import Testing
+import Tracking
 
 @testable import Daemon
 
@@ -261,5 +262,34 @@ struct ControlServerTests {
                 desk.turn()
                 return !desk.hasListeners
             })
+    }
+
+    @Test("lists of geofences are encoded one in a turn, for those who still wait; others are served between")
+    func lists() throws {
+        let fence = try Geofence(id: String(repeating: "f", count: 100), latitude: 1, longitude: 2, radius: 3)
+        let items = (0..<Geofences.limit).map { Geofences.Item(key: Int64($0), fence: fence) }
+        let visitors = try (0..<4).map { _ in try desk.visitor() }
+        for visitor in visitors { visitor.send(try Call.encode(Wire.ListGeofences.self, .init())) }
+        var tokens: [Token] = []
+        _ = wait {
+            desk.turn()
+            for case .listGeofences(_, _, let token) in desk.hub.reader.takeAll() { tokens.append(token) }
+            return tokens.count == visitors.count
+        }
+        try #require(tokens.count == visitors.count)
+        for token in tokens { desk.server.complete(token, page: items, isLast: true) }
+        let other = try Visitor(desk.path)
+        // Accepted in one turn, heard in the next.
+        other.send(try Call.encode(Wire.GetPendingUploadCount.self, .init()))
+        desk.turn()
+        desk.turn()
+        #expect(other.reply() != nil)
+        #expect(desk.server.hasPages)
+        for visitor in visitors { #expect(desk.reply(to: visitor)?.error == nil) }
+        #expect(!desk.server.hasPages)
+        // Of those that nobody waits for any more, none is encoded.
+        for token in tokens { desk.server.complete(token, page: items, isLast: true) }
+        desk.turn()
+        #expect(!desk.server.hasPages)
     }
 }

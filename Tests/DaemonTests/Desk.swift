@@ -13,7 +13,7 @@ final class Desk {
     let workshop: Workshop
     let server: ControlServer
     var now = instant(1000)
-    private let path: String
+    let path: String
 
     /// Connections at most: two more for root, which is what tests in a container often run as.
     static let limit = ownUID() == 0 ? 34 : 32
@@ -31,7 +31,7 @@ final class Desk {
         let handlers = Handlers(
             hub: workshop.hub, directory: workshop.state, installID: "i", configurator: configurator,
             startedAt: now)
-        server = try ControlServer(path: path, handlers: handlers)
+        server = try ControlServer(in: SocketPlace(at: path), handlers: handlers)
     }
 
     /// One turn of the main loop.

@@ -54,7 +54,7 @@ struct ReaderRecallTests {
         #expect(reader.counts.admitted == 0)
         #expect(reader.counts.tooSoon > 0)
         #expect(workshop.hub.clock.earliest(now: instant(20)) > start)
-        #expect(workshop.hub.ages.withLock { $0?.memory.latest } != nil)
+        #expect(workshop.hub.ages.withLock { $0?.memory.lines.isEmpty } == false)
         reader.flush(now: instant(20))
         #expect(reader.recorder.error == nil)
         for second in 21...31 { reader.handle(.fix(try fix(Double(second))), now: instant(Double(second))) }
@@ -122,6 +122,33 @@ struct ReaderRecallTests {
         let reader = try reader()
         reader.recall([.deletion, .tail], now: instant(0))
         #expect(reader.deletion != nil)
+        #expect(reader.admission.memory == Admission.Memory())
+        #expect(reader.admission.odometer == 5000)
+    }
+
+    @Test("while all up to a time is being deleted, what came later comes back", arguments: [0.5, 1, 2])
+    func deletingUpTo(second: Double) throws {
+        var parked = try workshop.location(1)
+        parked.location.motion = .stationary
+        parked.memory = Admission.Memory(motion: .stationary, spot: parked.location.fix.coordinate)
+        _ = try workshop.hub.store.insert(parked)
+        _ = try workshop.hub.store.beginDeletion(before: start.advanced(bySeconds: second))
+        let reader = try reader()
+        reader.recall([.deletion, .tail, .latest], now: instant(0))
+        #expect((reader.admission.memory == Admission.Memory()) == (second >= 1))
+        #expect((reader.lastLocation == nil) == (second >= 1))
+    }
+
+    @Test("a deletion forgets at once what is in memory, and keeps the length of the session")
+    func forgetting() throws {
+        let reader = try reader()
+        reader.recall([.tail, .latest], now: instant(0))
+        #expect(reader.lastLocation != nil)
+        reader.delete(before: start.advanced(bySeconds: -1), 1, now: instant(1))
+        #expect(reader.lastLocation != nil, "it came later")
+        reader.deletion = nil
+        reader.delete(before: nil, 2, now: instant(2))
+        #expect(reader.lastLocation == nil)
         #expect(reader.admission.memory == Admission.Memory())
         #expect(reader.admission.odometer == 5000)
     }

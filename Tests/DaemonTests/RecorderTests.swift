@@ -1,3 +1,5 @@
+import Base
+import SQLite
 import Storage
 import Testing
 import Tracking
@@ -102,6 +104,37 @@ struct RecorderTests {
         }
         #expect(recorder.retryAt == nil && recorder.error == nil)
         #expect(try workshop.stored() == all.map(\.location.id))
+    }
+
+    @Test("what is discarded is not written, but what fixes have decided about geofences is")
+    mutating func discard() throws {
+        let all = try (0..<4).map { try workshop.location(Double($0)) }
+        try workshop.breakStorage()
+        for (second, location) in all.enumerated() {
+            let time = location.location.fix.time
+            let event = GeofenceEvent(
+                id: location.location.id, session: location.session,
+                crossing: Crossing(geofence: "Tor", kind: second % 2 == 0 ? .enter : .exit, time: time))
+            recorder.add(
+                location,
+                with: NewCrossings(
+                    events: [event], changes: [.init(key: 1, isInside: second % 2 == 0)],
+                    session: location.session, sessionStartedAt: start, isTracking: true, extras: nil,
+                    time: time,
+                    prunesByAge: false))
+        }
+        _ = recorder.flush(now: instant(0)) { instant(0) }
+        #expect(recorder.discard(upTo: start.advanced(bySeconds: 1)) == 4)
+        try workshop.mendStorage()
+        let result = recorder.flush(now: instant(1)) { instant(1) }
+        #expect(result.stored == all[2...].map(\.location) && result.events.count == 2)
+        #expect(try workshop.stored() == all[2...].map(\.location.id))
+        let states = try Connection(path: workshop.state + "/beekon.db", access: .readOnly)
+        #expect(try states.value("SELECT is_inside FROM geofence_states WHERE key = 1") == "0")
+        try workshop.breakStorage()
+        recorder.add(try workshop.location(9))
+        _ = recorder.flush(now: instant(2)) { instant(2) }
+        #expect(recorder.discard(upTo: nil) == 1 && recorder.waiting == 0)
     }
 
     @Test("a retry is due a second after the failure, not before, and without one never")

@@ -43,7 +43,7 @@ private func makeSocket(port: UInt16) throws -> Socket {
 func splitEverywhere() throws {
     var line = try Line.connected()
     let text = tpvLine(1) + "\r\n" + #"{"class":"DEVICES","devices":[]}"# + "\r\n"
-    let expected = [try parse(tpvLine(1)), .devices([])]
+    let expected: [Report] = [try parse(tpvLine(1)), .devices([])]
     for cut in 1..<text.utf8.count {
         try line.gpsd.send(Array(text.utf8.prefix(cut)))
         // Read whatever has arrived before the rest is sent.
@@ -54,22 +54,25 @@ func splitEverywhere() throws {
         let count = try line.socket.read(with: &line.parser, into: &first)
         try #require(count == cut)
         try line.gpsd.send(Array(text.utf8.dropFirst(cut)))
-        try #require(first + (try line.reports(2 - first.count)) == expected, "cut at \(cut)")
+        let all: [Report] = first + (try line.reports(2 - first.count))
+        try #require(all == expected, "cut at \(cut)")
     }
 }
 
 @Test("lines that arrive byte by byte, together, or with a bare line feed are the same lines")
 func pieces() throws {
     var line = try Line.connected()
-    let expected = [try parse(tpvLine(1)), .devices([])]
+    let expected: [Report] = [try parse(tpvLine(1)), .devices([])]
     for text in [
         tpvLine(1) + "\n" + #"{"class":"DEVICES","devices":[]}"# + "\n",
         "\r\n\r\n" + tpvLine(1) + "\r\n\n" + #"{"class":"DEVICES","devices":[]}"# + "\r\n",
     ] {
         try line.gpsd.send(Array(text.utf8))
-        #expect(try line.reports(2) == expected)
+        let together: [Report] = try line.reports(2)
+        #expect(together == expected)
         for byte in text.utf8 { try line.gpsd.send([byte]) }
-        #expect(try line.reports(2) == expected)
+        let single: [Report] = try line.reports(2)
+        #expect(single == expected)
     }
 }
 
@@ -85,7 +88,8 @@ func longLines(size: Int, isRead: Bool) throws {
     // The line feed and carriage return count as well.
     try line.gpsd.say(skyLine(bytes: size - 2 + 1), tpvLine(1))
     let reports = try line.reports(isRead ? 2 : 1)
-    #expect(reports.last == (try parse(tpvLine(1))))
+    let last: Report = try parse(tpvLine(1))
+    #expect(reports.last == last)
     #expect(reports.count == (isRead ? 2 : 1))
     if isRead, case .sky(_, let used, let visible) = reports[0] {
         #expect(used == 1)
@@ -126,7 +130,8 @@ func closing() throws {
         }
     }
     #expect(isClosed)
-    #expect(reports == [try parse(tpvLine(1))])
+    let expected: [Report] = [try parse(tpvLine(1))]
+    #expect(reports == expected)
 }
 
 @Test("a single read takes only a bounded part of a flood")
@@ -141,6 +146,7 @@ func floodIsRationed() throws {
     }
     try #require(sent > 150_000)
     var reports: [Report] = []
-    let count = try line.socket.read(with: &line.parser, into: &reports)
-    #expect(count <= 65_536 + Socket.lineLimit)
+    let count: Int = try line.socket.read(with: &line.parser, into: &reports)
+    let limit: Int = 65_536 + Socket.lineLimit
+    #expect(count <= limit)
 }

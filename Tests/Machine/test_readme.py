@@ -16,7 +16,7 @@ from support.programs import ROOT
 from support.text import match
 from support.waiting import wait_for
 
-HEADING = "### On a vehicle\n"
+HEADING = "\n## On a vehicle\n"
 
 
 def setUpModule():

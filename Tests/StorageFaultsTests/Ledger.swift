@@ -45,6 +45,8 @@ struct Ledger {
     }
     private var rejectedLines: [String] = []
     private var rejections = 0
+    /// The first time after the latest suspicion.
+    private var trustedSince = Int64.min
     private var dropped = 0
     private var expired = 0
     private(set) var lastSeq: Int64 = 0
@@ -104,6 +106,7 @@ struct Ledger {
         }
         crossings.acknowledge(keeping: keeping)
         dissolve()
+        if rejections >= 3 { trustedSince = .max }
         rejections = 0
         for index in rejected.indices { rejected[index].isInStreak = false }
     }
@@ -116,8 +119,10 @@ struct Ledger {
             crossings.putStreakBack()
             return true
         }
-        let isExpired = { (row: Row) in row.rejectedAt < time - 7 * 86_400_000 && !row.isInStreak }
-        expired += rejected.count(where: isExpired) + crossings.expire(before: time - 7 * 86_400_000)
+        trustedSince = min(trustedSince, time)
+        let expiry = trustedSince < time - 7 * 86_400_000 ? time - 7 * 86_400_000 : .min
+        let isExpired = { (row: Row) in row.rejectedAt < expiry && !row.isInStreak }
+        expired += rejected.count(where: isExpired) + crossings.expire(before: expiry)
         rejected.removeAll(where: isExpired)
         rejected += rows.filter { members.contains($0.id) }.map { row in
             var row = row

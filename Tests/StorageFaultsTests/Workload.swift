@@ -211,7 +211,7 @@ final class Workload {
         var next: FrozenBatch?
         try persist {
             if try store.nextFrozen() == batch {
-                _ = try store.reject(batch, status: 422, at: time, isTimeTrusted: true)
+                _ = try store.reject(batch, status: 422, at: time, trusted: time)
             }
             next = try store.nextFrozen()
         }

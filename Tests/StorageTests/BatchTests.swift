@@ -214,7 +214,8 @@ func deadLetterLifetime(isTimeTrusted: Bool) throws {
     _ = try workshop.store.reject(try workshop.freeze(limit: 3), status: 400, at: time(51))
     _ = try workshop.store.acknowledge(try workshop.freeze(limit: 1))
     _ = try workshop.store.reject(
-        try workshop.freeze(limit: 2), status: 400, at: time(50.5 + week), isTimeTrusted: isTimeTrusted)
+        try workshop.freeze(limit: 2), status: 400, at: time(50.5 + week),
+        trusted: isTimeTrusted ? time(50.5 + week) : nil)
     #expect(try workshop.count("rejected") == (isTimeTrusted ? 5 : 8))
     #expect(workshop.store.counts().rejected == (isTimeTrusted ? 5 : 8))
 }
@@ -230,7 +231,7 @@ func deadLetterCap() throws {
     workshop.store.close()
     try fillDeadLetters(workshop.directory.file("beekon.db"), upTo: 9999)
     let batch = try workshop.freeze(limit: 4)
-    #expect(try workshop.store.reject(batch, status: 400, at: time(51)) == .suspected)
+    #expect(try workshop.store.reject(batch, status: 400, at: time(51)) == .full)
     #expect(try workshop.store.nextFrozen() == batch)
     #expect(workshop.store.counts().rejected == 9999)
     _ = try workshop.store.acknowledge(batch)

@@ -258,7 +258,7 @@ struct EventTests {
         _ = try store.acknowledge(try workshop.freeze())
         try insert(4...4)
         let late = time(100).advanced(bySeconds: 7 * 86_400 + 1)
-        _ = try store.reject(try workshop.freeze(), status: 422, at: late, isTimeTrusted: true)
+        _ = try store.reject(try workshop.freeze(), status: 422, at: late, trusted: late)
         #expect(store.counts().rejected == 1)
         #expect(store.counts().losses == Losses(expired: 3))
     }

@@ -57,6 +57,26 @@ func storedSchemaAdopts(stored: StoredSchema) throws {
     #expect(second != first && second.isPiece)
 }
 
+@Test(
+    "a suspicion, or rejections in a row, go on under this schema", arguments: [0, 1, 2, 3, 9, -1])
+func storedSchemaStreak(count: Int64) throws {
+    let stored = try #require(StoredSchema.all.first { $0.version == 2 })
+    let directory = try TemporaryDirectory()
+    try directory.write("beekon.db", try stored.bytes())
+    try Connection(path: directory.file("beekon.db"), access: .readWrite).execute(
+        "INSERT OR REPLACE INTO counters (name, value) VALUES ('consecutive_rejections', \(count))")
+    let workshop = try Workshop(in: directory)
+    let streak = try workshop.lines("SELECT DISTINCT batch FROM streak ORDER BY batch").count
+    #expect(streak == min(max(count, 0), 2))
+    #expect(try workshop.count("rejected WHERE batch IN (SELECT batch FROM streak)") == [0, 1, 4][streak])
+    let probe = try #require(try workshop.store.nextFrozen())
+    let before = workshop.store.counts()
+    let rejection = try workshop.store.reject(
+        probe, status: 422, at: time(100 * 86_400), trusted: time(100 * 86_400))
+    #expect((rejection == .suspected) == (count >= 3))
+    if count >= 3 { #expect(workshop.store.counts().pending == before.pending + before.rejected) }
+}
+
 @Test("what still reads of a damaged database of an earlier schema is saved", arguments: StoredSchema.all)
 func storedSchemaSalvaged(stored: StoredSchema) throws {
     let directory = try TemporaryDirectory()

@@ -61,6 +61,8 @@ struct Model {
     /// Dead letters since the latest acknowledgement, and rows that have been some.
     private(set) var streak: Set<UUIDv7> = []
     private(set) var losses = Losses()
+    /// The first trusted time after the latest suspicion.
+    private(set) var trustedSince = Int64.min
     var endpoint: Int64 = 0
     /// In the order in which they were first seen.
     private(set) var sessions: [Int] = []
@@ -160,6 +162,7 @@ struct Model {
     }
 
     mutating func acknowledge(_ ids: Set<UUIDv7>) -> Int {
+        if rejectionsInARow >= 3 { trustedSince = .max }
         rejectionsInARow = 0
         streak = []
         return move(options.keepsUploaded ? .uploaded : .acknowledged) {
@@ -183,7 +186,8 @@ struct Model {
     /// - Parameter expiry: dead letters from before this go, unless they may still come back.
     mutating func reject(_ batch: Batch, at time: Int64, expiry: Int64?) -> Int? {
         if countRejection(of: batch) { return nil }
-        if let expiry {
+        if expiry != nil { trustedSince = min(trustedSince, time) }
+        if let expiry, trustedSince < expiry {
             let spared = streak
             losses.expired += move(.expired) {
                 $0.fate == .rejected && $0.rejectedAt < expiry && !spared.contains($0.id)

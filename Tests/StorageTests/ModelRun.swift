@@ -188,7 +188,8 @@ struct ModelRun: ~Copyable {
         guard let expected = model.batches.first, let batch = try store.nextFrozen() else { return }
         let isTimeTrusted = random.chance(0.7)
         let verdict = try store.reject(
-            batch, status: 422, at: Timestamp(milliseconds: now), isTimeTrusted: isTimeTrusted)
+            batch, status: 422, at: Timestamp(milliseconds: now),
+            trusted: isTimeTrusted ? Timestamp(milliseconds: now) : nil)
         let count = model.reject(expected, at: now, expiry: isTimeTrusted ? now - 7 * Self.day : nil)
         try #require(verdict == count.map { .deadLettered($0) } ?? .suspected)
         // Else the endpoint would be suspected until something is acknowledged.

@@ -48,6 +48,16 @@ struct OversizedTests {
         #expect(try workshop.directory.read("beekon.db-wal").count == before)
     }
 
+    @Test("a batch that a deletion has dissolved is not tried again")
+    func dissolvedMeanwhile() throws {
+        _ = try workshop.insert(1...4)
+        let batch = try workshop.freeze()
+        #expect(try store.beginAttempt(batch))
+        _ = try workshop.delete(before: 2)
+        #expect(try !store.beginAttempt(batch))
+        #expect(try store.beginAttempt(try workshop.freeze()))
+    }
+
     @Test("only after three failures in a row may a batch be dissolved, over restarts")
     func threeInARow() throws {
         let ids = try workshop.insert(1...5)

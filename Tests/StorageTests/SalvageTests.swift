@@ -50,4 +50,87 @@ struct SalvageTests {
         }
         #expect(removed == 2)
     }
+
+    /// Four locations, two of them dead letters, and an event; then what `sql` does, and a table that is not ours.
+    private func spoil(_ sql: String, _ options: StoreOptions = StoreOptions(isSyncing: true)) throws {
+        let workshop = try Workshop(options, in: directory)
+        _ = try workshop.insert(1...4)
+        _ = try workshop.store.reject(try workshop.freeze(limit: 2), status: 422, at: time(9))
+        try workshop.insertEvent(5)
+        workshop.store.close()
+        try Connection(path: directory.file("beekon.db"), access: .readWrite).execute(
+            sql + "; CREATE TABLE alien (a)")
+    }
+
+    private func names() throws -> [String] {
+        try directory.names().filter {
+            $0.contains(".corrupt-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
+        }
+    }
+
+    @Test(
+        "a file of which not all was read or understood keeps its name, so that it is never deleted",
+        arguments: [
+            ("", 5, true),
+            ("UPDATE locations SET id = x'00' WHERE seq = (SELECT max(seq) FROM locations)", 4, false),
+            ("UPDATE rejected SET id = x'00' WHERE seq = (SELECT max(seq) FROM rejected)", 4, false),
+            ("UPDATE geofence_events SET id = x'00'", 4, false),
+            // Two rows for one place: they are told apart by their ids.
+            (
+                """
+                UPDATE rejected SET ts = (SELECT min(ts) FROM locations), \
+                seq = (SELECT min(seq) FROM locations) WHERE seq = (SELECT min(seq) FROM rejected)
+                """, 5, true
+            ),
+            // No row refers to it.
+            ("DROP TABLE extras", 5, true), ("DROP TABLE rejected_events", 5, false),
+            ("DROP TABLE geofence_events", 4, false),
+            ("ALTER TABLE locations RENAME COLUMN uploaded TO sent", 3, false),
+            ("ALTER TABLE geofence_events RENAME COLUMN uploaded TO sent", 4, false),
+        ] as [(String, Int, Bool)])
+    func notWhole(sql: String, readable: Int, isWhole: Bool) throws {
+        try spoil(sql)
+        let workshop = try Workshop(in: directory)
+        guard case .quarantined(let name, _, let salvaged) = workshop.store.takeEvents().first else {
+            Issue.record("nothing was put aside")
+            return
+        }
+        #expect(salvaged == readable)
+        #expect(name.hasSuffix(".salvaged") == isWhole)
+        #expect(try names().map { $0.hasSuffix(".salvaged") } == [isWhole])
+    }
+
+    @Test("nor is one of which there was no time to read all")
+    func noTime() throws {
+        try spoil("")
+        for (deadline, isWhole) in [(Int64.max, true), (0, false)] {
+            var salvage = try Salvage(path: directory.file("beekon.db"), deadline: deadline, erasing: [])
+            var cursor = Salvage.Cursor()
+            while !cursor.isAtEnd { _ = salvage.next(&cursor) }
+            #expect(salvage.isComplete == isWhole)
+        }
+    }
+
+    @Test("losses that were counted stay counted, once, and are not told again")
+    func losses() throws {
+        let options = StoreOptions(maxRows: 3, isSyncing: true)
+        var workshop = try Workshop(options, in: directory)
+        _ = try workshop.insert(1...5)
+        try workshop.store.count(refused: 7)
+        #expect(workshop.store.counts().losses == Losses(dropped: 2, refused: 7))
+        for _ in 0..<2 {
+            workshop.store.close()
+            try Connection(path: directory.file("beekon.db"), access: .readWrite).execute(
+                """
+                INSERT OR REPLACE INTO counters VALUES ('pruned', -9), ('expired', 9223372036854775807);
+                CREATE TABLE alien (a)
+                """)
+            workshop = try Workshop(options, in: directory)
+            #expect(!workshop.store.takeEvents().isEmpty, "it was put aside")
+            #expect(
+                workshop.store.counts().losses == Losses(dropped: 2, expired: 1 << 52, refused: 7),
+                "numbers that damage has made are bounded")
+            #expect(workshop.store.takeLosses() == Losses())
+        }
+    }
 }

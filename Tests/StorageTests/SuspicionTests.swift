@@ -18,7 +18,7 @@ private let day = 86_400.0
     @discardableResult
     private func reject(limit: Int = 10, at second: Double = 50) throws -> Rejection {
         let batch = try store.nextFrozen() ?? workshop.freeze(limit: limit)
-        return try store.reject(batch, status: 422, at: time(second), isTimeTrusted: true)
+        return try store.reject(batch, status: 422, at: time(second), trusted: time(second))
     }
 
     private func acknowledge() throws {
@@ -117,13 +117,47 @@ private let day = 86_400.0
         #expect(try reject(at: 100 * day) == .suspected)
         #expect(store.counts() == before)
         try acknowledge()
+        // They have as long again from its end, which is the first trusted time after it.
+        try workshop.reopen()
         #expect(try reject(at: 100 * day) == .deadLettered(10))
-        #expect(store.counts().losses == Losses(expired: 30))
+        #expect(store.counts().losses == Losses(expired: 20) && store.counts().rejected == 20)
+        try acknowledge()
+        _ = try workshop.insert(81...100)
+        #expect(try reject(at: 107 * day) == .deadLettered(10))
+        #expect(store.counts().losses == Losses(expired: 20))
+        try acknowledge()
+        _ = try workshop.insert(101...110)
+        #expect(try reject(at: 107 * day + 1) == .deadLettered(10))
+        #expect(store.counts().losses == Losses(expired: 40) && store.counts().rejected == 20)
     }
 
-    @Test("a full table holds the drain from the first rejection on, and loses nothing")
-    func fullTable() throws {
-        _ = try workshop.insert(1...30)
+    @Test("a dead letter of the streak never expires: the next rejection may bring it back")
+    func streakIsSpared() throws {
+        _ = try workshop.insert(1...50)
+        try reject(at: 0)
+        try reject(at: 20 * day)
+        #expect(store.counts().losses == Losses())
+        #expect(try reject(at: 40 * day) == .suspected)
+        #expect(store.counts().pending == 50)
+        try acknowledge()
+        #expect(store.counts().losses == Losses())
+    }
+
+    @Test("a clock that goes back after a suspicion delays no dead letter for longer")
+    func clockGoesBack() throws {
+        _ = try workshop.insert(1...60)
+        for _ in 0..<3 { try reject(at: 1000 * day) }
+        try acknowledge()
+        #expect(try reject(at: 1000 * day) == .deadLettered(10))
+        try acknowledge()
+        #expect(try reject(at: 1 * day) == .deadLettered(10))
+        try acknowledge()
+        #expect(try reject(at: 8 * day + 1) == .deadLettered(10))
+        #expect(store.counts().losses == Losses(expired: 10))
+    }
+
+    /// Leaves room for five dead letters.
+    private func fill() throws {
         try reject()
         try acknowledge()
         try Connection(path: workshop.directory.file("beekon.db"), access: .readWrite).execute(
@@ -135,11 +169,51 @@ private let day = 86_400.0
             """)
         try workshop.reopen()
         #expect(store.counts().rejected == 9995)
+    }
+
+    private func purge() throws {
+        var work = try store.begin(.purge)
+        while !work.isFinished { try store.proceed(with: &work) }
+    }
+
+    @Test("a full table holds the drain from the first rejection on, loses nothing, and raises no suspicion")
+    func fullTable() throws {
+        _ = try workshop.insert(1...60)
+        try fill()
         let before = store.counts()
-        for second in [1, 2, 3, 100 * day] { #expect(try reject(at: second) == .suspected) }
+        for second in [1.0, 2, 3, 4] { #expect(try reject(at: second) == .full) }
         #expect(store.counts() == before)
-        try acknowledge()
+        try purge()
+        // Three in a row are three batches, not three attempts.
+        for _ in 0..<2 { #expect(try reject() == .deadLettered(10)) }
+        #expect(try reject() == .suspected)
+        for _ in 0..<4 { try acknowledge() }
         #expect(store.counts().pending == 0)
+    }
+
+    @Test("a piece that finds no room goes once there is some")
+    func fullTableForPieces() throws {
+        _ = try workshop.insert(1...60)
+        try fill()
+        let batch = try workshop.freeze()
+        #expect(try !store.countRejection(of: batch))
+        let pieces = try store.halves(of: batch).enumerated().map {
+            (draft: $1, id: uuid(3_000_000 + $0), body: workshop.body(of: $1))
+        }
+        try store.split(batch, into: pieces)
+        #expect(try reject() == .deadLettered(5))
+        for _ in 0..<4 { #expect(try reject() == .full) }
+        try purge()
+        #expect(try reject() == .deadLettered(5))
+        #expect(store.counts().pending == 30)
+    }
+
+    @Test("old dead letters make room in a full table, also after a suspicion")
+    func fullTableExpires() throws {
+        _ = try workshop.insert(1...60)
+        try fill()
+        #expect(try reject(at: 100 * day) == .deadLettered(10))
+        #expect(store.counts().losses == Losses(expired: 9995))
     }
 
     @Test("uploaded rows that are kept make room: for unsent ones, and for dead letters that come back")
@@ -166,6 +240,19 @@ private let day = 86_400.0
         while !work.isFinished { try store.proceed(with: &work) }
         #expect(work.done == 10)
         #expect(store.counts().locations == 40 && store.counts().pending == 40)
+    }
+
+    @Test("what has no room when a suspicion ends does not go all at once")
+    func noRoomAtTheEnd() throws {
+        workshop.options = StoreOptions(maxRows: 30, isSyncing: true)
+        _ = try workshop.insert(1...30)
+        for _ in 0..<2 { try reject(at: 0) }
+        _ = try workshop.insert(101...120)
+        #expect(try reject(at: 1) == .suspected)
+        #expect(store.counts().rejected == 20, "the queue is full")
+        try acknowledge()
+        #expect(try reject(at: 30 * day) == .deadLettered(10))
+        #expect(store.counts().rejected == 30 && store.counts().losses == Losses())
     }
 }
 

@@ -73,6 +73,21 @@ final class Workshop {
         try seconds.map { try insert(Double($0), session: session, extras: extras) }
     }
 
+    /// Writes a geofence event, and returns its id.
+    @discardableResult
+    func insertEvent(_ seconds: Double, session: Int = 1) throws -> UUIDv7 {
+        written += 1
+        let id = uuid(5_000_000 + written)
+        let event = GeofenceEvent(
+            id: id, session: uuid(session),
+            crossing: Crossing(geofence: "home", kind: .enter, time: time(seconds)))
+        _ = try store.insert(
+            NewCrossings(
+                events: [event], changes: [], session: uuid(session), sessionStartedAt: time(0),
+                isTracking: true, extras: nil, time: time(seconds), prunesByAge: false))
+        return id
+    }
+
     /// Freezes the next batch, with a body that names its rows.
     @discardableResult
     func freeze(limit: Int = 10) throws -> FrozenBatch {

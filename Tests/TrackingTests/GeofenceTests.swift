@@ -37,7 +37,7 @@ private func stay(
         ([Seen(0, 99), Seen(1, 99, 101)], []),
         ([Seen(0, 99), Seen(1, 99, implausible: true)], []),
         ([Seen(0, 99, parked: true), Seen(1, 99, parked: true), Seen(2, 99)], []),
-    ])
+    ] as [([Seen], [String])])
 func entry(steps: [Seen], expected: [String]) throws {
     #expect(try events(false, steps) == expected)
 }
@@ -62,7 +62,7 @@ func entry(steps: [Seen], expected: [String]) throws {
         (stay(0...20, 5000, 101), []),
         // Time that runs backwards restarts the count.
         (stay(0...8, 108) + [Seen(7.5, 108)] + stay(8...17, 108), []),
-    ])
+    ] as [([Seen], [String])])
 func exit(steps: [Seen], expected: [String]) throws {
     #expect(try events(true, steps) == expected)
 }
@@ -121,7 +121,7 @@ func afterStart() throws {
         (stay(0...30, 121, parked: true) + stay(31...40, 121), []),
         (stay(0...30, 121, parked: true) + stay(31...41, 121), ["exit 31"]),
         (stay(0...8, 121) + stay(9...9, 121, parked: true) + stay(10...19, 121), []),
-    ])
+    ] as [([Seen], [String])])
 func parked(steps: [Seen], expected: [String]) throws {
     #expect(try events(true, steps) == expected)
 }

@@ -82,7 +82,8 @@ extension AuthPlan {
         seed: Tokens = Tokens(access: "a0", refresh: "r0"), epoch: Int = 0, isRaw: Bool = false,
         hasEndpoint: Bool = true, payload: [RefreshRules.Field]? = nil, headers: [RefreshRules.Field]? = nil,
         mapping: TokenMapping = TokenMapping(), skew: Double = 60, host: String = "up.example",
-        refreshHost: String = "id.example"
+        refreshHost: String = "id.example", scheme: String = "https", port: Int = 443, refreshPort: Int = 443,
+        proxy: String? = nil
     ) -> AuthPlan {
         let rules = RefreshRules(
             url: "https://\(refreshHost)/token",
@@ -91,6 +92,8 @@ extension AuthPlan {
             isJSON: false, mapping: mapping)
         return AuthPlan(
             seed: seed, seedEpoch: epoch, isRaw: isRaw, refresh: hasEndpoint ? rules : nil, skew: skew,
-            uploadHost: host, refreshHost: hasEndpoint ? refreshHost : nil)
+            uploadOrigin: TokenOrigin(scheme: scheme, host: host, port: port, proxy: proxy),
+            refreshOrigin: hasEndpoint
+                ? TokenOrigin(scheme: "https", host: refreshHost, port: refreshPort, proxy: proxy) : nil)
     }
 }

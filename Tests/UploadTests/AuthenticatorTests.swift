@@ -226,6 +226,52 @@ struct SeedTests {
         #expect(first.auth.authorization == nil)
     }
 
+    @Test(
+        "another scheme or port is another origin, and so is a proxy that sees them",
+        arguments: [
+            AuthPlan.usual(port: 8443), .usual(scheme: "http", port: 443), .usual(refreshPort: 8443),
+            .usual(scheme: "http", port: 80, proxy: "http://thief.example:3128"),
+        ])
+    func origins(plan: AuthPlan) {
+        let first =
+            plan.uploadOrigin.proxy == nil ? AuthPlan.usual() : .usual(scheme: "http", port: 80)
+        let next = AuthRig(first).restarted(plan)
+        #expect(next.auth.authorization == nil)
+        #expect(next.state.death == .hostChanged)
+    }
+
+    @Test("a proxy that sees nothing, or is left out, changes nothing")
+    func proxies() {
+        let sealed = AuthRig(.usual()).restarted(.usual(proxy: "http://p.example:3128"))
+        #expect(sealed.auth.authorization == "Bearer a0")
+        let plan = AuthPlan.usual(scheme: "http", port: 80, proxy: "http://p.example:3128")
+        let direct = AuthRig(plan).restarted(.usual(scheme: "http", port: 80))
+        #expect(direct.auth.authorization == "Bearer a0")
+        #expect(direct.restarted(plan).auth.authorization == "Bearer a0")
+    }
+
+    @Test(
+        "tokens of which an earlier version knew only the hosts stay with them, by https",
+        arguments: [443, 8443])
+    func hostsOnly(port: Int) throws {
+        var old = AuthRig(.usual()).auth.record
+        (old.uploadOrigin, old.uploadHost) = (nil, "up.example")
+        (old.refreshOrigin, old.refreshHost) = (nil, "id.example")
+        let plan = AuthPlan.usual(port: port)
+        let rig = AuthRig(nil, record: old)
+        rig.auth.configure(plan)
+        #expect(rig.auth.authorization == "Bearer a0" && !rig.auth.isSaved)
+        // Once and for all: from then on they are for this port.
+        #expect(rig.restarted(plan).auth.authorization == "Bearer a0")
+        #expect(rig.restarted(.usual(port: 4444)).auth.authorization == nil)
+        for other in [
+            AuthPlan.usual(host: "other.example"), .usual(refreshHost: "other.example"),
+            .usual(scheme: "http", port: 80),
+        ] {
+            #expect(AuthRig(other, record: old).auth.authorization == nil)
+        }
+    }
+
     @Test("nothing is taken up over a record that cannot be read")
     func locked() {
         let rig = AuthRig(nil)

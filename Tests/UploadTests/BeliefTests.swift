@@ -26,6 +26,16 @@ struct BeliefTests {
         ])
     func others(text: String) { check(text, isPage: false) }
 
+    @Test("half of a byte order mark is none")
+    func brokenMark() {
+        for half in [[0xEF, 0x20], [0xEF, 0xBB, 0x20], [0xEF, 0xBB]] as [[UInt8]] {
+            var body = AnswerBody()
+            body.append(half + Array("<html>".utf8))
+            // Without the space it may be one that was cut off.
+            #expect(body.isPage == !half.contains(0x20))
+        }
+    }
+
     private static let blanks = String(repeating: " ", count: 60_000)
 
     private func check(_ text: String, isPage: Bool) {
@@ -118,6 +128,17 @@ struct BeliefTests {
         let outcome = try post("", body, acknowledging: Self.id)
         #expect(outcome == .response(status: 200, retryAfter: nil, doubt: .noAck))
         #expect(try post("", body) == .response(status: 200, retryAfter: nil))
+    }
+
+    @Test("what is not read is not believed to be no page")
+    func cutOff() throws {
+        let blanks = String(repeating: "\n ", count: 40_000)
+        let page = Seen.response(status: 200, retryAfter: nil, doubt: .page)
+        #expect(try post("", blanks) == page)
+        #expect(try post("", blanks + "<html>") == page)
+        #expect(try post("", "{" + blanks) == .response(status: 200, retryAfter: nil))
+        // This has been read to its end.
+        #expect(try post("", "\n \n") == .response(status: 200, retryAfter: nil))
     }
 
     @Test("an acknowledgement that is compressed, or cut off, is none")

@@ -51,6 +51,7 @@ struct DrainTests {
         [
             .done, .frozen(rows: 4, isIsolating: false), .frozen(rows: 1, isIsolating: true), .nothingPending,
             .underway, .gone, .cancelled, .failed(isForTime: true), .failed(isForTime: false), .suspected,
+            .full,
             .storageFailed,
         ] + tokens.map { .token($0) } + answers
 
@@ -160,7 +161,10 @@ struct DrainTests {
             exits: [(.done, .perform(.registerEndpoint))]),
         Place(
             name: "rejecting", path: Place.sending + [Place.answer(400), .done],
-            exits: [(.done, .perform(.freezeNext)), (.suspected, .finish(.failed(.rejected)))]),
+            exits: [
+                (.done, .perform(.freezeNext)), (.suspected, .finish(.failed(.rejected))),
+                (.full, .finish(.failed(.deadLettersFull))),
+            ]),
         Place(
             name: "isolating", path: Place.isolating + [.token(.usable), Place.answer(400), .done],
             exits: [(.done, .perform(.freezeNext)), (.suspected, .finish(.failed(.rejected)))]),
@@ -286,7 +290,8 @@ struct DrainTests {
     private static func results(of action: Drain.Action) -> [Drain.Event] {
         switch action {
         case .registerEndpoint, .record, .countTimeout, .acknowledge, .markPermanent: [.done]
-        case .reject, .isolate: [.done, .suspected]
+        case .reject: [.done, .suspected, .full]
+        case .isolate: [.done, .suspected]
         case .freezeNext: [Place.frozen[1], .frozen(rows: 1, isIsolating: true), .nothingPending]
         case .checkToken, .checkRefusedToken, .refreshToken:
             tokens.map { .token($0) } + Array(repeating: .token(.usable), count: 10)

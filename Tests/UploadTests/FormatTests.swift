@@ -73,7 +73,7 @@ struct RequestFactoryTests {
             var (answerHead, start) = (AnswerHead(), AnswerBody())
             for line in head { Array((line + "\r\n").utf8).withUnsafeBytes { answerHead.read($0) } }
             start.append(body.utf8)
-            let answer = Answer(status: status, answerHead, start, body: Array(body.utf8))
+            let answer = Answer(status: status, answerHead, start, isCut: false, text: Array(body.utf8))
             return Format.beekon.judge(answer, acknowledging: id, at: Timestamp(milliseconds: 0))
         }
         #expect(judge(200, "{\"batch_id\":\"\(id)\"}").verdict == .accepted)

@@ -32,8 +32,10 @@ final class TokenStoreTests {
         record.isExchanging = true
         record.seedDigest = "d"
         record.seedEpoch = 3
-        record.uploadHost = "h"
-        record.refreshHost = "i"
+        record.uploadOrigin = TokenOrigin(scheme: "http", host: "h", port: 80, proxy: "http://p:3128")
+        record.refreshOrigin = TokenOrigin(scheme: "https", host: "i", port: 8443, proxy: nil)
+        record.uploadHost = "j"
+        record.refreshHost = "k"
         record.death = .noToken
         record.deathStatus = 204
         record.lastAttempt = AuthRecord.Moment(seconds: 1.5, time: nil)

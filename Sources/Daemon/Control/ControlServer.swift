@@ -34,11 +34,13 @@ final class ControlServer {
     private var connections: [Connection] = []
     private var firstIndex = 0
     private var turn = 0
+    /// Geofences that are to be encoded. All of them in one reply take as long as a great many other calls.
+    private var pages: [(token: Token, items: [Geofences.Item], isLast: Bool)] = []
     /// When a client that held too much was last logged.
     private var toldOfBound: BootInstant?
 
-    init(path: String, handlers: Handlers) throws(SystemError) {
-        listener = try ListeningSocket(at: path, group: groupID(named: "beekon"))
+    init(in place: consuming SocketPlace, handlers: Handlers) throws(SystemError) {
+        listener = try ListeningSocket(in: place, group: groupID(named: "beekon"))
         self.handlers = handlers
     }
 
@@ -58,9 +60,10 @@ final class ControlServer {
         }
     }
 
-    /// When the next incomplete request has had its time.
+    /// When the next incomplete request has had its time, or at once when there are pages to be encoded.
     var deadline: BootInstant? {
-        connections.compactMap { $0.incomplete?.advanced(bySeconds: Self.requestTimeout) }.min()
+        guard !hasPages else { return BootInstant(nanoseconds: 0) }
+        return connections.compactMap { $0.incomplete?.advanced(bySeconds: Self.requestTimeout) }.min()
     }
 
     /// Does what the poll has found: first for all who want little, as long as the turn is short, then for one who wants
@@ -87,6 +90,7 @@ final class ControlServer {
         if let (connection, isReadable) = greedy.min(by: { $0.0.lastTurn < $1.0.lastTurn }) {
             serve(connection, isReadable: isReadable, now: now)
         }
+        encodePages(now: now)
         if poll.isReadable(firstIndex) { acceptSome(now: now) }
         noteListeners()
     }
@@ -262,19 +266,33 @@ final class ControlServer {
         }
     }
 
-    /// Handles a page of geofences, for a client that reads page by page or wants all in one reply.
-    func complete(
-        _ token: Token, page: [Geofences.Item], isLast: Bool, now: BootInstant
-    ) throws {
-        let result = Wire.ListGeofences.Result(geofences: page.map { Wire.Geofence($0) })
-        for connection in connections {
-            guard case .awaiting(token, _) = connection.activity, connection.isListing else { continue }
-            connection.isListing = false
-            connection.activity = isLast ? .idle : .geofences(after: page.last?.fence.id)
-            connection.send(try Reply.encode(Wire.ListGeofences.self, result, continues: !isLast))
-            return push(connection, now: now)
+    /// Geofences have come, for a client that reads page by page or wants all in one reply.
+    func complete(_ token: Token, page: [Geofences.Item], isLast: Bool) {
+        pages.append((token, page, isLast))
+    }
+
+    /// Encodes pages of geofences for a share of the turn, and of those that take longer, one.
+    private func encodePages(now: BootInstant) {
+        let began = BootInstant.current()
+        while !pages.isEmpty {
+            let (token, items, isLast) = pages.removeFirst()
+            guard let connection = connections.first(where: { $0.awaits(token) }) else {
+                // Nobody waits for it any more; a `oneway` call is done all the same.
+                complete(token, with: [], now: now)
+                continue
+            }
+            do {
+                let result = Wire.ListGeofences.Result(geofences: items.map { Wire.Geofence($0) })
+                let goesOn = connection.isListing && !isLast
+                connection.send(try Reply.encode(Wire.ListGeofences.self, result, continues: goesOn))
+                connection.activity = goesOn ? .geofences(after: items.last?.fence.id) : .idle
+                connection.isListing = false
+            } catch {
+                close(connection)
+            }
+            push(connection, now: now)
+            if BootInstant.current().seconds(since: began) >= Self.share { return }
         }
-        complete(token, with: try Reply.encode(Wire.ListGeofences.self, result), now: now)
     }
 
     /// The answer of another thread has come.
@@ -322,6 +340,9 @@ final class ControlServer {
         connections.contains { if case .subscribed = $0.activity { true } else { false } }
     }
 
+    /// Geofences wait to be encoded.
+    var hasPages: Bool { !pages.isEmpty }
+
     private func noteListeners() {
         handlers.hub.board.hasListeners.store(hasSubscribers, ordering: .relaxed)
     }
@@ -331,6 +352,11 @@ extension Connection {
     /// A call may be handled now.
     fileprivate var wantsCall: Bool {
         if case .idle = activity { true } else { false }
+    }
+
+    /// Its client wants to read this answer.
+    fileprivate func awaits(_ token: Token) -> Bool {
+        if case .awaiting(token, oneway: false) = activity { true } else { false }
     }
 
     /// A `oneway` call is with another thread.

@@ -18,7 +18,7 @@ extension Handlers {
         log(call, peer)
         let caller = Configurator.Caller(
             isRoot: isRoot(peer), name: peer.description, fields: fields(call, peer))
-        return ask(.set(settings.mapValues { Offer($0) }, by: caller))
+        return ask(.set(settings.mapValues { ProposedValue($0) }, by: caller))
     }
 
     func resetConfig(_ call: Call, _ peer: Peer) throws -> Answer {

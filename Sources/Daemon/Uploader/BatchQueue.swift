@@ -29,6 +29,8 @@ final class BatchQueue {
         case split
         /// It stays where it is: the endpoint is to blame. So many dead letters are back in the queue.
         case suspected(returned: Int)
+        /// It stays where it is, because there is no room among the dead letters.
+        case full
     }
 
     /// - Returns: nil when zlib cannot work here.
@@ -159,16 +161,16 @@ final class BatchQueue {
         let before = hub.store.counts()
         let now = BootInstant.current()
         let time = hub.clock.time(now: now)
-        let isTimeTrusted =
-            hub.clock.system(now: now).isKnownGood
-            && hub.ages.withLock { $0?.allows(time, now: now) ?? false }
-        let rejection = try hub.store.reject(batch, status: status, at: time, isTimeTrusted: isTimeTrusted)
+        let trusted =
+            hub.clock.system(now: now).isKnownGood ? hub.ages.withLock { $0?.proved(time, now: now) } : nil
+        let rejection = try hub.store.reject(batch, status: status, at: time, trusted: trusted)
         let expired = hub.store.counts().losses.expired - before.losses.expired
         // The reader accounts for losses.
         if expired > 0 { hub.reader.wakeup.signal() }
         switch rejection {
         case .deadLettered(let count): return (.deadLettered(count), expired)
         case .suspected: return (suspected(since: before), expired)
+        case .full: return (.full, expired)
         }
     }
 

@@ -199,7 +199,7 @@ final class TokenKeeper {
                 report.tokensDamaged(aside: aside)
             }
         } catch {
-            refusal = error.description
+            refusal = error.advice
         }
         authenticator = Authenticator(record: record, now: now, using: &random)
         guard let refusal else { return }

@@ -1,6 +1,7 @@
 internal import Base
 internal import Configuration
 internal import Storage
+internal import Synchronization
 internal import Tracking
 internal import Upload
 
@@ -126,6 +127,9 @@ final class UploadReport {
                 "the server has rejected \(count) locations (\(status)); they are kept as dead letters for 7 days",
                 [(.batch, batch.id.description), (.httpStatus, status), (.count, "\(count)")])
         case .split: break
+        case .full:
+            snapshot.lastError =
+                "the server answers \(snapshot.lastHTTPStatus ?? 0), and the table of dead letters is full"
         case .suspected(let returned):
             guard returned > 0 else { return }
             Log.notice(
@@ -171,9 +175,10 @@ final class UploadReport {
             snapshot.failure = nil
             snapshot.isClockSuspected = false
             snapshot.lastError = nil
-            guard hadWork, lastWarning != nil else { return }
-            Log.notice(.uploadRecovered, "uploading works again; nothing is pending")
+            guard hadWork, lastWarning != nil, !board.isStopping.load(ordering: .relaxed) else { return }
             lastWarning = nil
+            // Without a url the drain has ended before anything was delivered.
+            if sync != nil { Log.notice(.uploadRecovered, "uploading works again; nothing is pending") }
         case .transient:
             snapshot.failure = nil
             guard let delay, let error = snapshot.lastError else { return }
@@ -276,7 +281,7 @@ final class UploadReport {
 
     func tokensLocked(reason: String, now: BootInstant) {
         logOnce(
-            "the stored tokens cannot be decrypted: \(reason). Bring beekond.key back (the systemd credential, or the "
+            "the stored tokens cannot be read: \(reason). Bring beekond.key back (the systemd credential, or the "
                 + "file in the state directory), or give new tokens with beekonctl auth seed",
             key: Self.authKey, .tokenFailed, now: now)
     }

@@ -21,6 +21,10 @@ extension DrainOutcome.Failure {
             "the answer (\(code)) does not acknowledge the batch, which sync.require_ack demands: the backend must "
                 + "answer a JSON object with this batch_id, or require_ack be set to false" + next
         case .permanent: "the server refuses the upload for good (\(code)): check sync.url" + next
+        case .deadLettersFull:
+            "the server has rejected a batch (\(code)), and the table of dead letters is full: see beekonctl rejected "
+                + "list, then send them again (beekonctl rejected retry, once the server is mended), or export and delete "
+                + "them (beekonctl rejected purge), and the upload goes on" + next
         case .rejected:
             "the server has rejected three batches in a row (\(code)): it is suspected, not the data. "
                 + "Check that it unpacks gzip once and takes this format; one probe follows each \(Int(sync?.intervalSeconds ?? 300)) s"
@@ -46,7 +50,7 @@ extension SyncResult.Outcome {
             case .transient: .transient
             case .failed(.auth): .auth
             case .failed(.permanent), .failed(.page), .failed(.noAck): .permanent
-            case .failed(.rejected): .rejected
+            case .failed(.rejected), .failed(.deadLettersFull): .rejected
             }
     }
 }

@@ -10,7 +10,7 @@ package struct AuthRecord: Equatable, Sendable, Codable {
         case rotationInterrupted = "rotation_interrupted"
         /// The backend refuses the token, and there is nothing to refresh it with.
         case noRefresh = "no_refresh"
-        /// The backend or the endpoint is not the host that the tokens are for.
+        /// The backend or the endpoint is not the origin that the tokens are for.
         case hostChanged = "host_changed"
         /// They cannot be decrypted.
         case key
@@ -57,9 +57,13 @@ package struct AuthRecord: Equatable, Sendable, Codable {
     package var seedDigest: String?
     /// The highest `seed_epoch` so far.
     package var seedEpoch = 0
-    /// The host that uploads carry the tokens to; nil before there were any.
+    /// Where uploads carry the tokens to; nil before there were any.
+    package var uploadOrigin: TokenOrigin?
+    /// Where they were last refreshed; nil before the first time.
+    package var refreshOrigin: TokenOrigin?
+    /// What an earlier version stored instead of `uploadOrigin`.
     package var uploadHost: String?
-    /// The host that they were last refreshed at; nil before the first time.
+    /// What an earlier version stored instead of `refreshOrigin`.
     package var refreshHost: String?
     /// Why they cannot be used; nil while they can.
     package var death: Death?
@@ -74,7 +78,7 @@ package struct AuthRecord: Equatable, Sendable, Codable {
     package init() {}
 
     /// There have been no tokens yet.
-    package var isBlank: Bool { uploadHost == nil }
+    package var isBlank: Bool { uploadOrigin == nil && uploadHost == nil }
 }
 
 /// What the configuration says about credentials.
@@ -89,22 +93,22 @@ package struct AuthPlan: Equatable, Sendable {
     package var refresh: RefreshRules?
     /// Seconds before its expiry at which a token is refreshed.
     package var skew: Double
-    /// Host of the upload, in lower case.
-    package var uploadHost: String
-    /// Host of the refresh, in lower case.
-    package var refreshHost: String?
+    /// Where uploads go.
+    package var uploadOrigin: TokenOrigin
+    /// Where refreshes go; nil: nowhere.
+    package var refreshOrigin: TokenOrigin?
 
     /// As configured.
     package init(
-        seed: Tokens, seedEpoch: Int, isRaw: Bool, refresh: RefreshRules?, skew: Double, uploadHost: String,
-        refreshHost: String?
+        seed: Tokens, seedEpoch: Int, isRaw: Bool, refresh: RefreshRules?, skew: Double,
+        uploadOrigin: TokenOrigin, refreshOrigin: TokenOrigin?
     ) {
         self.seed = seed
         self.seedEpoch = seedEpoch
         self.isRaw = isRaw
         self.refresh = refresh
         self.skew = skew
-        self.uploadHost = uploadHost
-        self.refreshHost = refreshHost
+        self.uploadOrigin = uploadOrigin
+        self.refreshOrigin = refreshOrigin
     }
 }

@@ -99,17 +99,18 @@ package struct Authenticator: Sendable {
         record.death = .key
     }
 
-    /// Another configuration: a new seed replaces the tokens, and tokens for another host are dropped.
+    /// Another configuration: a new seed replaces the tokens, and tokens for another origin are dropped.
     package mutating func configure(_ new: AuthPlan?) {
         plan = new
         guard let new, !isLocked else { return }
+        bindHosts(new)
         let isNewSeed = new.seed.digest != record.seedDigest
         let hasGrown = new.seedEpoch > record.seedEpoch
         if !new.seed.isEmpty, record.isBlank || isNewSeed || hasGrown {
             replaceTokens(with: new.seed, new)
         } else if record.isBlank {
             replaceTokens(with: Tokens(), new)
-        } else if isForAnotherHost(new) {
+        } else if isForAnotherOrigin(new) {
             replaceTokens(with: Tokens(), new)
             if !canRefresh { record.death = .hostChanged }
         } else if hasGrown {
@@ -128,8 +129,24 @@ package struct Authenticator: Sendable {
         return true
     }
 
-    private func isForAnotherHost(_ new: AuthPlan) -> Bool {
-        record.uploadHost != new.uploadHost || new.refreshHost != nil && record.refreshHost != new.refreshHost
+    private func isForAnotherOrigin(_ new: AuthPlan) -> Bool {
+        guard record.uploadOrigin?.covers(new.uploadOrigin) == true else { return true }
+        guard let refresh = new.refreshOrigin else { return false }
+        return record.refreshOrigin?.covers(refresh) != true
+    }
+
+    /// Takes up a record of an earlier version, which knew only hosts.
+    private mutating func bindHosts(_ new: AuthPlan) {
+        if let host = record.uploadHost, new.uploadOrigin.isSafe(forHost: host) {
+            record.uploadOrigin = new.uploadOrigin
+            record.uploadHost = nil
+            isSaved = false
+        }
+        if let host = record.refreshHost, let refresh = new.refreshOrigin, refresh.isSafe(forHost: host) {
+            record.refreshOrigin = refresh
+            record.refreshHost = nil
+            isSaved = false
+        }
     }
 
     /// Replaces the tokens. The seed of the configuration counts as used, whether or not these are it: the next start would
@@ -140,8 +157,12 @@ package struct Authenticator: Sendable {
         record.isExchanging = false
         if !plan.seed.isEmpty { record.seedDigest = plan.seed.digest }
         record.seedEpoch = max(record.seedEpoch, plan.seedEpoch)
-        record.uploadHost = plan.uploadHost
-        record.refreshHost = plan.refreshHost ?? record.refreshHost
+        record.uploadOrigin = plan.uploadOrigin
+        record.uploadHost = nil
+        if let refresh = plan.refreshOrigin {
+            record.refreshOrigin = refresh
+            record.refreshHost = nil
+        }
         deadline = nil
         wasCut = false
         hasWorked = false

@@ -54,8 +54,8 @@ package struct TokenStore: Sendable {
             }
             bytes = found
         } catch {
-            // The file may be intact: too many are open, or there is no memory.
-            if [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
+            // The file may be intact: too many are open, there is no memory, or it is not ours to open.
+            if error.isForbidden || [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
             return .damaged(aside: try directory.putAside(Self.name))
         }
         do throws(TokenEnvelope.Refusal) {

@@ -61,6 +61,8 @@ package struct Drain: Sendable {
         case answered(Judgement, canRenew: Bool)
         /// The endpoint is suspected, not the batch, which stays where it is.
         case suspected
+        /// There is no room among the dead letters; the batch stays where it is.
+        case full
         /// The action failed because the disk did.
         case storageFailed
     }
@@ -218,6 +220,7 @@ package struct Drain: Sendable {
 
         case (.rejecting, .done), (.isolating, .done): return freezeNext()
         case (.rejecting, .suspected), (.isolating, .suspected): return finish(.failed(.rejected))
+        case (.rejecting, .full): return finish(.failed(.deadLettersFull))
 
         case (.marking(let failure), .done): return finish(.failed(failure))
 

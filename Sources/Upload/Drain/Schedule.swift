@@ -28,6 +28,8 @@ package enum DrainOutcome: Equatable, Sendable {
     /// A failure that waiting alone will not mend.
     package enum Failure: String, Equatable, Sendable {
         case auth, permanent, rejected
+        /// A batch was rejected, and there is no room among the dead letters.
+        case deadLettersFull = "dead_letters_full"
         /// A 2xx that is not believed: see `Doubt`.
         case page
         case noAck = "no_ack"

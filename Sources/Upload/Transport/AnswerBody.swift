@@ -10,6 +10,8 @@ struct AnswerBody: Sendable {
 
     /// Whether it begins like a page.
     private(set) var isPage = false
+    /// Whether what has not been read yet may make it one.
+    var mayBePage: Bool { isPage || state != .decided }
     private var state = State.leading
     /// Bytes of the byte order mark so far.
     private var markBytes = 0

@@ -142,7 +142,8 @@ package struct HTTPClient: ~Copyable {
         if response.head.isComplete, code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
             return .answer(
                 Answer(
-                    status: status, response.head, response.start, body: response.isCut ? [] : response.body))
+                    status: status, response.head, response.start, isCut: response.isCut, text: response.body)
+            )
         }
         var verification = 0
         _ = ccurl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verification)

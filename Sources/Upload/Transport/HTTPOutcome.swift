@@ -13,19 +13,20 @@ package struct Answer: Equatable, Sendable {
     package let status: Int
     /// The value of `Retry-After`, as it came.
     package let retryAfter: String?
-    /// It begins like an HTML page, or is said to be one and cannot be read.
+    /// It begins like an HTML page, or may do so where it was not read.
     package let isPage: Bool
     /// It is not compressed: compression is never asked for, so nothing here can undo it.
     package let isReadable: Bool
     /// The body, if the caller asked for it; empty when it exceeds 64 KiB.
     package let body: [UInt8]
 
-    init(status: Int, _ head: AnswerHead, _ start: AnswerBody, body: [UInt8]) {
+    /// - Parameter isCut: the body exceeds 64 KiB, and the rest was not read.
+    init(status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, text: [UInt8]) {
         self.status = status
         retryAfter = head.retryAfter
-        isPage = start.isPage || head.isCoded && head.isHTML
+        isPage = start.isPage || isCut && start.mayBePage || head.isCoded && head.isHTML
         isReadable = !head.isCoded
-        self.body = body
+        body = isCut ? [] : text
     }
 }
 

@@ -21,7 +21,7 @@ extension Subject {
         var collector = Collector(
             file: file, home: "/nowhere", places: SecretPlaces(configurationRoots: ["/nowhere"]))
         collector.collect()
-        var assembly = Assembly()
+        var assembly = SettingsBuilder()
         assembly.add(collector)
         guard let loaded = try? assembly.finish() else { return }
         let settings = loaded.settings

@@ -9,6 +9,7 @@ extension Subject {
         let status = input.prefix(2).reduce(0) { $0 << 8 | Int($1) }
         var (head, body) = (AnswerHead(), AnswerBody())
         body.append(input)
+        let text = Array(input.prefix(JSONReader.byteLimit))
         var rest = input.dropFirst(2)
         while !rest.isEmpty {
             let end = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex
@@ -16,7 +17,8 @@ extension Subject {
             rest = rest[end...]
         }
         let time = Timestamp(milliseconds: 1_781_000_000_000)
-        let answer = Answer(status: status, head, body, body: Array(input.prefix(JSONReader.byteLimit)))
+        let answer = Answer(
+            status: status, head, body, isCut: text.count < input.count, text: text)
         _ = BeekonFormat.doubt(answer, acknowledging: "x")
         switch Format.beekon.judge(answer, acknowledging: nil, at: time).verdict {
         case .accepted: precondition((200...299).contains(status))

@@ -5,7 +5,6 @@ one run per call. BEEKOND_LONG=1 takes every call; otherwise every few.
 """
 import os
 import re
-import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -14,10 +13,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.auth_test import AuthTest
 from support.control_client import ConnectionClosed
-from support.faults import STRACE, is_traced, numbered, thread
-from support.programs import installed
+from support.cuts import renamed, syscalls, trace
+from support.faults import STRACE
 from support.token_endpoint import Endpoint
-from support.waiting import wait_for
 
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 STEP = 1 if LONG else 5
@@ -34,41 +32,25 @@ class CutTests(AuthTest):
         endpoint.script.clear()
         return endpoint, receiver, fake, daemon
 
-    def traced(self, daemon, *options: str) -> list:
-        """One sync under strace; returns what it saw of the uploader."""
-        log = self.path("strace")
-        tracer = subprocess.Popen(
-            [installed(STRACE), "-qq", "-y", "-s", "80", "-o", log, *options, "-p", thread(daemon, "uploader")],
-            stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(tracer.wait)
-        self.addCleanup(tracer.kill)
-        wait_for(lambda: is_traced(daemon, "uploader", tracer), "strace is attached")
+    def sync(self, daemon) -> bool:
+        """One sync, to its end. Returns whether the daemon lived to see it."""
         try:
             daemon.ask_for_sync()
-        except OSError:
-            pass  # killed in the call it was blocked in
-        wait_for(lambda: self.has_ended(daemon), "the sync has ended")
-        if daemon.child.running:
-            tracer.terminate()
-        tracer.wait()
-        with open(log, encoding="utf-8", errors="replace") as file:
-            return file.read().splitlines()
-
-    def has_ended(self, daemon) -> bool:
-        try:
-            return daemon.status()["sync"]["pending"] == 0
+            daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "the sync has ended")
+            return True
         except (ConnectionClosed, OSError):
-            return not daemon.child.running
+            return False
 
     def test_the_order_of_a_rotation(self):
         """The marker is durable before the exchange, the new pair before its first use."""
         endpoint, receiver, fake, daemon = self.prepared()
-        lines = self.traced(daemon, "-e", "trace=fsync,fdatasync,rename,sendto,sendmsg,write,writev")
+        seen = trace(daemon, "uploader", lambda: self.sync(daemon),
+                     only=syscalls("fsync", "fdatasync", "rename", "sendto", "sendmsg", "write", "writev"))
         steps = []
-        for line in lines:
+        for line in seen.lines:
             if re.match(r"fsync\(\d+<.*/tokens\.tmp>\)", line):
                 steps.append("file")
-            elif re.match(r'rename\(".*/tokens\.tmp", ".*/tokens"\) += 0', line):
+            elif renamed(line, "/tokens.tmp", "/tokens"):
                 steps.append("rename")
             elif re.match(rf"fsync\(\d+<{daemon.state}>\)", line):
                 steps.append("folder")
@@ -80,27 +62,30 @@ class CutTests(AuthTest):
         self.assertEqual(steps, [*write, "exchange", *write, "upload"])
 
     def test_a_cut_at_every_call(self):
-        calls = numbered(self.one(None)[0])
+        calls = self.one(None)[0].calls
         self.assertGreater(len(calls), 40)
         outcomes: dict = {}
+        cuts = 0
         for call in calls[::STEP]:
             with self.subTest(call=call):
-                outcome = self.one(call)[1]
+                seen, outcome = self.one(call)
                 outcomes[outcome] = outcomes.get(outcome, 0) + 1
+                cuts += seen.was_cut
         print(f"\n  {len(calls)} calls, a cut at every {STEP}.: {outcomes}")
+        self.assertGreater(cuts, len(calls) // STEP // 4, "the faults were injected")
         # Each of them occurred, or the test does not test what it claims.
         self.assertEqual(set(outcomes) - {"complete"}, {"before", "inside", "durable"})
 
     def one(self, call) -> tuple:
         endpoint, receiver, fake, daemon = self.prepared()
-        lines = self.traced(daemon, *(["-e", f"inject={call[0]}:signal=KILL:when={call[1]}"] if call else []))
+        seen = trace(daemon, "uploader", lambda: self.sync(daemon), call)
         if daemon.child.running:
             self.finish(daemon, fake)
-            return lines, "complete"
+            return seen, "complete"
         endpoint.settle()
-        renames = [line for line in lines if re.match(r'rename\(".*/tokens\.tmp"', line)]
+        renames = [line for line in seen.lines if re.match(r'rename.*/tokens\.tmp"', line)]
         # A call that began and did not return may or may not have taken effect.
-        done = [line for line in renames if re.search(r"\) += 0$", line)]
+        done = [line for line in renames if renamed(line, "/tokens.tmp", "/tokens")]
         asked, rotations = len(endpoint.requests), endpoint.rotations
         self.assertLessEqual(rotations, 1)
         daemon.kill()
@@ -117,7 +102,7 @@ class CutTests(AuthTest):
             self.assertEqual(len(endpoint.requests), asked + 1)
         elif len(done) == 2:
             outcome = "durable"
-            self.assertEqual((result, state["state"], len(endpoint.requests)), ("drained", "valid", asked), lines[-3:])
+            self.assertEqual((result, state["state"], len(endpoint.requests)), ("drained", "valid", asked), seen.lines[-3:])
         elif result == "drained":
             self.assertEqual(len(renames), 2, "drained with a pair that was never written")
             outcome = "durable"
@@ -129,7 +114,7 @@ class CutTests(AuthTest):
             self.assertEqual(daemon.sync()["outcome"], "auth")
             self.assertEqual(len(endpoint.requests), asked + 1)
         self.finish(daemon, fake)
-        return lines, outcome
+        return seen, outcome
 
     def finish(self, daemon, fake):
         self.check_conservation(daemon)

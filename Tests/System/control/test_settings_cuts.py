@@ -4,7 +4,6 @@ strace kills the reader's thread, and with it the daemon, at each system call of
 """
 import os
 import re
-import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -12,10 +11,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import ConnectionClosed
-from support.faults import STRACE, is_traced, no_strace, numbered, thread
-from support.programs import installed
+from support.cuts import renamed, trace
+from support.faults import no_strace
 from support.system_test import SystemTest
-from support.waiting import wait_for
 
 KEYS = ("tracking.interval_seconds", "tracking.distance_meters")
 
@@ -30,38 +28,35 @@ class CutTests(SystemTest):
 
     def one(self, daemon, value: int, call) -> tuple:
         """Changes both to `value` under strace. Returns what strace saw, and whether there was an answer."""
-        log = self.path("strace")
-        inject = ["-e", f"inject={call[0]}:signal=KILL:when={call[1]}"] if call else []
-        tracer = subprocess.Popen([installed(STRACE), "-qq", "-y", "-o", log, *inject, "-p", thread(daemon, "reader")],
-                                  stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(tracer.wait)
-        self.addCleanup(tracer.kill)
-        wait_for(lambda: is_traced(daemon, "reader", tracer), "strace is attached")
-        try:
-            self.change(daemon, value)
-            answered = True
-        except (ConnectionClosed, OSError):
-            answered = False
-        if daemon.child.running and answered:
-            tracer.terminate()
-        tracer.wait()
-        with open(log, encoding="utf-8", errors="replace") as file:
-            return file.read().splitlines(), answered
+        answered = False
+
+        def act() -> bool:
+            nonlocal answered
+            try:
+                self.change(daemon, value)
+                answered = True
+            except (ConnectionClosed, OSError):
+                pass
+            return answered
+
+        return trace(daemon, "reader", act, call), answered
 
     def test_a_cut_at_every_call(self):
         daemon = self.daemon().start()
         self.change(daemon, 1)
-        lines, answered = self.one(daemon, 2, None)
+        seen, answered = self.one(daemon, 2, None)
         self.assertTrue(answered)
-        calls = numbered(lines)
-        self.assertGreater(len(calls), 8, lines)
+        calls = seen.calls
+        self.assertGreater(len(calls), 8, seen.lines)
         outcomes = {"old": 0, "new": 0}
+        cuts = 0
         for call in calls:
             with self.subTest(call=call):
                 daemon.kill()
                 daemon.start()
                 self.change(daemon, 1)
-                answered = self.one(daemon, 2, call)[1]
+                seen, answered = self.one(daemon, 2, call)
+                cuts += seen.was_cut
                 daemon.kill()
                 daemon.start()
                 found = self.values(daemon)
@@ -69,7 +64,8 @@ class CutTests(SystemTest):
                 self.assertEqual(daemon.status()["degraded"], [])
                 self.assertFalse([name for name in os.listdir(daemon.state) if "aside" in name])
                 outcomes["new" if found == (2, 2) else "old"] += 1
-        print(f"\n  a cut at each of {len(calls)} calls: {outcomes}")
+        print(f"\n  {cuts} cuts at {len(calls)} calls: {outcomes}")
+        self.assertGreater(cuts, len(calls) // 4, "the faults were injected")
         # Both outcomes occurred, or the test does not test what it claims.
         self.assertTrue(all(outcomes.values()), outcomes)
 
@@ -78,12 +74,12 @@ class CutTests(SystemTest):
         daemon = self.daemon().start()
         self.change(daemon, 1)
         steps = []
-        for line in self.one(daemon, 2, None)[0]:
+        for line in self.one(daemon, 2, None)[0].lines:
             if re.match(r"fsync\(\d+<.*/settings\.json\.tmp>\)", line):
                 steps.append("file")
-            elif re.match(r'rename\(".*/settings\.json\.tmp", ".*/settings\.json"\) += 0', line):
+            elif renamed(line, "/settings.json.tmp", "/settings.json"):
                 steps.append("rename")
-            elif re.match(r'rename\(".*/settings\.json\.copy\.tmp", ".*/settings\.json\.copy"\) += 0', line):
+            elif renamed(line, "/settings.json.copy.tmp", "/settings.json.copy"):
                 steps.append("copy")
             elif re.match(rf"fsync\(\d+<{daemon.state}>\)", line):
                 steps.append("folder")

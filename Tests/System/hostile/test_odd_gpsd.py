@@ -10,6 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.fake_gpsd import DEVICE, METERS_PER_DEGREE, iso, tpv
+from support.seeds import seed
 from support.system_test import SystemTest
 from support.waiting import never, wait_for
 
@@ -176,9 +177,7 @@ class OddReportTests(OddTest):
 
     def test_random_damage(self):
         """Lines from gpsd with bytes changed, removed and inserted."""
-        seed = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
-        print(f"damaged lines: seed {seed}")
-        choice = random.Random(seed)
+        choice = random.Random(seed("damaged lines"))
         gps, daemon = self.tracking()
         pattern = [mended(f'"mode":3,"time":"{iso(gps.next_ms)}","lat":50.5,"lon":8.5,"eph":4.5,"status":1,"track":1.5'),
                    b'{"class":"DEVICES","devices":[{"class":"DEVICE","path":"/dev/a","activated":"x"}]}\r\n',

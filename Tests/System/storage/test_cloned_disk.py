@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -11,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.child import Child
+from support.cuts import killing, syscalls
 from support.daemon import Beekond, rows
 from support.faults import STRACE, no_mounts, no_strace
 from support.namespaces import in_namespace
@@ -85,6 +87,8 @@ class CloneTest(SystemTest):
         self.assertFalse(copy.stored_ids() & self.ids)
         names = self.foreign(copy)
         self.assertEqual(len(names), 1, os.listdir(copy.state))
+        with open(os.path.join(copy.state, names[0].replace("beekon.db", "identity.json")), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["installID"], self.installation)
         path = os.path.join(copy.state, names[0])
         # A copy is opened, so that nothing changes here.
         with_log = self.folder()
@@ -109,7 +113,9 @@ class CloneTests(CloneTest):
         copy.start()
         status = self.check_separated(copy)
         path = os.path.join(copy.state, self.foreign(copy)[0])
-        for word in ("another machine", "/etc/machine-id", path, status["session_id"]):
+        for word in ("another machine", "/etc/machine-id", path, status["session_id"], self.installation,
+                     "it holds 3 locations, 3 of them not uploaded, and nothing of it is uploaded from here",
+                     f"move {path} and {path}-wal to {os.path.join(copy.state, 'beekon.db')}", f"remove {path}*"):
             self.assertIn(word, copy.text())
         # The configuration stays.
         self.assertEqual(copy.setting("tracking.angle_degrees"), 30)
@@ -134,6 +140,55 @@ class CloneTests(CloneTest):
         daemon.start()
         self.assertEqual((daemon.status()["install_id"], daemon.status()["session_id"]), (self.installation, self.session))
         self.assertEqual(daemon.stored_ids(), self.ids)
+
+    def test_the_same_machine_after_all(self):
+        """What the log says brings the rows back."""
+        daemon = self.original(self.machine(ONE))
+        daemon.environment = self.machine(TWO)
+        daemon.start()
+        installation = daemon.status()["install_id"]
+        path = os.path.join(daemon.state, "beekon.db")
+        foreign = os.path.join(daemon.state, self.foreign(daemon)[0])
+        daemon.terminate()
+        for suffix in ("", "-wal", "-shm"):
+            if os.path.exists(path + suffix):
+                os.unlink(path + suffix)
+            if os.path.exists(foreign + suffix):
+                os.rename(foreign + suffix, path + suffix)
+        receiver = self.backend()
+        daemon.configure(sync={"url": receiver.url})
+        daemon.start()
+        self.assertEqual((daemon.status()["install_id"], daemon.stored_ids()), (installation, self.ids))
+        daemon.call("SeedAuth", access_token="second")
+        daemon.sync_until(lambda answer: answer["pending"] == 0, "everything is uploaded")
+        self.assertEqual(set(receiver.ids), self.ids)
+
+    def test_a_damaged_intent(self):
+        daemon = self.original(self.machine(ONE))
+        for name in ("intent.json", "intent.json.copy"):
+            with open(os.path.join(daemon.state, name), "wb") as file:
+                file.write(bytes(180))
+        daemon.environment = self.machine(TWO)
+        daemon.start()
+        status = daemon.status()
+        self.assertEqual((status["state"], "files" in status["degraded"]), ("tracking", True), daemon.text())
+        self.assertNotEqual(status["install_id"], self.installation)
+
+    def test_a_refused_start_changes_nothing(self):
+        daemon = self.original(self.machine(ONE))
+        other = self.daemon().start()
+        copy = self.clone(daemon, self.machine(TWO))
+        copy.configure(tracking={"interval_seconds": 77})
+        with open(os.path.join(copy.state, "settings.json"), "wb") as file:
+            file.write(b"{")
+        copy.socket = other.socket
+        before = self.contents(copy)
+        self.assertEqual(copy.launch().child.wait(), 75, copy.text())
+        self.assertEqual(self.contents(copy), before)
+
+    def contents(self, daemon) -> dict:
+        paths = [path for path in Path(daemon.state).rglob("*") if path.is_file() and path.name != "lock"]
+        return {str(path): path.read_bytes() for path in paths}
 
     def test_the_same_machine_id_on_other_hardware(self):
         for path in (UUID, SERIAL):
@@ -180,11 +235,13 @@ class CloneTests(CloneTest):
         self.assertEqual(self.identity(daemon)["signs"], {})
 
     def test_a_machine_id_in_run_lasts_until_the_next_boot(self):
-        daemon = self.original(self.in_run(ONE))
-        daemon.environment = self.in_run(TWO)
-        daemon.start()
-        self.assertEqual((daemon.status()["install_id"], self.foreign(daemon)), (self.installation, []), daemon.text())
-        self.assertEqual(self.identity(daemon)["signs"], {})
+        """A link to it, or, where its mount cannot be seen, the same text."""
+        for make in (self.in_run, lambda identity: self.machine(identity, **{"run/machine-id": identity + "\n"})):
+            daemon = self.original(make(ONE))
+            daemon.environment = make(TWO)
+            daemon.start()
+            self.assertEqual((daemon.status()["install_id"], self.foreign(daemon)), (self.installation, []), daemon.text())
+            self.assertEqual(self.identity(daemon)["signs"], {})
 
     def in_run(self, identity: str) -> dict:
         machine = self.machine(None, **{"run/machine-id": identity, "etc/empty": ""})
@@ -267,15 +324,44 @@ class CutTests(CloneTest):
         print(f"\n  {cuts} cuts")
         self.assertGreater(cuts, 8)
 
+    def test_the_disk_comes_back_before_it_is_done(self):
+        """Then nothing has happened, except that the tokens may be gone."""
+        first = self.machine(ONE)
+        daemon = self.original(first)
+        marks = 0
+        for number in range(1, self.LIMIT):
+            copy = self.clone(daemon, self.machine(TWO))
+            self.cut(copy, "rename", number)
+            identity = self.identity(copy)
+            if identity["installID"] != self.installation:
+                break
+            marks += "separation" in identity
+            copy.environment = first
+            copy.start()
+            status = copy.status()
+            self.assertEqual((status["install_id"], status["session_id"], status["state"]),
+                             (self.installation, self.session, "tracking"), copy.text())
+            self.assertEqual(copy.stored_ids(), self.ids)
+            self.assertEqual([name for name in os.listdir(copy.state) if ".foreign-" in name], [])
+            self.assertNotIn("separation", self.identity(copy))
+            self.assertEqual("is the machine again" in copy.text(), "separation" in identity)
+            copy.kill()
+            shutil.rmtree(copy.directory)
+        else:
+            self.fail("no end to the renames")
+        self.assertGreater(marks, 2)
+
     def cut(self, copy, call: str, number: int) -> bool:
         """Starts it and kills it at this call, or once it serves. Returns whether the call came."""
         # With -D the process is the daemon, and strace ends with it.
-        command = [STRACE, "-D", "-f", "-qq", "-o", os.path.join(copy.directory, "strace"), "-e", f"trace={call}",
-                   "-e", "signal=none", "-e", f"inject={call}:signal=KILL:when={number}", *copy.command()]
+        command = [STRACE, "-D", "-f", "-qq", "-o", os.path.join(copy.directory, "strace"), "-e", f"trace={syscalls(call)}",
+                   "-e", "signal=none", "-e", killing(call, number), *copy.command()]
         copy.child = Child(command, copy.log, env={**os.environ, **copy.environment})
         try:
             wait_for(lambda: not copy.child.running or os.path.exists(copy.socket), "it ends or serves", 60)
-            return not copy.child.running
+            code = copy.child.process.returncode
+            self.assertIn(code, (None, -signal.SIGKILL), "it ended by itself: " + copy.child.text()[-1000:])
+            return code is not None
         finally:
             copy.kill()
 

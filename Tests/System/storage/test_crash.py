@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.ports import free_port
 from support.programs import needs_gpsd
+from support.seeds import seed
 from support.system_test import SystemTest
 from support.waiting import wait_for
 
@@ -24,14 +25,13 @@ KILLS = int(os.environ.get("BEEKOND_KILLS", "50"))
 @needs_gpsd
 class CrashTests(SystemTest):
     def test_nothing_is_lost_and_no_batch_changes(self):
-        seed = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
-        print(f"crash test: seed {seed}, {KILLS} kills")
-        self.random = random.Random(seed)
+        number = seed(f"{KILLS} kills")
+        self.random = random.Random(number)
         self.reported = set()
         port, feed = free_port(), free_port(socket.SOCK_DGRAM)
         self.gpsd(port, f"udp://127.0.0.1:{feed}")
         # Twenty epochs a second, each a second later than the previous one, so that the time settles quickly.
-        self.simulator(feed, "--rate", "1", "--speed-up", "20", "--seed", str(seed))
+        self.simulator(feed, "--rate", "1", "--speed-up", "20", "--seed", str(number))
         # A short delay before each answer, so that the kill often falls between request and acknowledgement.
         self.receiver = self.backend(drop_ack_every=3, delay=0.02)
         self.victim = self.daemon(port, sync={"url": self.receiver.url, "batch_size": 8, "sync_threshold": 4})

@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.cuts import syscalls
 from support.programs import ROOT, installed, program
 
 EXERCISER = program("store-exerciser")
@@ -41,8 +42,8 @@ class Life:
 
     def __init__(self, directory, call, fault, verb="run"):
         with tempfile.NamedTemporaryFile("r", prefix="beekond-strace-") as log:
-            command = [installed(STRACE), "-f", "-y", "-qq", "-o", log.name, "-e", "trace=" + call, "-e", "signal=none",
-                       "-e", f"inject={call}:{fault}", EXERCISER, verb, directory]
+            command = [installed(STRACE), "-f", "-y", "-qq", "-o", log.name, "-e", "trace=" + syscalls(call),
+                       "-e", "signal=none", "-e", f"inject={syscalls(call)}:{fault}", EXERCISER, verb, directory]
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
             self.injected = [line for line in log.read().splitlines() if "(INJECTED)" in line or "(DELAYED)" in line]
         self.status, self.errors = done.returncode, done.stderr
@@ -102,6 +103,7 @@ class StoreFaultTests(unittest.TestCase):
                 self.examine(life, f"killed at {call} {number}")
                 kills += not life.is_complete
             print(f"killed at {call}: {kills} times, up to number {number}")
+            self.assertGreater(kills, 0, call)
 
     def test_killed_while_recovering(self):
         """The second run dies as well, while it repairs what the first one left."""
@@ -135,6 +137,7 @@ class StoreFaultTests(unittest.TestCase):
                 if life.is_complete:
                     break
         print(f"killed while putting aside: {kills} times")
+        self.assertGreater(kills, 3)
 
     def stored_schemas(self):
         """Each stored database of an earlier version, with the ids of its locations."""
@@ -187,6 +190,7 @@ class StoreFaultTests(unittest.TestCase):
                     if life.injected and "sync" in call and "beekon.db" in life.injected[0] and number <= last_commit:
                         self.assertTrue(seen, f"{context}: {life.injected}")
                 print(f"{error} at {call}: {faults} faults, up to number {number}")
+                self.assertGreater(faults, 0, call)
 
     def test_errors_that_last(self):
         for call in ["pwrite64", "fdatasync"]:

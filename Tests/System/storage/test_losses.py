@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.clocks import ClockTest, no_shim
 from support.ports import free_port
 from support.system_test import SystemTest
+from support.time_test import TimeTest
 from support.waiting import wait_for
 
 NOW = 1_805_097_600_000
@@ -81,6 +82,37 @@ class LossTests(SystemTest):
                 self.assertLessEqual(stored, daemon.stored_ids())
                 self.assertEqual(daemon.status()["sync"]["pending"], len(daemon.stored_ids()))
                 daemon.kill()
+
+
+@unittest.skipIf(no_shim(), no_shim())
+class AgeTests(TimeTest):
+    def check_told(self, daemon, rows: int, lines: int):
+        daemon.wait_status(lambda status: status["store"]["pruned"] == rows and "loss" in status["degraded"], f"{rows} rows lost")
+        wait_for(lambda: daemon.text().count("lost: ") >= lines, "the loss is reported")
+        self.assertEqual(daemon.text().count("lost: "), lines, daemon.text())
+
+    def test_rows_that_grow_old_without_a_backend(self):
+        """Reported at once and then hourly, degraded, and counted over restarts, like any other loss."""
+        gps, daemon, clocks = self.tracks(synchronised=True, store={"retention_days": 0.02})
+        self.say(gps, daemon, range(5))
+        daemon.wait_stored(3)
+        self.assertNotIn("loss", daemon.status()["degraded"])
+        # Seconds that the machine sleeps, how many rows are lost then, and how many lines of the log say so.
+        moment = 4
+        for seconds, lost, lines in [(2000, 3, 1), (1750, 4, 1), (1900, 5, 2)]:
+            clocks.suspend(seconds)
+            moment += seconds
+            self.say(gps, daemon, [moment])
+            self.check_told(daemon, lost, lines)
+        first, second = (line for line in daemon.text().splitlines() if "lost: " in line)
+        self.assertIn("lost: 3 locations", first)
+        self.assertIn("store.retention_days", first)
+        self.assertIn("lost: 2 locations", second)
+        daemon.kill()
+        daemon.start()
+        status = daemon.status()
+        self.assertEqual(status["store"]["pruned"], 5)
+        self.assertNotIn("loss", status["degraded"], "none was lost since the start")
 
 
 @unittest.skipIf(no_shim(), no_shim())

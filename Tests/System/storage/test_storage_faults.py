@@ -19,8 +19,8 @@ from support.system_test import SystemTest
 from support.waiting import never, wait_for
 
 RING = 256
-# How many fixes, at most, still fit into the last block of the WAL on a full disk: each takes a frame of 1,048 bytes or more.
-SPARE = 3
+# What a fix adds to the WAL at the least: one frame, of a page and its header.
+FRAME = 1024 + 24
 DATABASE = ["beekon.db", "beekon.db-wal"]
 # The system call that fails, how, on which files, and a word that the error must contain.
 CALLS = [
@@ -67,10 +67,16 @@ class StorageFaultTest(SystemTest):
     def times(self) -> list:
         return [from_iso(location["timestamp"]) for location in self.told.locations]
 
+    def spare(self) -> int:
+        """How many fixes, at most, a full disk still has room for: as many as fit behind the end of the WAL into its last
+        block. Where that end is depends on all that was written before; on pages of 16 KiB, up to 15 fixes fit."""
+        block = os.statvfs(self.victim.state).f_frsize
+        return -os.path.getsize(os.path.join(self.victim.state, "beekon.db-wal")) % block // FRAME
+
     def fails_and_recovers(self, heal, spare: int = 0):
         """Follows an outage from its beginning to its end."""
-        self.drive(10)
-        status = self.degraded(10, spare)
+        self.drive(10 + spare)
+        status = self.degraded(10 + spare, spare)
         before = self.times()
         self.assertEqual(before, self.sent[:len(self.sent) - status["store"]["waiting_in_memory"]])
         self.assertEqual((status["state"], status["session_id"]), ("tracking", self.session))
@@ -171,12 +177,28 @@ class FailingCallTests(StorageFaultTest):
                 self.assertEqual(len(self.receiver.ids), 4)
                 self.assertEqual(self.receiver.faults() + self.receiver.problems, [])
 
-    def fail_to_acknowledge(self, calls: str):
+    def test_an_acknowledged_batch_is_not_dissolved(self):
+        """Even if it has failed for its size before, and its rows are still there because of the disk."""
+        self.begin()
+        self.receiver.answers = [413] * 3
+        for _ in range(3):
+            self.assertEqual(self.victim.sync()["outcome"], "permanent")
+
+        def rebatch():
+            with self.assertRaises(Refusal) as caught:
+                self.victim.call("Rebatch")
+            self.assertIn("has been acknowledged", caught.exception.parameters["reason"])
+
+        self.fail_to_acknowledge("pwrite64", rebatch)
+        self.assertEqual(len({request.batch_id for request in self.receiver.requests}), 1)
+
+    def fail_to_acknowledge(self, calls: str, meanwhile=lambda: None):
+        sent = len(self.receiver.requests)
         answer = threading.Event()
         self.addCleanup(answer.set)
         self.receiver._say = lambda request: answer.wait()
         self.victim.ask_for_sync()
-        wait_for(lambda: self.receiver.requests, "the request is in flight, so the batch is frozen")
+        wait_for(lambda: len(self.receiver.requests) > sent, "the request is in flight, so the batch is frozen")
         with Fault(self.victim, calls, "error=EIO", DATABASE) as fault:
             answer.set()
             status = self.victim.wait_status(
@@ -188,6 +210,7 @@ class FailingCallTests(StorageFaultTest):
             tried = fault.injected()
             self.assertEqual(self.victim.sync()["outcome"], "transient")
             self.assertGreater(fault.injected(), tried)
+            meanwhile()
         self.victim.wait_status(lambda status: status["sync"]["pending"] == 0, "the rows are deleted")
         status = self.victim.wait_status(lambda status: not status["degraded"], "nothing is wrong any more")
         self.assertEqual(status["sync"]["uploaded"], 3)
@@ -238,7 +261,7 @@ class DiskTests(StorageFaultTest):
         disk = self.disk(16)
         self.begin(disk.place)
         disk.fill()
-        self.fails_and_recovers(disk.release, SPARE)
+        self.fails_and_recovers(disk.release, self.spare())
         self.check_end(outages=1)
 
     def test_a_full_disk_can_still_be_drained(self):
@@ -248,8 +271,9 @@ class DiskTests(StorageFaultTest):
         ballast = os.path.join(disk.place, "ballast")
         self.assertEqual(os.path.getsize(ballast), 4 << 20)
         disk.fill()
-        self.drive(10)
-        self.degraded(10, SPARE)
+        spare = self.spare()
+        self.drive(7 + spare)
+        self.degraded(7 + spare, spare)
         stored = len(self.victim.stored_ids())
         self.assertEqual(self.victim.sync()["outcome"], "drained")
         self.assertFalse(os.path.exists(ballast))
@@ -321,8 +345,9 @@ class DiskTests(StorageFaultTest):
         disk = self.disk(16)
         self.begin(disk.place)
         disk.fill()
-        self.drive(6)
-        self.degraded(6, SPARE)
+        spare = self.spare()
+        self.drive(3 + spare)
+        self.degraded(3 + spare, spare)
         self.assertEqual(self.victim.call("Stop")["state"], "stopped")
         self.assertFalse(os.path.exists(os.path.join(disk.place, "ballast")))
         # And there is room for the fixes as well.

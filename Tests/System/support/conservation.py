@@ -46,8 +46,10 @@ class Ledger:
         self.deleted: set = set()
         # A killed daemon may have stored, sent and deleted a row without ever announcing it.
         self.is_complete = True
-        # Deleting rows of a batch in flight dissolves it: its remaining rows go out again in another batch.
-        self.has_dissolved = False
+        # Batches that an administrator dissolved: their rows go out again in another one.
+        self.dissolved: set = set()
+        # Rows that were put back into the queue on request, after a batch had delivered them.
+        self.resent: set = set()
 
     def faults(self, daemon, receivers: list) -> list:
         here = DatabaseContents(daemon)
@@ -59,7 +61,7 @@ class Ledger:
             found += [f"received, and never stored: {row}" for row in told - self.stored - set(here.counts)]
         for one in taken:
             for row, batches in one.items():
-                if len(batches) > 1 and not self.has_dissolved:
+                if len(batches - self.dissolved) > 1 and row not in self.resent:
                     found.append(f"acknowledged in {len(batches)} batches: {row}")
                 # Received and still pending: only while its own batch waits for a believable answer.
                 if row in here.pending and not batches & here.frozen:
@@ -71,15 +73,21 @@ class Ledger:
 
 
 class DatabaseContents:
-    """The locations, dead letters and frozen batches in a database."""
+    """The locations, dead letters and frozen batches in a database.
+
+    renumbered: rows that were put back into the queue. They got numbers below zero, which they keep.
+    """
 
     def __init__(self, daemon):
-        rows = daemon.query("SELECT id, uploaded, NULL FROM locations UNION ALL SELECT id, 0, batch FROM rejected")
+        rows = daemon.query("SELECT id, uploaded, NULL, seq FROM locations UNION ALL SELECT id, 0, batch, seq FROM rejected")
         self.counts: dict = {}
         self.pending, self.uploaded, self.dead = set(), set(), {}
-        for identity, uploaded, batch in rows:
+        self.renumbered: set = set()
+        for identity, uploaded, batch, seq in rows:
             name = str(uuid.UUID(bytes=identity))
             self.counts[name] = self.counts.get(name, 0) + 1
+            if seq < 0:
+                self.renumbered.add(name)
             if batch is not None:
                 self.dead[name] = str(uuid.UUID(bytes=batch))
             elif uploaded:

@@ -9,6 +9,8 @@ import sqlite3
 import tempfile
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from support.child import Child
 from support.conservation import DatabaseContents, Ledger
@@ -143,16 +145,27 @@ class Beekond:
     def call(self, method: str, **parameters) -> dict:
         if self._client is None:
             self._client = self.connect()
-        if self.ledger and method in ("Resend", "Rebatch"):
-            # An administrator has asked for it: from now on a row may be in two batches.
-            self.ledger.has_dissolved = True
-        if not self.ledger or method not in ("DeleteLocations", "PurgeRejected"):
+        if method not in ("DeleteLocations", "PurgeRejected", "Rebatch", "Resend"):
             return self._client.call(method, **parameters)
-        before = self.account().stored
-        answer = self._client.call(method, **parameters)
-        self.ledger.deleted |= before - set(DatabaseContents(self).counts)
-        self.ledger.has_dissolved = True
-        return answer
+        with self.noting(method):
+            return self._client.call(method, **parameters)
+
+    @contextmanager
+    def noting(self, method: str) -> Iterator[None]:
+        """Enters into the account what an administrator's request does, if it succeeds: the rows it deletes, or which
+        of them may arrive twice."""
+        if not self.ledger:
+            yield
+            return
+        stored, before = self.account().stored, DatabaseContents(self)
+        yield
+        after = DatabaseContents(self)
+        if method in ("DeleteLocations", "PurgeRejected"):
+            self.ledger.deleted |= stored - set(after.counts)
+        if method in ("DeleteLocations", "Rebatch"):
+            self.ledger.dissolved |= before.frozen - after.frozen
+        if method == "Resend":
+            self.ledger.resent |= after.renumbered - before.renumbered
 
     def status(self) -> dict:
         return self.call("GetStatus")["status"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 # How long to wait for something that must happen. Only a failing test waits this long.
-PATIENCE = 20.0
+PATIENCE = 60.0
 # How long to watch for something that must not happen. Every passing test waits this long.
 QUIET = 1.5
 

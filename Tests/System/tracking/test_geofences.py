@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import Refusal
 from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
+from support.seeds import seed
 from support.system_test import SystemTest
 from support.waiting import never, wait_for
 
@@ -343,9 +344,7 @@ class UploadTests(GeofenceTest):
 
 class LossTests(GeofenceTest):
     def test_kills_at_random_moments(self):
-        seed = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
-        print(f"geofences: seed {seed}, {KILLS} kills")
-        dice = random.Random(seed)
+        dice = random.Random(seed(f"geofences, {KILLS} kills"))
         vehicle, daemon = self.fenced([HOME, {**HOME, "id": "large", "radius_meters": 250.0}],
                                       tracking={"interval_seconds": 0, "distance_meters": 0})
         reported: dict = {}

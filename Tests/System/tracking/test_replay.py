@@ -16,6 +16,7 @@ from support.fake_gpsd import METERS_PER_DEGREE, tpv
 from support.gpsd_client import GPSDClient, send_datagrams
 from support.ports import free_port
 from support.programs import needs_gpsd
+from support.seeds import seed
 from support.system_test import SystemTest
 
 LOGS = os.environ.get("BEEKOND_GNSS_LOGS")
@@ -120,17 +121,16 @@ class RandomStreamTests(SystemTest):
     """What no recording here has: jitter around the interval, jumps in time, epochs of varying size, odd values."""
 
     def test_stored_rows_are_those_the_rules_demand(self):
-        seed = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
-        print(f"random streams: seed {seed}")
-        choice = random.Random(seed)
+        number = seed("random streams")
+        choice = random.Random(number)
         stored = 0
         for round in range(6):
-            with self.subTest(seed=seed, round=round):
+            with self.subTest(seed=number, round=round):
                 stored += self.compare(choice, interval=choice.choice([0, 1, 5]), meters=choice.choice([0, 10, 50]),
                                        standing=choice.choice([3, 10, 30]),
                                        mode=choice.choice(["pause", "pause_with_check_ins", "keep_tracking"]))
         # A vehicle that mostly stands leaves little; all of them together leave much.
-        self.assertGreater(stored, 60, f"seed {seed}")
+        self.assertGreater(stored, 60, f"seed {number}")
 
     def compare(self, choice, interval, meters, standing, mode) -> int:
         self.pace = 0

@@ -239,12 +239,15 @@ class RetentionTests(TimeTest):
     """Pruning by age requires a time that is beyond doubt."""
 
     def test_retention_and_doubtful_clocks(self):
-        # Days after the first run, what the second run's system clock shows, and whether it is known to be right. A clock
-        # that follows the receiver agrees with it: no row is pruned for its age until the new time has held for an hour.
-        for days, at, synchronised in [
-                (8, 8, True), (6, 6, True), (8, 8, False), (8, None, False), (400, None, False), (400, 0, False),
-                (400, 400, False), (400, 400, True)]:
-            with self.subTest(f"{days} days on, system clock at {at}, synchronised: {synchronised}"):
+        # Days after the first run, what the second run's system clock shows, whether it is known to be right, the hours
+        # for which the new time then holds, and whether the rows of the first run are too old at last. A clock that follows
+        # the receiver agrees with it: no row is pruned for its age by a jump until that has held for 24 hours.
+        for days, at, synchronised, hours, is_pruned in [
+                (8, 8, True, 23, False), (8, 8, True, 24.5, True), (6, 6, True, 23.5, False), (6, 6, True, 24.5, True),
+                (5, 5, True, 24.5, False), (8, 8, False, 23, False), (8, None, False, 23, False), (8, None, False, 24.5, True),
+                (400, None, False, 0.5, False), (400, 0, False, 23, False), (400, 400, False, 24.5, True),
+                (400, 400, True, 23, False), (400, 400, True, 24.5, True)]:
+            with self.subTest(f"{days} days on, system clock at {at}, synchronised: {synchronised}, {hours} hours"):
                 gps, daemon, clocks = self.tracks()
                 first = self.say(gps, daemon, range(5))[2:]
                 daemon.wait_stored(3)
@@ -256,7 +259,14 @@ class RetentionTests(TimeTest):
                 gps.wait_watched()
                 second = self.say(gps, daemon, [days * 86_400 + second for second in range(5)])[2:]
                 daemon.wait_stored(3)
-                self.assertEqual(self.times(daemon), first + second)
+                self.assertEqual(self.times(daemon), first + second, "a jump alone")
+                clocks.suspend(hours * 3600)
+                if at is None:
+                    clocks.set_system(61 * SECOND)
+                second += self.say(gps, daemon, [days * 86_400 + 4 + hours * 3600])
+                daemon.wait_stored(4)
+                expected = second if is_pruned else first + second
+                wait_for(lambda: self.times(daemon) == expected, lambda: f"{expected}, and there are {self.times(daemon)}")
                 daemon.kill()
 
     def test_a_run_in_a_wrong_future_does_not_age_true_rows(self):

@@ -1,8 +1,10 @@
 """Dead letters from rejection to final delivery: listed, exported, sent again, deleted."""
+import contextlib
 import json
 import math
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -133,6 +135,42 @@ class RejectedTests(SystemTest):
                 self.assertEqual(daemon.rejected_ids(), poison)
                 self.assertEqual(set(receiver.ids), set(ids) - poison)
                 self.assertLessEqual(extra, bound)
+                daemon.kill()
+
+    # The table of dead letters is full
+
+    def fill(self, daemon, count: int):
+        """So many dead letters, while the daemon does not run."""
+        with contextlib.closing(sqlite3.connect(os.path.join(daemon.state, "beekon.db"))) as database, database:
+            database.execute(
+                "WITH RECURSIVE numbers(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ?) INSERT INTO rejected "
+                '(rejected_at, seq, ts, session, id, lat, lng, mode, "trigger", motion, is_mock, extras, odometer, batch, '
+                "http_status) SELECT 4000000000000, 1000000 + n, 1700000000000, 1, randomblob(16), 1.0, 2.0, 3, 0, 0, 0, 0, 0.0, "
+                "randomblob(16), 422 FROM numbers", (count,))
+
+    def test_a_full_table_is_named_and_a_purge_lets_the_upload_go_on(self):
+        for on_reject in ("drop", "isolate"):
+            with self.subTest(on_reject):
+                receiver, fake, daemon = self.rejecting(20, batch_size=4, on_reject=on_reject)
+                ids = [row["id"] for row in daemon.call("GetLocations")["locations"]]
+                poison = set(ids[:4])
+                receiver.refuse(lambda request: poison & set(request.ids))
+                daemon.terminate()
+                self.fill(daemon, 10_000)
+                daemon.start()
+                for _ in range(5):
+                    self.assertEqual(daemon.sync()["outcome"], "rejected")
+                status = daemon.status()
+                self.assertEqual((status["sync"]["failure"], "sync" in status["degraded"]), ("dead_letters_full", True))
+                self.assertIn("table of dead letters is full", status["sync"]["last_error"])
+                self.assertIn("beekonctl rejected purge", daemon.text())
+                self.assertNotIn("suspected", daemon.text())
+                self.assertIn("purge", self.beekonctl(daemon, "status").stdout)
+                self.assertEqual(status["sync"]["pending"], 20)
+                daemon.call("PurgeRejected")
+                # Unasked.
+                daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything else delivered")
+                self.assertEqual((daemon.rejected_ids(), set(receiver.ids)), (poison, set(ids) - poison))
                 daemon.kill()
 
     # The interface

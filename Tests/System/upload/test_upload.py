@@ -343,7 +343,7 @@ class UploadTests(SystemTest):
         receiver.wait_requests(1)
         fake.drive(200)
         daemon.wait_stored(201)
-        self.assertEqual(daemon.status()["sync"]["state"], "uploading")
+        daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "it still hangs")
 
     def test_sync_during_a_request_gets_an_attempt_of_its_own(self):
         receiver, fake, daemon = self.uploading(delay=0.3)

@@ -8,11 +8,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest
+from support.conservation import DatabaseContents
 from support.control_client import Refusal
 from support.fake_gpsd import iso
+from support.seeds import seed
 from support.waiting import wait_for
-
-SEED = int(os.environ.get("BEEKOND_SEED") or random.randrange(1 << 32))
 
 
 class AgainTest(CtlTest):
@@ -24,6 +24,10 @@ class AgainTest(CtlTest):
         fake.drive(count - 1)
         daemon.wait_stored(count)
         return receiver, fake, daemon
+
+    def wait_uploading(self, daemon):
+        """What the uploader shows, because the receiver may know of a request before that."""
+        daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request in flight")
 
     def drain(self, daemon):
         """Even if one of the daemon's own attempts came first."""
@@ -54,6 +58,7 @@ class LatestAnswerTests(AgainTest):
         receiver.hold()
         daemon.ask_for_sync()
         receiver.wait_requests(2)
+        self.wait_uploading(daemon)
         daemon.kill()
         receiver.go_on()
         daemon.configure(sync={"batch_size": 2})
@@ -68,6 +73,7 @@ class LatestAnswerTests(AgainTest):
         with daemon.connect(timeout=60) as asker:
             asker.send("Sync", {"wait": True})
             receiver.wait_requests(1)
+            self.wait_uploading(daemon)
             daemon.call("Configure", settings={"sync.url": ""})
             self.assertEqual(asker.receive(), {"outcome": "disabled", "uploaded": 0, "pending": 6})
         receiver.go_on()
@@ -116,8 +122,8 @@ class RebatchTests(AgainTest):
         receiver, fake, daemon = self.answered(413, 413, 413, 413)
         old = [daemon.sync() for _ in range(3)]
         self.assertEqual({answer["outcome"] for answer in old}, {"permanent"})
-        daemon.ledger.has_dissolved = True
-        done = self.run_ctl(daemon, "sync", "--rebatch", code=76)
+        with daemon.noting("Rebatch"):
+            done = self.run_ctl(daemon, "sync", "--rebatch", code=76)
         self.assertIn("may arrive twice", done.stderr)
         wait_for(lambda: "may arrive twice" in daemon.text(), "a warning in the log")
         self.assertEqual(len({request.batch_id for request in receiver.requests}), 2)
@@ -133,7 +139,7 @@ class RebatchTests(AgainTest):
         daemon.sync_until(lambda answer: daemon.status()["sync"].get("oversized_failures", 0) >= 3, "three timeouts", 60)
         daemon.call("Configure", settings={"sync.batch_size": 2})
         # Even while that batch is in flight again.
-        daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "another attempt")
+        self.wait_uploading(daemon)
         batch = daemon.call("Rebatch")
         self.assertEqual(batch["rows"], 6)
         receiver.go_on()
@@ -160,8 +166,8 @@ class ResendTests(AgainTest):
         self.assertEqual(daemon.sync()["uploaded"], 6)
         times = self.times(daemon)
         moments = sorted(times)
-        daemon.ledger.has_dissolved = True
-        done = self.run_ctl(daemon, "resend", "--from", moments[1], "--to", moments[3])
+        with daemon.noting("Resend"):
+            done = self.run_ctl(daemon, "resend", "--from", moments[1], "--to", moments[3])
         self.assertIn("3 back in the queue", done.stdout)
         receiver.wait_requests(2)
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything uploaded")
@@ -208,19 +214,19 @@ class ResendTests(AgainTest):
 class KillTests(AgainTest):
     def test_sigkill_around_an_attempt_a_resend_and_a_rebatch(self):
         """Whatever is interrupted: each row is in one place, and in the end the backend has all of them."""
-        dice = random.Random(SEED)
-        print(f"kills around attempts: seed {SEED}")
+        dice = random.Random(seed("kills around attempts"))
         receiver, fake, daemon = self.answered(count=12, sync={"batch_size": 4}, store={"keep_uploaded": True})
-        daemon.ledger.has_dissolved = True
         for _ in range(12):
             receiver.delay = dice.choice((0, 0, 0.01, 0.03))
             receiver.answers = [dice.choice((413, 404, "drop", "close", 200)) for _ in range(3)]
             fake.drive(2)
             known = len(daemon.stored_ids())
             link = daemon.connect()
-            for _ in range(4):
-                link.send(*dice.choice((("Sync", {"wait": False}), ("Resend", {"from": iso(0)}), ("Rebatch", {}),
-                                        ("Configure", {"settings": {"sync.batch_size": dice.choice((3, 4, 5))}}))))
+            asked = [dice.choice((("Sync", {"wait": False}), ("Resend", {"from": iso(0)}), ("Rebatch", {}),
+                                  ("Configure", {"settings": {"sync.batch_size": dice.choice((3, 4, 5))}})))
+                     for _ in range(4)]
+            for method, parameters in asked:
+                link.send(method, parameters)
             moment = dice.choice((0, 1, 2, 3))
             for _ in range(moment):
                 try:
@@ -229,6 +235,10 @@ class KillTests(AgainTest):
                     pass
             daemon.kill()
             self.assertGreaterEqual(len(daemon.stored_ids()), known, "kept, or pending: never gone")
+            if "Resend" in dict(asked):
+                # Answered or not, it may have been carried out.
+                daemon.ledger.resent |= DatabaseContents(daemon).renumbered
+            self.note_dissolved(daemon, receiver)
             daemon.start()
             daemon.call("Start")
             fake.settle()
@@ -236,12 +246,23 @@ class KillTests(AgainTest):
         # No more rows from here on.
         daemon.call("Stop")
         self.drain(daemon)
+        self.note_dissolved(daemon, receiver)
         self.assertEqual(set(receiver.ids), daemon.stored_ids())
         rows = daemon.query("SELECT COUNT(*), COUNT(DISTINCT id), SUM(uploaded) FROM locations")[0]
         self.assertEqual(rows[0], rows[1])
         self.assertEqual(rows[0], rows[2])
         damaged = [name for name in os.listdir(daemon.state) if "corrupt" in name]
         self.assertEqual(damaged, [])
+
+    def note_dissolved(self, daemon, receiver):
+        """Enters into the account the batches that had a right to be dissolved, and were: those whose latest answer was
+        permanent, and those that an administrator may give up because of their size."""
+        frozen = DatabaseContents(daemon).frozen
+        answers: dict = {}
+        for request in list(receiver.requests):
+            answers.setdefault(request.batch_id, []).append(request.status)
+        daemon.ledger.dissolved |= {batch for batch, found in answers.items() if batch not in frozen
+                                    and (found[-1] in (404, 413) or found.count(413) >= 3)}
 
 
 if __name__ == "__main__":

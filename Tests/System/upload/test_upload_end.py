@@ -42,6 +42,19 @@ class EndTests(SystemTest):
     def wait_uploading(self, daemon):
         daemon.wait_status(lambda status: status["sync"]["state"] == "uploading", "a request in flight")
 
+    def test_a_url_that_is_taken_away_is_no_success(self):
+        receiver = self.backend(answers=[404])
+        _, daemon = self.uploading(receiver.url)
+        daemon.wait_status(lambda status: status["sync"]["state"] == "failed", "the refusal")
+        receiver.hold()
+        daemon.ask_for_sync()
+        receiver.wait_requests(2)
+        daemon.configure(sync={"url": ""})
+        daemon.reload()
+        daemon.wait_status(lambda status: status["sync"]["state"] == "disabled", "nothing is uploaded")
+        self.assertEqual(daemon.status()["sync"]["pending"], 3)
+        self.assertNotIn("uploading works again", daemon.text())
+
     def test_while_connecting(self):
         listener = socket.socket()
         self.addCleanup(listener.close)

@@ -1,0 +1,49 @@
+// Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
+extension Wire {
+    /// kind names the one payload that is set. missed: events lost before this one because this subscriber
+    /// was too slow. reason and session_id belong to state. reason says why it is tracking or stopped: user
+    /// (a client called Start or Stop), resumed (it was tracking when the daemon last ended) or autostart;
+    /// system is reserved. session_id is the current session, or the last one that ended.
+    package struct Event: Codable, Sendable, Equatable {
+        package var kind: String
+        package var missed: Int?
+        package var location: Location?
+        package var geofenceEvent: GeofenceEvent?
+        package var state: State?
+        package var reason: String?
+        package var sessionId: String?
+        package var source: SourceStatus?
+        package var sync: SyncStatus?
+        package var auth: AuthStatus?
+
+        package init(
+            kind: String, missed: Int? = nil, location: Location? = nil, geofenceEvent: GeofenceEvent? = nil,
+            state: State? = nil, reason: String? = nil, sessionId: String? = nil, source: SourceStatus? = nil,
+            sync: SyncStatus? = nil, auth: AuthStatus? = nil
+        ) {
+            self.kind = kind
+            self.missed = missed
+            self.location = location
+            self.geofenceEvent = geofenceEvent
+            self.state = state
+            self.reason = reason
+            self.sessionId = sessionId
+            self.source = source
+            self.sync = sync
+            self.auth = auth
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case kind
+            case missed
+            case location
+            case geofenceEvent = "geofence_event"
+            case state
+            case reason
+            case sessionId = "session_id"
+            case source
+            case sync
+            case auth
+        }
+    }
+}

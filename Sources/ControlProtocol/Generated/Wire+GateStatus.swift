@@ -1,0 +1,29 @@
+// Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
+extension Wire {
+    /// The gate since the daemon started. admitted counts stored fixes; waiting or refused ones are counted
+    /// in StoreStatus. too_soon: dropped because of the interval; too_near: of the distance; paused: while
+    /// stationary.
+    package struct GateStatus: Codable, Sendable, Equatable {
+        package var admitted: Int
+        package var tooSoon: Int
+        package var tooNear: Int
+        package var paused: Int
+        package var motion: String
+
+        package init(admitted: Int, tooSoon: Int, tooNear: Int, paused: Int, motion: String) {
+            self.admitted = admitted
+            self.tooSoon = tooSoon
+            self.tooNear = tooNear
+            self.paused = paused
+            self.motion = motion
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case admitted
+            case tooSoon = "too_soon"
+            case tooNear = "too_near"
+            case paused
+            case motion
+        }
+    }
+}

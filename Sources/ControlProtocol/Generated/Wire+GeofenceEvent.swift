@@ -1,0 +1,27 @@
+// Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
+extension Wire {
+    /// A crossing. id: UUIDv7. type is enter or exit. timestamp: the fix time of the crossing.
+    package struct GeofenceEvent: Codable, Sendable, Equatable {
+        package var id: String
+        package var sessionId: String
+        package var geofenceId: String
+        package var type: String
+        package var timestamp: String
+
+        package init(id: String, sessionId: String, geofenceId: String, type: String, timestamp: String) {
+            self.id = id
+            self.sessionId = sessionId
+            self.geofenceId = geofenceId
+            self.type = type
+            self.timestamp = timestamp
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case id
+            case sessionId = "session_id"
+            case geofenceId = "geofence_id"
+            case type
+            case timestamp
+        }
+    }
+}

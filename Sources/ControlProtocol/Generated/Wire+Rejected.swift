@@ -1,0 +1,30 @@
+// Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
+extension Wire {
+    /// A rejected row (dead letter): the server answered its batch with 400 or 422.
+    package struct Rejected: Codable, Sendable, Equatable {
+        package var location: Location?
+        package var geofenceEvent: GeofenceEvent?
+        package var batchId: String
+        package var httpStatus: Int
+        package var rejectedAt: String
+
+        package init(
+            location: Location? = nil, geofenceEvent: GeofenceEvent? = nil, batchId: String, httpStatus: Int,
+            rejectedAt: String
+        ) {
+            self.location = location
+            self.geofenceEvent = geofenceEvent
+            self.batchId = batchId
+            self.httpStatus = httpStatus
+            self.rejectedAt = rejectedAt
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case location
+            case geofenceEvent = "geofence_event"
+            case batchId = "batch_id"
+            case httpStatus = "http_status"
+            case rejectedAt = "rejected_at"
+        }
+    }
+}

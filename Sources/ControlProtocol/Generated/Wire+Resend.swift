@@ -1,0 +1,29 @@
+// Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
+extension Wire {
+    /// Makes kept rows (store.keep_uploaded) from..to, both inclusive, pending again; without to, all since
+    /// from. They keep their ids, go into new batches, and an attempt starts. Needs admin rights. RateLimited
+    /// while another resend is in progress, or a deletion is not completed.
+    package enum Resend: ControlMethod {
+        package static let name = "org.beekond.Tracker.Resend"
+
+        package struct Parameters: ControlParameters {
+            package var from: String
+            package var to: String?
+
+            package init(from: String, to: String? = nil) {
+                self.from = from
+                self.to = to
+            }
+
+            package static let names = ["from", "to"]
+        }
+
+        package struct Result: Codable, Sendable, Equatable {
+            package var requeued: Int
+
+            package init(requeued: Int) {
+                self.requeued = requeued
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+// Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
+extension Wire {
+    /// A snapshot of the daemon. install_id: UUIDv7 of this installation. reason: user, when the user stopped
+    /// it. session_id: the session in progress. uptime_seconds: since the daemon started. degraded lists
+    /// problems, one word each: storage, files, loss (of rows that were never received, within the last
+    /// hour), config, clock, source, sync, auth. Empty when all is well.
+    package struct Status: Codable, Sendable, Equatable {
+        package var version: String
+        package var installId: String
+        package var state: State
+        package var reason: String?
+        package var sessionId: String?
+        package var sessionStartedAt: String?
+        package var uptimeSeconds: Int
+        package var lastLocation: Location?
+        package var source: SourceStatus
+        package var gate: GateStatus
+        package var store: StoreStatus
+        package var sync: SyncStatus
+        package var auth: AuthStatus
+        package var geofences: Int
+        package var degraded: [String]
+
+        package init(
+            version: String, installId: String, state: State, reason: String? = nil, sessionId: String? = nil,
+            sessionStartedAt: String? = nil, uptimeSeconds: Int, lastLocation: Location? = nil,
+            source: SourceStatus, gate: GateStatus, store: StoreStatus, sync: SyncStatus, auth: AuthStatus,
+            geofences: Int, degraded: [String]
+        ) {
+            self.version = version
+            self.installId = installId
+            self.state = state
+            self.reason = reason
+            self.sessionId = sessionId
+            self.sessionStartedAt = sessionStartedAt
+            self.uptimeSeconds = uptimeSeconds
+            self.lastLocation = lastLocation
+            self.source = source
+            self.gate = gate
+            self.store = store
+            self.sync = sync
+            self.auth = auth
+            self.geofences = geofences
+            self.degraded = degraded
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case version
+            case installId = "install_id"
+            case state
+            case reason
+            case sessionId = "session_id"
+            case sessionStartedAt = "session_started_at"
+            case uptimeSeconds = "uptime_seconds"
+            case lastLocation = "last_location"
+            case source
+            case gate
+            case store
+            case sync
+            case auth
+            case geofences
+            case degraded
+        }
+    }
+}

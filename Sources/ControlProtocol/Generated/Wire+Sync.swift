@@ -1,0 +1,32 @@
+// Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
+extension Wire {
+    /// Waits for one attempt to drain everything; with wait false it answers at once. outcome is drained,
+    /// nothing_pending, transient, auth, permanent, rejected or disabled. Sync, SeedAuth, RetryRejected and
+    /// Resend make an attempt in spite of back-off and Retry-After: 60 of them may come at once and one a
+    /// second after that, more are RateLimited.
+    package enum Sync: ControlMethod {
+        package static let name = "org.beekond.Tracker.Sync"
+
+        package struct Parameters: ControlParameters {
+            package var wait: Bool?
+
+            package init(wait: Bool? = nil) {
+                self.wait = wait
+            }
+
+            package static let names = ["wait"]
+        }
+
+        package struct Result: Codable, Sendable, Equatable {
+            package var outcome: String
+            package var uploaded: Int
+            package var pending: Int
+
+            package init(outcome: String, uploaded: Int, pending: Int) {
+                self.outcome = outcome
+                self.uploaded = uploaded
+                self.pending = pending
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
+extension Wire {
+    /// The uploader. uploaded, retries and bytes_sent (of request bodies) are since the daemon started.
+    /// pending, uploaded and rejected count locations and geofence events. oldest_pending is a fix time.
+    /// failure is auth, permanent, rejected, dead_letters_full (a rejected batch has no room among the dead
+    /// letters), page (a page answered 200 in place of the backend) or no_ack (sync.require_ack) while state
+    /// is failed. rejected counts the dead letters that are kept. oversized_failures counts how many times in
+    /// a row the next batch has failed because of its size or its time; absent if it has not.
+    package struct SyncStatus: Codable, Sendable, Equatable {
+        package var state: SyncState
+        package var failure: String?
+        package var pending: Int
+        package var oldestPending: String?
+        package var inFlightBatch: String?
+        package var lastAttempt: String?
+        package var lastSuccess: String?
+        package var lastHttpStatus: Int?
+        package var lastError: String?
+        package var nextAttempt: String?
+        package var uploaded: Int
+        package var rejected: Int
+        package var retries: Int
+        package var bytesSent: Int
+        package var oversizedFailures: Int?
+
+        package init(
+            state: SyncState, failure: String? = nil, pending: Int, oldestPending: String? = nil,
+            inFlightBatch: String? = nil, lastAttempt: String? = nil, lastSuccess: String? = nil,
+            lastHttpStatus: Int? = nil, lastError: String? = nil, nextAttempt: String? = nil, uploaded: Int,
+            rejected: Int, retries: Int, bytesSent: Int, oversizedFailures: Int? = nil
+        ) {
+            self.state = state
+            self.failure = failure
+            self.pending = pending
+            self.oldestPending = oldestPending
+            self.inFlightBatch = inFlightBatch
+            self.lastAttempt = lastAttempt
+            self.lastSuccess = lastSuccess
+            self.lastHttpStatus = lastHttpStatus
+            self.lastError = lastError
+            self.nextAttempt = nextAttempt
+            self.uploaded = uploaded
+            self.rejected = rejected
+            self.retries = retries
+            self.bytesSent = bytesSent
+            self.oversizedFailures = oversizedFailures
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case state
+            case failure
+            case pending
+            case oldestPending = "oldest_pending"
+            case inFlightBatch = "in_flight_batch"
+            case lastAttempt = "last_attempt"
+            case lastSuccess = "last_success"
+            case lastHttpStatus = "last_http_status"
+            case lastError = "last_error"
+            case nextAttempt = "next_attempt"
+            case uploaded
+            case rejected
+            case retries
+            case bytesSent = "bytes_sent"
+            case oversizedFailures = "oversized_failures"
+        }
+    }
+}

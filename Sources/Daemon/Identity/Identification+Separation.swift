@@ -1,0 +1,100 @@
+internal import Base
+internal import Glibc
+internal import Linux
+internal import Storage
+internal import Tracking
+internal import Upload
+
+/// A copy becomes an installation of its own.
+extension Identification {
+    func plan(_ result: inout Found) -> SmallFiles.Separation {
+        let (id, session) = (mint().description, mint())
+        return SmallFiles.Separation(
+            installID: id, signs: found, database: Store.foreignName(in: directory.path, at: time),
+            session: session, startedAt: time, intent: intent(&result))
+    }
+
+    /// The identity first records that this has begun and finally that it is done; every step between may be
+    /// repeated.
+    func separate(_ marked: SmallFiles.Identity, _ result: inout Found) throws -> String {
+        guard let plan = marked.separation, let session = UUIDv7(plan.session) else {
+            return marked.installID
+        }
+        try files.write(marked)
+        let former = SmallFiles.Identity(installID: marked.installID, signs: Installation.signs(of: marked))
+        try files.write(foreign: former, beside: plan.database)
+        // All of it, before it is asked for anything: without its WAL it would get a new one.
+        let hasRows = try Store.putAsideForeign(in: directory.path, as: plan.database)
+        let tracks = try takeIntentAlong(plan, session, &result)
+        for name in try directory.names() where TokenStore.holdsSecrets(name) { try directory.remove(name) }
+        // Where the other machine was.
+        try directory.remove(SmallFiles.Name.inside)
+        try directory.synchronise()
+        let goesOn = tracks ? ", and tracking goes on in session \(plan.session)" : ""
+        Log.warning(
+            .identity,
+            "this machine has the install_id \(plan.installID) now. Its tokens were dropped\(goesOn)."
+                + (hasRows ? account(of: marked.installID, plan.database) : ""))
+        try files.write(SmallFiles.Identity(installID: plan.installID, signs: plan.signs))
+        return plan.installID
+    }
+
+    /// What was inherited, and what can be done with it.
+    private func account(of installID: String, _ name: String) -> String {
+        let (path, own) = (directory.file(name), directory.file("beekon.db"))
+        return " The database of install_id \(installID) is kept as \(path): "
+            + "\(Store.account(ofDatabase: path)), and nothing of it is uploaded from here. If this is the same machine after all (with another board, say): when "
+            + "\"beekonctl sync\" has emptied the present one, stop beekond, move \(path) and \(path)-wal to \(own) and "
+            + "\(own)-wal, in place of those, and start it; they are uploaded under the new install_id. If not: remove "
+            + "\(path)* once that machine has uploaded them"
+    }
+
+    /// The disk is back in its machine before the separation was completed: what was done so far is undone, except for
+    /// tokens, which may be gone.
+    func withdraw(_ plan: SmallFiles.Separation, of known: SmallFiles.Identity) throws {
+        try Store.takeBackForeign(in: directory.path, as: plan.database)
+        let aside = SmallFiles.foreignName(beside: plan.database)
+        for name in [aside, aside + ".tmp"] { try directory.remove(name) }
+        if let intent = plan.intent, files.readIntent().content?.sessionID == plan.session {
+            try files.write(intent)
+        }
+        try directory.synchronise()
+        let signs = Installation.signs(of: known).merging(found) { $1 }
+        try files.write(SmallFiles.Identity(installID: known.installID, signs: signs))
+        Log.warning(
+            .identity,
+            "this is the machine again that install_id \(known.installID) was made on: it keeps that, and its database. "
+                + "If it used tokens, they may be gone: beekonctl auth show tells, beekonctl auth seed gives new ones"
+        )
+    }
+
+    /// The intent applies to the copy as well, in a session of its own.
+    private func takeIntentAlong(
+        _ plan: SmallFiles.Separation, _ session: UUIDv7, _ result: inout Found
+    ) throws(SystemError) -> Bool {
+        let before = intent(&result)
+        if before?.session == session { return before?.state == .tracking }
+        let known = (before ?? plan.intent)?.state
+        guard
+            let state = known
+                ?? (Store.wasTracking(database: directory.file(plan.database)) ? .tracking : nil)
+        else { return false }
+        // It may be intact, so it must not be overwritten.
+        if result.troubles.contains(where: { $0.name == SmallFiles.Name.intent && $0.isPassing }) {
+            return state == .tracking
+        }
+        try files.write(
+            SmallFiles.Intent(
+                state: state, session: session, startedAt: Timestamp(milliseconds: plan.startedAt)))
+        return state == .tracking
+    }
+
+    private func intent(_ result: inout Found) -> SmallFiles.Intent? {
+        let reading = files.readIntent()
+        if let trouble = reading.trouble, !result.troubles.contains(where: { $0.name == trouble.name }) {
+            Log.error(.fileDamaged, trouble.text)
+            result.troubles.append(trouble)
+        }
+        return reading.content
+    }
+}

@@ -1,0 +1,114 @@
+internal import Glibc
+internal import Systemd
+
+/// What an operator is told: one line per event that matters, none per fix.
+///
+/// Into the journal with fields and a stable MESSAGE_ID when standard error leads there, else to standard error.
+enum Log {
+    /// Each has a MESSAGE_ID of its own for ever.
+    enum Event: String {
+        case started = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a01"
+        case stopped = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a02"
+        case sessionStarted = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a03"
+        case sessionResumed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a04"
+        case sessionStopped = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a05"
+        case sourceChanged = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a06"
+        case receiverTime = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a07"
+        case agesDoubted = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a44"
+        case erased = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a45"
+        case storageFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a08"
+        case storageRecovered = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a09"
+        case databaseQuarantined = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0a"
+        case databaseLost = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a50"
+        case rowsDropped = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0b"
+        case deadLettersExpired = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a41"
+        case uploadFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0c"
+        case uploadRecovered = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0d"
+        case batchRejected = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0e"
+        case batchDissolved = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a42"
+        case rowsResent = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a43"
+        case uploaded = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0f"
+        case control = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a10"
+        case configuration = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a11"
+        case identity = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a12"
+        case fileDamaged = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a17"
+        case threadStuck = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a13"
+        case settingsChanged = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a14"
+        case settingsLeftOut = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a15"
+        case tokenRefreshed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a30"
+        case tokenFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a31"
+        case geofenceCrossed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a16"
+    }
+
+    enum Field: String {
+        case session = "BEEKOND_SESSION"
+        case batch = "BEEKOND_BATCH"
+        case httpStatus = "BEEKOND_HTTP_STATUS"
+        case count = "BEEKOND_COUNT"
+        case uid = "BEEKOND_UID"
+        case pid = "BEEKOND_PID"
+        case method = "BEEKOND_METHOD"
+        case device = "BEEKOND_DEVICE"
+        case geofence = "BEEKOND_GEOFENCE"
+    }
+
+    /// Lines graver than this are written; `BEEKOND_LOG=debug` in the environment asks for all.
+    private static let level: Journal.Priority =
+        getenv("BEEKOND_LOG").map { String(cString: $0) } == "debug" ? .debug : .info
+
+    static func error(_ event: Event, _ message: String, _ fields: [(Field, String)] = []) {
+        write(.error, event, message, fields)
+    }
+
+    static func warning(_ event: Event, _ message: String, _ fields: [(Field, String)] = []) {
+        write(.warning, event, message, fields)
+    }
+
+    static func notice(_ event: Event, _ message: String, _ fields: [(Field, String)] = []) {
+        write(.notice, event, message, fields)
+    }
+
+    static func info(_ event: Event, _ message: String, _ fields: [(Field, String)] = []) {
+        write(.info, event, message, fields)
+    }
+
+    /// The texts are only made when somebody wants to see them.
+    static func debug(
+        _ event: Event, _ message: @autoclosure () -> String,
+        _ fields: @autoclosure () -> [(Field, String)] = []
+    ) {
+        guard level >= .debug else { return }
+        write(.debug, event, message(), fields())
+    }
+
+    private static func write(
+        _ priority: Journal.Priority, _ event: Event, _ message: String, _ fields: [(Field, String)]
+    ) {
+        guard priority <= level else { return }
+        let message = escaped(message)
+        if Journal.isOurs {
+            let all = [(name: "MESSAGE_ID", value: event.rawValue)] + fields.map { ($0.rawValue, $1) }
+            if Journal.send(message, priority: priority, fields: all) { return }
+        }
+        let mark =
+            switch priority {
+            case .error: "error: "
+            case .warning: "warning: "
+            case .notice, .info, .debug: ""
+            }
+        // One write a line, so that lines of several threads do not mix. Nothing can be done about a lost line.
+        let line = Array("beekond: \(mark)\(message)\n".utf8)
+        _ = Glibc.write(STDERR_FILENO, line, line.count)
+    }
+
+    /// Texts of servers and receivers end up in lines: a control character must not begin another one, or reach a terminal.
+    static func escaped(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            return text
+        }
+        return text.unicodeScalars.map { scalar in
+            scalar.properties.generalCategory == .control
+                ? "\\u{" + String(scalar.value, radix: 16) + "}" : String(scalar)
+        }.joined()
+    }
+}

@@ -1,0 +1,193 @@
+internal import Base
+internal import Storage
+internal import Tracking
+
+/// Puts admitted fixes, and what fixes have decided about geofences, into the store in order. While storage fails they wait
+/// in memory, as many as there is room for.
+struct Recorder {
+    struct Result {
+        /// Those whose COMMIT has returned.
+        var stored: [Location] = []
+        /// The same for geofence events.
+        var events: [GeofenceEvent] = []
+        /// States of geofences have been written.
+        var hasCrossings = false
+        /// Pending locations after the last of them.
+        var pending: Int?
+    }
+
+    /// What is written in one transaction.
+    private enum Entry {
+        case location(NewLocation, NewCrossings?)
+        case crossings(NewCrossings)
+    }
+
+    /// An operation that failed, to be tried again.
+    typealias Repair = () throws(StorageError) -> Void
+
+    /// Fixes that wait at most; more are refused and counted.
+    static let limit = 256
+    /// Room besides for crossings, of which there are few: an exit that got lost would make two entries in a row.
+    private static let limitWithCrossings = 512
+    /// Seconds between attempts when no fix comes.
+    private static let retryDelay = 1.0
+    /// Seconds; after a write that took longer, the others wait until everything else has had its turn.
+    private static let patience = 0.5
+
+    private let store: Store
+    private var queue: [Entry] = []
+    /// What else has failed, and is tried again after the fixes.
+    private var repairs: [Repair] = []
+    /// Locations lost because storage failed and memory was full.
+    private(set) var refused = 0
+    /// Those of them that the database does not count yet.
+    var uncounted: Int { refused - counted }
+    private var counted = 0
+    /// The fault that storage has at present.
+    private(set) var error: StorageError?
+    /// When to try again, while something waits.
+    private(set) var retryAt: BootInstant?
+
+    init(store: Store) {
+        self.store = store
+    }
+
+    var waiting: Int { queue.count }
+
+    func isRetryDue(_ now: BootInstant) -> Bool {
+        retryAt.map { $0 <= now } ?? false
+    }
+
+    /// - Parameter crossings: what the fix has decided; written in the same transaction.
+    mutating func add(_ location: NewLocation, with crossings: NewCrossings? = nil) {
+        if queue.count < Self.limit {
+            queue.append(.location(location, crossings))
+        } else {
+            refused += 1
+            if let crossings { add(crossings) }
+        }
+    }
+
+    /// Adds metres that were not known before to the session of all waiting rows.
+    mutating func add(odometer: Double) {
+        for index in queue.indices {
+            guard case .location(var location, let crossings) = queue[index] else { continue }
+            location.odometer += odometer
+            queue[index] = .location(location, crossings)
+        }
+    }
+
+    /// Forgets waiting rows and geofence events at or before `cutoff`, or all: the user has them deleted. The states of
+    /// the geofences are kept, which hold no position.
+    ///
+    /// - Returns: the number of locations and events.
+    mutating func discard(upTo cutoff: Timestamp?) -> Int {
+        func isDoomed(_ time: Timestamp) -> Bool { cutoff.map { time <= $0 } ?? true }
+        var count = 0
+        func cut(_ crossings: NewCrossings?) -> NewCrossings? {
+            guard var crossings else { return nil }
+            let before = crossings.events.count
+            crossings.events.removeAll { isDoomed($0.crossing.time) }
+            count += before - crossings.events.count
+            return crossings
+        }
+        queue = queue.compactMap { entry in
+            switch entry {
+            case .location(let new, let crossings) where isDoomed(new.location.fix.time):
+                count += 1
+                return cut(crossings).map { .crossings($0) }
+            case .location(let new, let crossings): return .location(new, cut(crossings))
+            case .crossings(let crossings): return cut(crossings).map { .crossings($0) }
+            }
+        }
+        return count
+    }
+
+    /// What a fix that was not admitted has decided.
+    mutating func add(_ crossings: NewCrossings) {
+        if queue.count < Self.limitWithCrossings {
+            queue.append(.crossings(crossings))
+        } else {
+            refused += crossings.events.count
+        }
+    }
+
+    /// Writes the waiting rows, oldest first, and then retries what else had failed, until something fails or the disk is
+    /// slow: the rest is then due at once.
+    ///
+    /// - Parameter clock: asked after each write, which may have taken minutes.
+    mutating func flush(now: BootInstant, clock: () -> BootInstant) -> Result {
+        var result = Result()
+        var written = 0
+        defer { queue.removeFirst(written) }
+        for entry in queue {
+            if written > 0, clock().seconds(since: now) > Self.patience {
+                retryAt = now
+                return result
+            }
+            do {
+                switch entry {
+                case .location(let new, let crossings):
+                    result.pending = try store.insert(new, with: crossings)
+                    result.stored.append(new.location)
+                    result.events += crossings?.events ?? []
+                    result.hasCrossings = result.hasCrossings || crossings != nil
+                case .crossings(let crossings):
+                    _ = try store.insert(crossings)
+                    result.events += crossings.events
+                    result.hasCrossings = true
+                }
+                written += 1
+            } catch {
+                note(error, now: now)
+                return result
+            }
+        }
+        let repaired = repairs.count
+        do {
+            while let repair = repairs.first {
+                try repair()
+                repairs.removeFirst()
+            }
+            if uncounted > 0 {
+                try store.count(refused: uncounted)
+                counted = refused
+            }
+        } catch {
+            note(error, now: now)
+            return result
+        }
+        retryAt = nil
+        if error != nil, written + repaired > 0 { recovered() }
+        return result
+    }
+
+    /// Reports a fault when it begins, not while it lasts.
+    ///
+    /// - Parameter repair: the operation, when it is to be tried again.
+    mutating func note(_ fault: StorageError, now: BootInstant, repair: Repair? = nil) {
+        if let repair, repairs.count < Self.limit { repairs.append(repair) }
+        if !queue.isEmpty || !repairs.isEmpty { retryAt = now.advanced(bySeconds: Self.retryDelay) }
+        if error == nil {
+            Log.error(
+                .storageFailed,
+                "cannot store: \(fault.report). Up to \(Self.limit) fixes wait in memory until storage works again"
+            )
+        }
+        error = fault
+    }
+
+    /// The last word: what still waits is lost with the process.
+    func reportLoss() {
+        guard waiting > 0 else { return }
+        Log.error(
+            .storageFailed,
+            "the \(waiting) fixes that waited in memory are lost: storage has not worked until the end")
+    }
+
+    private mutating func recovered() {
+        error = nil
+        let loss = refused == 0 ? "nothing was lost" : "\(refused) fixes were lost since the start"
+        Log.notice(.storageRecovered, "storage works again; \(loss)")
+    }
+}

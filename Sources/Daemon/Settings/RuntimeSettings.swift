@@ -1,0 +1,197 @@
+internal import Configuration
+internal import ControlProtocol
+internal import FoundationEssentials
+internal import Glibc
+internal import Linux
+
+/// The file of the settings made while running: `settings.json` in the state directory. What it holds is not trusted.
+struct RuntimeSettings {
+    /// What was found.
+    struct LoadResult: Equatable {
+        var values: [String: SettingValue] = [:]
+        /// What root has approved: see `Layers.Decision`.
+        var approved: Set<String> = []
+        /// What is wrong with the file, and what was done about it.
+        var complaint: String?
+        /// The file is there and may be whole, only it cannot be read now: nothing may be written over it.
+        var isUnreadable = false
+        /// There were settings, and what they were nobody knows.
+        var isLost = false
+    }
+
+    private struct Content: Codable {
+        var version: Int
+        var settings: [String: JSONValue]
+        /// Absent in files of earlier versions, which do not record who made a setting.
+        var approved: [String]?
+    }
+
+    /// What of a file only its version tells, whatever the rest has become.
+    private struct Version: Decodable {
+        var version: Int
+    }
+
+    static let name = "settings.json"
+    private static let copy = name + ".copy"
+    private static let version = 1
+    private let directory: StateDirectory
+
+    init(_ directory: StateDirectory) {
+        self.directory = directory
+    }
+
+    /// Reads it, or its copy where it is of no use. What cannot be used is put aside, so that it stands in nobody's way.
+    func load() -> LoadResult {
+        let (bytes, own) = readOne(Self.name)
+        if let bytes {
+            // Completes what an interruption between the two writes, or an earlier version, has left undone.
+            if (try? directory.read(Self.copy)) != bytes { writeCopy(bytes) }
+            return own
+        }
+        let (copied, other) = readOne(Self.copy)
+        guard let copied else {
+            var found = own
+            found.complaint =
+                (own.complaint ?? other.complaint).map { $0 + ", and the files apply" + Self.consequence }
+                ?? lossComplaint()
+            found.isLost = found.complaint != nil
+            return found
+        }
+        var found = other
+        let reason = own.complaint ?? "the settings made while running are gone"
+        found.complaint =
+            ([reason + "; their copy has taken their place"] + (other.complaint.map { [$0] } ?? []))
+            .joined(separator: "; ")
+        found.isUnreadable = own.isUnreadable
+        // Written again at the next start if that fails now.
+        if !own.isUnreadable { try? directory.replace(Self.name, with: copied) }
+        return found
+    }
+
+    /// What an earlier start has put aside, and nobody has made again since.
+    private func lossComplaint() -> String? {
+        let asides = ((try? directory.names()) ?? []).filter { $0.hasPrefix(Self.name + ".aside-") }
+        return asides.last.map {
+            "the settings made while running are lost (\($0)), and the files apply" + Self.consequence
+        }
+    }
+
+    private static let consequence =
+        "; nothing stored is deleted for its age or for the cap of rows until one is set or unset (beekonctl config)"
+
+    /// - Returns: the bytes when they can be used.
+    private func readOne(_ name: String) -> (bytes: [UInt8]?, found: LoadResult) {
+        let bytes: [UInt8]?
+        do {
+            bytes = try directory.read(name)
+        } catch {
+            switch error.code {
+            // A link, a directory, too large, somebody else's.
+            case ELOOP, EINVAL, EISDIR, EFBIG: return (nil, putAside(name, error.description))
+            default:
+                let text = "the settings made while running cannot be read (\(error.advice))"
+                return (nil, LoadResult(complaint: text, isUnreadable: true))
+            }
+        }
+        guard let bytes else { return (nil, LoadResult()) }
+        let decoder = JSONDecoder()
+        guard let content = try? decoder.decode(Content.self, from: Data(bytes)),
+            content.version == Self.version
+        else {
+            let found = try? decoder.decode(Version.self, from: Data(bytes))
+            let isOther = found.map { $0.version != Self.version } ?? false
+            return (nil, putAside(name, isOther ? "of another version of beekond" : "damaged"))
+        }
+        guard content.settings.count <= Layers.limit else {
+            return (nil, putAside(name, "more than \(Layers.limit) settings"))
+        }
+        let values = content.settings.compactMapValues { ProposedValue($0).value }
+        let others = content.settings.keys.filter { values[$0] == nil }
+        let found = LoadResult(
+            values: values,
+            approved: Set(content.approved ?? []).filter { values[Layers.setting(approvedBy: $0)] != nil },
+            complaint: others.isEmpty
+                ? nil
+                : "no value that a setting can have, in the settings made while running: "
+                    + Configurator.list(others))
+        return (bytes, found)
+    }
+
+    private func putAside(_ name: String, _ reason: String) -> LoadResult {
+        let start = "the settings made while running are no good (\(reason)): "
+        do {
+            return LoadResult(complaint: start + "they are kept as \(try directory.putAside(name))")
+        } catch {
+            return LoadResult(complaint: start + "they cannot be put aside (\(error))")
+        }
+    }
+
+    /// The bytes of the file.
+    static func encode(_ values: [String: SettingValue], approved: Set<String> = []) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        let content = Content(
+            version: version, settings: values.mapValues { JSONValue($0) },
+            approved: approved.isEmpty ? nil : approved.sorted())
+        return [UInt8](try encoder.encode(content)) + [UInt8(ascii: "\n")]
+    }
+
+    /// Writes it; when this returns, a power cut cannot undo it. After a failure the old content is there.
+    func replace(with bytes: [UInt8]) throws(SystemError) {
+        let old = try? directory.read(Self.name)
+        do {
+            try directory.replace(Self.name, with: bytes)
+        } catch {
+            // The name may have changed hands before the directory failed: what is refused must not come into force.
+            if let present = try? directory.read(Self.name), present == bytes, present != old {
+                if let old {
+                    try? directory.replace(Self.name, with: old)
+                } else {
+                    _ = unlink(directory.file(Self.name))
+                }
+            }
+            throw error
+        }
+        writeCopy(bytes)
+    }
+
+    /// An old copy is worse than none: it could bring back what has been taken back.
+    private func writeCopy(_ bytes: [UInt8]) {
+        do {
+            try directory.replace(Self.copy, with: bytes)
+        } catch {
+            _ = unlink(directory.file(Self.copy))
+        }
+    }
+}
+
+extension JSONValue {
+    init(_ value: SettingValue) {
+        self =
+            switch value {
+            case .bool(let flag): .bool(flag)
+            case .integer(let number): .integer(Int64(number))
+            case .number(let number): .number(number)
+            case .string(let text): .string(text)
+            }
+    }
+}
+
+extension ProposedValue {
+    init(_ value: JSONValue) {
+        self =
+            switch value {
+            case .bool(let flag): .value(.bool(flag))
+            case .integer(let number): .value(.integer(Int(number)))
+            case .number(let number): .value(.number(number))
+            case .string(let text): .value(.string(text))
+            case .null: .other("null")
+            case .array: .other("a list")
+            case .object: .other("an object")
+            }
+    }
+
+    var value: SettingValue? {
+        if case .value(let value) = self { value } else { nil }
+    }
+}

@@ -1,0 +1,342 @@
+internal import Base
+internal import Configuration
+internal import ControlProtocol
+internal import Linux
+internal import Storage
+internal import Synchronization
+internal import Tracking
+internal import Upload
+
+/// The uploader thread of one destination: asks `Drain` what to do, does it, and says how it went. One request at a time.
+///
+/// Confined to its thread.
+final class Uploader {
+    private let hub: Hub
+    private var settings: Settings
+    private var schedule: DrainSchedule
+    private var drain = Drain()
+    private var client: HTTPClient
+    private let queue: BatchQueue
+    private let tokens: TokenKeeper
+    private let report: UploadReport
+    private var random = SystemRandomNumberGenerator()
+    /// Clients that asked for an attempt and wait for its result.
+    private var waiting: [Token] = []
+
+    /// Rows; a drain of as many fills SQLite's cache, and leaves holes all over the heap.
+    private static let longDrain = 2000
+
+    /// - Returns: nil when libcurl or zlib cannot work here.
+    init?(hub: Hub, settings: Settings, installID: String, tokens: TokenStore, now: BootInstant) {
+        guard let client = HTTPClient(),
+            let queue = BatchQueue(hub: hub, installID: installID, settings.sync)
+        else { return nil }
+        self.hub = hub
+        self.settings = settings
+        self.client = client
+        self.queue = queue
+        report = UploadReport(board: hub.board, post: { hub.tell($0) })
+        self.tokens = TokenKeeper(
+            store: tokens, board: hub.board, clock: hub.clock, wakeup: hub.uploader.wakeup, report: report,
+            now: now)
+        schedule = DrainSchedule(interval: settings.sync?.intervalSeconds ?? 300, now: now, using: &random)
+    }
+
+    /// Runs until the daemon stops.
+    func run() {
+        apply(settings)
+        if settings.sync != nil, report.snapshot.storageError != nil || hub.store.counts().pending > 0 {
+            schedule.trigger(.started, now: .current(), using: &random)
+        }
+        while !isStopping {
+            let now = BootInstant.current()
+            hub.board.uploaderWork.begin(now)
+            runCommands(now: now)
+            if settings.sync != nil, schedule.due <= now { upload() } else { refreshWhenIdle(now: now) }
+            publish()
+            hub.board.uploaderWork.rest()
+            if !isStopping { waitForWork() }
+        }
+        client.disconnect()
+        hub.tell(.uploaderEnded)
+    }
+
+    private var isStopping: Bool { hub.board.isStopping.load(ordering: .relaxed) }
+
+    private func waitForWork() {
+        var poll = PollSet()
+        poll.add(hub.uploader.wakeup.descriptor)
+        let now = BootInstant.current()
+        let due = settings.sync == nil ? nil : min(schedule.due, tokens.idleDue(now: now) ?? schedule.due)
+        poll.wait(seconds: due.map { max($0.seconds(since: now), 0) })
+    }
+
+    private func publish() {
+        report.publish(
+            retries: schedule.retries, nextAttempt: settings.sync == nil ? nil : schedule.due,
+            auth: tokens.state(now: .current()))
+    }
+
+    /// Refreshes a token that is about to expire, or tries dead ones once more, though there is nothing to upload.
+    private func refreshWhenIdle(now: BootInstant) {
+        guard let sync = settings.sync, let due = tokens.idleDue(now: now), due <= now else { return }
+        report.keepingLastError {
+            tokens.exchange(with: RequestFactory(sync, version: Release.version), over: &client, isIdle: true)
+        }
+        client.disconnect()
+        publish()
+    }
+
+    // MARK: Commands
+
+    /// Runs what others have asked for, between two steps of a drain or between drains.
+    private func runCommands(now: BootInstant) {
+        for command in hub.uploader.takeAll() {
+            switch command {
+            case .trigger(let trigger):
+                if case .networkReturned = trigger { tokens.networkReturned() }
+                schedule.trigger(trigger, now: now, using: &random)
+            case .sync(let token): sync(token, now: now)
+            case .abort(let batches):
+                if let current = report.snapshot.inFlightBatch, batches.contains(current) { drain.abort() }
+            case .rebatch(let token): hub.tell(.rebatched(token, rebatch()))
+            case .seed(let pair, let token): hub.tell(.seeded(token, seed(pair, now: now)))
+            case .configure(let settings): configure(settings, now: now)
+            case .storageRecovered:
+                if report.snapshot.storageError != nil {
+                    schedule.trigger(.command, now: now, using: &random)
+                }
+            case .end: break
+            }
+        }
+    }
+
+    private func sync(_ token: Token, now: BootInstant) {
+        let pending = hub.store.counts().pending
+        guard settings.sync != nil else {
+            return hub.tell(.synced(token, SyncResult(outcome: .disabled, uploaded: 0, pending: pending)))
+        }
+        waiting.append(token)
+        schedule.trigger(.command, now: now, using: &random)
+    }
+
+    private func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, MainMessage.Failure> {
+        let result = tokens.seed(pair)
+        guard case .success = result else { return result }
+        schedule.trigger(.command, now: now, using: &random)
+        Log.notice(.tokenRefreshed, "new tokens have been given")
+        publish()
+        return result
+    }
+
+    private func rebatch() -> Result<Rebatched, MainMessage.Failure> {
+        guard !drain.isOwed else {
+            return .failure(
+                .init(
+                    kind: .noRebatch,
+                    reason: "the batch has been acknowledged, which only waits for the disk"))
+        }
+        let result = queue.dissolve()
+        if case .success(let dissolved) = result {
+            if report.snapshot.inFlightBatch == dissolved.batch { drain.abort() }
+            report.dissolved(dissolved, settings.sync)
+        }
+        return result
+    }
+
+    private func configure(_ new: Settings, now: BootInstant) {
+        let old = settings.sync
+        settings = new
+        guard new.sync != old else { return }
+        drain.change(isEnabled: new.sync != nil, isOtherRequest: new.sync?.request != old?.request)
+        apply(new)
+        if let sync = new.sync {
+            schedule.change(interval: sync.intervalSeconds, now: now, using: &random)
+            schedule.trigger(.command, now: now, using: &random)
+        }
+    }
+
+    private func apply(_ settings: Settings) {
+        queue.configure(settings.sync)
+        report.configured(settings.sync)
+        tokens.configure(settings.sync, now: .current())
+        do {
+            try queue.registerEndpoint(settings.sync)
+        } catch {
+            report.endpointUnwritten(error, now: .current())
+        }
+    }
+
+    // MARK: Draining
+
+    /// One drain, from its trigger to its result.
+    private func upload() {
+        let isForced = schedule.isForced
+        schedule.begin(now: .current(), using: &random)
+        // Whoever asks while this drain runs gets another one.
+        let askers = waiting
+        waiting = []
+        let before = report.snapshot.uploaded
+        // While storage fails nobody knows what is pending.
+        let hadWork =
+            drain.isOwed || report.snapshot.storageError != nil || hub.store.counts().pending > 0
+        let outcome = runDrain(hasWork: hadWork, isForced: isForced)
+        let ended = BootInstant.current()
+        // One connection for each drain: nothing is held open until the next, which may be hours away.
+        client.disconnect()
+        if !drain.isOwed { queue.endBatch() }
+        let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
+        report.drainEnded(
+            outcome, retryIn: delay, hadWork: hadWork, isOwed: drain.isOwed, authAdvice: tokens.advice,
+            settings.sync, now: ended)
+        publish()
+        let pending = hub.store.counts().pending
+        // The url may have been removed meanwhile: pending rows then stay pending.
+        let result = SyncResult(
+            outcome: settings.sync == nil ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork),
+            uploaded: report.snapshot.uploaded - before, pending: pending)
+        for token in askers { hub.tell(.synced(token, result)) }
+        if result.uploaded >= Self.longDrain { queue.releaseMemory() }
+    }
+
+    private func runDrain(hasWork: Bool, isForced: Bool) -> DrainOutcome {
+        var step = drain.begin(hasWork: hasWork, isForced: isForced)
+        while true {
+            switch step {
+            case .finish(let outcome): return outcome
+            case .perform(let action):
+                hub.board.uploaderWork.begin(.current())
+                let event: Drain.Event
+                do {
+                    event = try perform(action)
+                } catch {
+                    report.storageFailed(error)
+                    event = .storageFailed
+                }
+                if isStopping { drain.stop() }
+                step = drain.handle(event)
+            }
+        }
+    }
+
+    private func perform(_ action: Drain.Action) throws(StorageError) -> Drain.Event {
+        switch action {
+        case .registerEndpoint:
+            try queue.registerEndpoint(settings.sync)
+            return .done
+        case .freezeNext:
+            guard let sync = settings.sync, let batch = try queue.freezeNext(limit: sync.batchSize) else {
+                return .nothingPending
+            }
+            return .frozen(rows: batch.rows, isIsolating: sync.onReject == .isolate)
+        case .checkToken(let isForced): return .token(tokens.check(isForced: isForced, now: .current()))
+        case .checkRefusedToken(let isForced):
+            return .token(tokens.checkRefused(isForced: isForced, now: .current()))
+        case .refreshToken: return .token(exchangeToken())
+        case .awaitAnswer: return awaitAnswer()
+        case .cancelRequest:
+            client.cancel()
+            report.requestEnded()
+            return .cancelled
+        case .send: return try send(batch())
+        case .record(let judgement):
+            try record(judgement, batch())
+            return .done
+        case .countTimeout:
+            report.oversized(try queue.count(.tooSlow, batch()))
+            return .done
+        case .acknowledge(let freezesNext):
+            let batch = try batch()
+            try queue.acknowledge(batch, limit: freezesNext ? settings.sync?.batchSize : nil)
+            report.acknowledged(batch, at: hub.clock.time(now: .current()))
+            return .done
+        case .reject(let status):
+            let batch = try batch()
+            let (fate, expired) = try queue.reject(batch, status: status)
+            report.expired(expired)
+            return rejected(batch, fate)
+        case .isolate:
+            let batch = try batch()
+            return rejected(batch, try queue.isolate(batch))
+        case .markPermanent:
+            try queue.markPermanent(batch())
+            return .done
+        }
+    }
+
+    private func batch() throws(StorageError) -> FrozenBatch {
+        if let batch = queue.current { return batch }
+        throw StorageError(operation: "upload", kind: .other, message: "no batch is under way")
+    }
+
+    private func exchangeToken() -> Drain.TokenCheck {
+        guard let sync = settings.sync else { return .due(hasToken: false) }
+        let check = tokens.exchange(
+            with: RequestFactory(sync, version: Release.version), over: &client, isIdle: false)
+        publish()
+        return check
+    }
+
+    private func send(_ batch: FrozenBatch) throws(StorageError) -> Drain.Event {
+        guard let sync = settings.sync else { return .gone }
+        // Before the store is asked: whoever dissolves the batch after its answer aborts the request.
+        report.claimed(batch.id)
+        guard try queue.beginAttempt(batch) else {
+            report.requestEnded()
+            return .gone
+        }
+        report.sending(at: hub.clock.time(now: .current()))
+        publish()
+        let request = Request(batch)
+        let options = RequestFactory(sync, version: Release.version).options(
+            for: request, authorization: tokens.authorise())
+        client.begin(request.body, options, keepsBody: sync.requireAck)
+        // What has come in meanwhile may keep the first byte from being sent.
+        runCommands(now: .current())
+        return .underway
+    }
+
+    private func awaitAnswer() -> Drain.Event {
+        switch client.advance(wakeup: hub.uploader.wakeup) {
+        case .underway:
+            runCommands(now: .current())
+            return .underway
+        case .ended(let outcome):
+            report.requestEnded()
+            return event(outcome)
+        }
+    }
+
+    private func event(_ outcome: HTTPOutcome) -> Drain.Event {
+        switch outcome {
+        case .cancelled: return .cancelled
+        case .failure(let failure):
+            report.failed(failure)
+            return .failed(isForTime: failure.isForTime)
+        case .answer(let answer):
+            guard let batch = queue.current else { return .gone }
+            let request = Request(batch)
+            let demanded = settings.sync?.requireAck == false ? nil : batch.id
+            let judgement = request.format.judge(
+                answer, acknowledging: demanded, at: hub.clock.time(now: .current()))
+            tokens.note(judgement.verdict)
+            report.answered(judgement.status)
+            return .answered(judgement, canRenew: tokens.isActive)
+        }
+    }
+
+    private func record(_ judgement: Judgement, _ batch: FrozenBatch) throws(StorageError) {
+        report.recorded(judgement, of: batch)
+        // Accepted, it will be forgotten with the batch.
+        if judgement.verdict != .accepted { report.oversized(try queue.count(judgement.size, batch)) }
+    }
+
+    private func rejected(_ batch: FrozenBatch, _ fate: BatchQueue.Fate) -> Drain.Event {
+        report.rejected(fate, batch)
+        switch fate {
+        case .deadLettered, .split: return .done
+        case .suspected: return .suspected
+        case .full: return .full
+        }
+    }
+}

@@ -1,0 +1,143 @@
+internal import Glibc
+internal import Linux
+
+/// The names of damaged databases, as a kill or a power cut at any moment leaves them:
+///
+/// - `.corrupt-TIME.unread`: put aside, and not looked through yet, or not to the end.
+/// - `.corrupt-TIME`: looked through; it may hold more than could be read.
+/// - `.corrupt-TIME.salvaged`: all that it held has been imported.
+///
+/// The companions are renamed first and the database last: its name tells which renaming was cut off.
+extension Quarantine {
+    /// Files that are kept at most, as long as what they held has been saved.
+    private static let limit = 2
+    static let salvagedSuffix = ".salvaged"
+    static let unreadSuffix = ".unread"
+
+    /// Renames the database with its companions.
+    ///
+    /// - Returns: the path that it will have in the end, without `unreadSuffix`.
+    static func putAside(_ path: String) throws(StorageError) -> String {
+        let base = path + ".corrupt-\(Clock.realtimeMilliseconds() / 1000)"
+        var target = base
+        var number = 1
+        while isTaken(target) {
+            number += 1
+            target = base + "-\(number)"
+        }
+        try move(path, to: target + unreadSuffix)
+        return target
+    }
+
+    /// Completes the renaming of a database that is being put aside.
+    ///
+    /// - Returns: the databases that have been put aside and not been looked through to the end, without their suffix.
+    static func unread(_ path: String) throws(StorageError) -> [String] {
+        let directory = directory(of: path)
+        let prefix = path.dropFirst(directory.count + 1) + ".corrupt-"
+        let names = names(in: directory).filter { $0.hasPrefix(prefix) }
+        let found = Set(names.compactMap { name in base(of: name).map { directory + "/" + $0 } })
+        var unread: [String] = []
+        for base in found.sorted() {
+            if !exists(base + unreadSuffix) {
+                try move(path, to: base + unreadSuffix)
+            } else if let target = targets(of: base).first(where: hasCompanion) {
+                // Looked through again, so that it is told: nothing comes in twice.
+                try moveCompanions(target, to: base + unreadSuffix)
+            }
+            unread.append(base)
+        }
+        return unread
+    }
+
+    /// Gives one that has been looked through its last name, and lets the oldest of those go that were saved when there
+    /// are too many.
+    ///
+    /// - Returns: the name, and the paths of those that were deleted.
+    static func close(
+        _ base: String, isSalvaged: Bool
+    ) throws(StorageError) -> (name: String, removed: [String]) {
+        let target = isSalvaged ? base + salvagedSuffix : base
+        // A database is salvaged once: what the user deletes afterwards must not come back.
+        try move(base + unreadSuffix, to: target)
+        guard isSalvaged else { return (target, []) }
+        let directory = directory(of: base)
+        let spent = names(in: directory).filter { $0.contains(".corrupt-") && $0.hasSuffix(salvagedSuffix) }
+        var removed: [String] = []
+        for name in spent.dropLast(limit) {
+            for suffix in suffixes.reversed() { _ = unlink(directory + "/" + name + suffix) }
+            removed.append(directory + "/" + name)
+        }
+        return (target, removed)
+    }
+
+    /// `beekon.db.corrupt-1` for `beekon.db.corrupt-1.unread-wal`.
+    private static func base(of name: String) -> String? {
+        for suffix in suffixes where name.hasSuffix(unreadSuffix + suffix) {
+            return String(name.dropLast(unreadSuffix.count + suffix.count))
+        }
+        return nil
+    }
+
+    /// The names that one may get in the end.
+    private static func targets(of base: String) -> [String] { [base, base + salvagedSuffix] }
+
+    private static func isTaken(_ base: String) -> Bool {
+        (targets(of: base) + [base + unreadSuffix]).contains { exists($0) || hasCompanion($0) }
+    }
+
+    private static func hasCompanion(_ path: String) -> Bool {
+        suffixes.contains { !$0.isEmpty && exists(path + $0) }
+    }
+
+    /// Whether anything has this name, a broken link included.
+    static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// Renames a database with its companions, durably. Completes an earlier call that was interrupted.
+    private static func move(_ path: String, to target: String) throws(StorageError) {
+        try moveCompanions(path, to: target)
+        try moveOne(path, to: target)
+        do {
+            // Companions without a database: its name tells that they are complete.
+            if !exists(target) { _ = try FileDescriptor.open(target, O_WRONLY | O_CREAT | O_NOFOLLOW) }
+            try StateDirectory.synchronise(directory(of: target))
+        } catch {
+            throw StorageError(error)
+        }
+    }
+
+    private static func moveCompanions(_ path: String, to target: String) throws(StorageError) {
+        for suffix in suffixes.reversed() where !suffix.isEmpty {
+            try moveOne(path + suffix, to: target + suffix)
+        }
+    }
+
+    private static func moveOne(_ path: String, to target: String) throws(StorageError) {
+        // It may have been moved already; whoever looked at the database since has left an empty one in its place.
+        guard exists(path), !exists(target) else { return }
+        guard Glibc.rename(path, target) == 0 else {
+            throw StorageError(SystemError("put aside " + path))
+        }
+    }
+
+    static func directory(of path: String) -> String {
+        String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+    }
+
+    /// In ascending order, which for these names is that of their age.
+    static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                })
+        }
+        return names.sorted()
+    }
+}

@@ -1,0 +1,151 @@
+"""A damaged database is put aside and what reads of it is imported, also when that is killed at any call.
+
+strace kills the store-exerciser (Tests/Tools) while it opens the database; then the real code opens what is left.
+"""
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.programs import installed, program
+from support.system_test import SystemTest
+
+EXERCISER = program("store-exerciser")
+STRACE = shutil.which("strace")
+LONG = os.environ.get("BEEKOND_LONG") == "1"
+# A run makes fewer calls of each kind.
+LIMIT = 1000
+# More than are imported in one transaction.
+ROWS = 2300
+
+
+def missing():
+    """Why these tests cannot run here; None if they can."""
+    if not os.access(EXERCISER, os.X_OK):
+        return "store-exerciser is not built"
+    if STRACE is None:
+        return "strace is not installed"
+    probe = subprocess.run([STRACE, "-qq", "-o", os.devnull, "-e", "inject=getppid:retval=1", "true"],
+                           capture_output=True, text=True)
+    return None if probe.returncode == 0 else "strace may not trace here: " + probe.stderr.strip()
+
+
+def check(directory: str, kill: str | None = None) -> subprocess.CompletedProcess:
+    """Opens the database with the real code; `kill` is as strace's inject wants it."""
+    strace = [installed(STRACE), "-f", "-qq", "-o", os.devnull, "-e", "signal=none", "-e", f"inject={kill}"] if kill else []
+    return subprocess.run([*strace, EXERCISER, "check", directory], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=120)
+
+
+def said(done: subprocess.CompletedProcess, word: str) -> list:
+    """The lines that begin so; what follows the last newline was cut off."""
+    return [line for line in done.stdout.split("\n")[:-1] if line.startswith(word + " ")]
+
+
+@unittest.skipIf(missing(), missing())
+class SalvageKillTests(unittest.TestCase):
+    def setUp(self):
+        base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.folder = tempfile.mkdtemp(prefix="beekond-salvage-", dir=base)
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.template = os.path.join(self.folder, "template")
+        self.ids = self.make()
+
+    def make(self) -> list:
+        """A database that is not sound, although every row reads; most are only in its WAL. Returns their ids."""
+        source = os.path.join(self.folder, "source")
+        os.mkdir(source)
+        os.mkdir(self.template)
+        subprocess.run([EXERCISER, "run", source], stdout=subprocess.DEVNULL, check=True, timeout=120)
+        db = sqlite3.connect(os.path.join(source, "beekon.db"))
+        self.addCleanup(db.close)
+        db.execute("PRAGMA wal_autocheckpoint = 0")
+        columns = [row[1] for row in db.execute("PRAGMA table_info(locations)")]
+        rest = ", ".join(f'"{name}"' for name in columns if name not in ("ts", "seq", "id"))
+        for number in range(ROWS):
+            db.execute(f"""INSERT INTO locations (ts, seq, id, {rest}) SELECT ts + 100000 + {number}, seq + 1000 + {number},
+                       randomblob(16), {rest} FROM locations WHERE seq = (SELECT MIN(seq) FROM locations)""")
+        db.execute("CREATE TABLE alien (a)")
+        db.commit()
+        for suffix in ("", "-wal"):
+            shutil.copy(os.path.join(source, "beekon.db" + suffix), self.template)
+        return sorted(row[0].hex() for row in db.execute("SELECT id FROM locations"))
+
+    def fresh(self) -> str:
+        directory = os.path.join(self.folder, "state")
+        shutil.rmtree(directory, ignore_errors=True)
+        shutil.copytree(self.template, directory)
+        return directory
+
+    def examine(self, directory: str, lives: list, names: list, context: str):
+        """Each row is there once, and the operator knows."""
+        last = lives[-1]
+        self.assertEqual(last.returncode, 0, f"{context}: {last.stdout[-2000:]}{last.stderr}")
+        self.assertIn("integrity ok", last.stdout.splitlines(), context)
+        found = sorted(line.split(" ")[1].replace("-", "") for line in said(last, "location"))
+        self.assertEqual((len(found), found == self.ids), (len(self.ids), True), f"{context}: {os.listdir(directory)}")
+        # If it was killed after the last renaming, only the line is missing: the file has its last name.
+        told = [line for life in lives for line in said(life, "event") if "quarantined" in line]
+        self.assertTrue(told or any(name.endswith(".salvaged") for name in names), context)
+        left = [name for name in os.listdir(directory) if ".corrupt-" in name]
+        self.assertTrue(left and all(".salvaged" in name for name in left), f"{context}: {left}")
+
+    def test_killed_at_every_call(self):
+        for call, step in [("rename", 1), ("fsync", 1), ("fdatasync", 2), ("pwrite64", 40), ("openat", 9), ("unlink", 1)]:
+            kills = 0
+            for number in range(1, LIMIT, 1 if LONG else step):
+                directory = self.fresh()
+                first = check(directory, f"{call}:signal=KILL:when={number}")
+                names = os.listdir(directory)
+                self.examine(directory, [first, check(directory)], names, f"killed at {call} {number}")
+                if first.returncode == 0:
+                    break
+                kills += 1
+            print(f"killed at {call}: {kills} times")
+
+    def test_killed_twice(self):
+        """The next life dies as well, while it completes what the first one left."""
+        for number in range(1, 6):
+            for again in ("rename:signal=KILL:when=1", "fdatasync:signal=KILL:when=4"):
+                directory = self.fresh()
+                lives = [check(directory, f"rename:signal=KILL:when={number}"), check(directory, again)]
+                names = os.listdir(directory)
+                self.examine(directory, [*lives, check(directory)], names, f"killed at rename {number}, then {again}")
+
+    def test_what_kills_whoever_reads_it_is_left_alone_in_the_end(self):
+        directory = self.fresh()
+        for _ in range(4):
+            done = check(directory, "fdatasync:signal=KILL:when=5")
+        done = check(directory)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:])
+        self.assertIn("integrity ok", done.stdout.splitlines())
+        self.assertTrue([name for name in os.listdir(directory) if ".corrupt-" in name])
+
+
+class SalvageStatusTests(SystemTest):
+    def test_one_that_does_not_read_is_told_and_shown(self):
+        daemon = self.daemon()
+        os.makedirs(daemon.state, mode=0o700, exist_ok=True)
+        with open(os.path.join(daemon.state, "beekon.db.corrupt-1800000000.unread"), "wb") as file:
+            file.write(b"no database" * 1000)
+        daemon.start()
+        self.assertIn("beekon.db.corrupt-1800000000", daemon.text())
+        self.assertIn("not all of it could be read", daemon.text())
+        self.assertEqual(daemon.status()["degraded"], ["files"])
+        self.assertIn("beekon.db.corrupt-1800000000", os.listdir(daemon.state))
+        # It is told once.
+        daemon.kill()
+        before = len(daemon.text())
+        daemon.start()
+        self.assertEqual(daemon.status()["degraded"], [])
+        self.assertNotIn("corrupt", daemon.text()[before:])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -43,11 +43,12 @@ struct ReaderDeletionTests {
         return try history.next(&cursor).map(\.fix.time)
     }
 
-    /// The answers to deletions that have come: how many went, or nil.
+    /// The answers to deletions that have come: how many went, or nil. Other commands have tokens from 100.
     private func answers() -> [Int?] {
         workshop.hub.main.takeAll().compactMap { message in
-            guard case .deleted(_, let result) = message else { return nil }
-            return .some((try? result.get())?.removed)
+            guard case .completed(let token, let result) = message, token < 100 else { return nil }
+            guard case .success(.removal(let removed, _)) = result else { return .some(nil) }
+            return removed
         }
     }
 
@@ -92,8 +93,8 @@ struct ReaderDeletionTests {
         #expect(first > instant(20.9) && first < instant(20 + 300))
         #expect(!reader.hasSteps && reader.isDoomed(time(2)))
         try workshop.mendStorage()
-        reader.perform(.rejected(.requeue, 2), now: instant(20))
-        reader.perform(.resend(Resend(from: start, to: nil), 3), now: instant(20))
+        reader.perform(.rejected(.requeue, 102), now: instant(20))
+        reader.perform(.resend(Resend(from: start, to: nil), 103), now: instant(20))
         #expect(reader.rejectedWork == nil && reader.resend == nil)
         reader.proceedWithDeletion(now: instant(20.1))
         #expect(reader.deletion != nil, "not before its time")

@@ -15,6 +15,12 @@ func instant(_ seconds: Double) -> BootInstant {
     BootInstant(nanoseconds: Int64(seconds * 1e9))
 }
 
+extension Caller {
+    init(_ origin: Command.Origin) {
+        self.init(origin: origin, request: "Test", name: "\(origin)", fields: [])
+    }
+}
+
 /// A state directory with everything that the threads share.
 final class Workshop {
     let directory: TemporaryDirectory

@@ -10,12 +10,12 @@ final class Connection {
     /// What it is waiting for.
     enum Activity {
         case idle
-        /// The answer of another thread. A `oneway` call gets none.
-        case awaiting(Token, oneway: Bool)
+        /// The end of a command. Without an encoder, nothing is sent then: the call was `oneway`.
+        case awaiting(Token, Handlers.Encoder?)
         /// Pages of history, each read when the one before has been sent.
         case history(Pages)
         /// The same for geofences: the next page is requested when the previous one has been sent.
-        case geofences(after: String?)
+        case geofences(Handlers.Request, after: String?)
         case subscribed(Subscription)
     }
 
@@ -59,97 +59,77 @@ final class Connection {
     let descriptor: FileDescriptor
     let peer: Peer
     var activity = Activity.idle
-    /// The awaited answer is one of several pages of geofences.
-    var isListing = false
+    /// Its geofences are listed page by page: what it has asked for.
+    var listing: Handlers.Request?
     /// For history; made when it is asked for.
     var history: History?
-    private(set) var lastActive: BootInstant
-    /// Something was heard of it.
-    private(set) var hasSpoken = false
-    private var decoder = FrameDecoder.requests()
-    private var incompleteSince: BootInstant?
-    private var output: [UInt8] = []
-    private var sent = 0
-    private var hasEnded = false
-    /// Calls that have come may still be waiting: their turn ended before them.
+    private var inbox: Inbox
+    private var outbox = Outbox()
+    /// Calls that have come may still be waiting: the turn ended before they were handled.
     var hasMoreCalls = false
     /// The number of the turn in which it was served last.
     var lastTurn = 0
-    /// It has had all of its share in its last turn: who wants less comes first.
+    /// It used up its share in its last turn: those that want less come first.
     var isGreedy = false
-    /// Since when it has not taken what it was sent.
-    private(set) var stalledSince: BootInstant?
 
     init(_ descriptor: consuming FileDescriptor, _ peer: Peer, now: BootInstant) {
         self.descriptor = descriptor
         self.peer = peer
-        lastActive = now
+        inbox = Inbox(now: now)
     }
 
-    var isIdle: Bool { isAtRest && incompleteSince == nil && !hasOutput && !hasMoreCalls }
+    var isIdle: Bool { isAtRest && inbox.incompleteSince == nil && !hasOutput && !hasMoreCalls }
 
-    /// Who asks and does not take the answer is not asked for more: it holds one answer, and not one for each call.
-    var wantsRead: Bool { isAtRest && !hasEnded && !hasOutput && !hasMoreCalls }
+    /// A client that does not read its answer is not read from: so it costs one answer, and not one for each call.
+    var wantsRead: Bool { isAtRest && !inbox.hasEnded && !hasOutput && !hasMoreCalls }
 
-    var hasOutput: Bool { sent < output.count }
+    var hasOutput: Bool { !outbox.isEmpty }
 
     /// The client has sent its last call, and all is answered.
-    var isFinished: Bool { hasEnded && !hasOutput && !hasMoreCalls && isAtRest }
+    var isFinished: Bool { inbox.hasEnded && !hasOutput && !hasMoreCalls && isAtRest }
 
     private var isAtRest: Bool {
         if case .idle = activity { true } else { false }
     }
 
-    /// Since when it has owed the end of a request; not while nothing is read from it.
-    var incomplete: BootInstant? { hasOutput ? nil : incompleteSince }
+    var lastActive: BootInstant { inbox.lastActive }
+
+    /// It has sent something.
+    var hasSpoken: Bool { inbox.hasSpoken }
+
+    /// Since when a request has been incomplete; nil while nothing is read from it.
+    var incomplete: BootInstant? { hasOutput ? nil : inbox.incompleteSince }
+
+    /// Since when it has not read what it was sent.
+    var stalledSince: BootInstant? { outbox.stalledSince }
 
     /// Bytes of requests that are not handled yet.
-    var waitingBytes: Int { decoder.waitingBytes }
+    var waitingBytes: Int { inbox.waitingBytes }
 
     /// Bytes of answers that are not sent yet.
-    var outputBytes: Int { output.count - sent }
+    var outputBytes: Int { outbox.unsentBytes }
 
     /// Bytes of answers that are not completely sent.
-    var heldBytes: Int { output.count }
+    var heldBytes: Int { outbox.heldBytes }
 
     /// Reads what has come.
     func receive(now: BootInstant) throws(SystemError) {
-        guard let bytes = try descriptor.read(upTo: 65_536) else { return }
-        lastActive = now
-        hasSpoken = true
-        if bytes.isEmpty { hasEnded = true } else { decoder.append(bytes) }
+        try inbox.receive(from: descriptor, now: now)
     }
 
     /// The next complete call.
     func nextCall(now: BootInstant) throws(ProtocolViolation) -> Call? {
-        guard let frame = try decoder.next() else {
-            incompleteSince = decoder.isMidFrame ? incompleteSince ?? now : nil
-            return nil
-        }
-        incompleteSince = nil
-        return try Call(decoding: frame)
+        try inbox.nextCall(now: now)
     }
 
     func send(_ bytes: [UInt8]) {
-        // Appending would need twice the memory.
-        if output.isEmpty { output = bytes } else { output += bytes }
+        outbox.append(bytes)
     }
 
     /// Sends what the kernel has room for.
     func flush(now: BootInstant) throws(SystemError) {
         guard hasOutput else { return }
-        while hasOutput {
-            let count = try descriptor.send(output[sent...])
-            if count == 0 {
-                stalledSince = stalledSince ?? now
-                return
-            }
-            sent += count
-            stalledSince = nil
-        }
-        output.removeAll(keepingCapacity: output.count <= 65_536)
-        sent = 0
-        // Nothing was read meanwhile.
-        if incompleteSince != nil { incompleteSince = now }
+        try outbox.flush(to: descriptor, now: now)
+        if !hasOutput { inbox.restart(now: now) }
     }
 }

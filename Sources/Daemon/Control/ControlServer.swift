@@ -15,13 +15,13 @@ final class ControlServer {
     private static let requestTimeout = 10.0
     /// Output that is gathered before it is sent, in bytes.
     private static let outputLimit = 65_536
-    /// Seconds of one connection in one turn. Who takes as long, or as much, comes last in the next.
+    /// Seconds that one connection may take in one turn. One that takes as long, or as much, comes last in the next.
     private static let share = 0.005
-    /// Seconds of all who want little in one turn.
+    /// Seconds that all those that want little may take in one turn.
     private static let turnLimit = 0.02
-    /// Seconds within which one that was heard, or has just come, does not make way while another can.
+    /// Seconds for which one that has just come, or was just heard from, does not make way while another can.
     private static let grace = 1.0
-    /// Connections that may make way in one turn: of a flood of new ones, the older are read before it is theirs.
+    /// Connections that may make way in one turn: in a flood of new ones, the older are read before they have to.
     private static let evictionsPerTurn = 16
     /// Bytes of all requests under way together: some fleets' worth of fences.
     private static let inputLimit = 16 << 20
@@ -35,9 +35,9 @@ final class ControlServer {
     private var firstIndex = 0
     private var turn = 0
     /// Geofences that are to be encoded. All of them in one reply take as long as a great many other calls.
-    private var pages: [(token: Token, items: [Geofences.Item], isLast: Bool)] = []
+    private var pages: [(connection: Connection, result: Result<Completion, Failure>)] = []
     /// When a client that held too much was last logged.
-    private var toldOfBound: BootInstant?
+    private var loggedBound: BootInstant?
 
     init(in place: consuming SocketPlace, handlers: Handlers) throws(SystemError) {
         listener = try ListeningSocket(in: place, group: groupID(named: "beekon"))
@@ -54,7 +54,7 @@ final class ControlServer {
         firstIndex = index
         poll.add(listener.descriptor.raw)
         for connection in connections {
-            // Who has sent calls without replies may be gone before they are carried out.
+            // A client that wants no replies may be gone before its calls are carried out.
             let raw = connection.isAwaitingSilently ? -1 : connection.descriptor.raw
             poll.add(raw, read: connection.wantsRead, write: connection.wantsWrite)
         }
@@ -66,7 +66,7 @@ final class ControlServer {
         return connections.compactMap { $0.incomplete?.advanced(bySeconds: Self.requestTimeout) }.min()
     }
 
-    /// Does what the poll has found: first for all who want little, as long as the turn is short, then for one who wants
+    /// Does what the poll has found: first for all that want little, while the turn is short, then for one that wants
     /// much. So thirty exports at once keep nobody waiting for more than a page of one of them.
     func serve(_ poll: borrowing PollSet, now: BootInstant) {
         turn += 1
@@ -129,8 +129,8 @@ final class ControlServer {
             guard let victim else { return }
             close(victim)
             // A client that does this on purpose reconnects at once.
-            if let told = toldOfBound, now.seconds(since: told) < 60 { continue }
-            toldOfBound = now
+            if let logged = loggedBound, now.seconds(since: logged) < 60 { continue }
+            loggedBound = now
             Log.warning(
                 .control,
                 "\(victim.peer.description) was disconnected: it held most of \(limit >> 20) MB, "
@@ -158,9 +158,10 @@ final class ControlServer {
         }
     }
 
-    /// Closes the connection that has been idle longest, else the oldest incomplete request, else the one that for longest,
-    /// and for ten seconds at least, has taken nothing of what it was sent. One that was just heard, or has just come and
-    /// not spoken, is idle only when no request is incomplete: a flood would put it out before it is read.
+    /// Closes the connection that has been idle longest, else the one with the oldest incomplete request, else the one that
+    /// has read nothing of what it was sent for longest, and for at least ten seconds. One that was just heard from, or has
+    /// just come and not spoken, counts as idle only when no request is incomplete: a flood would push it out before it is
+    /// read.
     private func makeRoom(now: BootInstant) -> Bool {
         func oldest(_ since: (Connection) -> BootInstant?) -> Connection? {
             let found = connections.compactMap { connection in since(connection).map { ($0, connection) } }
@@ -171,7 +172,7 @@ final class ControlServer {
         }
         let victim =
             oldest { idle($0).flatMap { now.seconds(since: $0) >= Self.grace ? $0 : nil } }
-            // By when it began: who dribbles a byte now and then would never be the oldest by its last.
+            // By when it began: one that dribbles a byte now and then would never be the oldest by its last.
             ?? oldest(\.incomplete)
             ?? oldest { $0.hasSpoken ? idle($0) : nil } ?? oldest(idle)
             ?? oldest { $0.stalledSince.flatMap { now.seconds(since: $0) >= Self.requestTimeout ? $0 : nil } }
@@ -181,7 +182,7 @@ final class ControlServer {
     }
 
     private func close(_ connection: Connection) {
-        if case .awaiting(let token, _) = connection.activity { handlers.abandon(token) }
+        if case .awaiting(let token, _) = connection.activity { handlers.dispatcher.forget(token) }
         connections.removeAll { $0 === connection }
     }
 
@@ -197,47 +198,57 @@ final class ControlServer {
         }
         try connection.flush(now: now)
         connection.hasMoreCalls = connection.hasOutput && connection.hasMoreCalls
-        var goesOn = true
-        while goesOn, !connection.hasOutput {
+        var continues = true
+        while continues, !connection.hasOutput {
             while connection.wantsCall, !connection.hasMoreCalls, let call = try connection.nextCall(now: now)
             {
-                try handle(call, of: connection)
+                try handle(call, of: connection, now: now)
                 connection.hasMoreCalls = isEnough()
             }
             let wasBusy = !connection.wantsCall
-            try fill(connection)
+            try fill(connection, now: now)
             bytes += connection.outputBytes
             // A stream that has just ended makes way for the call behind it.
-            goesOn = connection.canGoOn || wasBusy && connection.wantsCall && !connection.hasMoreCalls
+            continues =
+                connection.hasMoreEvents || wasBusy && connection.wantsCall && !connection.hasMoreCalls
             try connection.flush(now: now)
         }
         connection.isGreedy = isEnough()
         if connection.isFinished { close(connection) }
     }
 
-    private func handle(_ call: Call, of connection: Connection) throws {
+    private func handle(_ call: Call, of connection: Connection, now: BootInstant) throws {
         let answer: Handlers.Answer
         do {
-            let found = try handlers.handle(call, peer: connection.peer)
+            let found = try handlers.handle(call, peer: connection.peer, now: now) {
+                [weak self, weak connection] result, now in
+                if let self, let connection { complete(connection, result, now: now) }
+            }
             if case .history = found, !call.oneway { connection.history = try handlers.openHistory() }
             answer = found
         } catch let error as ControlError {
-            if error == .permissionDenied { handlers.logDenial(call, connection.peer) }
             answer = .reply(Reply.encode(error))
+        } catch let failure as Failure {
+            answer = .reply(Reply.encode(ControlError(failure)))
         }
+        begin(answer, of: connection, oneway: call.oneway)
+    }
+
+    private func begin(_ answer: Handlers.Answer, of connection: Connection, oneway: Bool) {
         switch answer {
-        case .reply(let bytes): if !call.oneway { connection.send(bytes) }
-        case .later(let token): connection.activity = .awaiting(token, oneway: call.oneway)
+        case .reply(let bytes): if !oneway { connection.send(bytes) }
+        case .later(let token, let encode): connection.activity = .awaiting(token, encode)
         case .history(let pages):
-            if !call.oneway { connection.activity = .history(pages) }
-        case .geofences: if !call.oneway { connection.activity = .geofences(after: nil) }
+            if !oneway { connection.activity = .history(pages) }
+        case .geofences(let request):
+            if !oneway { connection.activity = .geofences(request, after: nil) }
         case .subscription(let subscription):
-            if !call.oneway { connection.activity = .subscribed(subscription) }
+            if !oneway { connection.activity = .subscribed(subscription) }
         }
     }
 
     /// Prepares more output of a stream.
-    private func fill(_ connection: Connection) throws {
+    private func fill(_ connection: Connection, now: BootInstant) throws {
         switch connection.activity {
         case .idle, .awaiting: return
         case .history(var pages):
@@ -246,15 +257,15 @@ final class ControlServer {
             connection.send(bytes)
             connection.activity = isLast ? .idle : .history(pages)
             if isLast { connection.history = nil }
-        case .geofences(let id):
+        case .geofences(let request, let id):
             guard !connection.hasOutput else { return }
             do {
-                let token = try handlers.askForGeofences(after: id)
-                connection.activity = .awaiting(token, oneway: false)
-                connection.isListing = true
-            } catch let error as ControlError {
+                let answer = try handlers.geofences(after: id, request, now: now)
+                connection.listing = request
+                begin(answer, of: connection, oneway: false)
+            } catch let failure as Failure {
                 connection.activity = .idle
-                connection.send(Reply.encode(error))
+                connection.send(Reply.encode(ControlError(failure)))
             }
         case .subscribed(var subscription):
             var bytes: [UInt8] = []
@@ -266,43 +277,49 @@ final class ControlServer {
         }
     }
 
-    /// Geofences have come, for a client that reads page by page or wants all in one reply.
-    func complete(_ token: Token, page: [Geofences.Item], isLast: Bool) {
-        pages.append((token, page, isLast))
+    /// The command that it has been waiting for is completed.
+    private func complete(
+        _ connection: Connection, _ result: Result<Completion, Failure>, now: BootInstant
+    ) {
+        if case .success(.geofences) = result {
+            pages.append((connection, result))
+        } else {
+            answer(connection, result, now: now)
+        }
     }
 
     /// Encodes pages of geofences for a share of the turn, and of those that take longer, one.
     private func encodePages(now: BootInstant) {
         let began = BootInstant.current()
         while !pages.isEmpty {
-            let (token, items, isLast) = pages.removeFirst()
-            guard let connection = connections.first(where: { $0.awaits(token) }) else {
-                // Nobody waits for it any more; a `oneway` call is done all the same.
-                complete(token, with: [], now: now)
-                continue
-            }
-            do {
-                let result = Wire.ListGeofences.Result(geofences: items.map { Wire.Geofence($0) })
-                let goesOn = connection.isListing && !isLast
-                connection.send(try Reply.encode(Wire.ListGeofences.self, result, continues: goesOn))
-                connection.activity = goesOn ? .geofences(after: items.last?.fence.id) : .idle
-                connection.isListing = false
-            } catch {
-                close(connection)
-            }
-            push(connection, now: now)
-            if BootInstant.current().seconds(since: began) >= Self.share { return }
+            let (connection, result) = pages.removeFirst()
+            let isWanted = isOpen(connection) && !connection.isAwaitingSilently
+            answer(connection, result, now: now)
+            if isWanted, BootInstant.current().seconds(since: began) >= Self.share { return }
         }
     }
 
-    /// The answer of another thread has come.
-    func complete(_ token: Token, with bytes: [UInt8], now: BootInstant) {
-        for connection in connections {
-            guard case .awaiting(token, let oneway) = connection.activity else { continue }
-            connection.activity = .idle
-            if !oneway { connection.send(bytes) }
-            push(connection, now: now)
+    /// After a page of geofences comes the next, once this one has been sent.
+    private func answer(
+        _ connection: Connection, _ result: Result<Completion, Failure>, now: BootInstant
+    ) {
+        guard isOpen(connection), case .awaiting(_, let encode) = connection.activity else { return }
+        connection.activity = .idle
+        if let request = connection.listing, case .success(.geofences(let page, isLast: false)) = result {
+            connection.activity = .geofences(request, after: page.last?.fence.id)
         }
+        connection.listing = nil
+        do {
+            switch (result, encode) {
+            case (_, nil): break
+            case (.success(let completion), let encode?): connection.send(try encode(completion))
+            case (.failure(let failure), .some): connection.send(Reply.encode(ControlError(failure)))
+            }
+        } catch {
+            Log.error(.control, "an answer could not be written: \(error)")
+            return close(connection)
+        }
+        push(connection, now: now)
     }
 
     /// Hands an event to every subscriber.
@@ -354,19 +371,14 @@ extension Connection {
         if case .idle = activity { true } else { false }
     }
 
-    /// Its client wants to read this answer.
-    fileprivate func awaits(_ token: Token) -> Bool {
-        if case .awaiting(token, oneway: false) = activity { true } else { false }
-    }
-
     /// A `oneway` call is with another thread.
     fileprivate var isAwaitingSilently: Bool {
-        if case .awaiting(_, oneway: true) = activity { true } else { false }
+        if case .awaiting(_, nil) = activity { true } else { false }
     }
 
     /// A subscriber has more to be sent. Of history, one page follows with each turn of the loop, so that a long export
     /// keeps nobody waiting.
-    fileprivate var canGoOn: Bool {
+    fileprivate var hasMoreEvents: Bool {
         if case .subscribed(let subscription) = activity { !subscription.events.isEmpty } else { false }
     }
 

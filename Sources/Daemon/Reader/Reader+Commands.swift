@@ -34,8 +34,8 @@ extension Reader {
 
     func perform(_ command: ReaderCommand, now: BootInstant) {
         switch command {
-        case .start(let token): hub.tell(.started(token, start(.user, now: now)))
-        case .stop(let token): hub.tell(.stopped(token, stop(now: now)))
+        case .start(let token): hub.complete(token, start(.user, now: now).map { .session($0) })
+        case .stop(let token): hub.complete(token, stop(now: now).map { .done })
         case .delete(let cutoff, let token): delete(before: cutoff, token, now: now)
         case .rejected(let act, let token): begin(act, token)
         case .resend(let work, let token): begin(work, token)
@@ -44,25 +44,23 @@ extension Reader {
         case .removeGeofences(let ids, let token): remove(geofences: ids, token, now: now)
         case .listGeofences(let id, let limit, let token):
             let page = fences.page(after: id, limit: limit)
-            hub.tell(.geofences(token, page.items, isLast: page.isLast))
+            hub.complete(token, .success(.geofences(page.items, isLast: page.isLast)))
         case .locate(let request): locate(request, now: now)
         case .forget(let token): oneShots.cancel(token)
-        case .configure(let settings, let kept):
-            hub.tell(.settingsTaken(configure(settings, keeping: kept, now: now)))
         case .end: break
         }
     }
 
     func start(
         _ reason: StateChange.Reason, now: BootInstant
-    ) -> Result<UUIDv7, MainMessage.Failure> {
+    ) -> Result<UUIDv7, Failure> {
         if state == .tracking, let session { return .success(session.id) }
         let time = hub.clock.time(now: now)
         let id = ids.next(at: time)
         do {
             try write(SmallFiles.Intent(state: .tracking, session: id, startedAt: time))
         } catch {
-            return .failure(MainMessage.Failure(reason: "the wish to track could not be written: \(error)"))
+            return .failure(Failure(reason: "the wish to track could not be written: \(error)"))
         }
         enter(session: id, startedAt: time)
         stateReason = reason
@@ -90,7 +88,7 @@ extension Reader {
         missing.remove(.intent)
     }
 
-    private func stop(now: BootInstant) -> Result<Void, MainMessage.Failure> {
+    private func stop(now: BootInstant) -> Result<Void, Failure> {
         if missing.contains(.intent) { return stopUnknown(now: now) }
         guard state == .tracking, let session else { return .success(()) }
         // Epochs that are still open belong to the session.
@@ -99,7 +97,7 @@ extension Reader {
         do {
             try write(intent)
         } catch {
-            return .failure(MainMessage.Failure(reason: "the wish to stop could not be written: \(error)"))
+            return .failure(Failure(reason: "the wish to stop could not be written: \(error)"))
         }
         state = .stopped
         stateReason = .user
@@ -117,7 +115,7 @@ extension Reader {
         Log.notice(
             .sessionStopped, "tracking stopped, session \(session.id) ended",
             [(.session, session.id.description)])
-        if hub.store.counts().pending > 0 { hub.tellUploader(.trigger(.sessionStopped)) }
+        if hub.store.counts().pending > 0 { hub.post(toUploader: .trigger(.sessionStopped)) }
         publishState(now: now)
         return .success(())
     }
@@ -151,7 +149,7 @@ extension Reader {
     /// The snapshot first: whoever is told looks at it.
     func publishState(now: BootInstant) {
         publish(now: now)
-        hub.tell(.stateChanged(stateChange))
+        hub.post(.stateChanged(stateChange))
     }
 
     var stateChange: StateChange {
@@ -161,21 +159,19 @@ extension Reader {
     // MARK: Configuration
 
     /// Durable before it is in force: nobody may see a setting that a power cut takes back. All of it, or nothing.
-    private func configure(
-        _ new: Settings, keeping kept: KeptSettings?, now: BootInstant
-    ) -> Result<Void, MainMessage.Failure> {
-        switch kept {
-        case nil: break
+    func configure(_ new: NewSettings, now: BootInstant) -> Result<Void, Failure> {
+        switch new.kept {
+        case .nothing: break
         case .files(let copy, let options): copy.keep(options)
         case .runtime(let file, let bytes):
             do {
                 try makingRoom { () throws(SystemError) in try file.replace(with: bytes) }
             } catch {
                 let reason = "the settings could not be written, and nothing was changed: \(error)"
-                return .failure(MainMessage.Failure(reason: reason))
+                return .failure(Failure(reason: reason))
             }
         }
-        configure(new, now: now)
+        configure(new.settings, now: now)
         return .success(())
     }
 

@@ -22,8 +22,8 @@ struct DeletionUnderWay {
 extension Reader {
     func delete(before cutoff: Timestamp?, _ token: Token, now: BootInstant) {
         guard deletion.map({ $0.retryAt != nil }) ?? true else {
-            let busy = MainMessage.Failure(kind: .busy(seconds: 1), reason: "another deletion is in progress")
-            return hub.tell(.deleted(token, .failure(busy)))
+            let busy = Failure(kind: .busy(seconds: 1), reason: "another deletion is in progress")
+            return hub.complete(token, .failure(busy))
         }
         // What can be stored is deleted like everything else, and the rest below.
         flush(now: now)
@@ -32,7 +32,7 @@ extension Reader {
         } catch {
             let reason = error.message + "; nothing was deleted: try again once storage works"
             Log.error(.erased, "a deletion could not be begun: \(reason)")
-            return hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: reason))))
+            return hub.complete(token, .failure(Failure(reason: reason)))
         }
         // Rows that wait in memory for a slow or faulty disk would otherwise be written after the deletion.
         deletion?.work.add(discarded: recorder.discard(upTo: cutoff))
@@ -75,7 +75,7 @@ extension Reader {
             return retry(current, after: error, now: now)
         }
         if current.work.dissolved.count > dissolved {
-            hub.tellUploader(.abort(Array(current.work.dissolved[dissolved...])))
+            hub.post(toUploader: .abort(Array(current.work.dissolved[dissolved...])))
         }
         deletion = current.work.isFinished ? nil : current
         if current.work.isFinished { tell(current) }
@@ -91,7 +91,7 @@ extension Reader {
             )
         }
         if let token = done.token {
-            hub.tell(.deleted(token, .success(.init(removed: done.work.removed, kept: done.work.kept))))
+            hub.complete(token, .success(.removal(removed: done.work.removed, kept: done.work.kept)))
         }
     }
 
@@ -104,7 +104,7 @@ extension Reader {
         next.failure = error.message
         deletion = next
         if let token = failed.token {
-            hub.tell(.deleted(token, .failure(MainMessage.Failure(reason: reason))))
+            hub.complete(token, .failure(Failure(reason: reason)))
         }
     }
 }

@@ -26,11 +26,11 @@ extension Reader {
             if changes != changedExtras { try hub.files.write(changes) }
         } catch {
             let reason = "the extras could not be written: \(error)"
-            return hub.tell(.extrasSet(token, .failure(MainMessage.Failure(reason: reason))))
+            return hub.complete(token, .failure(Failure(reason: reason)))
         }
         changedExtras = changes
         hub.board.note(renewed: SmallFiles.Name.extras)
         adoptExtras()
-        hub.tell(.extrasSet(token, .success(())))
+        hub.complete(token, .success(.done))
     }
 }

@@ -38,13 +38,13 @@ extension Reader {
         var changed = fences
         if let id = changed.add(list) {
             let reason = "there can be \(Geofences.limit) geofences at most"
-            let failure = MainMessage.Failure(kind: .geofence(id: id), reason: reason)
-            return hub.tell(.geofencesAdded(token, .failure(failure)))
+            let failure = Failure(kind: .geofence(id: id), reason: reason)
+            return hub.complete(token, .failure(failure))
         }
         let result = adopt(changed, now: now)
         // The snapshot first: clients that are notified read it.
         publish(now: now)
-        hub.tell(.geofencesAdded(token, result))
+        hub.complete(token, result.map { .done })
     }
 
     /// Unknown ids are no matter.
@@ -53,15 +53,15 @@ extension Reader {
         let removed = changed.remove(ids)
         let result = removed == 0 ? .success(()) : adopt(changed, now: now)
         publish(now: now)
-        hub.tell(.geofencesRemoved(token, result.map { removed }))
+        hub.complete(token, result.map { .count(removed) })
     }
 
-    private func adopt(_ changed: Geofences, now: BootInstant) -> Result<Void, MainMessage.Failure> {
+    private func adopt(_ changed: Geofences, now: BootInstant) -> Result<Void, Failure> {
         do {
             try hub.files.write(changed)
             hub.board.note(renewed: SmallFiles.Name.geofences)
         } catch {
-            return .failure(MainMessage.Failure(reason: "the geofences could not be written: \(error)"))
+            return .failure(Failure(reason: "the geofences could not be written: \(error)"))
         }
         let left = Set(changed.items.map(\.key))
         let gone = fences.items.filter { $0.isInside != nil && !left.contains($0.key) }.map(\.key)
@@ -114,7 +114,7 @@ extension Reader {
         Log.info(
             .geofenceCrossed, "\(verb) geofence \(event.crossing.geofence) at \(event.crossing.time.iso8601)",
             [(.geofence, event.crossing.geofence), (.session, event.session.description)])
-        if hub.board.hasListeners.load(ordering: .relaxed) { hub.tell(.crossed(event)) }
+        if hub.board.hasListeners.load(ordering: .relaxed) { hub.post(.crossed(event)) }
     }
 
     /// Keeps what is stored of the states beside the database, too, and tells a new database all of them. Not while

@@ -78,12 +78,12 @@ extension Reader {
     }
 
     /// The database cannot say yet what was intended, and now somebody has said it: the end of tracking.
-    func stopUnknown(now: BootInstant) -> Result<Void, MainMessage.Failure> {
+    func stopUnknown(now: BootInstant) -> Result<Void, Failure> {
         let time = hub.clock.time(now: now)
         do {
             try write(SmallFiles.Intent(state: .stopped, session: ids.next(at: time), startedAt: time))
         } catch {
-            return .failure(MainMessage.Failure(reason: "the wish to stop could not be written: \(error)"))
+            return .failure(Failure(reason: "the wish to stop could not be written: \(error)"))
         }
         missing.remove(.intent)
         state = .stopped

@@ -62,8 +62,8 @@ extension Reader {
         }
     }
 
-    func answer(_ tokens: [Token], with result: Result<Location?, MainMessage.Failure>) {
-        for token in tokens { hub.tell(.located(token, result)) }
+    func answer(_ tokens: [Token], with result: Result<Location?, Failure>) {
+        for token in tokens { hub.complete(token, result.map { .location($0) }) }
     }
 
     func refuseOneShots(_ reason: String) {
@@ -71,7 +71,7 @@ extension Reader {
     }
 
     private func refuse(_ tokens: [Token], _ reason: String) {
-        answer(tokens, with: .failure(MainMessage.Failure(kind: .location, reason: reason)))
+        answer(tokens, with: .failure(Failure(kind: .location, reason: reason)))
     }
 
     private func unreachable(_ reason: String) -> String {

@@ -5,15 +5,15 @@ extension Reader {
     /// Dead letters are to be re-queued, or deleted.
     func begin(_ act: RejectedWork.Act, _ token: Token) {
         guard rejectedWork == nil else {
-            let busy = MainMessage.Failure(
+            let busy = Failure(
                 kind: .busy(seconds: 1), reason: "dead letters are being moved already")
-            return tell(act, token, .failure(busy))
+            return hub.complete(token, .failure(busy))
         }
-        if act == .requeue, let failure = deletionFirst { return tell(act, token, .failure(failure)) }
+        if act == .requeue, let failure = deletionFirst { return hub.complete(token, .failure(failure)) }
         do {
             rejectedWork = (try hub.store.begin(act), act, token)
         } catch {
-            tell(act, token, .failure(MainMessage.Failure(reason: error.message)))
+            hub.complete(token, .failure(Failure(reason: error.message)))
         }
     }
 
@@ -25,27 +25,20 @@ extension Reader {
             try hub.store.proceed(with: &work)
         } catch {
             rejectedWork = nil
-            return tell(act, token, .failure(MainMessage.Failure(reason: error.message)))
+            return hub.complete(token, .failure(Failure(reason: error.message)))
         }
         rejectedWork = work.isFinished ? nil : (work, act, token)
         guard work.isFinished else { return }
         // Who puts them back believes that the server has been mended: one attempt at once, in every state.
         // The same goes for the room that the upload waits for.
         let hasRoom = act == .purge && hub.board.uploaderSnapshot.failure == .deadLettersFull
-        if act == .requeue || hasRoom, work.done > 0 { hub.tellUploader(.trigger(.command)) }
-        tell(act, token, .success(work.done))
+        if act == .requeue || hasRoom, work.done > 0 { hub.post(toUploader: .trigger(.command)) }
+        hub.complete(token, .success(.count(work.done)))
     }
 
     /// Why no row can return to the queue now.
-    var deletionFirst: MainMessage.Failure? {
+    var deletionFirst: Failure? {
         guard deletion != nil || missing.contains(.deletion) else { return nil }
-        return MainMessage.Failure(kind: .busy(seconds: 1), reason: "a deletion has to be completed first")
-    }
-
-    private func tell(_ act: RejectedWork.Act, _ token: Token, _ result: Result<Int, MainMessage.Failure>) {
-        switch act {
-        case .requeue: hub.tell(.requeued(token, result))
-        case .purge: hub.tell(.purged(token, result))
-        }
+        return Failure(kind: .busy(seconds: 1), reason: "a deletion has to be completed first")
     }
 }

@@ -5,11 +5,11 @@ extension Reader {
     /// Kept rows are to be sent again.
     func begin(_ work: Resend, _ token: Token) {
         guard resend == nil else {
-            let busy = MainMessage.Failure(
+            let busy = Failure(
                 kind: .busy(seconds: 1), reason: "rows are being put back into the queue already")
-            return hub.tell(.resent(token, .failure(busy)))
+            return hub.complete(token, .failure(busy))
         }
-        if let deletionFirst { return hub.tell(.resent(token, .failure(deletionFirst))) }
+        if let deletionFirst { return hub.complete(token, .failure(deletionFirst)) }
         resend = (work, token)
     }
 
@@ -21,7 +21,7 @@ extension Reader {
             try hub.store.proceed(with: &work)
         } catch {
             resend = nil
-            return hub.tell(.resent(token, .failure(MainMessage.Failure(reason: error.message))))
+            return hub.complete(token, .failure(Failure(reason: error.message)))
         }
         resend = work.isFinished ? nil : (work, token)
         guard work.isFinished else { return }
@@ -29,8 +29,8 @@ extension Reader {
             Log.notice(
                 .rowsResent, "\(work.done) kept locations and events are pending again, under their ids",
                 [(.count, "\(work.done)")])
-            hub.tellUploader(.trigger(.command))
+            hub.post(toUploader: .trigger(.command))
         }
-        hub.tell(.resent(token, .success(work.done)))
+        hub.complete(token, .success(.count(work.done)))
     }
 }

@@ -84,11 +84,11 @@ final class Reader {
         while !hub.board.isStopping.load(ordering: .relaxed) {
             let now = BootInstant.current()
             hub.board.readerWork.begin(now)
-            obey(now: now)
+            runCommands(now: now)
             for event in source.run(now: now) {
                 handle(event, now: now)
                 // A slow disk may hold up each fix; who asks for something waits for one of them, not for all.
-                if !hub.reader.isEmpty { obey(now: now) }
+                if hub.hasWorkForReader { runCommands(now: now) }
             }
             answer(oneShots.expire(now: now), with: .success(nil))
             proceedWithDeletion(now: now)
@@ -104,8 +104,9 @@ final class Reader {
         finish(now: .current())
     }
 
-    private func obey(now: BootInstant) {
+    private func runCommands(now: BootInstant) {
         for command in hub.reader.takeAll() { perform(command, now: now) }
+        if let new = hub.readerSettings.take() { hub.post(.settingsApplied(configure(new, now: now))) }
     }
 
     /// - Parameter started: when this round began.
@@ -134,7 +135,7 @@ final class Reader {
         recorder.reportLoss()
         publish(now: now)
         hub.board.readerWork.rest()
-        hub.tell(.readerEnded)
+        hub.post(.readerEnded)
     }
 
     // MARK: Fixes
@@ -220,21 +221,21 @@ final class Reader {
         recall(now: now)
         let hadFailed = recorder.error != nil
         let result = recorder.flush(now: now, clock: BootInstant.current)
-        if hadFailed, recorder.error == nil { hub.tellUploader(.storageRecovered) }
+        if hadFailed, recorder.error == nil { hub.post(toUploader: .storageRecovered) }
         // However long the disk took, it has answered: this thread gets on.
         hub.board.readerWork.begin(.current())
         counts.admitted += result.stored.count
         for location in result.stored {
             lastLocation = location
-            if hub.board.hasListeners.load(ordering: .relaxed) { hub.tell(.location(location)) }
+            if hub.board.hasListeners.load(ordering: .relaxed) { hub.post(.location(location)) }
         }
         if let pending = result.pending, let sync = settings.sync, sync.syncThreshold > 0,
             pending >= sync.syncThreshold
         {
-            hub.tellUploader(.trigger(.threshold))
+            hub.post(toUploader: .trigger(.threshold))
         }
         for event in result.events { announce(event) }
-        if !result.events.isEmpty, settings.sync != nil { hub.tellUploader(.trigger(.geofence)) }
+        if !result.events.isEmpty, settings.sync != nil { hub.post(toUploader: .trigger(.geofence)) }
         for event in hub.store.takeEvents() {
             event.report(hub.board)
             if event == .replaced {
@@ -277,7 +278,7 @@ final class Reader {
         lastHealth = health
         report(health, after: before)
         if health == .noDevice { refuseOneShots("gpsd has no receiver") }
-        hub.tell(.sourceChanged)
+        hub.post(.sourceChanged)
     }
 
     private func snapshot(_ health: SourceHealth) -> ReaderSnapshot {

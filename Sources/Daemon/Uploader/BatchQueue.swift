@@ -180,7 +180,7 @@ final class BatchQueue {
     }
 
     /// An administrator wants smaller batches instead of the one that keeps failing.
-    func dissolve() -> Result<Rebatched, MainMessage.Failure> {
+    func dissolve() -> Result<Rebatched, Failure> {
         let result: Rebatch
         do {
             result = try hub.store.rebatch()

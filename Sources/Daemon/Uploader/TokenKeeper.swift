@@ -208,16 +208,16 @@ final class TokenKeeper {
     }
 
     /// Uses tokens that an administrator has given from now on; they are on the disk when this returns.
-    func seed(_ pair: Tokens) -> Result<Void, MainMessage.Failure> {
+    func seed(_ pair: Tokens) -> Result<Void, Failure> {
         var seeded = authenticator
         guard seeded.seed(pair) else {
-            return .failure(MainMessage.Failure(reason: "there is no table [sync.auth] in the configuration"))
+            return .failure(Failure(reason: "there is no table [sync.auth] in the configuration"))
         }
         do {
             try store.save(
                 seeded.record, isOverwriting: authenticator.record.death != .key, using: &random)
         } catch {
-            return .failure(MainMessage.Failure(reason: error.description))
+            return .failure(Failure(reason: error.description))
         }
         board.note(renewed: "tokens")
         seeded.saved()

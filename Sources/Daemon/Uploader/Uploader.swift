@@ -12,12 +12,12 @@ internal import Upload
 /// Confined to its thread.
 final class Uploader {
     private let hub: Hub
-    private var settings: Settings
+    private var inForce: SettingsInForce
     private var schedule: DrainSchedule
     private var drain = Drain()
     private var client: HTTPClient
     private let queue: BatchQueue
-    private let tokens: TokenKeeper
+    let tokens: TokenKeeper
     private let report: UploadReport
     private var random = SystemRandomNumberGenerator()
     /// Clients that asked for an attempt and wait for its result.
@@ -32,10 +32,10 @@ final class Uploader {
             let queue = BatchQueue(hub: hub, installID: installID, settings.sync)
         else { return nil }
         self.hub = hub
-        self.settings = settings
+        inForce = SettingsInForce(revision: 0, settings: settings)
         self.client = client
         self.queue = queue
-        report = UploadReport(board: hub.board, post: { hub.tell($0) })
+        report = UploadReport(board: hub.board, post: { hub.post($0) })
         self.tokens = TokenKeeper(
             store: tokens, board: hub.board, clock: hub.clock, wakeup: hub.uploader.wakeup, report: report,
             now: now)
@@ -58,8 +58,10 @@ final class Uploader {
             if !isStopping { waitForWork() }
         }
         client.disconnect()
-        hub.tell(.uploaderEnded)
+        hub.post(.uploaderEnded)
     }
+
+    var settings: Settings { inForce.settings }
 
     private var isStopping: Bool { hub.board.isStopping.load(ordering: .relaxed) }
 
@@ -90,37 +92,48 @@ final class Uploader {
     // MARK: Commands
 
     /// Runs what others have asked for, between two steps of a drain or between drains.
-    private func runCommands(now: BootInstant) {
-        for command in hub.uploader.takeAll() {
-            switch command {
-            case .trigger(let trigger):
-                if case .networkReturned = trigger { tokens.networkReturned() }
-                schedule.trigger(trigger, now: now, using: &random)
-            case .sync(let token): sync(token, now: now)
-            case .abort(let batches):
-                if let current = report.snapshot.inFlightBatch, batches.contains(current) { drain.abort() }
-            case .rebatch(let token): hub.tell(.rebatched(token, rebatch()))
-            case .seed(let pair, let token): hub.tell(.seeded(token, seed(pair, now: now)))
-            case .configure(let settings): configure(settings, now: now)
-            case .storageRecovered:
-                if report.snapshot.storageError != nil {
-                    schedule.trigger(.command, now: now, using: &random)
-                }
-            case .end: break
+    ///
+    /// Tokens belong to the host of the settings that they were given for: those come into force before them, and no later
+    /// ones do. So what was posted before new settings is done before they are.
+    func runCommands(now: BootInstant) {
+        for command in hub.uploader.takeAll() { run(command, now: now) }
+        while let latest = hub.uploaderSettings.take() {
+            for command in hub.uploader.takeAll() { run(command, now: now) }
+            configure(latest, now: now)
+        }
+    }
+
+    private func run(_ command: UploaderCommand, now: BootInstant) {
+        switch command {
+        case .trigger(let trigger):
+            if case .networkReturned = trigger { tokens.networkReturned() }
+            schedule.trigger(trigger, now: now, using: &random)
+        case .sync(let token): sync(token, now: now)
+        case .abort(let batches):
+            if let current = report.snapshot.inFlightBatch, batches.contains(current) { drain.abort() }
+        case .rebatch(let token): hub.complete(token, rebatch().map { .rebatched($0) })
+        case .seed(let pair, let settings, let token):
+            configure(settings, now: now)
+            hub.complete(token, seed(pair, now: now).map { .done })
+        case .storageRecovered:
+            if report.snapshot.storageError != nil {
+                schedule.trigger(.command, now: now, using: &random)
             }
+        case .end: break
         }
     }
 
     private func sync(_ token: Token, now: BootInstant) {
         let pending = hub.store.counts().pending
         guard settings.sync != nil else {
-            return hub.tell(.synced(token, SyncResult(outcome: .disabled, uploaded: 0, pending: pending)))
+            let result = SyncResult(outcome: .disabled, uploaded: 0, pending: pending)
+            return hub.complete(token, .success(.synced(result)))
         }
         waiting.append(token)
         schedule.trigger(.command, now: now, using: &random)
     }
 
-    private func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, MainMessage.Failure> {
+    private func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, Failure> {
         let result = tokens.seed(pair)
         guard case .success = result else { return result }
         schedule.trigger(.command, now: now, using: &random)
@@ -129,7 +142,7 @@ final class Uploader {
         return result
     }
 
-    private func rebatch() -> Result<Rebatched, MainMessage.Failure> {
+    private func rebatch() -> Result<Rebatched, Failure> {
         guard !drain.isOwed else {
             return .failure(
                 .init(
@@ -144,9 +157,10 @@ final class Uploader {
         return result
     }
 
-    private func configure(_ new: Settings, now: BootInstant) {
-        let old = settings.sync
-        settings = new
+    private func configure(_ latest: SettingsInForce, now: BootInstant) {
+        guard latest.revision > inForce.revision else { return }
+        let (old, new) = (settings.sync, latest.settings)
+        inForce = latest
         guard new.sync != old else { return }
         drain.change(isEnabled: new.sync != nil, isOtherRequest: new.sync?.request != old?.request)
         apply(new)
@@ -195,7 +209,7 @@ final class Uploader {
         let result = SyncResult(
             outcome: settings.sync == nil ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork),
             uploaded: report.snapshot.uploaded - before, pending: pending)
-        for token in askers { hub.tell(.synced(token, result)) }
+        for token in askers { hub.complete(token, .success(.synced(result))) }
         if result.uploaded >= Self.longDrain { queue.releaseMemory() }
     }
 

@@ -7,16 +7,20 @@ internal import Storage
 internal import Tracking
 internal import Upload
 
-extension Handlers {
-    func status(_ call: Call) throws -> Answer {
-        _ = try call.parameters(of: Wire.GetStatus.self)
-        return .reply(try Reply.encode(Wire.GetStatus.self, .init(status: status(now: .current()))))
-    }
+/// How the daemon is doing, in the words of the control interface: the answer of GetStatus, and the events of changes.
+struct StatusReport {
+    let hub: Hub
+    let configurator: Configurator
+    /// Where the database is.
+    let directory: String
+    let installID: String
+    let startedAt: BootInstant
 
-    private func status(now: BootInstant) -> Wire.Status {
+    func status(now: BootInstant) -> Wire.Status {
         let reader = hub.board.readerSnapshot
+        let uploader = hub.board.uploaderSnapshot
         let counts = hub.store.counts()
-        let storageError = reader.storageError ?? hub.board.uploaderSnapshot.storageError
+        let storageError = reader.storageError ?? uploader.storageError
         return Wire.Status(
             version: Release.version, installId: installID, state: Wire.State(reader.state),
             reason: reader.state == .stopped ? "user" : nil, sessionId: reader.session?.description,
@@ -31,14 +35,18 @@ extension Handlers {
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.losses.dropped,
                 refused: reader.refused, pruned: counts.losses.pruned, expired: counts.losses.expired,
                 lastError: storageError, directory: directory),
-            sync: syncStatus(now: now), auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth),
+            sync: syncStatus(now: now), auth: Wire.AuthStatus(uploader.auth),
             geofences: reader.geofences,
-            degraded: degraded(reader, now: now))
+            degraded: Self.degraded(
+                reader, uploader, hasDamagedFiles: !hub.board.damagedFiles.isEmpty,
+                isConfigurationDegraded: configurator.isDegraded, now: now))
     }
 
-    /// What is wrong, in a word each.
-    private func degraded(_ reader: ReaderSnapshot, now: BootInstant) -> [String] {
-        let uploader = hub.board.uploaderSnapshot
+    /// What is wrong, in a word each. Pure.
+    static func degraded(
+        _ reader: ReaderSnapshot, _ uploader: UploaderSnapshot, hasDamagedFiles: Bool,
+        isConfigurationDegraded: Bool, now: BootInstant
+    ) -> [String] {
         let isSourceBad =
             switch reader.health {
             case .disconnected, .noDevice, .noFix, .stale: reader.state == .tracking
@@ -47,8 +55,7 @@ extension Handlers {
         let isLosing = reader.lostAt.map { now.seconds(since: $0) < LossWatch.interval } ?? false
         let words: [(String, Bool)] = [
             ("storage", (reader.storageError ?? uploader.storageError) != nil),
-            ("loss", isLosing), ("files", !hub.board.damagedFiles.isEmpty),
-            ("config", configurator.isDegraded),
+            ("loss", isLosing), ("files", hasDamagedFiles), ("config", isConfigurationDegraded),
             ("clock", uploader.isClockSuspected), ("source", isSourceBad || reader.refusal != nil),
             ("sync", uploader.lastError != nil && uploader.failure != .auth),
             ("auth", uploader.failure == .auth || [.dead, .breakerOpen].contains(uploader.auth.word)),
@@ -60,7 +67,7 @@ extension Handlers {
         ["", "-wal", "-shm"].reduce(0) { $0 + (fileSize(directory + "/beekon.db" + $1) ?? 0) }
     }
 
-    func syncStatus(now: BootInstant) -> Wire.SyncStatus {
+    private func syncStatus(now: BootInstant) -> Wire.SyncStatus {
         let snapshot = hub.board.uploaderSnapshot
         let next = snapshot.nextAttempt.map { max($0.seconds(since: now), 0) }
         return Wire.SyncStatus(
@@ -68,10 +75,13 @@ extension Handlers {
             nextAttempt: next.map { hub.clock.time(now: now).advanced(bySeconds: $0) })
     }
 
-    func stateEvent(_ change: StateChange) -> Wire.Event {
-        Wire.Event(
-            kind: "state", state: Wire.State(change.state), reason: change.reason?.rawValue,
-            sessionId: change.session?.description)
+    // MARK: Events
+
+    /// How things stand, for a new subscriber.
+    func present(now: BootInstant) -> [Wire.Event] {
+        let reader = hub.board.readerSnapshot
+        return [Wire.Event(reader.change), sourceEvent(), syncEvent(now: now), authEvent()]
+            + (reader.lastLocation.map { [Wire.Event($0)] } ?? [])
     }
 
     func sourceEvent() -> Wire.Event {
@@ -80,5 +90,9 @@ extension Handlers {
 
     func syncEvent(now: BootInstant) -> Wire.Event {
         Wire.Event(kind: "sync", sync: syncStatus(now: now))
+    }
+
+    func authEvent() -> Wire.Event {
+        Wire.Event(kind: "auth", auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth))
     }
 }

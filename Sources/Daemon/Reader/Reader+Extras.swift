@@ -15,7 +15,7 @@ extension Reader {
     /// The extras that go with every row from now on. Rows that are stored keep theirs.
     func adoptExtras() {
         let all = changedExtras.applied(to: settings.extras)
-        extras = JSONText.object(all)
+        extras = JSONString.object(all)
         hub.board.publish(extras: all)
     }
 

@@ -22,7 +22,7 @@ struct SeedOrderTests {
             Uploader(
                 hub: workshop.hub, settings: Self.settings("a", revision: 0).settings, installID: "i",
                 tokens: tokens, now: instant(0)))
-        uploader.adoptTokens(now: instant(0))
+        uploader.tokens.configure(uploader.settings.sync, now: instant(0))
     }
 
     private static func settings(_ host: String, revision: Int) -> SettingsInForce {
@@ -50,7 +50,9 @@ struct SeedOrderTests {
         put("b", 1)
         uploader.runCommands(now: instant(1))
         #expect(host == "https://b.example.com/")
-        #expect(uploader.auth.record.death == .hostChanged && uploader.auth.authorization == nil)
+        #expect(
+            uploader.tokens.state(now: instant(1)).death == .hostChanged && uploader.tokens.authorise() == nil
+        )
     }
 
     @Test("tokens for new settings are not taken for the old ones' host")
@@ -59,7 +61,9 @@ struct SeedOrderTests {
         post(for: "b", 1)
         uploader.runCommands(now: instant(1))
         #expect(host == "https://b.example.com/")
-        #expect(uploader.auth.record.death == nil && uploader.auth.authorization == "Bearer secret")
+        #expect(
+            uploader.tokens.state(now: instant(1)).death == nil
+                && uploader.tokens.authorise() == "Bearer secret")
     }
 
     @Test("tokens bring the settings along that were replaced before they were taken")
@@ -69,7 +73,9 @@ struct SeedOrderTests {
         put("c", 2)
         uploader.runCommands(now: instant(1))
         #expect(host == "https://c.example.com/")
-        #expect(uploader.auth.record.death == .hostChanged && uploader.auth.authorization == nil)
+        #expect(
+            uploader.tokens.state(now: instant(1)).death == .hostChanged && uploader.tokens.authorise() == nil
+        )
         // Nothing older comes into force after that.
         put("b", 1)
         uploader.runCommands(now: instant(2))

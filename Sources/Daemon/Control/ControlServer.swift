@@ -31,11 +31,11 @@ final class ControlServer {
 
     let handlers: Handlers
     private let listener: ListeningSocket
-    private var connections: [Connection] = []
+    private var connections: [ClientConnection] = []
     private var firstIndex = 0
     private var turn = 0
     /// Geofences that are to be encoded. All of them in one reply take as long as a great many other calls.
-    private var pages: [(connection: Connection, result: Result<Completion, Failure>)] = []
+    private var pages: [(connection: ClientConnection, result: Result<Completion, Failure>)] = []
     /// When a client that held too much was last logged.
     private var loggedBound: BootInstant?
 
@@ -70,8 +70,8 @@ final class ControlServer {
     /// much. So thirty exports at once keep nobody waiting for more than a page of one of them.
     func serve(_ poll: borrowing PollSet, now: BootInstant) {
         turn += 1
-        var modest: [(Connection, isReadable: Bool)] = []
-        var greedy: [(Connection, isReadable: Bool)] = []
+        var modest: [(ClientConnection, isReadable: Bool)] = []
+        var greedy: [(ClientConnection, isReadable: Bool)] = []
         for (offset, connection) in connections.enumerated() {
             let index = firstIndex + 1 + offset
             let isReadable = poll.isReadable(index)
@@ -95,7 +95,7 @@ final class ControlServer {
         noteListeners()
     }
 
-    private func serve(_ connection: Connection, isReadable: Bool, now: BootInstant) {
+    private func serve(_ connection: ClientConnection, isReadable: Bool, now: BootInstant) {
         // It may have been closed in this same turn for what it held.
         guard isOpen(connection) else { return }
         connection.lastTurn = turn
@@ -117,7 +117,7 @@ final class ControlServer {
     }
 
     /// Closes the clients that hold most, first those that do not read, until all together are within the limit.
-    private func bound(_ limit: Int, now: BootInstant, _ held: (Connection) -> Int) {
+    private func bound(_ limit: Int, now: BootInstant, _ held: (ClientConnection) -> Int) {
         while connections.reduce(0, { $0 + held($1) }) > limit,
             let most = connections.map(held).max(), most > 0
         {
@@ -139,9 +139,9 @@ final class ControlServer {
         }
     }
 
-    private func isOpen(_ connection: Connection) -> Bool { connections.contains { $0 === connection } }
+    private func isOpen(_ connection: ClientConnection) -> Bool { connections.contains { $0 === connection } }
 
-    private func isLate(_ connection: Connection, _ now: BootInstant) -> Bool {
+    private func isLate(_ connection: ClientConnection, _ now: BootInstant) -> Bool {
         connection.incomplete.map { now.seconds(since: $0) >= Self.requestTimeout } ?? false
     }
 
@@ -154,7 +154,7 @@ final class ControlServer {
                 evictions += 1
                 guard makeRoom(now: now) else { continue }
             }
-            connections.append(Connection(descriptor, peer, now: now))
+            connections.append(ClientConnection(descriptor, peer, now: now))
         }
     }
 
@@ -163,11 +163,11 @@ final class ControlServer {
     /// just come and not spoken, counts as idle only when no request is incomplete: a flood would push it out before it is
     /// read.
     private func makeRoom(now: BootInstant) -> Bool {
-        func oldest(_ since: (Connection) -> BootInstant?) -> Connection? {
+        func oldest(_ since: (ClientConnection) -> BootInstant?) -> ClientConnection? {
             let found = connections.compactMap { connection in since(connection).map { ($0, connection) } }
             return found.min { $0.0 < $1.0 }?.1
         }
-        func idle(_ connection: Connection) -> BootInstant? {
+        func idle(_ connection: ClientConnection) -> BootInstant? {
             connection.isIdle ? connection.lastActive : nil
         }
         let victim =
@@ -181,7 +181,7 @@ final class ControlServer {
         return true
     }
 
-    private func close(_ connection: Connection) {
+    private func close(_ connection: ClientConnection) {
         if case .awaiting(let token, _) = connection.activity { handlers.dispatcher.forget(token) }
         connections.removeAll { $0 === connection }
     }
@@ -189,7 +189,7 @@ final class ControlServer {
     // MARK: Calls
 
     /// Handles calls and sends answers until the client must send or read, or has had its share of the turn.
-    private func proceed(_ connection: Connection, now: BootInstant) throws {
+    private func proceed(_ connection: ClientConnection, now: BootInstant) throws {
         let began = BootInstant.current()
         var bytes = 0
         func isEnough() -> Bool {
@@ -217,7 +217,7 @@ final class ControlServer {
         if connection.isFinished { close(connection) }
     }
 
-    private func handle(_ call: Call, of connection: Connection, now: BootInstant) throws {
+    private func handle(_ call: Call, of connection: ClientConnection, now: BootInstant) throws {
         let answer: Handlers.Answer
         do {
             let found = try handlers.handle(call, peer: connection.peer, now: now) {
@@ -234,7 +234,7 @@ final class ControlServer {
         begin(answer, of: connection, oneway: call.oneway)
     }
 
-    private func begin(_ answer: Handlers.Answer, of connection: Connection, oneway: Bool) {
+    private func begin(_ answer: Handlers.Answer, of connection: ClientConnection, oneway: Bool) {
         switch answer {
         case .reply(let bytes): if !oneway { connection.send(bytes) }
         case .later(let token, let encode): connection.activity = .awaiting(token, encode)
@@ -248,7 +248,7 @@ final class ControlServer {
     }
 
     /// Prepares more output of a stream.
-    private func fill(_ connection: Connection, now: BootInstant) throws {
+    private func fill(_ connection: ClientConnection, now: BootInstant) throws {
         switch connection.activity {
         case .idle, .awaiting: return
         case .history(var pages):
@@ -279,7 +279,7 @@ final class ControlServer {
 
     /// The command that it has been waiting for is completed.
     private func complete(
-        _ connection: Connection, _ result: Result<Completion, Failure>, now: BootInstant
+        _ connection: ClientConnection, _ result: Result<Completion, Failure>, now: BootInstant
     ) {
         if case .success(.geofences) = result {
             pages.append((connection, result))
@@ -301,7 +301,7 @@ final class ControlServer {
 
     /// After a page of geofences comes the next, once this one has been sent.
     private func answer(
-        _ connection: Connection, _ result: Result<Completion, Failure>, now: BootInstant
+        _ connection: ClientConnection, _ result: Result<Completion, Failure>, now: BootInstant
     ) {
         guard isOpen(connection), case .awaiting(_, let encode) = connection.activity else { return }
         connection.activity = .idle
@@ -343,7 +343,7 @@ final class ControlServer {
         }
     }
 
-    private func push(_ connection: Connection, now: BootInstant) {
+    private func push(_ connection: ClientConnection, now: BootInstant) {
         guard isOpen(connection) else { return }
         do {
             try proceed(connection, now: now)
@@ -365,7 +365,7 @@ final class ControlServer {
     }
 }
 
-extension Connection {
+extension ClientConnection {
     /// A call may be handled now.
     fileprivate var wantsCall: Bool {
         if case .idle = activity { true } else { false }

@@ -18,7 +18,7 @@ final class Handlers {
         case history(Pages)
         /// Geofences page by page, requested from the reader.
         case geofences(Request)
-        case subscription(Connection.Subscription)
+        case subscription(ClientConnection.Subscription)
     }
 
     /// The group that may say where data goes and may delete it.
@@ -140,7 +140,7 @@ final class Handlers {
         let kinds = try call.parameters(of: Wire.Subscribe.self).kinds
         if let kinds, !Self.eventKinds.isSuperset(of: kinds) { throw ControlError.invalidParameter("kinds") }
         guard call.more else { throw ControlError.expectedMore }
-        var subscription = Connection.Subscription(kinds: kinds.map { Set($0) })
+        var subscription = ClientConnection.Subscription(kinds: kinds.map { Set($0) })
         // The present first, so that no change falls between a question and the subscription.
         for event in status.present(now: .current()) { subscription.add(event) }
         return .subscription(subscription)

@@ -27,7 +27,7 @@ final class ExtrasKeeper {
     /// Puts the changes on top of what is configured now.
     func apply(to configured: [String: String]) {
         let all = changes.applied(to: configured)
-        json = JSONText.object(all)
+        json = JSONString.object(all)
         hub.board.publish(extras: all)
     }
 

@@ -1,18 +1,17 @@
 package import Base
 package import Tracking
 
-/// Who uploads: the part of the envelope that is the same for every batch.
-package struct Sender: Equatable, Sendable {
-    /// Says which installation this is, for as long as it lives.
+/// What uploads: the part of the envelope that is the same for every batch.
+package struct Device: Equatable, Sendable {
+    /// The id of this installation, for as long as it lives.
     package var installID: String
     /// `linux`, unless the configuration says otherwise for backends that check the SDK's values.
     package var platform: String
     /// The version of beekond.
     package var version: String
-    /// What the machine is called by its maker; nil when it does not say.
+    /// The maker's name for the machine; nil when it does not say.
     package var model: String?
 
-    /// Everything is known at start.
     package init(installID: String, platform: String, version: String, model: String?) {
         self.installID = installID
         self.platform = platform
@@ -21,19 +20,19 @@ package struct Sender: Equatable, Sendable {
     }
 }
 
-/// The bytes of an upload, before compression.
+/// The bytes of a batch in the format `beekon`, before compression.
 ///
-/// Written by hand: the order of the root fields is fixed, a retry must be the same to the byte, and JSONEncoder promises
-/// neither. Optionals that are absent are left out; an integral number has no decimal point.
-package struct Payload: Sendable {
-    /// Goes into every envelope.
-    package let sender: Sender
+/// Written by hand: the order of the root fields is fixed, and a retry must be identical to the byte; JSONEncoder promises
+/// neither. Absent optionals are left out; an integral number has no decimal point.
+package struct BeekonPayload: Sendable {
+    /// Part of every envelope.
+    package let device: Device
     /// One buffer for all batches.
     private var buffer: [UInt8] = []
 
-    /// The sender stays the same for all batches.
-    package init(sender: Sender) {
-        self.sender = sender
+    /// The device stays the same for all batches.
+    package init(device: Device) {
+        self.device = device
     }
 
     /// - Parameter extras: a JSON object, as it was stored; nil when there are none.
@@ -49,12 +48,12 @@ package struct Payload: Sendable {
         raw("\",\"sent_at\":\"")
         sentAt.appendISO8601(to: &buffer)
         raw("\",\"device\":{\"install_id\":")
-        string(sender.installID)
+        string(device.installID)
         raw(",\"platform\":")
-        string(sender.platform)
+        string(device.platform)
         raw(",\"sdk_version\":")
-        string(sender.version)
-        if let model = sender.model {
+        string(device.version)
+        if let model = device.model {
             raw(",\"model\":")
             string(model)
         }
@@ -89,13 +88,13 @@ package struct Payload: Sendable {
         raw("\"}")
     }
 
-    /// Bytes that no location exceeds: its fixed words and its longest texts have 570.
+    /// More bytes than any location takes: its fixed words and its longest texts come to 570.
     private static let locationRoom = 1024
 
     private mutating func append(_ location: Location) {
         let fix = location.fix
         withUnsafeTemporaryAllocation(byteCount: Self.locationRoom, alignment: 1) { room in
-            var text = TextWriter(room)
+            var text = FixedBufferWriter(room)
             text.put("{\"id\":\"")
             text.put(location.id)
             text.put("\",\"timestamp\":\"")
@@ -124,43 +123,6 @@ package struct Payload: Sendable {
     }
 
     private mutating func string(_ text: String) {
-        JSONText.append(text, to: &buffer)
-    }
-}
-
-/// JSON strings and objects of strings, in bytes that never vary.
-package enum JSONText {
-    /// A JSON object with its keys in ascending order of their code points; nil when empty.
-    package static func object(_ values: [String: String]) -> String? {
-        guard !values.isEmpty else { return nil }
-        var bytes: [UInt8] = [UInt8(ascii: "{")]
-        let ordered = values.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }
-        for (index, entry) in ordered.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            append(entry.key, to: &bytes)
-            bytes.append(UInt8(ascii: ":"))
-            append(entry.value, to: &bytes)
-        }
-        bytes.append(UInt8(ascii: "}"))
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// Appends a quoted string, escaping what RFC 8259 says must be.
-    static func append(_ text: String, to bytes: inout [UInt8]) {
-        let hex = Array("0123456789abcdef".utf8)
-        bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0..<0x20:
-                bytes.append(contentsOf: Array("\\u00".utf8))
-                bytes.append(hex[Int(byte >> 4)])
-                bytes.append(hex[Int(byte & 0xF)])
-            default: bytes.append(byte)
-            }
-        }
-        bytes.append(UInt8(ascii: "\""))
+        JSONString.append(text, to: &buffer)
     }
 }

@@ -1,13 +1,12 @@
 internal import Base
 
-/// Writes the texts of a location into room that has been made for them: an array would ask for each part, and for each
-/// digit of it, whether it has any. The only place where this module writes through a pointer; it traps rather than
-/// write past the end.
-struct TextWriter {
+/// Writes the texts of a location into a buffer of fixed size: an array would check its capacity for each part, and for
+/// each digit. The only place where this module writes through a pointer; it traps rather than write past the end.
+struct FixedBufferWriter {
     private let room: UnsafeMutableRawBufferPointer
     private var count = 0
 
-    /// - Parameter room: is used only as long as this is.
+    /// - Parameter room: must outlive this value.
     init(_ room: UnsafeMutableRawBufferPointer) {
         self.room = room
     }
@@ -46,14 +45,14 @@ struct TextWriter {
         time.putISO8601(into: next(Timestamp.textSize))
     }
 
-    /// Nothing at all when there is no value.
+    /// Nothing when there is no value.
     mutating func put(_ name: StaticString, _ value: Double?) {
         guard let value else { return }
         put(name)
         put(value)
     }
 
-    /// Nothing at all when there is no word; else a quotation mark behind it.
+    /// Nothing when there is no word; else the word and a closing quotation mark.
     mutating func put(_ name: StaticString, word: String?) {
         guard let word else { return }
         put(name)
@@ -63,7 +62,7 @@ struct TextWriter {
 
     // MARK: Numbers
 
-    /// Decimals of a position as gpsd writes it, which has the most of all values.
+    /// Decimals of a position as gpsd writes it; no other value has as many.
     private static let decimals = 9
     private static let scale: Int64 = 1_000_000_000
 
@@ -84,11 +83,11 @@ struct TextWriter {
         }
     }
 
-    /// How many thousand-millionths a number is; nil when it is no whole number of them, or has more than 15 digits then.
+    /// A number in units of 10⁻⁹; nil when it is no whole number of them, or would have more than 15 digits.
     ///
-    /// What receivers report is such a number. Two decimals of up to 15 digits are never the same Double (DBL_DIG), so the
-    /// one that is this Double is its shortest text: no search for that is needed. Both numbers of the division are exact,
-    /// and so is its rounding: equality means that the decimal reads back as this Double.
+    /// Receivers report such numbers. Two decimals of up to 15 digits are never the same Double (DBL_DIG), so the one that
+    /// is this Double is also its shortest text, and need not be searched for. Both operands of the division are exact and
+    /// it is rounded correctly, so equality means that the decimal reads back as this Double.
     private static func units(_ magnitude: Double) -> Int64? {
         // Below, `description` has an exponent; above, there are more digits. NaN is in no range. So nothing traps.
         guard (0.001..<1e6).contains(magnitude) else { return nil }

@@ -6,7 +6,7 @@ internal import Tracking
 
 /// One client of the control socket. Its calls are answered in order; while one is under way, nothing more is read from
 /// it. Confined to the main thread.
-final class Connection {
+final class ClientConnection {
     /// What it is waiting for.
     enum Activity {
         case idle

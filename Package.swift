@@ -71,7 +71,7 @@ let package = Package(
         target("GPSD", ["Base", "CGPS", "Linux", "Tracking"]),
         target("SQLite", ["CSQLite"]),
         target("Storage", ["Base", "SQLite", "Linux", "Tracking"]),
-        target("Upload", ["Base", "CCrypto", "CCurl", "CZlib", "Linux", "Tracking"]),
+        target("Upload", ["Base", "CCrypto", "CCurl", "CZlib", "Configuration", "Linux", "Tracking"]),
         target(
             "ControlProtocol",
             resources: ["org.beekond.Tracker", "org.varlink.service"].map { .embedInCode("\($0).varlink") }),
@@ -102,7 +102,7 @@ let package = Package(
         test("ControlTool", ["Base", "ControlProtocol"]),
         test("Simulation", ["Base"]),
         test("Doctor", ["Base", "ControlProtocol", "ControlTool"]),
-        test("Upload", ["Base", "CZlib", "Linux", "Support", "Tracking"]),
+        test("Upload", ["Base", "CZlib", "Configuration", "Linux", "Support", "Tracking"]),
         test(
             "Daemon",
             [

@@ -49,25 +49,22 @@ enum BackendProbe {
     }
 
     private static func post(_ sync: Settings.Sync, installID: String?) -> BackendFacts.Answer {
-        let (id, batch) = emptyBatch(sync, installID: installID)
-        guard var client = HTTPClient(), let gzip = Gzip(), let wakeup = try? Wakeup(),
-            let body = gzip.compress(batch)
+        guard var client = HTTPClient(), let wakeup = try? Wakeup(),
+            let (id, request) = emptyBatch(sync, installID: installID)
         else { return .failed("no memory for a request", isClock: false) }
-        let options = HTTPOptions(
-            url: sync.url,
-            headers: ["Content-Type: application/json", "Content-Encoding: gzip"]
-                // For libcurl, "Name:" removes a header and "Name;" makes an empty one.
-                + sync.headers.map { $0.value.text.isEmpty ? $0.name + ";" : "\($0.name): \($0.value.text)" },
-            userAgent: "beekond/" + Release.version, timeout: min(sync.timeoutSeconds, requestTimeout),
-            caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,
-            proxy: sync.proxy)
-        let acknowledging = sync.requireAck ? id.description : nil
-        switch client.post(
-            body, options, acknowledging: acknowledging, wakeup: wakeup, isCancelled: { false })
-        {
-        case .response(let status, _, nil): return .status(status)
-        case .response(let status, _, .page): return .page(status)
-        case .response(let status, _, .noAck): return .noAck(status)
+        var factory = RequestFactory(sync, version: Release.version)
+        factory.timeout = min(factory.timeout, requestTimeout)
+        let outcome = client.post(
+            request.body, factory.options(for: request, authorization: nil), keepsBody: sync.requireAck,
+            wakeup: wakeup, isCancelled: { false })
+        switch outcome {
+        case .answer(let answer):
+            let judgement = request.format.judge(answer, acknowledging: sync.requireAck ? id : nil, at: now())
+            switch judgement.doubt {
+            case .page: return .page(judgement.status)
+            case .noAck: return .noAck(judgement.status)
+            case nil: return .status(judgement.status)
+            }
         case .failure(let failure): return .failed(failure.message, isClock: failure.kind == .clock)
         case .cancelled: return .failed("cancelled", isClock: false)
         }
@@ -76,16 +73,21 @@ enum BackendProbe {
     /// A batch in the uploader's format, with no locations in it.
     private static func emptyBatch(
         _ sync: Settings.Sync, installID: String?
-    ) -> (id: UUIDv7, bytes: [UInt8]) {
+    ) -> (id: UUIDv7, request: Request)? {
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)
-        let now = Timestamp(milliseconds: Clock.realtimeMilliseconds())
+        let now = now()
         let install = installID ?? ids.next(at: now).description
-        var payload = Payload(
-            sender: Sender(installID: install, platform: sync.platform, version: Release.version, model: nil))
+        let device = Device(installID: install, platform: sync.platform, version: Release.version, model: nil)
         let id = ids.next(at: now)
-        let bytes = payload.encode(
-            batch: id, session: ids.next(at: now), sentAt: now, extras: nil, locations: [])
-        return (id, bytes)
+        guard var format = BeekonFormat(device: device),
+            let request = format.request(
+                batch: id, session: ids.next(at: now), sentAt: now, extras: nil, locations: [])
+        else { return nil }
+        return (id, request)
+    }
+
+    private static func now() -> Timestamp {
+        Timestamp(milliseconds: Clock.realtimeMilliseconds())
     }
 }

@@ -17,11 +17,11 @@ struct BoundsTests {
     /// A client that waits for the answer of another thread, which it will not read.
     private func waiting() throws -> (visitor: Visitor, token: Token) {
         let visitor = try desk.visitor()
-        visitor.send(try Call.encode(Wire.Start.self, .init()))
+        visitor.send(try Call.encode(Wire.DeleteLocations.self, .init()))
         var token: Token?
         _ = wait {
             desk.turn()
-            for case .start(let found) in desk.hub.reader.takeAll() { token = found }
+            for case .delete(_, let found) in desk.hub.reader.takeAll() { token = found }
             return token != nil
         }
         return (visitor, try #require(token))
@@ -32,7 +32,8 @@ struct BoundsTests {
         let sizes = [3, 4, 5, 3, 4].map { $0 << 20 }
         let clients = try sizes.map { _ in try waiting() }
         for (client, size) in zip(clients, sizes) {
-            desk.server.complete(client.token, with: [UInt8](repeating: 1, count: size), now: desk.now)
+            let name = String(repeating: "x", count: size)
+            desk.complete(client.token, .success(.removal(removed: 0, kept: [name])))
         }
         // 19 of 16 MB.
         #expect(clients.map(\.visitor.isConnected) == [true, true, false, true, true])
@@ -87,8 +88,8 @@ struct BoundsTests {
         // Sockets hold some pages that nobody reads; after them nobody is asked.
         var name = 100
         while asked.count == name - 99, name < 200 {
-            try desk.server.complete(
-                asked[name - 100].token, page: page("\(name)"), isLast: false)
+            desk.complete(
+                asked[name - 100].token, .success(.geofences(try page("\(name)"), isLast: false)))
             for _ in 0..<20 { look() }
             name += 1
         }
@@ -102,7 +103,7 @@ struct BoundsTests {
                 look()
                 return asked.count > before
             })
-        desk.server.complete(try #require(asked.last).token, page: [], isLast: true)
+        desk.complete(try #require(asked.last).token, .success(.geofences([], isLast: true)))
         var last: Reply?
         _ = wait {
             if let reply = desk.nextReply(visitor) { last = reply }
@@ -133,9 +134,12 @@ struct BoundsTests {
         }
         #expect(try add(500) == nil)
         #expect(try add(500) == nil)
-        desk.server.handlers.fencesWaiting[-1] = Geofences.limit - 1100
+        let many = try (0..<Geofences.limit - 1100).map {
+            try Geofence(id: "\($0)", latitude: 0, longitude: 0, radius: 9)
+        }
+        _ = try desk.dispatcher.dispatch(.addGeofences(many), by: Caller(.member), now: desk.now)
         #expect(try add(200) == .rateLimited(retryAfterSeconds: 1))
-        desk.server.handlers.noteTaken(try #require(taken.first))
+        desk.complete(try #require(taken.first), .success(.done))
         #expect(try add(200) == nil)
     }
 }

@@ -32,26 +32,23 @@ private final class Bench {
     }
 
     func set(_ settings: [String: SettingValue]) -> Token {
-        ask(.set(settings.mapValues { ProposedValue.value($0) }))
+        ask(.set(settings.mapValues { ProposedValue.value($0) }, by: Caller(.member)))
     }
 
     /// What the reader is given, one at a time.
-    func given() -> (settings: Settings, kept: KeptSettings?)? {
-        for case .configure(let settings, let kept) in hub.reader.takeAll() { return (settings, kept) }
-        return nil
-    }
+    func given() -> NewSettings? { hub.readerSettings.take() }
 
     /// The reader does what it has to.
     func read() throws {
         let work = try #require(given())
         if case .runtime(let file, let bytes) = work.kept { try file.replace(with: bytes) }
-        configurator.take(.success(()), hub)
+        configurator.finish(.success(()), hub)
     }
 
     /// Who has been answered, and the key at fault.
     func answers() -> [(token: Token, key: String?)] {
         hub.main.takeAll().compactMap { message in
-            guard case .configured(let token, let result) = message else { return nil }
+            guard case .completed(let token, let result) = message else { return nil }
             guard case .failure(let failure) = result else { return (token, nil) }
             guard case .setting(let key) = failure.kind else { return (token, "storage") }
             return (token, key)
@@ -75,10 +72,8 @@ struct ConfiguratorTests {
         #expect(bench.answers().map(\.token) == [token])
         #expect(try Configurator(bench.options, bench.directory).loaded == bench.configurator.loaded)
         // The uploader has it as well.
-        let settings = bench.hub.uploader.takeAll().compactMap { command -> Settings? in
-            if case .configure(let settings) = command { settings } else { nil }
-        }
-        #expect(settings == [bench.configurator.loaded.settings])
+        let inForce = bench.hub.uploaderSettings.take()
+        #expect(inForce?.settings == bench.configurator.loaded.settings && inForce?.revision == 1)
     }
 
     @Test("one that the reader could not write has not happened")
@@ -86,10 +81,10 @@ struct ConfiguratorTests {
         let bench = try Bench()
         _ = bench.set([key: .integer(9)])
         #expect(bench.given() != nil)
-        bench.configurator.take(.failure(.init(reason: "disk")), bench.hub)
+        bench.configurator.finish(.failure(.init(reason: "disk")), bench.hub)
         #expect(bench.interval == 7)
         #expect(bench.answers().map(\.key) == ["storage"])
-        #expect(bench.hub.uploader.takeAll().isEmpty)
+        #expect(bench.hub.uploaderSettings.isEmpty)
     }
 
     @Test("they come one after the other, each upon the one before")
@@ -115,7 +110,7 @@ struct ConfiguratorTests {
     }
 
     private func writes(_ bench: Bench) throws -> Bool {
-        if case nil = try #require(bench.given()).kept { false } else { true }
+        if case .nothing = try #require(bench.given()).kept { false } else { true }
     }
 
     @Test("while the reader hangs, only so many wait")
@@ -133,12 +128,12 @@ struct ConfiguratorTests {
         let bench = try Bench()
         _ = bench.set([:])
         #expect(try !writes(bench))
-        bench.configurator.take(.success(()), bench.hub)
+        bench.configurator.finish(.success(()), bench.hub)
         _ = bench.set([key: .integer(9)])
         try bench.read()
         _ = bench.set([key: .number(9)])
         #expect(try !writes(bench))
-        bench.configurator.take(.success(()), bench.hub)
+        bench.configurator.finish(.success(()), bench.hub)
         #expect(bench.answers().count == 3)
     }
 

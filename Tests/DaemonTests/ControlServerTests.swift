@@ -1,6 +1,7 @@
 import Base
 import ControlProtocol
 import Linux
+import Storage
 import Support
 import Testing
 import Tracking
@@ -215,15 +216,16 @@ struct ControlServerTests {
                     return !tokens.isEmpty && visitor === first || tokens.count == 2
                 })
         }
-        let answer = try Reply.encode(Wire.Start.self, .init(state: .tracking, sessionId: "s2"))
-        desk.server.complete(tokens[1], with: answer, now: desk.now)
+        let session = try desk.workshop.location(0).session
+        desk.complete(tokens[1], .success(.session(session)))
         #expect(desk.reply(to: second)?.error == nil)
         desk.turn()
         #expect(first.reply() == nil)
-        desk.server.complete(tokens[0], with: answer, now: desk.now)
-        #expect(try desk.reply(to: first)?.result(of: Wire.Start.self).sessionId == "s2")
+        desk.complete(tokens[0], .success(.session(session)))
+        #expect(
+            try desk.reply(to: first)?.result(of: Wire.Start.self).sessionId == session.description)
         // Who has gone, or has had the answer, is not there to be told.
-        desk.server.complete(tokens[0], with: answer, now: desk.now)
+        desk.complete(tokens[0], .success(.session(session)))
         #expect(try ask(first, Wire.GetPendingUploadCount.self, .init()).count == 0)
     }
 
@@ -277,7 +279,7 @@ struct ControlServerTests {
             return tokens.count == visitors.count
         }
         try #require(tokens.count == visitors.count)
-        for token in tokens { desk.server.complete(token, page: items, isLast: true) }
+        for token in tokens { desk.complete(token, .success(.geofences(items, isLast: true))) }
         let other = try Visitor(desk.path)
         // Accepted in one turn, heard in the next.
         other.send(try Call.encode(Wire.GetPendingUploadCount.self, .init()))
@@ -288,7 +290,7 @@ struct ControlServerTests {
         for visitor in visitors { #expect(desk.reply(to: visitor)?.error == nil) }
         #expect(!desk.server.hasPages)
         // Of those that nobody waits for any more, none is encoded.
-        for token in tokens { desk.server.complete(token, page: items, isLast: true) }
+        for token in tokens { desk.complete(token, .success(.geofences(items, isLast: true))) }
         desk.turn()
         #expect(!desk.server.hasPages)
     }

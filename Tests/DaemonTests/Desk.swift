@@ -11,6 +11,7 @@ import Synchronization
 /// A control server whose loop and clock the test turns by hand.
 final class Desk {
     let workshop: Workshop
+    let dispatcher: Dispatcher
     let server: ControlServer
     var now = instant(1000)
     let path: String
@@ -28,9 +29,12 @@ final class Desk {
         options.configuration = workshop.directory.file("beekond.toml")
         try workshop.directory.write("beekond.toml", [])
         let configurator = try Configurator(options, try StateDirectory(workshop.state))
-        let handlers = Handlers(
-            hub: workshop.hub, directory: workshop.state, installID: "i", configurator: configurator,
+        dispatcher = Dispatcher(hub: workshop.hub, configurator: configurator)
+        let status = StatusReport(
+            hub: workshop.hub, configurator: configurator, directory: workshop.state, installID: "i",
             startedAt: now)
+        let handlers = Handlers(
+            hub: workshop.hub, configurator: configurator, dispatcher: dispatcher, status: status)
         server = try ControlServer(in: SocketPlace(at: path), handlers: handlers)
     }
 
@@ -84,6 +88,11 @@ final class Desk {
             return reply != nil
         }
         return reply
+    }
+
+    /// Another thread has carried out a command.
+    func complete(_ token: Token, _ result: Result<Completion, Failure>) {
+        _ = dispatcher.complete(token, result, now: now)
     }
 
     /// Whether the client is still connected.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("what is told of losses")
+@Suite("what is reported of losses")
 struct LossTests {
     private var watch = LossWatch()
 
@@ -14,36 +14,36 @@ struct LossTests {
         "at once when it begins, and then once an hour with what has come since",
         arguments: [Losses(dropped: 1), Losses(pruned: 1), Losses(refused: 1)])
     mutating func hourly(one: Losses) {
-        #expect(watch.look(Losses(), now: instant(0)) == nil)
+        #expect(watch.observe(Losses(), now: instant(0)) == nil)
         #expect(watch.latest == nil && watch.deadline == nil)
-        #expect(watch.look(one, now: instant(10)) == one)
+        #expect(watch.observe(one, now: instant(10)) == one)
         #expect(watch.latest == instant(10))
         #expect(watch.deadline == nil && watch.rest == nil)
-        for second in 11..<3000 { #expect(watch.look(one + one, now: instant(Double(second))) == nil) }
+        for second in 11..<3000 { #expect(watch.observe(one + one, now: instant(Double(second))) == nil) }
         let sum = Losses(dropped: one.dropped * 5978, pruned: one.pruned * 5978, refused: one.refused * 5978)
         #expect(watch.deadline == instant(3610))
         #expect(watch.rest == sum)
-        #expect(watch.look(Losses(refused: 4), now: instant(3609)) == nil)
-        #expect(watch.look(Losses(), now: instant(3610)) == sum + Losses(refused: 4))
+        #expect(watch.observe(Losses(refused: 4), now: instant(3609)) == nil)
+        #expect(watch.observe(Losses(), now: instant(3610)) == sum + Losses(refused: 4))
         #expect(watch.latest == instant(3609))
         #expect(watch.deadline == nil && watch.rest == nil)
         // Long afterwards it is news again.
-        #expect(watch.look(one, now: instant(9e4)) == one)
+        #expect(watch.observe(one, now: instant(9e4)) == one)
     }
 
     @Test("every rule in one line")
     mutating func together() {
         let all = Losses(dropped: 1, pruned: 2, refused: 3)
-        #expect(watch.look(all, now: instant(0)) == all)
+        #expect(watch.observe(all, now: instant(0)) == all)
         for hour in 1...30 {
-            #expect(watch.look(Losses(pruned: 1), now: instant(Double(hour) * 3600 - 1)) == nil)
-            #expect(watch.look(Losses(), now: instant(Double(hour) * 3600)) == Losses(pruned: 1))
+            #expect(watch.observe(Losses(pruned: 1), now: instant(Double(hour) * 3600 - 1)) == nil)
+            #expect(watch.observe(Losses(), now: instant(Double(hour) * 3600)) == Losses(pruned: 1))
         }
     }
 
     @Test("expired dead letters have a line of their own elsewhere, and count as a loss")
     mutating func expiry() {
-        #expect(watch.look(Losses(expired: 3), now: instant(5)) == nil)
+        #expect(watch.observe(Losses(expired: 3), now: instant(5)) == nil)
         #expect(watch.latest == instant(5) && watch.deadline == nil && watch.rest == nil)
     }
 }

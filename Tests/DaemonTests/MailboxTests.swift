@@ -26,32 +26,24 @@ struct MailboxTests {
         var settings = Settings()
         for count in 1...3 {
             settings.store.maxRows = 1000 + count
-            hub.tellUploader(.configure(settings))
+            hub.uploaderSettings.put(SettingsInForce(revision: count, settings: settings))
         }
-        for batch in batches { hub.tellUploader(.abort([batch])) }
-        hub.tellUploader(.trigger(.sessionStopped))
-        hub.tellUploader(.trigger(.sessionStopped))
-        hub.tellUploader(.storageRecovered)
+        for batch in batches { hub.post(toUploader: .abort([batch])) }
+        hub.post(toUploader: .trigger(.sessionStopped))
+        hub.post(toUploader: .trigger(.sessionStopped))
+        hub.post(toUploader: .storageRecovered)
         let rest = hub.uploader.takeAll().drop { if case .sync = $0 { true } else { false } }
-        #expect(rest.count == 4)
-        guard rest.count == 4, case .configure(let latest) = rest[rest.startIndex],
-            case .abort(let aborted) = rest[rest.startIndex + 1],
-            case .trigger(.sessionStopped) = rest[rest.startIndex + 2],
-            case .storageRecovered = rest[rest.startIndex + 3]
+        #expect(rest.count == 3)
+        guard rest.count == 3, case .abort(let aborted) = rest[rest.startIndex],
+            case .trigger(.sessionStopped) = rest[rest.startIndex + 1],
+            case .storageRecovered = rest[rest.startIndex + 2]
         else {
             Issue.record("the commands are \(rest)")
             return
         }
-        #expect(latest.store.maxRows == 1003)
+        #expect(hub.uploaderSettings.take()?.settings.store.maxRows == 1003)
+        #expect(hub.uploaderSettings.take() == nil)
         #expect(aborted == batches)
-    }
-
-    @Test("settings do not overtake tokens that were given for earlier ones")
-    func order() {
-        hub.tellUploader(.configure(Settings()))
-        #expect(hub.uploader.post(.seed(Tokens(), 1)))
-        hub.tellUploader(.configure(Settings()))
-        #expect(hub.uploader.takeAll().count == 3)
     }
 
     @Test("the main thread gets every answer and every change; what streams past is lost and counted")
@@ -59,12 +51,12 @@ struct MailboxTests {
         let location = try workshop.location(0).location
         var posted = 0
         while hub.main.post(.location(location)) { posted += 1 }
-        for _ in 0..<5 { hub.tell(.location(location)) }
-        hub.tell(.sourceChanged)
-        hub.tell(.settingsTaken(.success(())))
-        hub.tell(.sourceChanged)
-        hub.tell(.stopped(7, .success(())))
-        hub.tell(.readerEnded)
+        for _ in 0..<5 { hub.post(.location(location)) }
+        hub.post(.sourceChanged)
+        hub.post(.settingsApplied(.success(())))
+        hub.post(.sourceChanged)
+        hub.complete(7, .success(.done))
+        hub.post(.readerEnded)
         let rest = hub.main.takeAll().dropFirst(posted)
         #expect(rest.count == 4)
         #expect(hub.takeUnheard() == 5)
@@ -74,10 +66,12 @@ struct MailboxTests {
     @Test("the reader takes up settings, however many commands wait")
     func reader() {
         while hub.reader.post(.forget(0)) {}
-        hub.reader.deliver(.configure(Settings(), nil))
-        guard case .configure = hub.reader.takeAll().last else {
-            Issue.record("the settings are lost")
-            return
-        }
+        hub.reader.wakeup.clear()
+        hub.readerSettings.put(NewSettings(settings: Settings()))
+        var poll = PollSet()
+        poll.add(hub.reader.wakeup.descriptor)
+        poll.wait(seconds: 30)
+        #expect(poll.isReadable(0) && hub.hasWorkForReader)
+        #expect(hub.readerSettings.take() != nil)
     }
 }

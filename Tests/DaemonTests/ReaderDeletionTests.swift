@@ -43,19 +43,20 @@ struct ReaderDeletionTests {
         return try history.next(&cursor).map(\.fix.time)
     }
 
-    /// The answers to deletions that have come: how many went, or nil.
+    /// The answers to deletions that have come: how many went, or nil. Other commands have tokens from 100.
     private func answers() -> [Int?] {
         workshop.hub.main.takeAll().compactMap { message in
-            guard case .deleted(_, let result) = message else { return nil }
-            return .some((try? result.get())?.removed)
+            guard case .completed(let token, let result) = message, token < 100 else { return nil }
+            guard case .success(.removal(let removed, _)) = result else { return .some(nil) }
+            return removed
         }
     }
 
     private func complete(from seconds: Double) {
-        for step in 0..<1000 where reader.deletion != nil {
-            reader.proceedWithDeletion(now: instant(seconds + Double(step)))
+        for step in 0..<1000 where reader.work.isDeleting {
+            reader.runSteps(now: instant(seconds + Double(step)))
         }
-        #expect(reader.deletion == nil)
+        #expect(!reader.work.isDeleting)
     }
 
     private func time(_ second: Double) -> Timestamp { start.advanced(bySeconds: second) }
@@ -73,7 +74,7 @@ struct ReaderDeletionTests {
         try wait(1...4)
         try execute("CREATE TRIGGER fault BEFORE INSERT ON locations BEGIN \(fault); END")
         reader.perform(.delete(before: time(3), 1), now: .current())
-        #expect(reader.deletion != nil && reader.recorder.waiting <= 1)
+        #expect(reader.work.isDeleting && reader.recorder.waiting <= 1)
         try execute("DROP TRIGGER fault")
         complete(from: 1e6)
         while reader.recorder.waiting > 0 { reader.flush(now: .current()) }
@@ -86,17 +87,20 @@ struct ReaderDeletionTests {
         try store(0...3)
         reader.perform(.delete(before: time(2), 1), now: instant(0))
         try workshop.breakStorage()
-        for second in [0.0, 0.1, 10, 20] { reader.proceedWithDeletion(now: instant(second)) }
+        for second in [0.0, 0.1, 10, 20] { reader.runSteps(now: instant(second)) }
         #expect(answers() == [nil])
-        let first = try #require(reader.deletion?.retryAt)
+        let first = try #require(reader.work.retryAt)
         #expect(first > instant(20.9) && first < instant(20 + 300))
-        #expect(!reader.hasSteps && reader.isDoomed(time(2)))
+        #expect(!reader.work.hasSteps && reader.work.isDoomed(time(2)))
         try workshop.mendStorage()
-        reader.perform(.rejected(.requeue, 2), now: instant(20))
-        reader.perform(.resend(Resend(from: start, to: nil), 3), now: instant(20))
-        #expect(reader.rejectedWork == nil && reader.resend == nil)
-        reader.proceedWithDeletion(now: instant(20.1))
-        #expect(reader.deletion != nil, "not before its time")
+        reader.perform(.rejected(.requeue, 102), now: instant(20))
+        reader.perform(.resend(Resend(from: start, to: nil), 103), now: instant(20))
+        let refused = workshop.hub.main.takeAll().filter { message in
+            if case .completed(102...103, .failure) = message { true } else { false }
+        }
+        #expect(refused.count == 2)
+        reader.runSteps(now: instant(20.1))
+        #expect(reader.work.isDeleting, "not before its time")
         complete(from: 400)
         #expect(try stored() == [time(3)])
         #expect(answers() == [])
@@ -110,7 +114,7 @@ struct ReaderDeletionTests {
         reader.perform(.delete(before: nil, 2), now: instant(0))
         #expect(answers() == [nil], "one at a time")
         try workshop.breakStorage()
-        reader.proceedWithDeletion(now: instant(0))
+        reader.runSteps(now: instant(0))
         reader.perform(.delete(before: time(2), 3), now: instant(0))
         #expect(answers() == [nil, nil], "it cannot begin")
         try workshop.mendStorage()

@@ -31,9 +31,15 @@ struct ReaderRecallTests {
         settings.tracking.distanceMeters = 0
         let reader = try #require(Reader(hub: workshop.hub, settings: settings))
         // What is written of the intent is beside the database, which fails.
-        reader.state = .tracking
-        reader.session = (session, start)
+        try workshop.hub.files.write(
+            SmallFiles.Intent(state: .tracking, session: session, startedAt: start))
+        #expect(reader.sessions.resume() == .tracking)
         return reader
+    }
+
+    private func recall(_ items: Recall.Item..., by reader: Reader) {
+        for item in items { reader.sessions.recall.add(item) }
+        reader.recall(now: instant(0))
     }
 
     private func fix(_ second: Double) throws -> Fix {
@@ -45,36 +51,36 @@ struct ReaderRecallTests {
     func recovery() throws {
         let reader = try reader()
         try workshop.breakStorage()
-        reader.recall([.latest, .tail, .ages], now: instant(0))
-        #expect(reader.lastLocation == nil)
+        recall(.latest, .tail, .ages, by: reader)
+        #expect(reader.recorder.latest == nil)
         #expect(reader.recorder.error != nil)
         try workshop.mendStorage()
-        for second in 1...20 { reader.handle(.fix(try fix(Double(second))), now: instant(Double(second))) }
-        #expect(reader.lastLocation?.fix.time == start, "nothing else was admitted within the interval")
-        #expect(reader.counts.admitted == 0)
-        #expect(reader.counts.tooSoon > 0)
+        for second in 1...20 { reader.follow(.fix(try fix(Double(second))), now: instant(Double(second))) }
+        #expect(reader.recorder.latest?.fix.time == start, "nothing else was admitted within the interval")
+        #expect(reader.recorder.stored == 0)
+        #expect(reader.pipeline.dropped.tooSoon > 0)
         #expect(workshop.hub.clock.earliest(now: instant(20)) > start)
         #expect(workshop.hub.ages.withLock { $0?.memory.lines.isEmpty } == false)
         reader.flush(now: instant(20))
         #expect(reader.recorder.error == nil)
-        for second in 21...31 { reader.handle(.fix(try fix(Double(second))), now: instant(Double(second))) }
-        #expect(reader.counts.admitted == 1)
-        #expect(reader.admission.odometer > 15_000)
+        for second in 21...31 { reader.follow(.fix(try fix(Double(second))), now: instant(Double(second))) }
+        #expect(reader.recorder.stored == 1)
+        #expect(reader.pipeline.admission.odometer > 15_000)
     }
 
     @Test("fixes that were admitted without it are stored with the way before them")
     func meanwhile() throws {
         let reader = try reader()
         try workshop.breakStorage()
-        reader.recall([.latest, .tail, .ages], now: instant(0))
-        for second in 40...45 { reader.handle(.fix(try fix(Double(second))), now: instant(Double(second))) }
+        recall(.latest, .tail, .ages, by: reader)
+        for second in 40...45 { reader.follow(.fix(try fix(Double(second))), now: instant(Double(second))) }
         #expect(reader.recorder.waiting == 1)
-        #expect(reader.counts.admitted == 0, "counted is what is stored")
+        #expect(reader.recorder.stored == 0, "counted is what is stored")
         try workshop.mendStorage()
         reader.flush(now: instant(46))
         #expect(reader.recorder.waiting == 0)
-        #expect(reader.counts.admitted == 1)
-        #expect(reader.admission.odometer == 5000)
+        #expect(reader.recorder.stored == 1)
+        #expect(reader.pipeline.admission.odometer == 5000)
         #expect(try workshop.stored().count == 2)
     }
 
@@ -82,11 +88,11 @@ struct ReaderRecallTests {
     func lostIntent(isOpen: Bool) throws {
         if !isOpen { try workshop.hub.store.close(session: session, at: start) }
         let reader = try autostarting()
-        #expect(reader.state == .idle)
+        #expect(reader.sessions.state == .idle)
         try workshop.mendStorage()
         reader.flush(now: instant(2))
-        #expect(reader.state == (isOpen ? .tracking : .stopped))
-        #expect(reader.session?.id == (isOpen ? session : nil))
+        #expect(reader.sessions.state == (isOpen ? .tracking : .stopped))
+        #expect(reader.sessions.session?.id == (isOpen ? session : nil))
         #expect(workshop.hub.files.readIntent().content?.session == session)
     }
 
@@ -96,7 +102,7 @@ struct ReaderRecallTests {
         try workshop.mendStorage()
         reader.perform(.stop(1), now: instant(1))
         reader.flush(now: instant(2))
-        #expect(reader.state == .stopped)
+        #expect(reader.sessions.state == .stopped)
         #expect(workshop.hub.files.readIntent().content?.state == .stopped)
         #expect(try workshop.hub.store.openTrackingSession() == nil)
     }
@@ -120,10 +126,10 @@ struct ReaderRecallTests {
         _ = try workshop.hub.store.insert(parked)
         _ = try workshop.hub.store.beginDeletion(before: nil)
         let reader = try reader()
-        reader.recall([.deletion, .tail], now: instant(0))
-        #expect(reader.deletion != nil)
-        #expect(reader.admission.memory == Admission.Memory())
-        #expect(reader.admission.odometer == 5000)
+        recall(.deletion, .tail, by: reader)
+        #expect(reader.work.isDeleting)
+        #expect(reader.pipeline.admission.memory == Admission.Memory())
+        #expect(reader.pipeline.admission.odometer == 5000)
     }
 
     @Test("while all up to a time is being deleted, what came later comes back", arguments: [0.5, 1, 2])
@@ -134,22 +140,22 @@ struct ReaderRecallTests {
         _ = try workshop.hub.store.insert(parked)
         _ = try workshop.hub.store.beginDeletion(before: start.advanced(bySeconds: second))
         let reader = try reader()
-        reader.recall([.deletion, .tail, .latest], now: instant(0))
-        #expect((reader.admission.memory == Admission.Memory()) == (second >= 1))
-        #expect((reader.lastLocation == nil) == (second >= 1))
+        recall(.deletion, .tail, .latest, by: reader)
+        #expect((reader.pipeline.admission.memory == Admission.Memory()) == (second >= 1))
+        #expect((reader.recorder.latest == nil) == (second >= 1))
     }
 
     @Test("a deletion forgets at once what is in memory, and keeps the length of the session")
     func forgetting() throws {
         let reader = try reader()
-        reader.recall([.tail, .latest], now: instant(0))
-        #expect(reader.lastLocation != nil)
-        reader.delete(before: start.advanced(bySeconds: -1), 1, now: instant(1))
-        #expect(reader.lastLocation != nil, "it came later")
-        reader.deletion = nil
-        reader.delete(before: nil, 2, now: instant(2))
-        #expect(reader.lastLocation == nil)
-        #expect(reader.admission.memory == Admission.Memory())
-        #expect(reader.admission.odometer == 5000)
+        recall(.tail, .latest, by: reader)
+        #expect(reader.recorder.latest != nil)
+        reader.perform(.delete(before: start.advanced(bySeconds: -1), 1), now: instant(1))
+        #expect(reader.recorder.latest != nil, "it came later")
+        for second in 1..<1000 where reader.work.isDeleting { reader.runSteps(now: instant(Double(second))) }
+        reader.perform(.delete(before: nil, 2), now: instant(1000))
+        #expect(reader.recorder.latest == nil)
+        #expect(reader.pipeline.admission.memory == Admission.Memory())
+        #expect(reader.pipeline.admission.odometer == 5000)
     }
 }

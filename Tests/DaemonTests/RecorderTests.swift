@@ -16,7 +16,7 @@ struct RecorderTests {
         recorder = Recorder(store: workshop.hub.store)
     }
 
-    @Test("what is added is stored at once, and told when COMMIT has returned")
+    @Test("what is added is stored at once, and returned when COMMIT has returned")
     mutating func stores() throws {
         for second in 0..<3 {
             let new = try workshop.location(Double(second))
@@ -29,7 +29,7 @@ struct RecorderTests {
         #expect(try workshop.stored().count == 3)
     }
 
-    @Test("nothing to write is nothing to tell")
+    @Test("nothing to write is nothing to publish")
     mutating func empty() {
         let result = recorder.flush(now: instant(0)) { instant(0) }
         #expect(result.stored.isEmpty)

@@ -13,7 +13,7 @@ struct SubscriptionTests {
 
     @Test("events come in order, and nothing is missed while they are fetched")
     func order() {
-        var subscription = Connection.Subscription(kinds: nil)
+        var subscription = ClientConnection.Subscription(kinds: nil)
         for number in 0..<200 {
             subscription.add(event(number))
             let next = subscription.next()
@@ -25,7 +25,7 @@ struct SubscriptionTests {
 
     @Test("beyond 64 the oldest is lost, and counted once, with the event that follows the gap")
     func overflow() {
-        var subscription = Connection.Subscription(kinds: nil)
+        var subscription = ClientConnection.Subscription(kinds: nil)
         for number in 0..<100 { subscription.add(Wire.Event(kind: "\(number)")) }
         #expect(subscription.events.count == 64)
         #expect(subscription.next() == Wire.Event(kind: "36", missed: 36))
@@ -42,11 +42,11 @@ struct SubscriptionTests {
 
     @Test("only the kinds that were asked for, none of which is crowded out by others")
     func kinds() {
-        var subscription = Connection.Subscription(kinds: ["state"])
+        var subscription = ClientConnection.Subscription(kinds: ["state"])
         for number in 0..<100 { subscription.add(event(number)) }
         #expect(subscription.events.count == 50)
         #expect(subscription.missed == 0)
-        var nothing = Connection.Subscription(kinds: [])
+        var nothing = ClientConnection.Subscription(kinds: [])
         nothing.add(event(0))
         #expect(nothing.next() == nil)
     }

@@ -46,7 +46,8 @@ struct ValueTests {
             Settings.Field(name: "X-Empty", value: Secret("")),
         ]
         #expect(
-            HTTPOptions(sync, authorization: nil)
+            RequestFactory(sync, version: Daemon.version).options(
+                for: Format.beekon.request(body: []), authorization: nil)
                 == HTTPOptions(
                     url: sync.url,
                     headers: [
@@ -58,14 +59,14 @@ struct ValueTests {
                     clientKey: "/key", proxy: "http://proxy:3128"))
     }
 
-    @Test("who uploads")
-    func sender() {
+    @Test("what uploads")
+    func device() {
         #expect(
-            Sender(installID: "i", nil, model: nil)
-                == Sender(installID: "i", platform: "linux", version: Daemon.version, model: nil))
+            Device(installID: "i", nil, model: nil)
+                == Device(installID: "i", platform: "linux", version: Daemon.version, model: nil))
         var sync = sync
         sync.platform = "android"
-        #expect(Sender(installID: "i", sync, model: "m").platform == "android")
+        #expect(Device(installID: "i", sync, model: "m").platform == "android")
     }
 
     @Test("how the store behaves")

@@ -7,7 +7,7 @@ import Tracking
 struct WatchdogTests {
     private var watchdog = Watchdog(timeout: 180, now: instant(0))
 
-    private mutating func look(_ second: Double, reader: Double = 0, uploader: Double = 0) -> Watchdog.Verdict
+    private mutating func look(_ second: Double, reader: Double = 0, uploader: Double = 0) -> Watchdog.Action
     {
         watchdog.look(now: instant(second), busy: [("reader", reader), ("uploader", uploader)])
     }

@@ -15,6 +15,12 @@ func instant(_ seconds: Double) -> BootInstant {
     BootInstant(nanoseconds: Int64(seconds * 1e9))
 }
 
+extension Caller {
+    init(_ origin: Command.Origin) {
+        self.init(origin: origin, request: "Test", name: "\(origin)", fields: [])
+    }
+}
+
 /// A state directory with everything that the threads share.
 final class Workshop {
     let directory: TemporaryDirectory
@@ -46,6 +52,14 @@ final class Workshop {
         return NewLocation(
             location: location, session: session, sessionStartedAt: start, odometer: 0, extras: nil,
             prunesByAge: false)
+    }
+
+    /// Where the small files of `hubWithFilesApart` lie.
+    var filesApart: String { state + ".files" }
+
+    /// The same store, with small files that remain when storage is broken.
+    func hubWithFilesApart() throws -> Hub {
+        try Hub(store: hub.store, files: SmallFiles(try StateDirectory(filesApart)))
     }
 
     /// What a disk that is gone looks like: the next operation finds no directory to open the database in.

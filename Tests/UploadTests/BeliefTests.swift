@@ -30,7 +30,7 @@ struct BeliefTests {
     func brokenMark() {
         for half in [[0xEF, 0x20], [0xEF, 0xBB, 0x20], [0xEF, 0xBB]] as [[UInt8]] {
             var body = AnswerBody()
-            body.take(half + Array("<html>".utf8))
+            body.append(half + Array("<html>".utf8))
             // Without the space it may be one that was cut off.
             #expect(body.isPage == !half.contains(0x20))
         }
@@ -42,22 +42,22 @@ struct BeliefTests {
         let bytes = Array(text.utf8)
         for cut in Set([0, 1, 2, 3, 5, 11, bytes.count / 2, bytes.count]).filter({ $0 <= bytes.count }) {
             var body = AnswerBody()
-            body.take(bytes[..<cut])
-            body.take(bytes[cut...])
+            body.append(bytes[..<cut])
+            body.append(bytes[cut...])
             #expect(body.isPage == isPage, "cut at \(cut)")
         }
         var body = AnswerBody()
-        for byte in bytes { body.take(CollectionOfOne(byte)) }
+        for byte in bytes { body.append(CollectionOfOne(byte)) }
         #expect(body.isPage == isPage)
     }
 
     private func post(
         _ head: String, _ body: String, status: Int = 200, acknowledging id: String? = nil
-    ) throws -> HTTPOutcome {
+    ) throws -> Seen {
         let server = try answering(
             "HTTP/1.1 \(status) OK\r\n\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
         var client = try httpClient()
-        return client.post([1], options(server.url), acknowledging: id, wakeup: try Wakeup()) { false }
+        return client.ask([1], options(server.url), acknowledging: id, wakeup: try Wakeup()) { false }
     }
 
     @Test(
@@ -100,9 +100,9 @@ struct BeliefTests {
         #expect(try plain(server.url) == .response(status: 200, retryAfter: nil, doubt: .page))
     }
 
-    private func plain(_ url: String) throws -> HTTPOutcome {
+    private func plain(_ url: String) throws -> Seen {
         var client = try httpClient()
-        return client.post([1], options(url), wakeup: try Wakeup()) { false }
+        return client.ask([1], options(url), wakeup: try Wakeup()) { false }
     }
 
     @Test(
@@ -133,7 +133,7 @@ struct BeliefTests {
     @Test("what is not read is not believed to be no page")
     func cutOff() throws {
         let blanks = String(repeating: "\n ", count: 40_000)
-        let page = HTTPOutcome.response(status: 200, retryAfter: nil, doubt: .page)
+        let page = Seen.response(status: 200, retryAfter: nil, doubt: .page)
         #expect(try post("", blanks) == page)
         #expect(try post("", blanks + "<html>") == page)
         #expect(try post("", "{" + blanks) == .response(status: 200, retryAfter: nil))

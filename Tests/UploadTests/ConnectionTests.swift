@@ -7,7 +7,7 @@ import Testing
 @Suite("the connection of an upload")
 struct ConnectionTests {
     private static let created = "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"
-    private static let success = HTTPOutcome.response(status: 201, retryAfter: nil)
+    private static let success = Seen.response(status: 201, retryAfter: nil)
 
     @Test("a connection refused is a failure of the network")
     func refused() throws {
@@ -48,7 +48,7 @@ struct ConnectionTests {
         var client = try httpClient()
         let wakeup = try Wakeup()
         for _ in 0..<3 {
-            #expect(client.post([1], options(server.url), wakeup: wakeup) { false } == Self.success)
+            #expect(client.ask([1], options(server.url), wakeup: wakeup) { false } == Self.success)
         }
         #expect(server.connections == 1)
         #expect(server.requests.count == 3)
@@ -63,7 +63,7 @@ struct ConnectionTests {
         var client = try httpClient()
         let wakeup = try Wakeup()
         for count in 1...3 {
-            #expect(client.post([1], options(server.url), wakeup: wakeup) { false } == Self.success)
+            #expect(client.ask([1], options(server.url), wakeup: wakeup) { false } == Self.success)
             #expect(server.isAtRest())
             #expect(server.connections == count)
         }
@@ -77,8 +77,8 @@ struct ConnectionTests {
         }
         var client = try httpClient()
         let wakeup = try Wakeup()
-        #expect(client.post([1], options(server.url), wakeup: wakeup) { false } == Self.success)
-        #expect(client.post([2], options(server.url), wakeup: wakeup) { false } == Self.success)
+        #expect(client.ask([1], options(server.url), wakeup: wakeup) { false } == Self.success)
+        #expect(client.ask([2], options(server.url), wakeup: wakeup) { false } == Self.success)
         #expect(server.connections == 2)
     }
 
@@ -88,7 +88,7 @@ struct ConnectionTests {
         var client = try httpClient()
         let wakeup = try Wakeup()
         for count in 1...2 {
-            #expect(client.post([1], options(server.url), wakeup: wakeup) { false } == Self.success)
+            #expect(client.ask([1], options(server.url), wakeup: wakeup) { false } == Self.success)
             #expect(server.connections == count)
             client.disconnect()
             #expect(server.isAtRest())
@@ -104,9 +104,9 @@ struct ConnectionTests {
         }
         var client = try httpClient()
         let wakeup = try Wakeup()
-        let first = client.post([1], options(server.url), wakeup: wakeup) { false }
+        let first = client.ask([1], options(server.url), wakeup: wakeup) { false }
         #expect(first.isNetworkFailure)
-        #expect(client.post([1], options(server.url), wakeup: wakeup) { false } == Self.success)
+        #expect(client.ask([1], options(server.url), wakeup: wakeup) { false } == Self.success)
     }
 
     @Test("the wake-up cancels a request at once, while it waits for the answer")
@@ -119,14 +119,14 @@ struct ConnectionTests {
         let wakeup = try Wakeup()
         var client = try httpClient()
         // On a connection that stands, libcurl has no timers of its own that would end its sleep early.
-        #expect(client.post([1], options(server.url), wakeup: wakeup) { false } == Self.success)
+        #expect(client.ask([1], options(server.url), wakeup: wakeup) { false } == Self.success)
         let isCancelled = Flag()
         try startThread(named: "canceller") {
             _ = wait { server.requests.count == 2 || pause() }
             isCancelled.raise()
             wakeup.signal()
         }
-        let outcome = client.post([1], options(server.url), wakeup: wakeup) { isCancelled.raisedAt != nil }
+        let outcome = client.ask([1], options(server.url), wakeup: wakeup) { isCancelled.raisedAt != nil }
         let ended = monotonicSeconds()
         #expect(outcome == .cancelled)
         #expect(ended - (try #require(isCancelled.raisedAt)) < 0.5)
@@ -144,7 +144,7 @@ struct ConnectionTests {
             link.send(Self.created)
         }
         var client = try httpClient()
-        let outcome = client.post([1], options(server.url), wakeup: wakeup) {
+        let outcome = client.ask([1], options(server.url), wakeup: wakeup) {
             var poll = PollSet()
             poll.add(wakeup.descriptor)
             poll.wait(seconds: 0)

@@ -6,9 +6,11 @@ import Testing
 
 @Suite("a request whose answer is read")
 struct ExchangeBodyTests {
-    private func exchange(_ url: String) throws -> (outcome: HTTPOutcome, body: [UInt8]) {
+    private func exchange(_ url: String) throws -> (outcome: Seen, body: [UInt8]) {
         var client = try httpClient()
-        return client.exchange([], options(url), wakeup: try Wakeup()) { false }
+        let outcome = client.post([], options(url), keepsBody: true, wakeup: try Wakeup()) { false }
+        guard case .answer(let answer) = outcome else { return (Seen(outcome), []) }
+        return (Seen(outcome), answer.body)
     }
 
     @Test("the body comes whole, also in chunks")

@@ -13,7 +13,8 @@ struct NumberTests {
         let id = try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"))
         let coordinate = try #require(Coordinate(latitude: 1, longitude: 2))
         let fix = Fix(time: Timestamp(milliseconds: 0), mode: 3, coordinate: coordinate, altitude: value)
-        var payload = Payload(sender: Sender(installID: "i", platform: "linux", version: "1", model: nil))
+        var payload = BeekonPayload(
+            device: Device(installID: "i", platform: "linux", version: "1", model: nil))
         let bytes = payload.encode(
             batch: id, session: id, sentAt: Timestamp(milliseconds: 0), extras: nil,
             locations: [Location(id: id, session: id, fix: fix, trigger: .interval, motion: .unknown)])
@@ -75,7 +76,7 @@ struct NumberTests {
             let usual = value.description
             let expected = value == 0 ? "0" : usual.hasSuffix(".0") ? String(usual.dropLast(2)) : usual
             let written = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 1) { room in
-                var writer = TextWriter(room)
+                var writer = FixedBufferWriter(room)
                 writer.put(value)
                 return String(decoding: writer.written, as: UTF8.self)
             }
@@ -112,7 +113,8 @@ struct NumberTests {
         let location = Location(
             id: id, session: id, fix: fix, trigger: .checkIn, motion: .stationary, activity: .automotive,
             quality: .implausibleSpeed)
-        var payload = Payload(sender: Sender(installID: "i", platform: "linux", version: "1", model: nil))
+        var payload = BeekonPayload(
+            device: Device(installID: "i", platform: "linux", version: "1", model: nil))
         func size(_ count: Int) -> Int {
             payload.encode(
                 batch: id, session: id, sentAt: Timestamp(milliseconds: 0), extras: nil,
@@ -137,7 +139,7 @@ struct NumberTests {
     func escaping() {
         let all = String(String.UnicodeScalarView((0..<0x80).map { Unicode.Scalar($0)! }))
         var bytes: [UInt8] = []
-        JSONText.append(all + "é😀\u{2028}\u{FFFF}\u{202E}", to: &bytes)
+        JSONString.append(all + "é😀\u{2028}\u{FFFF}\u{202E}", to: &bytes)
         let controls = (0..<0x20).map { String(format: "\\u%04x", $0) }.joined()
         let printable = all.unicodeScalars.dropFirst(0x20).map { scalar in
             scalar == "\"" || scalar == "\\" ? "\\" + String(scalar) : String(scalar)
@@ -149,19 +151,19 @@ struct NumberTests {
     @Test("texts from outside read back as they were", arguments: ["installID", "platform", "model"])
     func device(field: String) throws {
         let nasty = "\"},\"locations\":[{}],\"x\":{\"\\\n\r\t\0\u{1F}é😀\u{7F}"
-        var sender = Sender(installID: "i", platform: "linux", version: "1", model: "m")
+        var device = Device(installID: "i", platform: "linux", version: "1", model: "m")
         switch field {
-        case "installID": sender.installID = nasty
-        case "platform": sender.platform = nasty
-        default: sender.model = nasty
+        case "installID": device.installID = nasty
+        case "platform": device.platform = nasty
+        default: device.model = nasty
         }
         let id = try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"))
-        var payload = Payload(sender: sender)
+        var payload = BeekonPayload(device: device)
         let bytes = payload.encode(
             batch: id, session: id, sentAt: Timestamp(milliseconds: 0), extras: nil, locations: [])
         let root = try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
-        let device = root?["device"] as? [String: String]
-        #expect(device?[["installID": "install_id"][field] ?? field] == nasty)
+        let written = root?["device"] as? [String: String]
+        #expect(written?[["installID": "install_id"][field] ?? field] == nasty)
         #expect(root?.count == 7)
         #expect((root?["locations"] as? [Any])?.isEmpty == true)
     }
@@ -170,7 +172,8 @@ struct NumberTests {
     func verbatim() throws {
         let extras = "{ \"b\" : 1.0e0,\n\"a\":[null, \"\\u00e9\"] }"
         let id = try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"))
-        var payload = Payload(sender: Sender(installID: "i", platform: "linux", version: "1", model: nil))
+        var payload = BeekonPayload(
+            device: Device(installID: "i", platform: "linux", version: "1", model: nil))
         let bytes = payload.encode(
             batch: id, session: id, sentAt: Timestamp(milliseconds: 0), extras: extras, locations: [])
         #expect(String(decoding: bytes, as: UTF8.self).contains(",\"extras\":\(extras),\"locations\":[],"))
@@ -182,7 +185,8 @@ struct NumberTests {
         let values = Dictionary(uniqueKeysWithValues: keys.map { ($0, "v") })
         let expected = ["", "\\\"", "Z", "a", "ab", "b", "e\u{301}x", "~", "é", "\u{FFFD}", "😀"]
         #expect(
-            JSONText.object(values) == "{" + expected.map { "\"\($0)\":\"v\"" }.joined(separator: ",") + "}")
-        #expect(JSONText.object([:]) == nil)
+            JSONString.object(values) == "{" + expected.map { "\"\($0)\":\"v\"" }.joined(separator: ",") + "}"
+        )
+        #expect(JSONString.object([:]) == nil)
     }
 }

@@ -6,7 +6,7 @@ import Tracking
 @testable import Upload
 
 @Suite("the bytes of an upload") struct PayloadTests {
-    private let sender = Sender(
+    private let device = Device(
         installID: "0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff", platform: "linux", version: "0.1.0",
         model: "Raspberry Pi 4")
     private let batch: UUIDv7
@@ -33,8 +33,8 @@ import Tracking
         return location
     }
 
-    private func text(_ locations: [Location], extras: String? = nil, sender: Sender? = nil) -> String {
-        var payload = Payload(sender: sender ?? self.sender)
+    private func text(_ locations: [Location], extras: String? = nil, device: Device? = nil) -> String {
+        var payload = BeekonPayload(device: device ?? self.device)
         let bytes = payload.encode(
             batch: batch, session: session, sentAt: sentAt, extras: extras, locations: locations)
         return String(decoding: bytes, as: UTF8.self)
@@ -54,7 +54,7 @@ import Tracking
     }
 
     @Test("what is absent is left out, never null") func omission() {
-        var bare = sender
+        var bare = device
         bare.model = nil
         let poor = location {
             $0.fix.accuracy = nil
@@ -62,7 +62,7 @@ import Tracking
             $0.fix.bearing = nil
             $0.fix.altitude = nil
         }
-        let text = text([poor], sender: bare)
+        let text = text([poor], device: bare)
         #expect(text.contains("\"longitude\":-122.4194}]"))
         for word in ["null", "model", "extras", "accuracy", "activity", "quality"] {
             #expect(!text.contains(word))
@@ -75,7 +75,7 @@ import Tracking
             id: try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20")), session: session,
             crossing: Crossing(
                 geofence: "do\"ck", kind: .exit, time: Timestamp(milliseconds: 1_781_526_845_000)))
-        var payload = Payload(sender: sender)
+        var payload = BeekonPayload(device: device)
         let bytes = payload.encode(
             batch: session, session: session, sentAt: event.crossing.time, extras: nil, locations: [],
             events: [event, event])
@@ -127,15 +127,15 @@ import Tracking
 
     @Test("texts from outside stay texts") func escaping() throws {
         let nasty = "a\"b\\c\n\u{1}é😀\u{7F}"
-        var strange = sender
+        var strange = device
         strange.model = nasty
-        let extras = JSONText.object(["b": nasty, "a": "1", nasty: "x"])
-        let data = Data(text([], extras: extras, sender: strange).utf8)
+        let extras = JSONString.object(["b": nasty, "a": "1", nasty: "x"])
+        let data = Data(text([], extras: extras, device: strange).utf8)
         let root = try JSONSerialization.jsonObject(with: data) as? [String: Any]
         #expect((root?["device"] as? [String: Any])?["model"] as? String == nasty)
         #expect(root?["extras"] as? [String: String] == ["b": nasty, "a": "1", nasty: "x"])
         #expect(extras?.hasPrefix("{\"a\":\"1\",\"a\\\"b") == true)
-        #expect(JSONText.object([:]) == nil)
+        #expect(JSONString.object([:]) == nil)
     }
 
     @Test("the same input gives the same bytes, compressed too") func identical() {

@@ -1,20 +1,59 @@
+import Base
 import Linux
 import Support
 import Testing
 
 @testable import Upload
 
+/// What a request came to, as the format `beekon` sees it.
+enum Seen: Equatable {
+    case response(status: Int, retryAfter: String?, doubt: Doubt? = nil)
+    case failure(TransportFailure)
+    case cancelled
+
+    init(_ outcome: HTTPOutcome, acknowledging id: String? = nil) {
+        switch outcome {
+        case .answer(let answer):
+            let doubt =
+                (200...299).contains(answer.status) ? BeekonFormat.doubt(answer, acknowledging: id) : nil
+            self = .response(status: answer.status, retryAfter: answer.retryAfter, doubt: doubt)
+        case .failure(let failure): self = .failure(failure)
+        case .cancelled: self = .cancelled
+        }
+    }
+
+    /// There is no complete answer, and neither the clock nor the user is to blame.
+    var isNetworkFailure: Bool {
+        if case .failure(let failure) = self {
+            failure.kind == .network && !failure.message.isEmpty
+        } else {
+            false
+        }
+    }
+}
+
 func httpClient() throws -> HTTPClient {
     guard let client = HTTPClient() else { throw SetUpFailed(operation: "libcurl", code: 0) }
     return client
 }
 
+extension HTTPClient {
+    /// Sends a batch, and judges the answer.
+    mutating func ask(
+        _ body: [UInt8], _ options: HTTPOptions, acknowledging id: String? = nil, wakeup: Wakeup,
+        isCancelled: () -> Bool
+    ) -> Seen {
+        let outcome = post(body, options, keepsBody: id != nil, wakeup: wakeup, isCancelled: isCancelled)
+        return Seen(outcome, acknowledging: id)
+    }
+}
+
 /// One POST with a client of its own.
 func post(
     _ url: String, _ body: [UInt8] = Array("{}".utf8), headers: [String] = [], timeout: Double = 10
-) throws -> HTTPOutcome {
+) throws -> Seen {
     var client = try httpClient()
-    return client.post(body, options(url, headers: headers, timeout: timeout), wakeup: try Wakeup()) { false }
+    return client.ask(body, options(url, headers: headers, timeout: timeout), wakeup: try Wakeup()) { false }
 }
 
 func options(_ url: String, headers: [String] = [], timeout: Double = 10) -> HTTPOptions {
@@ -25,16 +64,5 @@ func options(_ url: String, headers: [String] = [], timeout: Double = 10) -> HTT
 func answering(_ answer: String) throws -> RawServer {
     try RawServer { link in
         while link.request() { link.send(answer) }
-    }
-}
-
-extension HTTPOutcome {
-    /// There is no complete answer, and neither the clock nor the user is to blame.
-    var isNetworkFailure: Bool {
-        if case .failure(let failure) = self {
-            failure.kind == .network && !failure.message.isEmpty
-        } else {
-            false
-        }
     }
 }

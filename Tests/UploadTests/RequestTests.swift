@@ -59,8 +59,8 @@ struct RequestTests {
         var client = try httpClient()
         let wakeup = try Wakeup()
         let long = Array("a longer body".utf8)
-        _ = client.post(long, options(server.url, headers: ["X-Once: 1"]), wakeup: wakeup) { false }
-        _ = client.post([0x62], options(server.url), wakeup: wakeup) { false }
+        _ = client.ask(long, options(server.url, headers: ["X-Once: 1"]), wakeup: wakeup) { false }
+        _ = client.ask([0x62], options(server.url), wakeup: wakeup) { false }
         #expect(server.requests.count == 2)
         #expect(
             server.requests.last?.hasSuffix(
@@ -113,7 +113,7 @@ struct RequestTests {
         var options = options("http://backend.invalid/up")
         options.proxy = "http://127.0.0.1:\(proxy.port)"
         var client = try httpClient()
-        let outcome = client.post([0x61], options, wakeup: try Wakeup()) { false }
+        let outcome = client.ask([0x61], options, wakeup: try Wakeup()) { false }
         #expect(outcome == .response(status: 201, retryAfter: nil))
         #expect(proxy.requests.first?.hasPrefix("POST http://backend.invalid/up HTTP/1.1\r\n") == true)
     }

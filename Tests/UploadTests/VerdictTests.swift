@@ -12,7 +12,7 @@ import Tracking
                 case 200..<300: .accepted
                 case 400, 422: .rejected
                 case 401, 403: .unauthorised
-                case 408, 429, 500...: .transient(isNetwork: false, retryAfter: 7)
+                case 408, 429, 500...: .transient(retryAfter: 7)
                 default: .permanent
                 }
             #expect(Verdict(status: status, retryAfter: 7) == expected)

@@ -15,13 +15,13 @@ final class ControlServer {
     private static let requestTimeout = 10.0
     /// Output that is gathered before it is sent, in bytes.
     private static let outputLimit = 65_536
-    /// Seconds of one connection in one turn. Who takes as long, or as much, comes last in the next.
+    /// Seconds that one connection may take in one turn. One that takes as long, or as much, comes last in the next.
     private static let share = 0.005
-    /// Seconds of all who want little in one turn.
+    /// Seconds that all those that want little may take in one turn.
     private static let turnLimit = 0.02
-    /// Seconds within which one that was heard, or has just come, does not make way while another can.
+    /// Seconds for which one that has just come, or was just heard from, does not make way while another can.
     private static let grace = 1.0
-    /// Connections that may make way in one turn: of a flood of new ones, the older are read before it is theirs.
+    /// Connections that may make way in one turn: in a flood of new ones, the older are read before they have to.
     private static let evictionsPerTurn = 16
     /// Bytes of all requests under way together: some fleets' worth of fences.
     private static let inputLimit = 16 << 20
@@ -31,13 +31,13 @@ final class ControlServer {
 
     let handlers: Handlers
     private let listener: ListeningSocket
-    private var connections: [Connection] = []
+    private var connections: [ClientConnection] = []
     private var firstIndex = 0
     private var turn = 0
     /// Geofences that are to be encoded. All of them in one reply take as long as a great many other calls.
-    private var pages: [(token: Token, items: [Geofences.Item], isLast: Bool)] = []
+    private var pages: [(connection: ClientConnection, result: Result<Completion, Failure>)] = []
     /// When a client that held too much was last logged.
-    private var toldOfBound: BootInstant?
+    private var loggedBound: BootInstant?
 
     init(in place: consuming SocketPlace, handlers: Handlers) throws(SystemError) {
         listener = try ListeningSocket(in: place, group: groupID(named: "beekon"))
@@ -54,7 +54,7 @@ final class ControlServer {
         firstIndex = index
         poll.add(listener.descriptor.raw)
         for connection in connections {
-            // Who has sent calls without replies may be gone before they are carried out.
+            // A client that wants no replies may be gone before its calls are carried out.
             let raw = connection.isAwaitingSilently ? -1 : connection.descriptor.raw
             poll.add(raw, read: connection.wantsRead, write: connection.wantsWrite)
         }
@@ -66,12 +66,12 @@ final class ControlServer {
         return connections.compactMap { $0.incomplete?.advanced(bySeconds: Self.requestTimeout) }.min()
     }
 
-    /// Does what the poll has found: first for all who want little, as long as the turn is short, then for one who wants
+    /// Does what the poll has found: first for all that want little, while the turn is short, then for one that wants
     /// much. So thirty exports at once keep nobody waiting for more than a page of one of them.
     func serve(_ poll: borrowing PollSet, now: BootInstant) {
         turn += 1
-        var modest: [(Connection, isReadable: Bool)] = []
-        var greedy: [(Connection, isReadable: Bool)] = []
+        var modest: [(ClientConnection, isReadable: Bool)] = []
+        var greedy: [(ClientConnection, isReadable: Bool)] = []
         for (offset, connection) in connections.enumerated() {
             let index = firstIndex + 1 + offset
             let isReadable = poll.isReadable(index)
@@ -95,7 +95,7 @@ final class ControlServer {
         noteListeners()
     }
 
-    private func serve(_ connection: Connection, isReadable: Bool, now: BootInstant) {
+    private func serve(_ connection: ClientConnection, isReadable: Bool, now: BootInstant) {
         // It may have been closed in this same turn for what it held.
         guard isOpen(connection) else { return }
         connection.lastTurn = turn
@@ -117,7 +117,7 @@ final class ControlServer {
     }
 
     /// Closes the clients that hold most, first those that do not read, until all together are within the limit.
-    private func bound(_ limit: Int, now: BootInstant, _ held: (Connection) -> Int) {
+    private func bound(_ limit: Int, now: BootInstant, _ held: (ClientConnection) -> Int) {
         while connections.reduce(0, { $0 + held($1) }) > limit,
             let most = connections.map(held).max(), most > 0
         {
@@ -129,8 +129,8 @@ final class ControlServer {
             guard let victim else { return }
             close(victim)
             // A client that does this on purpose reconnects at once.
-            if let told = toldOfBound, now.seconds(since: told) < 60 { continue }
-            toldOfBound = now
+            if let logged = loggedBound, now.seconds(since: logged) < 60 { continue }
+            loggedBound = now
             Log.warning(
                 .control,
                 "\(victim.peer.description) was disconnected: it held most of \(limit >> 20) MB, "
@@ -139,9 +139,9 @@ final class ControlServer {
         }
     }
 
-    private func isOpen(_ connection: Connection) -> Bool { connections.contains { $0 === connection } }
+    private func isOpen(_ connection: ClientConnection) -> Bool { connections.contains { $0 === connection } }
 
-    private func isLate(_ connection: Connection, _ now: BootInstant) -> Bool {
+    private func isLate(_ connection: ClientConnection, _ now: BootInstant) -> Bool {
         connection.incomplete.map { now.seconds(since: $0) >= Self.requestTimeout } ?? false
     }
 
@@ -154,24 +154,25 @@ final class ControlServer {
                 evictions += 1
                 guard makeRoom(now: now) else { continue }
             }
-            connections.append(Connection(descriptor, peer, now: now))
+            connections.append(ClientConnection(descriptor, peer, now: now))
         }
     }
 
-    /// Closes the connection that has been idle longest, else the oldest incomplete request, else the one that for longest,
-    /// and for ten seconds at least, has taken nothing of what it was sent. One that was just heard, or has just come and
-    /// not spoken, is idle only when no request is incomplete: a flood would put it out before it is read.
+    /// Closes the connection that has been idle longest, else the one with the oldest incomplete request, else the one that
+    /// has read nothing of what it was sent for longest, and for at least ten seconds. One that was just heard from, or has
+    /// just come and not spoken, counts as idle only when no request is incomplete: a flood would push it out before it is
+    /// read.
     private func makeRoom(now: BootInstant) -> Bool {
-        func oldest(_ since: (Connection) -> BootInstant?) -> Connection? {
+        func oldest(_ since: (ClientConnection) -> BootInstant?) -> ClientConnection? {
             let found = connections.compactMap { connection in since(connection).map { ($0, connection) } }
             return found.min { $0.0 < $1.0 }?.1
         }
-        func idle(_ connection: Connection) -> BootInstant? {
+        func idle(_ connection: ClientConnection) -> BootInstant? {
             connection.isIdle ? connection.lastActive : nil
         }
         let victim =
             oldest { idle($0).flatMap { now.seconds(since: $0) >= Self.grace ? $0 : nil } }
-            // By when it began: who dribbles a byte now and then would never be the oldest by its last.
+            // By when it began: one that dribbles a byte now and then would never be the oldest by its last.
             ?? oldest(\.incomplete)
             ?? oldest { $0.hasSpoken ? idle($0) : nil } ?? oldest(idle)
             ?? oldest { $0.stalledSince.flatMap { now.seconds(since: $0) >= Self.requestTimeout ? $0 : nil } }
@@ -180,15 +181,15 @@ final class ControlServer {
         return true
     }
 
-    private func close(_ connection: Connection) {
-        if case .awaiting(let token, _) = connection.activity { handlers.abandon(token) }
+    private func close(_ connection: ClientConnection) {
+        if case .awaiting(let token, _) = connection.activity { handlers.dispatcher.forget(token) }
         connections.removeAll { $0 === connection }
     }
 
     // MARK: Calls
 
     /// Handles calls and sends answers until the client must send or read, or has had its share of the turn.
-    private func proceed(_ connection: Connection, now: BootInstant) throws {
+    private func proceed(_ connection: ClientConnection, now: BootInstant) throws {
         let began = BootInstant.current()
         var bytes = 0
         func isEnough() -> Bool {
@@ -197,47 +198,57 @@ final class ControlServer {
         }
         try connection.flush(now: now)
         connection.hasMoreCalls = connection.hasOutput && connection.hasMoreCalls
-        var goesOn = true
-        while goesOn, !connection.hasOutput {
+        var continues = true
+        while continues, !connection.hasOutput {
             while connection.wantsCall, !connection.hasMoreCalls, let call = try connection.nextCall(now: now)
             {
-                try handle(call, of: connection)
+                try handle(call, of: connection, now: now)
                 connection.hasMoreCalls = isEnough()
             }
             let wasBusy = !connection.wantsCall
-            try fill(connection)
+            try fill(connection, now: now)
             bytes += connection.outputBytes
             // A stream that has just ended makes way for the call behind it.
-            goesOn = connection.canGoOn || wasBusy && connection.wantsCall && !connection.hasMoreCalls
+            continues =
+                connection.hasMoreEvents || wasBusy && connection.wantsCall && !connection.hasMoreCalls
             try connection.flush(now: now)
         }
         connection.isGreedy = isEnough()
         if connection.isFinished { close(connection) }
     }
 
-    private func handle(_ call: Call, of connection: Connection) throws {
+    private func handle(_ call: Call, of connection: ClientConnection, now: BootInstant) throws {
         let answer: Handlers.Answer
         do {
-            let found = try handlers.handle(call, peer: connection.peer)
+            let found = try handlers.handle(call, peer: connection.peer, now: now) {
+                [weak self, weak connection] result, now in
+                if let self, let connection { complete(connection, result, now: now) }
+            }
             if case .history = found, !call.oneway { connection.history = try handlers.openHistory() }
             answer = found
         } catch let error as ControlError {
-            if error == .permissionDenied { handlers.logDenial(call, connection.peer) }
             answer = .reply(Reply.encode(error))
+        } catch let failure as Failure {
+            answer = .reply(Reply.encode(ControlError(failure)))
         }
+        begin(answer, of: connection, oneway: call.oneway)
+    }
+
+    private func begin(_ answer: Handlers.Answer, of connection: ClientConnection, oneway: Bool) {
         switch answer {
-        case .reply(let bytes): if !call.oneway { connection.send(bytes) }
-        case .later(let token): connection.activity = .awaiting(token, oneway: call.oneway)
+        case .reply(let bytes): if !oneway { connection.send(bytes) }
+        case .later(let token, let encode): connection.activity = .awaiting(token, encode)
         case .history(let pages):
-            if !call.oneway { connection.activity = .history(pages) }
-        case .geofences: if !call.oneway { connection.activity = .geofences(after: nil) }
+            if !oneway { connection.activity = .history(pages) }
+        case .geofences(let request):
+            if !oneway { connection.activity = .geofences(request, after: nil) }
         case .subscription(let subscription):
-            if !call.oneway { connection.activity = .subscribed(subscription) }
+            if !oneway { connection.activity = .subscribed(subscription) }
         }
     }
 
     /// Prepares more output of a stream.
-    private func fill(_ connection: Connection) throws {
+    private func fill(_ connection: ClientConnection, now: BootInstant) throws {
         switch connection.activity {
         case .idle, .awaiting: return
         case .history(var pages):
@@ -246,15 +257,15 @@ final class ControlServer {
             connection.send(bytes)
             connection.activity = isLast ? .idle : .history(pages)
             if isLast { connection.history = nil }
-        case .geofences(let id):
+        case .geofences(let request, let id):
             guard !connection.hasOutput else { return }
             do {
-                let token = try handlers.askForGeofences(after: id)
-                connection.activity = .awaiting(token, oneway: false)
-                connection.isListing = true
-            } catch let error as ControlError {
+                let answer = try handlers.geofences(after: id, request, now: now)
+                connection.listing = request
+                begin(answer, of: connection, oneway: false)
+            } catch let failure as Failure {
                 connection.activity = .idle
-                connection.send(Reply.encode(error))
+                connection.send(Reply.encode(ControlError(failure)))
             }
         case .subscribed(var subscription):
             var bytes: [UInt8] = []
@@ -266,43 +277,49 @@ final class ControlServer {
         }
     }
 
-    /// Geofences have come, for a client that reads page by page or wants all in one reply.
-    func complete(_ token: Token, page: [Geofences.Item], isLast: Bool) {
-        pages.append((token, page, isLast))
+    /// The command that it has been waiting for is completed.
+    private func complete(
+        _ connection: ClientConnection, _ result: Result<Completion, Failure>, now: BootInstant
+    ) {
+        if case .success(.geofences) = result {
+            pages.append((connection, result))
+        } else {
+            answer(connection, result, now: now)
+        }
     }
 
     /// Encodes pages of geofences for a share of the turn, and of those that take longer, one.
     private func encodePages(now: BootInstant) {
         let began = BootInstant.current()
         while !pages.isEmpty {
-            let (token, items, isLast) = pages.removeFirst()
-            guard let connection = connections.first(where: { $0.awaits(token) }) else {
-                // Nobody waits for it any more; a `oneway` call is done all the same.
-                complete(token, with: [], now: now)
-                continue
-            }
-            do {
-                let result = Wire.ListGeofences.Result(geofences: items.map { Wire.Geofence($0) })
-                let goesOn = connection.isListing && !isLast
-                connection.send(try Reply.encode(Wire.ListGeofences.self, result, continues: goesOn))
-                connection.activity = goesOn ? .geofences(after: items.last?.fence.id) : .idle
-                connection.isListing = false
-            } catch {
-                close(connection)
-            }
-            push(connection, now: now)
-            if BootInstant.current().seconds(since: began) >= Self.share { return }
+            let (connection, result) = pages.removeFirst()
+            let isWanted = isOpen(connection) && !connection.isAwaitingSilently
+            answer(connection, result, now: now)
+            if isWanted, BootInstant.current().seconds(since: began) >= Self.share { return }
         }
     }
 
-    /// The answer of another thread has come.
-    func complete(_ token: Token, with bytes: [UInt8], now: BootInstant) {
-        for connection in connections {
-            guard case .awaiting(token, let oneway) = connection.activity else { continue }
-            connection.activity = .idle
-            if !oneway { connection.send(bytes) }
-            push(connection, now: now)
+    /// After a page of geofences comes the next, once this one has been sent.
+    private func answer(
+        _ connection: ClientConnection, _ result: Result<Completion, Failure>, now: BootInstant
+    ) {
+        guard isOpen(connection), case .awaiting(_, let encode) = connection.activity else { return }
+        connection.activity = .idle
+        if let request = connection.listing, case .success(.geofences(let page, isLast: false)) = result {
+            connection.activity = .geofences(request, after: page.last?.fence.id)
         }
+        connection.listing = nil
+        do {
+            switch (result, encode) {
+            case (_, nil): break
+            case (.success(let completion), let encode?): connection.send(try encode(completion))
+            case (.failure(let failure), .some): connection.send(Reply.encode(ControlError(failure)))
+            }
+        } catch {
+            Log.error(.control, "an answer could not be written: \(error)")
+            return close(connection)
+        }
+        push(connection, now: now)
     }
 
     /// Hands an event to every subscriber.
@@ -326,7 +343,7 @@ final class ControlServer {
         }
     }
 
-    private func push(_ connection: Connection, now: BootInstant) {
+    private func push(_ connection: ClientConnection, now: BootInstant) {
         guard isOpen(connection) else { return }
         do {
             try proceed(connection, now: now)
@@ -348,25 +365,20 @@ final class ControlServer {
     }
 }
 
-extension Connection {
+extension ClientConnection {
     /// A call may be handled now.
     fileprivate var wantsCall: Bool {
         if case .idle = activity { true } else { false }
     }
 
-    /// Its client wants to read this answer.
-    fileprivate func awaits(_ token: Token) -> Bool {
-        if case .awaiting(token, oneway: false) = activity { true } else { false }
-    }
-
     /// A `oneway` call is with another thread.
     fileprivate var isAwaitingSilently: Bool {
-        if case .awaiting(_, oneway: true) = activity { true } else { false }
+        if case .awaiting(_, nil) = activity { true } else { false }
     }
 
     /// A subscriber has more to be sent. Of history, one page follows with each turn of the loop, so that a long export
     /// keeps nobody waiting.
-    fileprivate var canGoOn: Bool {
+    fileprivate var hasMoreEvents: Bool {
         if case .subscribed(let subscription) = activity { !subscription.events.isEmpty } else { false }
     }
 

@@ -16,7 +16,7 @@ extension Handlers {
     /// holds on to a database that has been put aside meanwhile.
     func openHistory() throws -> History {
         do {
-            return try History(directory: directory)
+            return try History(directory: status.directory)
         } catch {
             throw ControlError.storageFailure(reason: error.message)
         }
@@ -30,19 +30,12 @@ extension Handlers {
             session = id
         }
         var cursor = History.Cursor(
-            from: try time(parameters.from), to: try time(parameters.to), session: session)
+            from: try parameters.from.map(Timestamp.init(checking:)),
+            to: try parameters.to.map(Timestamp.init(checking:)), session: session)
         if call.more { return .history(.locations(cursor)) }
-        let history = try openHistory()
-        do {
-            let rows = try history.next(&cursor, limit: History.pageLimit + 1)
-            guard rows.count <= History.pageLimit else {
-                throw ControlError.tooMany(limit: History.pageLimit)
-            }
-            return .reply(
-                try Reply.encode(Wire.GetLocations.self, .init(locations: rows.map { Wire.Location($0) })))
-        } catch let error as StorageError {
-            throw ControlError.storageFailure(reason: error.message)
-        }
+        let rows = try inOneReply { try $0.next(&cursor, limit: $1) }
+        return .reply(
+            try Reply.encode(Wire.GetLocations.self, .init(locations: rows.map { Wire.Location($0) })))
     }
 
     /// One page of a streamed history, and whether it is the last.
@@ -85,26 +78,40 @@ extension Handlers {
         }
     }
 
-    func time(_ text: String?) throws(ControlError) -> Timestamp? {
-        guard let text else { return nil }
-        guard let time = Timestamp(iso8601: text) else { throw .invalidTime(value: text) }
-        return time
+    func rejected(_ call: Call) throws -> Answer {
+        _ = try call.parameters(of: Wire.GetRejected.self)
+        var cursor = History.RejectedCursor()
+        if call.more { return .history(.rejected(cursor)) }
+        let rows = try inOneReply { try $0.next(&cursor, limit: $1) }
+        return .reply(
+            try Reply.encode(Wire.GetRejected.self, .init(rejected: rows.map { Wire.Rejected($0) })))
     }
 
-    func subscribe(_ call: Call) throws -> Answer {
-        let kinds = try call.parameters(of: Wire.Subscribe.self).kinds
-        if let kinds, !Self.eventKinds.isSuperset(of: kinds) { throw ControlError.invalidParameter("kinds") }
-        guard call.more else { throw ControlError.expectedMore }
-        var subscription = Connection.Subscription(kinds: kinds.map { Set($0) })
-        let now = BootInstant.current()
-        // The present first, so that no change falls between a question and the subscription.
-        subscription.add(stateEvent(hub.board.readerSnapshot.change))
-        subscription.add(sourceEvent())
-        subscription.add(syncEvent(now: now))
-        subscription.add(authEvent())
-        if let last = hub.board.readerSnapshot.lastLocation {
-            subscription.add(Wire.Event(kind: "location", location: Wire.Location(last)))
+    func geofenceEvents(_ call: Call) throws -> Answer {
+        let parameters = try call.parameters(of: Wire.GetGeofenceEvents.self)
+        var cursor = History.EventCursor(
+            from: try parameters.from.map(Timestamp.init(checking:)),
+            to: try parameters.to.map(Timestamp.init(checking:)))
+        if call.more { return .history(.events(cursor)) }
+        let events = try inOneReply { try $0.next(&cursor, limit: $1) }
+        return .reply(
+            try Reply.encode(
+                Wire.GetGeofenceEvents.self, .init(events: events.map { Wire.GeofenceEvent($0) })))
+    }
+
+    /// All rows, as long as one reply may hold them.
+    private func inOneReply<Row>(
+        _ read: (borrowing History, _ limit: Int) throws -> [Row]
+    ) throws -> [Row] {
+        let history = try openHistory()
+        do {
+            let rows = try read(history, History.pageLimit + 1)
+            guard rows.count <= History.pageLimit else {
+                throw ControlError.tooMany(limit: History.pageLimit)
+            }
+            return rows
+        } catch let error as StorageError {
+            throw ControlError.storageFailure(reason: error.message)
         }
-        return .subscription(subscription)
     }
 }

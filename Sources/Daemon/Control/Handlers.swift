@@ -4,85 +4,89 @@ internal import ControlProtocol
 internal import Linux
 internal import Storage
 internal import Tracking
-internal import Upload
 
-/// Carries out the methods of the control interface: answers at once from snapshots and history, or leaves a note in the
-/// mailbox of the thread that can.
+/// The methods of the control interface: what only asks is answered at once from snapshots and history, everything else
+/// becomes a command.
 final class Handlers {
+    /// Makes the bytes of the reply from what a command has brought about.
+    typealias Encoder = (Completion) throws -> [UInt8]
+
     enum Answer {
         case reply([UInt8])
-        /// Another thread answers.
-        case later(Token)
+        /// Once the command is completed; without an encoder the caller wants no reply.
+        case later(Token, Encoder?)
         case history(Pages)
         /// Geofences page by page, requested from the reader.
-        case geofences
-        case subscription(Connection.Subscription)
+        case geofences(Request)
+        case subscription(ClientConnection.Subscription)
     }
 
     /// The group that may say where data goes and may delete it.
     private static let adminGroup = "beekon-admin"
-    static let eventKinds: Set<String> = ["location", "geofence_event", "state", "source", "sync", "auth"]
+    private static let eventKinds: Set<String> = [
+        "location", "geofence_event", "state", "source", "sync", "auth",
+    ]
 
     let hub: Hub
-    let directory: String
-    let installID: String
-    let startedAt: BootInstant
     let configurator: Configurator
-    /// For what makes beekond ask the backend at once.
-    private var attempts = Allowance(burst: 60, perSecond: 1)
+    let dispatcher: Dispatcher
+    let status: StatusReport
     private let adminGroupID = groupID(named: adminGroup)
-    private(set) var lastToken: Token = 0
-    /// Fences that the reader has not accepted yet, by call.
-    var fencesWaiting: [Token: Int] = [:]
 
-    init(
-        hub: Hub, directory: String, installID: String, configurator: Configurator, startedAt: BootInstant
-    ) {
+    init(hub: Hub, configurator: Configurator, dispatcher: Dispatcher, status: StatusReport) {
         self.hub = hub
-        self.directory = directory
-        self.installID = installID
         self.configurator = configurator
-        self.startedAt = startedAt
+        self.dispatcher = dispatcher
+        self.status = status
     }
 
-    /// In force.
-    var settings: Settings { configurator.loaded.settings }
-
-    /// - Throws: a `ControlError` for the client.
-    func handle(_ call: Call, peer: Peer) throws -> Answer {
+    /// - Parameter waiter: is given the result of a command that is answered later.
+    /// - Throws: a `ControlError` or a `Failure` for the client.
+    func handle(
+        _ call: Call, peer: Peer, now: BootInstant, waiter: @escaping Dispatcher.Waiter
+    ) throws -> Answer {
         // After an answer that the caller took for consent, its bytes would be taken for calls.
         if call.upgrade { throw ControlError.invalidParameter("upgrade") }
+        let request = Request(call: call, caller: caller(call, peer), now: now, waiter: waiter)
         return switch call.method {
         case Wire.GetInfo.name: try info(call)
         case Wire.GetInterfaceDescription.name: try interfaceDescription(call)
         case Wire.GetStatus.name: try status(call)
-        case Wire.Start.name: try start(call, peer)
-        case Wire.Stop.name: try stop(call, peer)
-        case Wire.Sync.name: try sync(call, peer)
-        case Wire.Rebatch.name: try rebatch(call, peer)
-        case Wire.Resend.name: try resend(call, peer)
+        case Wire.Start.name: try start(request)
+        case Wire.Stop.name: try stop(request)
+        case Wire.Sync.name: try sync(request)
+        case Wire.Rebatch.name: try rebatch(request)
+        case Wire.Resend.name: try resend(request)
         case Wire.GetPendingUploadCount.name: try pendingCount(call)
         case Wire.GetLocations.name: try locations(call)
         case Wire.GetSessions.name: try sessions(call)
-        case Wire.DeleteLocations.name: try delete(call, peer)
+        case Wire.DeleteLocations.name: try delete(request)
         case Wire.GetConfig.name: try config(call)
-        case Wire.Configure.name: try configure(call, peer)
-        case Wire.ResetConfig.name: try resetConfig(call, peer)
-        case Wire.Reload.name: try reload(call, peer)
-        case Wire.SeedAuth.name: try seedAuth(call, peer)
+        case Wire.Configure.name: try configure(request)
+        case Wire.ResetConfig.name: try resetConfig(request)
+        case Wire.Reload.name: try reload(request)
+        case Wire.SeedAuth.name: try seedAuth(request)
         case Wire.GetExtras.name: try extras(call)
-        case Wire.SetExtras.name: try setExtras(call, peer)
+        case Wire.SetExtras.name: try setExtras(request)
         case Wire.GetRejected.name: try rejected(call)
-        case Wire.RetryRejected.name: try retryRejected(call, peer)
-        case Wire.PurgeRejected.name: try purgeRejected(call, peer)
-        case Wire.AddGeofences.name: try addGeofences(call, peer)
-        case Wire.RemoveGeofences.name: try removeGeofences(call, peer)
-        case Wire.ListGeofences.name: try listGeofences(call)
+        case Wire.RetryRejected.name: try retryRejected(request)
+        case Wire.PurgeRejected.name: try purgeRejected(request)
+        case Wire.AddGeofences.name: try addGeofences(request)
+        case Wire.RemoveGeofences.name: try removeGeofences(request)
+        case Wire.ListGeofences.name: try listGeofences(request)
         case Wire.GetGeofenceEvents.name: try geofenceEvents(call)
-        case Wire.GetCurrentLocation.name: try currentLocation(call)
+        case Wire.GetCurrentLocation.name: try currentLocation(request)
         case Wire.Subscribe.name: try subscribe(call)
         default: throw InterfaceDescription.refusal(of: call)
         }
+    }
+
+    private func caller(_ call: Call, _ peer: Peer) -> Caller {
+        let origin = Command.Origin(
+            uid: peer.uid, groups: peer.groups, daemonUser: ownUID(), adminGroup: adminGroupID)
+        return Caller(
+            origin: origin, request: call.member, name: peer.description,
+            fields: [(.method, call.method), (.uid, "\(peer.uid)"), (.pid, "\(peer.pid)")])
     }
 
     // MARK: Service
@@ -107,44 +111,12 @@ final class Handlers {
             try Reply.encode(Wire.GetInterfaceDescription.self, .init(description: description.text)))
     }
 
-    // MARK: Tracking and upload
+    // MARK: How things stand
 
-    private func start(_ call: Call, _ peer: Peer) throws -> Answer {
-        _ = try call.parameters(of: Wire.Start.self)
-        log(call, peer)
-        return try ask { .start($0) }
-    }
-
-    private func stop(_ call: Call, _ peer: Peer) throws -> Answer {
-        _ = try call.parameters(of: Wire.Stop.self)
-        log(call, peer)
-        return try ask { .stop($0) }
-    }
-
-    private func delete(_ call: Call, _ peer: Peer) throws -> Answer {
-        let parameters = try call.parameters(of: Wire.DeleteLocations.self)
-        try requireAdmin(peer)
-        let cutoff = try time(parameters.before)
-        log(call, peer)
-        return try ask { .delete(before: cutoff, $0) }
-    }
-
-    private func sync(_ call: Call, _ peer: Peer) throws -> Answer {
-        let waits = try call.parameters(of: Wire.Sync.self).wait ?? true
-        log(call, peer)
-        if settings.sync != nil {
-            try takeAttempt()
-            let token = nextToken()
-            let isWaitedFor = waits && !call.oneway
-            try post(isWaitedFor ? .sync(token) : .trigger(.command))
-            if isWaitedFor { return .later(token) }
-        }
-        let pending = hub.store.counts().pending
-        let outcome: SyncResult.Outcome =
-            settings.sync == nil ? .disabled : pending > 0 ? .transient : .nothingPending
+    private func status(_ call: Call) throws -> Answer {
+        _ = try call.parameters(of: Wire.GetStatus.self)
         return .reply(
-            try Reply.encode(
-                Wire.Sync.self, .init(outcome: outcome.rawValue, uploaded: 0, pending: pending)))
+            try Reply.encode(Wire.GetStatus.self, .init(status: status.status(now: .current()))))
     }
 
     private func pendingCount(_ call: Call) throws -> Answer {
@@ -153,47 +125,24 @@ final class Handlers {
             try Reply.encode(Wire.GetPendingUploadCount.self, .init(count: hub.store.counts().pending)))
     }
 
-    func ask(_ command: (Token) -> ReaderCommand) throws -> Answer {
-        let token = nextToken()
-        guard hub.reader.post(command(token)) else { throw ControlError.rateLimited(retryAfterSeconds: 1) }
-        return .later(token)
+    private func config(_ call: Call) throws -> Answer {
+        _ = try call.parameters(of: Wire.GetConfig.self)
+        let settings = configurator.loaded.listing.map { Wire.Setting($0) }
+        return .reply(try Reply.encode(Wire.GetConfig.self, .init(settings: settings)))
     }
 
-    func post(_ command: UploaderCommand) throws(ControlError) {
-        guard hub.uploader.post(command) else { throw .rateLimited(retryAfterSeconds: 1) }
+    private func extras(_ call: Call) throws -> Answer {
+        _ = try call.parameters(of: Wire.GetExtras.self)
+        return .reply(try Reply.encode(Wire.GetExtras.self, .init(extras: hub.board.extras)))
     }
 
-    /// What makes beekond ask the backend at once, whatever back-off or `Retry-After` say, is not to be had without end.
-    func takeAttempt() throws(ControlError) {
-        guard let wait = attempts.take(now: .current()) else { return }
-        throw .rateLimited(retryAfterSeconds: wait)
-    }
-
-    func nextToken() -> Token {
-        lastToken += 1
-        return lastToken
-    }
-
-    // MARK: Rights
-
-    /// Root, the user that the daemon runs as, who could delete the files anyway, and the group of administrators.
-    func requireAdmin(_ peer: Peer) throws(ControlError) {
-        if isRoot(peer) { return }
-        guard let adminGroupID, peer.groups.contains(adminGroupID) else { throw .permissionDenied }
-    }
-
-    /// Also true for the user that the daemon runs as, who can read its files.
-    func isRoot(_ peer: Peer) -> Bool { peer.uid == 0 || peer.uid == ownUID() }
-
-    func log(_ call: Call, _ peer: Peer) {
-        Log.info(.control, "\(call.member) by \(peer.description)", fields(call, peer))
-    }
-
-    func logDenial(_ call: Call, _ peer: Peer) {
-        Log.warning(.control, "\(call.member) denied to \(peer.description)", fields(call, peer))
-    }
-
-    func fields(_ call: Call, _ peer: Peer) -> [(Log.Field, String)] {
-        [(.method, call.method), (.uid, "\(peer.uid)"), (.pid, "\(peer.pid)")]
+    private func subscribe(_ call: Call) throws -> Answer {
+        let kinds = try call.parameters(of: Wire.Subscribe.self).kinds
+        if let kinds, !Self.eventKinds.isSuperset(of: kinds) { throw ControlError.invalidParameter("kinds") }
+        guard call.more else { throw ControlError.expectedMore }
+        var subscription = ClientConnection.Subscription(kinds: kinds.map { Set($0) })
+        // The present first, so that no change falls between a question and the subscription.
+        for event in status.present(now: .current()) { subscription.add(event) }
+        return .subscription(subscription)
     }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 internal import Tracking
 internal import Upload
 
-/// What the reader last said of itself.
+/// How the reader is doing, as it last published it.
 struct ReaderSnapshot: Equatable, Sendable {
     enum State: String, Sendable { case idle, tracking, stopped }
 
@@ -32,7 +32,7 @@ struct ReaderSnapshot: Equatable, Sendable {
     var refused = 0
     /// When rows that were never uploaded were last lost.
     var lostAt: BootInstant?
-    /// What the last failed write said; nil while storage works.
+    /// The error of the last failed write; nil while storage works.
     var storageError: String?
 }
 
@@ -55,7 +55,7 @@ struct StateChange: Equatable, Sendable {
     var session: UUIDv7?
 }
 
-/// What the uploader last said of itself.
+/// How the uploader is doing, as it last published it.
 struct UploaderSnapshot: Equatable, Sendable {
     var isConfigured = false
     var isUploading = false
@@ -65,7 +65,7 @@ struct UploaderSnapshot: Equatable, Sendable {
     var lastSuccess: Timestamp?
     var lastHTTPStatus: Int?
     var lastError: String?
-    /// What the last operation of the store said that failed; nil while storage works.
+    /// The error of the last failed operation of the store; nil while storage works.
     var storageError: String?
     /// The server's certificate is not valid yet: the clock is to blame.
     var isClockSuspected = false
@@ -78,15 +78,15 @@ struct UploaderSnapshot: Equatable, Sendable {
     var bytesSent = 0
 }
 
-/// What crosses between the threads: immutable snapshots, and a few flags.
+/// What the threads publish for one another: immutable snapshots, and a few flags.
 final class Board: Sendable {
     private let reader = Mutex(ReaderSnapshot())
     private let uploader = Mutex(UploaderSnapshot())
     private let extrasInForce = Mutex<[String: String]>([:])
     private let damaged = Mutex<Set<String>>([])
-    /// The daemon stops: every loop ends when it sees this.
+    /// The daemon is stopping: every loop ends when it sees this.
     let isStopping = Atomic(false)
-    /// Somebody listens to locations; without listeners none is handed over.
+    /// Somebody subscribes to locations; without subscribers none is handed over.
     let hasListeners = Atomic(false)
     let readerWork = Work()
     let uploaderWork = Work()
@@ -120,7 +120,7 @@ final class Board: Sendable {
     }
 }
 
-/// Whether a thread gets on with its work: asleep, or busy since when.
+/// Whether a thread makes progress: it is asleep, or has been busy since an instant.
 final class Work: Sendable {
     private let busySince = Atomic<Int64>(0)
 
@@ -132,7 +132,7 @@ final class Work: Sendable {
         busySince.store(0, ordering: .relaxed)
     }
 
-    /// Seconds that the thread has been at the same piece of work.
+    /// For how many seconds the thread has been at the same piece of work.
     func busyFor(_ now: BootInstant) -> Double {
         let since = busySince.load(ordering: .relaxed)
         return since == 0 ? 0 : now.seconds(since: BootInstant(nanoseconds: since))

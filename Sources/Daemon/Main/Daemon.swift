@@ -8,11 +8,11 @@ internal import Systemd
 
 /// The daemon from start to end.
 package enum Daemon {
-    /// Where everything is.
+    /// The paths that it works with.
     package struct Options: Sendable {
         /// The configuration file; nil for the default, which may be missing.
         package var configuration: String?
-        /// Where the database lies.
+        /// Where the database is.
         package var stateDirectory: String
         /// The path of the control socket.
         package var socket: String
@@ -36,7 +36,7 @@ package enum Daemon {
     /// The version, for `--version`.
     package static let version = Release.version
 
-    /// Looks whether the configuration can be used, and tells.
+    /// Checks whether the configuration can be used, and says so.
     ///
     /// - Returns: an exit code of sysexits.h.
     package static func check(_ options: Options) -> Int32 {
@@ -57,9 +57,8 @@ package enum Daemon {
     package static func run(_ options: Options) -> Int32 {
         let startedAt = BootInstant.current()
         useOneHeap()
-        // Where somebody has been is nobody else's business.
+        // Where somebody has been is nobody else's business, and neither are tokens.
         _ = umask(0o077)
-        // Nor are tokens.
         forbidCoreDumps()
         do {
             let signals = try Signals()
@@ -103,7 +102,7 @@ package enum Daemon {
         }
     }
 
-    /// Tells on standard error, or in the journal, why the daemon does not start.
+    /// Says why the daemon does not start, on standard error or in the journal.
     package static func complain(_ message: String) {
         for line in message.split(separator: "\n") { Log.error(.started, String(line)) }
     }

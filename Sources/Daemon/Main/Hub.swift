@@ -4,8 +4,8 @@ internal import Synchronization
 internal import Tracking
 internal import Upload
 
-/// What the threads share: the store, the boards and the mailboxes. Data goes from the reader to the store and from there to
-/// everybody else; whoever wants something of another thread leaves a note in its mailbox.
+/// What the threads share: the store, the boards, the mailboxes and the slots for settings. Data goes from the reader to the
+/// store and from there to everybody else; a thread that wants something of another leaves a note in its mailbox.
 final class Hub: Sendable {
     let store: Store
     let files: SmallFiles
@@ -14,36 +14,50 @@ final class Hub: Sendable {
     /// Which times may make rows count as old; nil until the stored state has been read.
     let ages = Mutex<AgeTrust?>(nil)
     let reader: Mailbox<ReaderCommand>
+    let readerSettings: Slot<NewSettings>
     let uploader: Mailbox<UploaderCommand>
+    let uploaderSettings: Slot<SettingsInForce>
     let main: Mailbox<MainMessage>
-    private let mainLimit = 4096
     private let unheard = Atomic(0)
+
+    private static let mainLimit = 4096
 
     init(store: Store, files: SmallFiles) throws(SystemError) {
         self.store = store
         self.files = files
         reader = try Mailbox(limit: 256)
+        readerSettings = Slot(waking: reader.wakeup)
         uploader = try Mailbox(limit: 1024)
-        main = try Mailbox(limit: mainLimit)
+        uploaderSettings = Slot(waking: uploader.wakeup)
+        main = try Mailbox(limit: Self.mainLimit)
     }
 
-    /// A full mailbox means that its thread hangs, or is busy with a reader of much history. Streamed messages are
-    /// then dropped, and counted for the subscribers; nothing else is.
-    func tell(_ message: MainMessage) {
+    /// To the main thread. A full mailbox means that its thread hangs, or is busy with a reader of much history. Streamed
+    /// messages are then dropped, and counted for the subscribers; nothing else is.
+    func post(_ message: MainMessage) {
         switch message.whenFull {
         case .drop: if !main.post(message) { unheard.add(1, ordering: .relaxed) }
         case .keep: main.deliver(message)
         case .merge(let word):
-            main.deliver(message) { [mainLimit] waiting in
-                waiting.count >= mainLimit && waiting.contains { $0.whenFull == .merge(word) }
+            main.deliver(message) { waiting in
+                waiting.count >= Self.mainLimit && waiting.contains { $0.whenFull == .merge(word) }
             }
         }
     }
 
-    /// For messages between threads. Commands of clients are posted, and refused when there are too many.
-    func tellUploader(_ command: UploaderCommand) {
+    /// For messages between threads. Commands of clients are posted to the mailbox itself, and refused when there are too
+    /// many.
+    func post(toUploader command: UploaderCommand) {
         uploader.deliver(command) { command.merge(into: &$0) }
     }
+
+    /// Answers a command, once.
+    func complete(_ token: Token, _ result: Result<Completion, Failure>) {
+        post(.completed(token, result))
+    }
+
+    /// A command or settings wait for the reader.
+    var hasWorkForReader: Bool { !reader.isEmpty || !readerSettings.isEmpty }
 
     /// Locations and events dropped on their way to subscribers since the last call.
     func takeUnheard() -> Int {
@@ -53,7 +67,7 @@ final class Hub: Sendable {
 
 extension Hub {
     /// A new one has been made in its place.
-    func tellOfMissingDatabase(in directory: String) {
+    func reportMissingDatabase(in directory: String) {
         Log.error(
             .databaseLost,
             "\(directory)/beekon.db is gone, or empty, and this installation has had one: a new one was made. What was not "

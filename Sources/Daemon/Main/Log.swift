@@ -1,11 +1,11 @@
 internal import Glibc
 internal import Systemd
 
-/// What an operator is told: one line per event that matters, none per fix.
+/// Messages for the operator: one line per event that matters, none per fix.
 ///
 /// Into the journal with fields and a stable MESSAGE_ID when standard error leads there, else to standard error.
 enum Log {
-    /// Each has a MESSAGE_ID of its own for ever.
+    /// Each has its own MESSAGE_ID, which never changes.
     enum Event: String {
         case started = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a01"
         case stopped = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a02"
@@ -52,7 +52,7 @@ enum Log {
         case geofence = "BEEKOND_GEOFENCE"
     }
 
-    /// Lines graver than this are written; `BEEKOND_LOG=debug` in the environment asks for all.
+    /// Lines at least this severe are written; `BEEKOND_LOG=debug` in the environment asks for all.
     private static let level: Journal.Priority =
         getenv("BEEKOND_LOG").map { String(cString: $0) } == "debug" ? .debug : .info
 
@@ -72,7 +72,7 @@ enum Log {
         write(.info, event, message, fields)
     }
 
-    /// The texts are only made when somebody wants to see them.
+    /// The texts are built only when they are written.
     static func debug(
         _ event: Event, _ message: @autoclosure () -> String,
         _ fields: @autoclosure () -> [(Field, String)] = []
@@ -96,12 +96,13 @@ enum Log {
             case .warning: "warning: "
             case .notice, .info, .debug: ""
             }
-        // One write a line, so that lines of several threads do not mix. Nothing can be done about a lost line.
+        // One write per line, so that the lines of several threads do not mix. Nothing can be done about a lost line.
         let line = Array("beekond: \(mark)\(message)\n".utf8)
         _ = Glibc.write(STDERR_FILENO, line, line.count)
     }
 
-    /// Texts of servers and receivers end up in lines: a control character must not begin another one, or reach a terminal.
+    /// Texts from servers and receivers become part of lines: their control characters must not start a new line, or reach a
+    /// terminal.
     static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             return text

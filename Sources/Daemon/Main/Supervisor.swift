@@ -6,31 +6,21 @@ internal import Linux
 internal import Storage
 internal import Synchronization
 internal import Systemd
-internal import Tracking
 internal import Upload
 
 /// The main thread: signals, the control socket, the watchdog, the network's coming and going, and the order of the end.
 final class Supervisor {
-    /// Seconds that the threads have for their last act: SIGTERM to exit takes two at most, whatever hangs.
-    private static let patience = 1.5
-    /// Seconds after the start, or after new settings, when every thread has begun its work, and what only that needed can
-    /// go.
-    private static let settlingTime = 2.0
-
     private let hub: Hub
-    private let handlers: Handlers
-    private let server: ControlServer
     private let configurator: Configurator
-    private var monitor: RouteMonitor?
-    private var routeLostAt: BootInstant?
+    private let dispatcher: Dispatcher
+    private let status: StatusReport
+    private let server: ControlServer
+    private var lifecycle = Lifecycle(running: ["reader", "uploader"])
+    private let network: NetworkWatch
+    private var memory = MemoryRelease()
     private var watchdog: Watchdog?
-    private var running: Set<String> = ["reader", "uploader"]
-    /// The reader has taken up what was intended: before that, a client would be told of an idle daemon.
-    private var hasResumed = false
-    private var stopBy: BootInstant?
+    /// What the service manager shows.
     private var statusText = ""
-    /// When memory is given back; nil once it has been.
-    private var releaseAt: BootInstant?
 
     init(
         _ options: Daemon.Options, _ directory: StateDirectory, _ configurator: Configurator,
@@ -48,18 +38,22 @@ final class Supervisor {
         hub = try Hub(store: store, files: SmallFiles(directory))
         for event in store.takeEvents() { event.report(hub.board) }
         for trouble in installation.troubles { hub.board.note(damaged: trouble.name) }
-        if lacksDatabase { hub.tellOfMissingDatabase(in: directory.path) }
+        if lacksDatabase { hub.reportMissingDatabase(in: directory.path) }
         identification.noteDatabase()
-        handlers = Handlers(
-            hub: hub, directory: directory.path, installID: installation.id, configurator: configurator,
+        dispatcher = Dispatcher(hub: hub, configurator: configurator)
+        status = StatusReport(
+            hub: hub, configurator: configurator, directory: directory.path, installID: installation.id,
             startedAt: startedAt)
-        server = try ControlServer(in: place, handlers: handlers)
-        routeLostAt = startedAt
-        releaseAt = startedAt.advanced(bySeconds: Self.settlingTime)
+        server = try ControlServer(
+            in: place,
+            handlers: Handlers(
+                hub: hub, configurator: configurator, dispatcher: dispatcher, status: status))
+        network = NetworkWatch(now: startedAt)
+        memory.schedule(now: startedAt)
         if let interval = Notifier.watchdogInterval() {
             watchdog = Watchdog(timeout: interval, now: startedAt)
         }
-        watchRoutes()
+        network.watch(settings.sync != nil)
     }
 
     /// Starts the threads and serves until the end.
@@ -72,38 +66,35 @@ final class Supervisor {
             Log.error(.started, error.description)
             return 71
         }
-        Log.notice(.started, "beekond \(Release.version) is running, state in \(handlers.directory)")
+        Log.notice(.started, "beekond \(Release.version) is running, state in \(status.directory)")
         Notifier.ready()
-        while !isDone(now: .current()) {
+        while !lifecycle.isOver(now: .current()) {
             var poll = PollSet()
             poll.add(signals.raw)
             poll.add(hub.main.wakeup.descriptor)
-            poll.add(monitor?.raw ?? -1)
-            let serves = hasResumed
+            poll.add(network.raw)
+            let serves = lifecycle.hasResumed
             if serves { server.addTo(&poll, at: 3) }
             poll.wait(seconds: nextDeadline.map { max($0.seconds(since: .current()), 0) })
             let now = BootInstant.current()
-            if poll.isReadable(0) { for signal in signals.receive() { take(signal, now: now) } }
+            if poll.isReadable(0) { for signal in signals.receive() { handle(signal, now: now) } }
             server.miss(hub.takeUnheard())
-            for message in hub.main.takeAll() { take(message, now: now) }
-            if poll.isReadable(2) { followRoutes(now: now) }
+            for message in hub.main.takeAll() { handle(message, now: now) }
+            if poll.isReadable(2) { noteNetwork(now: now) }
             if serves { server.serve(poll, now: now) }
             feedWatchdog(now: now)
-            if let due = releaseAt, now >= due {
-                releaseUnusedMemory()
-                releaseAt = nil
-            }
+            memory.runIfDue(now: now)
         }
         return end()
     }
 
     private func startThreads() throws(SystemError) {
-        let (hub, settings, installID) = (hub, configurator.loaded.settings, handlers.installID)
+        let (hub, settings, installID) = (hub, configurator.loaded.settings, status.installID)
         let tokens = TokenStore(
-            directory: try StateDirectory(handlers.directory),
+            directory: try StateDirectory(status.directory),
             credentials: SecretPlaces.ofThisProcess().credentialsDirectory)
         try startThread(named: "reader") {
-            guard let reader = Reader(hub: hub, settings: settings) else { return hub.tell(.readerEnded) }
+            guard let reader = Reader(hub: hub, settings: settings) else { return hub.post(.readerEnded) }
             reader.run()
         }
         try startThread(named: "uploader") {
@@ -111,27 +102,21 @@ final class Supervisor {
                 let uploader = Uploader(
                     hub: hub, settings: settings, installID: installID, tokens: tokens, now: .current())
             else {
-                return hub.tell(.uploaderEnded)
+                return hub.post(.uploaderEnded)
             }
             uploader.run()
         }
     }
 
     private var nextDeadline: BootInstant? {
-        [server.deadline, stopBy, watchdog?.next, releaseAt].compactMap(\.self).min()
+        [server.deadline, lifecycle.stopBy, watchdog?.next, memory.dueAt].compactMap(\.self).min()
     }
 
     // MARK: The end
 
-    private func isDone(now: BootInstant) -> Bool {
-        if running.isEmpty { return true }
-        return stopBy.map { now >= $0 } ?? false
-    }
-
     private func stop(now: BootInstant) {
-        guard stopBy == nil else { return }
+        guard lifecycle.stop(now: now) else { return }
         Notifier.stopping()
-        stopBy = now.advanced(bySeconds: Self.patience)
         hub.board.isStopping.store(true, ordering: .relaxed)
         hub.reader.deliver(.end)
         hub.uploader.deliver(.end)
@@ -139,106 +124,58 @@ final class Supervisor {
 
     private func end() -> Int32 {
         server.removeSocket()
-        guard running.isEmpty else {
+        guard lifecycle.running.isEmpty else {
             // Its work is safe: what was stored is stored, and what was being sent is sent again.
-            Log.warning(.stopped, "stopped without waiting for: " + running.sorted().joined(separator: ", "))
+            let hanging = lifecycle.running.sorted().joined(separator: ", ")
+            Log.warning(.stopped, "stopped without waiting for: " + hanging)
             return 0
         }
         hub.store.close()
         Log.notice(.stopped, "beekond has stopped")
-        return stopBy == nil ? 70 : 0
+        return lifecycle.stopBy == nil ? 70 : 0
+    }
+
+    private func threadEnded(_ name: String, now: BootInstant) {
+        guard !lifecycle.ended(name) else { return }
+        Log.error(.stopped, "the \(name) cannot work here: no memory, or an unfit libgps, libcurl or zlib")
+        stop(now: now)
     }
 
     // MARK: What comes in
 
-    private func take(_ signal: Signals.Signal, now: BootInstant) {
+    private func handle(_ signal: Signals.Signal, now: BootInstant) {
         switch signal {
         case .terminate: stop(now: now)
-        case .reload: configurator.ask(.reload, nil, hub)
+        case .reload:
+            // Nobody waits for it. What goes wrong is logged by those who meet it.
+            _ = try? dispatcher.dispatch(.reload, by: .hangup, now: now)
         }
     }
 
-    private func take(_ message: MainMessage, now: BootInstant) {
-        do {
-            switch message {
-            case .started(let token, let result):
-                let reply = result.map { Wire.Start.Result(state: .tracking, sessionId: $0.description) }
-                try complete(token, Wire.Start.self, reply, now: now)
-            case .stopped(let token, let result):
-                let state = Wire.State(hub.board.readerSnapshot.state)
-                try complete(token, Wire.Stop.self, result.map { .init(state: state) }, now: now)
-            case .deleted(let token, let result):
-                try complete(
-                    token, Wire.DeleteLocations.self,
-                    result.map { .init(removed: $0.removed, kept: $0.kept.isEmpty ? nil : $0.kept) },
-                    now: now)
-            case .requeued(let token, let result):
-                try complete(token, Wire.RetryRejected.self, result.map { .init(requeued: $0) }, now: now)
-            case .purged(let token, let result):
-                try complete(token, Wire.PurgeRejected.self, result.map { .init(removed: $0) }, now: now)
-            case .extrasSet(let token, let result):
-                try complete(token, Wire.SetExtras.self, result.map { .init() }, now: now)
-            case .resent(let token, let result):
-                try complete(token, Wire.Resend.self, result.map { .init(requeued: $0) }, now: now)
-            case .rebatched(let token, let result):
-                let reply = result.map { Wire.Rebatch.Result(batchId: $0.batch.description, rows: $0.rows) }
-                try complete(token, Wire.Rebatch.self, reply, now: now)
-            case .synced(let token, let result):
-                let reply = Wire.Sync.Result(
-                    outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending)
-                try complete(token, Wire.Sync.self, .success(reply), now: now)
-            case .seeded(let token, let result):
-                try complete(token, Wire.SeedAuth.self, result.map { .init() }, now: now)
-            case .settingsTaken(let result):
-                configurator.take(result, hub)
-                watchRoutes()
-                // To read a configuration takes a megabyte, of which nothing remains.
-                releaseAt = now.advanced(bySeconds: Self.settlingTime)
-            case .configured(let token, let result):
-                try complete(token, Wire.Configure.self, result.map { .init() }, now: now)
-            case .geofencesAdded(let token, let result):
-                handlers.noteTaken(token)
-                // Reading a fleet's worth of them takes tens of megabytes.
-                releaseAt = now.advanced(bySeconds: Self.settlingTime)
-                try complete(token, Wire.AddGeofences.self, result.map { .init() }, now: now)
-            case .geofencesRemoved(let token, let result):
-                try complete(token, Wire.RemoveGeofences.self, result.map { .init(removed: $0) }, now: now)
-            case .geofences(let token, let items, let isLast):
-                server.complete(token, page: items, isLast: isLast)
-            case .located(let token, let result):
-                let reply = result.map { Wire.GetCurrentLocation.Result(location: $0.map { .init($0) }) }
-                try complete(token, Wire.GetCurrentLocation.self, reply, now: now)
-            case .crossed(let event):
-                server.publish(
-                    Wire.Event(kind: "geofence_event", geofenceEvent: Wire.GeofenceEvent(event)), now: now)
-            case .location(let location):
-                server.publish(Wire.Event(kind: "location", location: Wire.Location(location)), now: now)
-            case .stateChanged(let change):
-                hasResumed = true
-                changed(handlers.stateEvent(change), now: now)
-            case .sourceChanged: changed(handlers.sourceEvent(), now: now)
-            case .syncChanged: changed(handlers.syncEvent(now: now), now: now)
-            case .authChanged: changed(handlers.authEvent(), now: now)
-            case .readerEnded: ended("reader", now: now)
-            case .uploaderEnded: ended("uploader", now: now)
-            }
-        } catch {
-            Log.error(.control, "an answer could not be written: \(error)")
+    private func handle(_ message: MainMessage, now: BootInstant) {
+        switch message {
+        case .completed(let token, let result):
+            if dispatcher.complete(token, result, now: now) { memory.schedule(now: now) }
+        case .settingsApplied(let result):
+            configurator.finish(result, hub)
+            network.watch(configurator.loaded.settings.sync != nil)
+            // To read a configuration takes a megabyte, of which nothing remains.
+            memory.schedule(now: now)
+        case .crossed(let event): server.publish(Wire.Event(event), now: now)
+        case .location(let location): server.publish(Wire.Event(location), now: now)
+        case .stateChanged(let change):
+            lifecycle.resumed()
+            publish(Wire.Event(change), now: now)
+        case .sourceChanged: publish(status.sourceEvent(), now: now)
+        case .syncChanged: publish(status.syncEvent(now: now), now: now)
+        case .authChanged: publish(status.authEvent(), now: now)
+        case .readerEnded: threadEnded("reader", now: now)
+        case .uploaderEnded: threadEnded("uploader", now: now)
         }
     }
 
-    private func complete<Method: ControlMethod>(
-        _ token: Token, _ method: Method.Type, _ result: Result<Method.Result, MainMessage.Failure>,
-        now: BootInstant
-    ) throws {
-        switch result {
-        case .success(let value): server.complete(token, with: try Reply.encode(method, value), now: now)
-        case .failure(let failure):
-            server.complete(token, with: Reply.encode(ControlError(failure)), now: now)
-        }
-    }
-
-    private func changed(_ event: Wire.Event, now: BootInstant) {
+    /// To subscribers, and in short to the service manager.
+    private func publish(_ event: Wire.Event, now: BootInstant) {
         server.publish(event, now: now)
         let reader = hub.board.readerSnapshot
         let pending = hub.store.counts().pending
@@ -247,15 +184,11 @@ final class Supervisor {
         statusText = text
     }
 
-    /// A thread that ends before it was asked to could not work at all; without it nothing else makes sense.
-    private func ended(_ name: String, now: BootInstant) {
-        running.remove(name)
-        guard stopBy == nil else { return }
-        Log.error(.stopped, "the \(name) cannot work here: no memory, or an unfit libgps, libcurl or zlib")
-        stop(now: now)
+    private func noteNetwork(now: BootInstant) {
+        for outage in network.outages(now: now) where hub.store.counts().pending > 0 {
+            hub.post(toUploader: .trigger(.networkReturned(outage: outage)))
+        }
     }
-
-    // MARK: Watchdog and network
 
     private func feedWatchdog(now: BootInstant) {
         let busy = [
@@ -267,34 +200,6 @@ final class Supervisor {
         case .starve(let stuck):
             guard !stuck.isEmpty else { return }
             Log.error(.threadStuck, "stuck for two minutes: " + stuck.joined(separator: ", "))
-        }
-    }
-
-    /// Without an upload nobody asks what the network does.
-    private func watchRoutes() {
-        guard configurator.loaded.settings.sync != nil else {
-            monitor = nil
-            return
-        }
-        guard monitor == nil else { return }
-        do {
-            monitor = try RouteMonitor()
-        } catch {
-            Log.warning(.uploadFailed, "the network's return will not be noticed: \(error)")
-        }
-    }
-
-    private func followRoutes(now: BootInstant) {
-        for change in monitor?.receive() ?? [] {
-            switch change {
-            case .vanished: routeLostAt = routeLostAt ?? now
-            case .appeared:
-                let outage = routeLostAt.map { now.seconds(since: $0) } ?? 0
-                routeLostAt = nil
-                if hub.store.counts().pending > 0 {
-                    hub.tellUploader(.trigger(.networkReturned(outage: outage)))
-                }
-            }
         }
     }
 }

@@ -1,16 +1,16 @@
 internal import Base
 internal import Tracking
 
-/// Decides when the service manager's watchdog is fed: while every thread gets on with its work.
+/// Decides when the service manager's watchdog is fed: while every thread makes progress.
 ///
-/// A thread that the disk holds up is slow, not dead: it counts as stuck after two minutes at one piece of work. Then comes
-/// the manager's own patience, which begins with the last feeding.
+/// A thread that the disk holds up is slow, not dead: it counts as stuck after two minutes at one piece of work. Only then
+/// does the manager's own timeout run out, which begins with the last feeding.
 struct Watchdog {
-    enum Verdict: Equatable {
+    enum Action: Equatable {
         /// It is not time yet.
         case wait
         case feed
-        /// Threads are stuck. Those that were not so before are to be reported.
+        /// Threads are stuck. Those that have become so since the last look are to be reported.
         case starve(report: [String])
     }
 
@@ -23,16 +23,16 @@ struct Watchdog {
     private let interval: Double
     private var reported: Set<String> = []
 
-    /// - Parameter timeout: seconds after which the manager loses its patience; it is fed three times as often.
+    /// - Parameter timeout: the manager's, in seconds; it is fed three times as often.
     init(timeout: Double, now: BootInstant) {
         interval = timeout / 3
         next = now.advanced(bySeconds: interval)
     }
 
     /// - Parameter busy: how many seconds each thread has been at the same piece of work.
-    mutating func look(now: BootInstant, busy: [(name: String, seconds: Double)]) -> Verdict {
+    mutating func look(now: BootInstant, busy: [(name: String, seconds: Double)]) -> Action {
         guard now >= next else { return .wait }
-        // The machine was suspended, which is nobody's fault: the threads have until the next look.
+        // The machine was suspended, which is not the threads' fault: they have until the next look.
         let hasSlept = now.seconds(since: next) > interval
         next = now.advanced(bySeconds: interval)
         let stuck = busy.filter { $0.seconds > Self.stuckAfter }.map(\.name)

@@ -9,30 +9,30 @@ struct LossWatch {
 
     /// When rows were last lost.
     private(set) var latest: BootInstant?
-    private var untold = Losses()
-    private var toldAt: BootInstant?
+    private var unreported = Losses()
+    private var reportedAt: BootInstant?
 
     /// - Parameter lost: since the last call.
     /// - Returns: what is to be reported now, if anything.
-    mutating func look(_ lost: Losses, now: BootInstant) -> Losses? {
+    mutating func observe(_ lost: Losses, now: BootInstant) -> Losses? {
         if lost != Losses() { latest = now }
-        untold = untold + lost
+        unreported = unreported + lost
         // Expiry is logged where it happens, with the batch.
-        untold.expired = 0
-        if let toldAt, now.seconds(since: toldAt) < Self.interval { return nil }
+        unreported.expired = 0
+        if let reportedAt, now.seconds(since: reportedAt) < Self.interval { return nil }
         guard let due = rest else { return nil }
-        toldAt = now
-        untold = Losses()
+        reportedAt = now
+        unreported = Losses()
         return due
     }
 
     /// When the rest of a loss is due to be reported, even if nothing more is lost.
     var deadline: BootInstant? {
-        rest == nil ? nil : toldAt?.advanced(bySeconds: Self.interval)
+        rest == nil ? nil : reportedAt?.advanced(bySeconds: Self.interval)
     }
 
     /// What would otherwise go unreported at the end of the daemon.
     var rest: Losses? {
-        untold == Losses() ? nil : untold
+        unreported == Losses() ? nil : unreported
     }
 }

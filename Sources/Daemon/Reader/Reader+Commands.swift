@@ -1,198 +1,182 @@
 internal import Base
 internal import Configuration
 internal import GPSD
-internal import Glibc
 internal import Linux
 internal import Storage
 internal import Tracking
 internal import Upload
 
+/// Commands to the parts, and their answers.
 extension Reader {
-    /// Takes up what was intended before the daemon ended, however it ended.
-    func resume(now: BootInstant) {
-        resumeExtras()
-        resumeGeofences(now: now)
-        // Subscribers and status show the newest location until the next fix arrives.
-        recall([.deletion, .latest, .ages], now: now)
-        let intent = readIntent()
-        switch intent?.state {
-        case .tracking:
-            guard let intent, let id = intent.session else { break }
-            resume(session: id, startedAt: Timestamp(milliseconds: intent.startedAt))
-            recall(.tail, now: now)
-        case .stopped:
-            state = .stopped
-            latestSession = intent?.session
-            closeLeftOpen()
-        case nil: recall(.intent, now: now)
-        }
-        if state != .tracking { recall(.eventSession, now: now) }
-        adjustSource(now: now)
-        if state != .idle { stateReason = stateReason ?? (state == .tracking ? .resumed : .user) }
-        publishState(now: now)
-    }
-
     func perform(_ command: ReaderCommand, now: BootInstant) {
         switch command {
-        case .start(let token): hub.tell(.started(token, start(.user, now: now)))
-        case .stop(let token): hub.tell(.stopped(token, stop(now: now)))
-        case .delete(let cutoff, let token): delete(before: cutoff, token, now: now)
-        case .rejected(let act, let token): begin(act, token)
-        case .resend(let work, let token): begin(work, token)
-        case .setExtras(let wanted, let token): set(extras: wanted, token)
-        case .addGeofences(let list, let token): add(geofences: list, token, now: now)
-        case .removeGeofences(let ids, let token): remove(geofences: ids, token, now: now)
+        case .start(let token):
+            complete(token) { () throws(Failure) in .session(try start(.user, now: now)) }
+        case .stop(let token):
+            complete(token) { () throws(Failure) in
+                try stop(now: now)
+                return .done
+            }
+        case .delete(let cutoff, let token):
+            begin(token) { () throws(Failure) in try delete(before: cutoff, for: token, now: now) }
+        case .rejected(let act, let token):
+            begin(token) { () throws(Failure) in
+                try work.begin(act, for: token, isDeletionKnown: !sessions.recall.isMissing(.deletion))
+            }
+        case .resend(let resend, let token):
+            begin(token) { () throws(Failure) in
+                try work.begin(resend, for: token, isDeletionKnown: !sessions.recall.isMissing(.deletion))
+            }
+        case .setExtras(let wanted, let token):
+            complete(token) { () throws(Failure) in
+                try extras.set(wanted, configured: settings.extras)
+                return .done
+            }
+        case .addGeofences(let list, let token):
+            complete(token) { () throws(Failure) in
+                // The snapshot before the answer: clients that are notified read it.
+                defer { publish(now: now) }
+                try fences.add(list, now: now)
+                return .done
+            }
+        case .removeGeofences(let ids, let token):
+            complete(token) { () throws(Failure) in
+                defer { publish(now: now) }
+                return .count(try fences.remove(ids, now: now))
+            }
         case .listGeofences(let id, let limit, let token):
-            let page = fences.page(after: id, limit: limit)
-            hub.tell(.geofences(token, page.items, isLast: page.isLast))
+            let page = fences.geofences.page(after: id, limit: limit)
+            hub.complete(token, .success(.geofences(page.items, isLast: page.isLast)))
         case .locate(let request): locate(request, now: now)
-        case .forget(let token): oneShots.cancel(token)
-        case .configure(let settings, let kept):
-            hub.tell(.settingsTaken(configure(settings, keeping: kept, now: now)))
+        case .forget(let token): pipeline.cancelRequest(of: token)
         case .end: break
         }
     }
 
-    func start(
-        _ reason: StateChange.Reason, now: BootInstant
-    ) -> Result<UUIDv7, MainMessage.Failure> {
-        if state == .tracking, let session { return .success(session.id) }
-        let time = hub.clock.time(now: now)
-        let id = ids.next(at: time)
+    private func complete(_ token: Token, _ body: () throws(Failure) -> Completion) {
+        hub.complete(token, Result(catching: body))
+    }
+
+    /// Begins what is answered later, unless it is refused.
+    private func begin(_ token: Token, _ body: () throws(Failure) -> Void) {
         do {
-            try write(SmallFiles.Intent(state: .tracking, session: id, startedAt: time))
+            try body()
         } catch {
-            return .failure(MainMessage.Failure(reason: "the wish to track could not be written: \(error)"))
+            hub.complete(token, .failure(error))
         }
-        enter(session: id, startedAt: time)
-        stateReason = reason
-        do {
-            _ = try hub.store.enter(session: id, startedAt: time)
-        } catch {
-            recorder.note(error, now: now)
-        }
-        adjustSource(now: now)
-        Log.notice(.sessionStarted, "tracking in session \(id)", [(.session, id.description)])
+    }
+
+    // MARK: Tracking
+
+    func start(_ reason: StateChange.Reason, now: BootInstant) throws(Failure) -> UUIDv7 {
+        if let session = sessions.session { return session.id }
+        let session = newSession(now: now)
+        try sessions.start(reason, in: session, now: now)
+        beginSession()
+        adjustLink(now: now)
         publishState(now: now)
-        return .success(id)
+        return session.id
     }
 
-    /// A store that fails now is no reason not to track: the session is written with its first location.
-    func enter(session id: UUIDv7, startedAt: Timestamp) {
-        state = .tracking
-        session = (id, startedAt)
-        latestSession = id
-        eventSession = nil
-        admission = Admission(thresholds: Admission.Thresholds(settings.tracking))
-        admittedInSession = 0
-        // Rows of the previous session may still be waiting: this session must not be written before them.
-        missing.remove(.tail)
-        missing.remove(.intent)
+    private func newSession(now: BootInstant) -> Session {
+        let time = hub.clock.time(now: now)
+        return Session(id: pipeline.newID(at: time), startedAt: time)
     }
 
-    private func stop(now: BootInstant) -> Result<Void, MainMessage.Failure> {
-        if missing.contains(.intent) { return stopUnknown(now: now) }
-        guard state == .tracking, let session else { return .success(()) }
+    /// What the parts forget when a session is entered.
+    func beginSession() {
+        pipeline.beginSession()
+        fences.eventSession = nil
+    }
+
+    private func stop(now: BootInstant) throws(Failure) {
+        if sessions.recall.isMissing(.intent) {
+            try sessions.stopUnknown(newSession(now: now))
+            sessions.closeLeftOpen(latest: recorder.latest?.fix.time)
+            return publishState(now: now)
+        }
         // Epochs that are still open belong to the session.
-        for event in source.flush(now: now) { handle(event, now: now) }
-        let intent = SmallFiles.Intent(state: .stopped, session: session.id, startedAt: session.startedAt)
-        do {
-            try write(intent)
-        } catch {
-            return .failure(MainMessage.Failure(reason: "the wish to stop could not be written: \(error)"))
-        }
-        state = .stopped
-        stateReason = .user
-        self.session = nil
-        adjustSource(now: now)
+        if sessions.session != nil { for event in link.flush(now: now) { follow(event, now: now) } }
+        guard let session = try sessions.stop() else { return }
+        adjustLink(now: now)
         flush(now: now)
-        let time = hub.clock.time(now: now)
-        do {
-            try hub.store.close(session: session.id, at: time)
-        } catch {
-            recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in
-                try store.close(session: session.id, at: time)
-            }
-        }
-        Log.notice(
-            .sessionStopped, "tracking stopped, session \(session.id) ended",
-            [(.session, session.id.description)])
-        if hub.store.counts().pending > 0 { hub.tellUploader(.trigger(.sessionStopped)) }
+        sessions.close(session, at: hub.clock.time(now: now), now: now)
+        if hub.store.counts().pending > 0 { hub.post(toUploader: .trigger(.sessionStopped)) }
         publishState(now: now)
-        return .success(())
     }
 
-    /// A disk that is full is no reason to go on tracking somebody who has asked for the end of it.
-    func write(_ intent: SmallFiles.Intent) throws(SystemError) {
-        try makingRoom { () throws(SystemError) in try hub.files.write(intent) }
-        hub.board.note(renewed: SmallFiles.Name.intent)
+    // MARK: Work in steps
+
+    /// One step of what is under way.
+    func runSteps(now: BootInstant) {
+        for answer in work.run(now: now) { hub.complete(answer.token, answer.result) }
     }
 
-    private func makingRoom(_ write: () throws(SystemError) -> Void) throws(SystemError) {
-        do {
-            try write()
-        } catch {
-            guard error.code == ENOSPC, hub.store.makeRoom() else { throw error }
-            try write()
+    private func delete(before cutoff: Timestamp?, for token: Token, now: BootInstant) throws(Failure) {
+        try work.refuseWhileDeleting()
+        // What can be stored is deleted like everything else, and the rest in memory.
+        flush(now: now)
+        pipeline.forgetLatestFix(upTo: try work.delete(before: cutoff, for: token))
+        guard recorder.latest == nil || work.isDoomed(recorder.latest?.fix.time) else { return }
+        recorder.forgetLatest()
+        pipeline.forgetPositions()
+    }
+
+    // MARK: Single locations
+
+    private func locate(_ request: OneShots.Request, now: BootInstant) {
+        switch pipeline.locate(request, obstacle: link.obstacle, now: now) {
+        case .located(let location): answer(request.id, .success(location))
+        case .waiting: adjustLink(now: now)
+        case .impossible(let reason): refuse([request.id], reason)
         }
     }
 
-    /// The state directory is not the one it was: what is intended does not stand there.
-    func writeIntentAgain() {
-        guard state == .tracking, let session else { return }
-        do {
-            try write(
-                SmallFiles.Intent(state: .tracking, session: session.id, startedAt: session.startedAt))
-        } catch {
-            Log.error(.storageFailed, "the wish to track could not be written again: \(error)")
-        }
+    func expireRequests(now: BootInstant) {
+        for token in pipeline.expireRequests(now: now) { answer(token, .success(nil)) }
     }
 
-    /// The snapshot first: whoever is told looks at it.
-    func publishState(now: BootInstant) {
-        publish(now: now)
-        hub.tell(.stateChanged(stateChange))
+    /// No fix can come.
+    func refuseRequests(_ reason: String) { refuse(pipeline.cancelAllRequests(), reason) }
+
+    private func refuse(_ tokens: [Token], _ reason: String) {
+        for token in tokens { answer(token, .failure(Failure(kind: .location, reason: reason))) }
     }
 
-    var stateChange: StateChange {
-        StateChange(state: state, reason: stateReason, session: latestSession)
+    func answer(_ token: Token, _ result: Result<Location?, Failure>) {
+        hub.complete(token, result.map { .location($0) })
     }
 
-    // MARK: Configuration
+    // MARK: Settings
 
     /// Durable before it is in force: nobody may see a setting that a power cut takes back. All of it, or nothing.
-    private func configure(
-        _ new: Settings, keeping kept: KeptSettings?, now: BootInstant
-    ) -> Result<Void, MainMessage.Failure> {
-        switch kept {
-        case nil: break
+    func apply(_ new: NewSettings, now: BootInstant) {
+        switch new.kept {
+        case .nothing: break
         case .files(let copy, let options): copy.keep(options)
         case .runtime(let file, let bytes):
             do {
-                try makingRoom { () throws(SystemError) in try file.replace(with: bytes) }
+                try hub.makingRoom { () throws(SystemError) in try file.replace(with: bytes) }
             } catch {
                 let reason = "the settings could not be written, and nothing was changed: \(error)"
-                return .failure(MainMessage.Failure(reason: reason))
+                return hub.post(.settingsApplied(.failure(Failure(reason: reason))))
             }
         }
-        configure(new, now: now)
-        return .success(())
+        configure(new.settings, now: now)
+        hub.post(.settingsApplied(.success(())))
     }
 
     /// New thresholds apply to the next fix; only a change of gpsd itself makes a new connection.
     private func configure(_ new: Settings, now: BootInstant) {
-        let old = settings
         settings = new
         hub.store.configure(StoreOptions(new))
-        mayShrink = true
-        adoptExtras()
-        admission.thresholds = Admission.Thresholds(new.tracking)
-        receiverTime.isReplay = new.gpsd.replay
-        guard new.gpsd != old.gpsd, let fresh = Source(new.gpsd) else { return }
-        for event in source.release(now: now) { handle(event, now: now) }
-        source = fresh
-        link = .none
-        receiverTime.unsettle()
-        adjustSource(now: now)
+        work.noteChangedCap()
+        extras.apply(to: new.extras)
+        pipeline.configure(
+            thresholds: Admission.Thresholds(new.tracking), isReplay: new.gpsd.replay)
+        guard let last = link.configure(new.gpsd, now: now) else { return }
+        for event in last { follow(event, now: now) }
+        pipeline.unsettle()
+        adjustLink(now: now)
     }
 }

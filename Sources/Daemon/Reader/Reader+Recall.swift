@@ -2,103 +2,87 @@ internal import Base
 internal import Configuration
 internal import Linux
 internal import Storage
-internal import Synchronization
 internal import Tracking
 
-/// What the store remembers and the reader needs. If storage fails at the start, it is read as soon as storage works,
-/// before anything else is written.
+/// What was before this run: from the small files, and from the store, which may not answer yet.
 extension Reader {
-    /// What has not been read yet.
-    struct Missing: OptionSet {
-        let rawValue: Int
-        /// The newest location: for clients, and for the clock, which cannot be earlier.
-        static let latest = Missing(rawValue: 1)
-        /// The last admitted fix of the session, with which the gate compares.
-        static let tail = Missing(rawValue: 2)
-        /// Which times have been trusted.
-        static let ages = Missing(rawValue: 4)
-        /// A deletion that was interrupted.
-        static let deletion = Missing(rawValue: 8)
-        /// The session of the events between two sessions.
-        static let eventSession = Missing(rawValue: 16)
-        /// What was intended, which no file says: whether a session is open, has ended, or none was ever started.
-        static let intent = Missing(rawValue: 32)
-    }
-
-    func recall(_ wanted: Missing, now: BootInstant) {
-        missing.formUnion(wanted)
+    /// Takes up what was intended before the daemon ended, however it ended.
+    func resume(now: BootInstant) {
+        extras.resume(configured: settings.extras)
+        fences.resume(now: now)
+        // Subscribers and status show the newest location until the next fix arrives.
+        sessions.recall.add(.deletion, .latest, .ages)
         recall(now: now)
+        switch sessions.resume() {
+        case .tracking: pipeline.beginSession()
+        case .stopped:
+            sessions.closeLeftOpen(latest: recorder.latest?.fix.time)
+            sessions.recall.add(.eventSession)
+        case .unknown: sessions.recall.add(.intent, .eventSession)
+        }
+        recall(now: now)
+        adjustLink(now: now)
+        publishState(now: now)
     }
 
+    /// Reads what has not been read yet, as far as the store answers.
     func recall(now: BootInstant) {
-        guard !missing.isEmpty else { return }
+        guard sessions.recall.next != nil else { return }
         do throws(StorageError) {
-            try askStore(now: now)
+            while let item = sessions.recall.next { try read(item, now: now) }
+            sessions.recall.isFailureNoted = false
         } catch {
             // Reading it shows that storage works again; then it is read before the waiting fixes are written.
             let repair: Recorder.Repair? =
-                isRecallNoted
+                sessions.recall.isFailureNoted
                 ? nil : { [store = hub.store] () throws(StorageError) in _ = try store.latestLocation() }
-            isRecallNoted = true
+            sessions.recall.isFailureNoted = true
             recorder.note(error, now: now, repair: repair)
         }
     }
 
-    private func askStore(now: BootInstant) throws(StorageError) {
-        if missing.contains(.deletion) {
-            if deletion == nil, let work = try hub.store.unfinishedDeletion() {
-                Log.notice(.erased, "a deletion that was interrupted continues")
-                deletion = DeletionUnderWay(work: work)
-            }
-            missing.remove(.deletion)
-        }
-        if missing.contains(.latest) {
+    private func read(_ item: Recall.Item, now: BootInstant) throws(StorageError) {
+        switch item {
+        case .deletion:
+            try work.resumeDeletion()
+        case .latest:
             let newest = try hub.store.latestLocation()
             if let time = newest?.fix.time { hub.clock.raise(to: time, now: now) }
-            // What is being deleted must not be shown again.
-            if lastLocation == nil, !isDoomed(newest?.fix.time) { lastLocation = newest }
-            missing.remove(.latest)
-        }
-        if missing.contains(.ages) {
-            let memory = try hub.store.ageMemory()
-            hub.ages.withLock { $0 = $0 ?? AgeTrust(memory) }
-            missing.remove(.ages)
-        }
-        if missing.contains(.intent) {
+            if !work.isDoomed(newest?.fix.time) { recorder.resume(latest: newest) }
+        case .ages:
+            try times.resumeAges()
+        case .intent:
             let latest = try hub.store.latestTrackingSession()
-            missing.remove(.intent)
-            takeUpIntent(of: latest, now: now)
-        }
-        if missing.contains(.tail) {
-            if let session {
-                adopt(try hub.store.enter(session: session.id, startedAt: session.startedAt))
+            sessions.recall.remove(.intent)
+            takeUp(latest.map { (Session($0.session), $0.isOpen) }, now: now)
+        case .tail:
+            if let session = sessions.session,
+                let tail = try hub.store.enter(session: session.id, startedAt: session.startedAt)
+            {
+                let missed = pipeline.resume(work.remainder(of: tail), waiting: recorder.waiting)
+                recorder.add(odometer: missed)
             }
-            missing.remove(.tail)
+        case .eventSession:
+            guard sessions.session == nil, fences.eventSession == nil else { break }
+            fences.eventSession = try hub.store.openEventSession().map { Session($0) }
         }
-        if missing.contains(.eventSession) {
-            let open = try hub.store.openEventSession()
-            if session == nil, eventSession == nil { eventSession = open }
-            missing.remove(.eventSession)
-        }
-        isRecallNoted = false
+        sessions.recall.remove(item)
     }
 
-    /// - Parameter tail: what the store knows about the current session.
-    private func adopt(_ tail: SessionTail?) {
-        guard var tail else { return }
-        // What is being deleted must not come back with the next row: only the length of the session is kept.
-        if let deletion, deletion.work.cutoff == nil || tail.reference.map({ isDoomed($0.time) }) ?? true {
-            (tail.reference, tail.memory) = (nil, Admission.Memory())
+    private func takeUp(_ latest: (session: Session, isOpen: Bool)?, now: BootInstant) {
+        switch sessions.infer(from: latest, autostarts: settings.tracking.autostart) {
+        case .nothing: return
+        case .autostart:
+            do {
+                _ = try start(.autostart, now: now)
+            } catch {
+                Log.error(.storageFailed, "autostart failed: \(error.reason)")
+            }
+            return
+        case .resumed: beginSession()
+        case .stopped: break
         }
-        if admittedInSession == 0 {
-            admission = Admission(
-                thresholds: Admission.Thresholds(settings.tracking), last: tail.reference,
-                memory: tail.memory,
-                odometer: tail.odometer)
-        } else if recorder.waiting > 0, recorder.waiting >= admittedInSession {
-            // Fixes were admitted without it, and none of them is stored yet: the distance before them counts, too.
-            admission.add(odometer: tail.odometer)
-            recorder.add(odometer: tail.odometer)
-        }
+        adjustLink(now: now)
+        publishState(now: now)
     }
 }

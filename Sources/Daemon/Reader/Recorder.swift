@@ -3,8 +3,10 @@ internal import Storage
 internal import Tracking
 
 /// Puts admitted fixes, and what fixes have decided about geofences, into the store in order. While storage fails they wait
-/// in memory, as many as there is room for.
-struct Recorder {
+/// in memory, as many as there is room for; whatever else fails is tried again after them.
+///
+/// Confined to the reader's thread.
+final class Recorder {
     struct Result {
         /// Those whose COMMIT has returned.
         var stored: [Location] = []
@@ -47,6 +49,10 @@ struct Recorder {
     private(set) var error: StorageError?
     /// When to try again, while something waits.
     private(set) var retryAt: BootInstant?
+    /// Number of locations whose COMMIT has returned since the start.
+    private(set) var stored = 0
+    /// The newest location that is stored, for clients; nil when there is none, or it is being deleted.
+    private(set) var latest: Location?
 
     init(store: Store) {
         self.store = store
@@ -59,7 +65,7 @@ struct Recorder {
     }
 
     /// - Parameter crossings: what the fix has decided; written in the same transaction.
-    mutating func add(_ location: NewLocation, with crossings: NewCrossings? = nil) {
+    func add(_ location: NewLocation, with crossings: NewCrossings? = nil) {
         if queue.count < Self.limit {
             queue.append(.location(location, crossings))
         } else {
@@ -69,7 +75,7 @@ struct Recorder {
     }
 
     /// Adds metres that were not known before to the session of all waiting rows.
-    mutating func add(odometer: Double) {
+    func add(odometer: Double) {
         for index in queue.indices {
             guard case .location(var location, let crossings) = queue[index] else { continue }
             location.odometer += odometer
@@ -81,7 +87,7 @@ struct Recorder {
     /// the geofences are kept, which hold no position.
     ///
     /// - Returns: the number of locations and events.
-    mutating func discard(upTo cutoff: Timestamp?) -> Int {
+    func discard(upTo cutoff: Timestamp?) -> Int {
         func isDoomed(_ time: Timestamp) -> Bool { cutoff.map { time <= $0 } ?? true }
         var count = 0
         func cut(_ crossings: NewCrossings?) -> NewCrossings? {
@@ -103,8 +109,16 @@ struct Recorder {
         return count
     }
 
+    /// The newest location from before the start, unless a newer one is stored already.
+    func resume(latest found: Location?) {
+        if latest == nil { latest = found }
+    }
+
+    /// The newest location is being deleted.
+    func forgetLatest() { latest = nil }
+
     /// What a fix that was not admitted has decided.
-    mutating func add(_ crossings: NewCrossings) {
+    func add(_ crossings: NewCrossings) {
         if queue.count < Self.limitWithCrossings {
             queue.append(.crossings(crossings))
         } else {
@@ -116,7 +130,7 @@ struct Recorder {
     /// slow: the rest is then due at once.
     ///
     /// - Parameter clock: asked after each write, which may have taken minutes.
-    mutating func flush(now: BootInstant, clock: () -> BootInstant) -> Result {
+    func flush(now: BootInstant, clock: () -> BootInstant) -> Result {
         var result = Result()
         var written = 0
         defer { queue.removeFirst(written) }
@@ -130,6 +144,8 @@ struct Recorder {
                 case .location(let new, let crossings):
                     result.pending = try store.insert(new, with: crossings)
                     result.stored.append(new.location)
+                    stored += 1
+                    latest = new.location
                     result.events += crossings?.events ?? []
                     result.hasCrossings = result.hasCrossings || crossings != nil
                 case .crossings(let crossings):
@@ -165,7 +181,7 @@ struct Recorder {
     /// Reports a fault when it begins, not while it lasts.
     ///
     /// - Parameter repair: the operation, when it is to be tried again.
-    mutating func note(_ fault: StorageError, now: BootInstant, repair: Repair? = nil) {
+    func note(_ fault: StorageError, now: BootInstant, repair: Repair? = nil) {
         if let repair, repairs.count < Self.limit { repairs.append(repair) }
         if !queue.isEmpty || !repairs.isEmpty { retryAt = now.advanced(bySeconds: Self.retryDelay) }
         if error == nil {
@@ -177,7 +193,7 @@ struct Recorder {
         error = fault
     }
 
-    /// The last word: what still waits is lost with the process.
+    /// At the end of the daemon: what still waits is lost with it.
     func reportLoss() {
         guard waiting > 0 else { return }
         Log.error(
@@ -185,7 +201,7 @@ struct Recorder {
             "the \(waiting) fixes that waited in memory are lost: storage has not worked until the end")
     }
 
-    private mutating func recovered() {
+    private func recovered() {
         error = nil
         let loss = refused == 0 ? "nothing was lost" : "\(refused) fixes were lost since the start"
         Log.notice(.storageRecovered, "storage works again; \(loss)")

@@ -1,27 +1,18 @@
 internal import Configuration
 internal import Linux
 
-/// The configuration in force, and what changes it: one change after the other, each durable and taken up by the reader
-/// before it is answered. Confined to the main thread.
+/// The configuration in force, and its changes: one at a time, each durable and applied by the reader before it is answered.
+/// Confined to the main thread.
 final class Configurator {
-    /// What somebody wants.
+    /// A change that is asked for.
     enum Request {
-        case set([String: ProposedValue], by: Caller = Caller())
+        case set([String: ProposedValue], by: Caller)
         case reset([String])
         /// Read all files again.
         case reload
     }
 
-    /// Who makes the change. Unless the kernel names the caller, nobody in particular.
-    struct Caller {
-        /// May send the secrets of the files elsewhere: root, and the user that the daemon runs as, who can read
-        /// them.
-        var isRoot = false
-        var name = "somebody"
-        var fields: [(Log.Field, String)] = []
-    }
-
-    /// What is in force once the reader has taken it up.
+    /// A change, which is in force once the reader has applied it.
     private struct Change {
         var layers: Layers
         var runtime: [String: SettingValue]
@@ -33,14 +24,14 @@ final class Configurator {
         var isUnreadable = false
         /// The files have been read again, and are good.
         var isFromFiles = false
-        /// What that file has to hold first.
+        /// What that file has to contain first.
         var bytes: [UInt8]?
         /// For the log, once it is done.
         var notice: (event: Log.Event, text: String)?
         var warnings: [(event: Log.Event, text: String)] = []
     }
 
-    /// Changes that wait at most: one of each connection, and a few whose clients have gone.
+    /// How many changes may wait: one for each connection, and a few whose clients have gone.
     private static let limit = 64
 
     private let options: Daemon.Options
@@ -49,10 +40,12 @@ final class Configurator {
     private var present: Change
     /// The files are bad: earlier ones are in force.
     private var isStale = false
-    private var waiting: [(request: Request, token: Token?)] = []
-    private var underWay: (change: Change, token: Token?)?
+    /// Counts the changes that have come into force.
+    private var revision = 0
+    private var waiting: [(request: Request, token: Token)] = []
+    private var underWay: (change: Change, token: Token)?
 
-    /// Reads the configuration, or, when the files are bad, the last that was good; then what was set while running.
+    /// Reads the configuration, or the last good one when the files are bad; then what was set while running.
     ///
     /// - Throws: when there is none that is good.
     init(_ options: Daemon.Options, _ directory: StateDirectory) throws(ConfigurationError) {
@@ -83,71 +76,74 @@ final class Configurator {
     /// In force.
     var loaded: Loaded { present.result.loaded }
 
+    var inForce: SettingsInForce { SettingsInForce(revision: revision, settings: loaded.settings) }
+
     /// Not everything that was configured is in force.
     var isDegraded: Bool { isStale || present.complaint != nil || !present.result.leftOut.isEmpty }
 
-    /// Carries a request out, after those that came before.
+    /// Carries out a request, after those that came before it.
     ///
-    /// - Parameter token: who waits for the answer; nil for a signal.
-    func ask(_ request: Request, _ token: Token?, _ hub: Hub) {
+    /// - Parameter token: is completed when that is done.
+    func ask(_ request: Request, _ token: Token, _ hub: Hub) {
         // A reader that hangs must not let a client fill the memory.
         guard waiting.count < Self.limit else {
-            return answer(token, .failure(.init(reason: "too many changes wait for the disk")), hub)
+            let failure = Failure(reason: "too many changes wait for the disk")
+            return hub.complete(token, .failure(failure))
         }
         waiting.append((request, token))
         proceed(hub)
     }
 
-    /// The reader has taken up the change under way, or could not.
-    func take(_ result: Result<Void, MainMessage.Failure>, _ hub: Hub) {
+    /// The reader has applied the change under way, or could not.
+    func finish(_ result: Result<Void, Failure>, _ hub: Hub) {
         guard let (change, token) = underWay else { return }
         underWay = nil
         if case .success = result {
             if change.isFromFiles { isStale = false }
             present = change
-            hub.tellUploader(.configure(loaded.settings))
+            revision += 1
+            hub.uploaderSettings.put(inForce)
             report(change)
         }
-        answer(token, result, hub)
+        hub.complete(token, result.map { .done })
         proceed(hub)
     }
 
     private func proceed(_ hub: Hub) {
         while underWay == nil, !waiting.isEmpty {
             let (request, token) = waiting.removeFirst()
-            do throws(MainMessage.Failure) {
+            do throws(Failure) {
                 let change = try plan(request)
-                let kept =
-                    change.isFromFiles
-                    ? KeptSettings.files(lastGood, options) : change.bytes.map { .runtime(file, $0) }
-                hub.reader.deliver(.configure(change.result.loaded.settings, kept))
+                var new = NewSettings(settings: change.result.loaded.settings)
+                if let bytes = change.bytes { new.kept = .runtime(file, bytes) }
+                if change.isFromFiles { new.kept = .files(lastGood, options) }
+                // One is under way at a time: this replaces none.
+                hub.readerSettings.put(new)
                 underWay = (change, token)
             } catch {
                 if case (.set(_, let caller), .denied) = (request, error.kind) {
                     Log.warning(
-                        .control, "Configure denied to \(caller.name): \(error.reason)", caller.fields)
+                        .control, "\(caller.request) denied to \(caller.name): \(error.reason)",
+                        caller.fields)
                 }
-                answer(token, .failure(error), hub)
+                hub.complete(token, .failure(error))
             }
         }
     }
 
-    private func answer(_ token: Token?, _ result: Result<Void, MainMessage.Failure>, _ hub: Hub) {
-        if let token { hub.tell(.configured(token, result)) }
-    }
-
     // MARK: Decisions
 
-    private func plan(_ request: Request) throws(MainMessage.Failure) -> Change {
+    private func plan(_ request: Request) throws(Failure) -> Change {
         var layers = present.layers
-        // Whoever changes a setting decides what there is from now on.
+        // Settings that were lost count as replaced once anybody changes one.
         layers.lacksRuntime = false
         let (runtime, approved) = (present.runtime, present.approved)
         switch request {
         case .set(let offers, let caller):
             return try plan(layers, "set while running", Array(offers.keys)) { () throws(Layers.Refusal) in
                 try layers.decide(
-                    setting: offers, over: runtime, approved: approved, asRoot: caller.isRoot)
+                    setting: offers, over: runtime, approved: approved,
+                    asRoot: Authority.decideExposingSecrets(for: caller.origin) == .granted)
             }
         case .reset(let names):
             return try plan(layers, "no longer set while running", names) { () throws(Layers.Refusal) in
@@ -160,14 +156,14 @@ final class Configurator {
     private func plan(
         _ layers: Layers, _ what: String, _ names: [String],
         _ decide: () throws(Layers.Refusal) -> Layers.Decision
-    ) throws(MainMessage.Failure) -> Change {
-        if present.isUnreadable { throw MainMessage.Failure(reason: present.complaint ?? "") }
+    ) throws(Failure) -> Change {
+        if present.isUnreadable { throw Failure(reason: present.complaint ?? "") }
         let decision: Layers.Decision
         do { decision = try decide() } catch {
             if error.isDenied {
-                throw MainMessage.Failure(kind: .denied, reason: "\(error.key) \(error.reason)")
+                throw Failure(kind: .denied, reason: "\(error.key) \(error.reason)")
             }
-            throw MainMessage.Failure(kind: .setting(key: error.key), reason: error.reason)
+            throw Failure(kind: .setting(key: error.key), reason: error.reason)
         }
         var change = Change(
             layers: layers, runtime: decision.runtime, approved: decision.approved,
@@ -178,7 +174,7 @@ final class Configurator {
             do {
                 change.bytes = try RuntimeSettings.encode(decision.runtime, approved: decision.approved)
             } catch {
-                throw MainMessage.Failure(reason: "\(error)")
+                throw Failure(reason: "\(error)")
             }
         }
         if !names.isEmpty { change.notice = (.settingsChanged, "\(what): \(Self.list(names))") }
@@ -188,7 +184,7 @@ final class Configurator {
     }
 
     /// A bad file changes nothing.
-    private func reload() throws(MainMessage.Failure) -> Change {
+    private func reload() throws(Failure) -> Change {
         do {
             var change = Self.change(to: try Self.read(options), file.load())
             change.notice = (.configuration, "the configuration has been read again")
@@ -200,7 +196,7 @@ final class Configurator {
             let place = first.map { $0.line > 0 ? "\($0.file):\($0.line)" : $0.file } ?? options.file
             let others = error.problems.count - 1
             let more = others > 0 ? "; \(others) more in the log" : ""
-            throw MainMessage.Failure(
+            throw Failure(
                 kind: .setting(key: first?.key ?? place),
                 reason: (first?.key == nil ? "" : place + ": ") + (first?.message ?? "") + more)
         }

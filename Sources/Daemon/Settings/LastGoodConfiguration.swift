@@ -31,7 +31,7 @@ struct LastGoodConfiguration {
         }
     }
 
-    /// The copy; nil when there is none, or it is no good either. Secrets in files of their own are where they were.
+    /// The copy; nil when there is none, or it is bad, too. Secrets in files of their own are read from where they were.
     func load(_ options: Daemon.Options, places: SecretPlaces = .ofThisProcess()) -> Layers? {
         let path = directory.file(Self.name)
         guard fileSize(path) != nil else { return nil }
@@ -40,7 +40,7 @@ struct LastGoodConfiguration {
         return try? Loader.layers(file: path, isDefaultPath: false, places: places).withoutSeeds
     }
 
-    /// Writes only what has changed: flash wears.
+    /// Writes only what has changed, because flash wears out.
     private func copy(_ source: String, to name: String) throws(SystemError) {
         let bytes: [UInt8]
         do {

@@ -6,7 +6,7 @@ internal import Linux
 
 /// The file of the settings made while running: `settings.json` in the state directory. What it holds is not trusted.
 struct RuntimeSettings {
-    /// What was found.
+    /// What the file says, or its copy.
     struct LoadResult: Equatable {
         var values: [String: SettingValue] = [:]
         /// What root has approved: see `Layers.Decision`.
@@ -15,7 +15,7 @@ struct RuntimeSettings {
         var complaint: String?
         /// The file is there and may be whole, only it cannot be read now: nothing may be written over it.
         var isUnreadable = false
-        /// There were settings, and what they were nobody knows.
+        /// There were settings, and they are lost.
         var isLost = false
     }
 
@@ -26,7 +26,7 @@ struct RuntimeSettings {
         var approved: [String]?
     }
 
-    /// What of a file only its version tells, whatever the rest has become.
+    /// For a file of which only the version can be read.
     private struct Version: Decodable {
         var version: Int
     }
@@ -40,11 +40,11 @@ struct RuntimeSettings {
         self.directory = directory
     }
 
-    /// Reads it, or its copy where it is of no use. What cannot be used is put aside, so that it stands in nobody's way.
+    /// Reads it, or its copy when it cannot be used. An unusable file is moved aside, so that a new one can be written.
     func load() -> LoadResult {
         let (bytes, own) = readOne(Self.name)
         if let bytes {
-            // Completes what an interruption between the two writes, or an earlier version, has left undone.
+            // An interruption between the two writes, or an earlier version, may have left no copy, or an old one.
             if (try? directory.read(Self.copy)) != bytes { writeCopy(bytes) }
             return own
         }
@@ -68,7 +68,7 @@ struct RuntimeSettings {
         return found
     }
 
-    /// What an earlier start has put aside, and nobody has made again since.
+    /// Settings that an earlier start moved aside, and nobody has made again since.
     private func lossComplaint() -> String? {
         let asides = ((try? directory.names()) ?? []).filter { $0.hasPrefix(Self.name + ".aside-") }
         return asides.last.map {
@@ -86,7 +86,7 @@ struct RuntimeSettings {
             bytes = try directory.read(name)
         } catch {
             switch error.code {
-            // A link, a directory, too large, somebody else's.
+            // It is a link, a directory, too large, or somebody else's.
             case ELOOP, EINVAL, EISDIR, EFBIG: return (nil, putAside(name, error.description))
             default:
                 let text = "the settings made while running cannot be read (\(error.advice))"
@@ -136,13 +136,13 @@ struct RuntimeSettings {
         return [UInt8](try encoder.encode(content)) + [UInt8(ascii: "\n")]
     }
 
-    /// Writes it; when this returns, a power cut cannot undo it. After a failure the old content is there.
+    /// Writes it durably. After a failure the old content is in place.
     func replace(with bytes: [UInt8]) throws(SystemError) {
         let old = try? directory.read(Self.name)
         do {
             try directory.replace(Self.name, with: bytes)
         } catch {
-            // The name may have changed hands before the directory failed: what is refused must not come into force.
+            // The rename may have happened before the directory failed: what was refused must not come into force.
             if let present = try? directory.read(Self.name), present == bytes, present != old {
                 if let old {
                     try? directory.replace(Self.name, with: old)
@@ -155,7 +155,7 @@ struct RuntimeSettings {
         writeCopy(bytes)
     }
 
-    /// An old copy is worse than none: it could bring back what has been taken back.
+    /// An old copy is worse than none: it could bring back what has been reset.
     private func writeCopy(_ bytes: [UInt8]) {
         do {
             try directory.replace(Self.copy, with: bytes)

@@ -41,18 +41,28 @@ extension Wire.GeofenceEvent {
     }
 }
 
-extension ControlError {
-    init(_ failure: MainMessage.Failure) {
-        self =
-            switch failure.kind {
-            case .storage: .storageFailure(reason: failure.reason)
-            case .location: .locationUnavailable(reason: failure.reason)
-            case .busy(let seconds): .rateLimited(retryAfterSeconds: seconds)
-            case .geofence(let id): .invalidGeofence(id: id, reason: failure.reason)
-            case .denied: .denied(reason: failure.reason)
-            case .setting(let key): .invalidConfiguration(key: key, reason: failure.reason)
-            case .noRebatch: .rebatchRefused(reason: failure.reason)
-            }
+extension Wire.Event {
+    init(_ location: Location) {
+        self.init(kind: "location", location: Wire.Location(location))
+    }
+
+    init(_ event: GeofenceEvent) {
+        self.init(kind: "geofence_event", geofenceEvent: Wire.GeofenceEvent(event))
+    }
+
+    init(_ change: StateChange) {
+        self.init(
+            kind: "state", state: Wire.State(change.state), reason: change.reason?.rawValue,
+            sessionId: change.session?.description)
+    }
+}
+
+extension Wire.Rejected {
+    init(_ row: RejectedRow) {
+        self.init(
+            location: row.location.map { Wire.Location($0) },
+            geofenceEvent: row.event.map { Wire.GeofenceEvent($0) }, batchId: row.batch.description,
+            httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
     }
 }
 
@@ -127,6 +137,14 @@ extension Wire.SyncStatus {
             lastError: snapshot.lastError, nextAttempt: nextAttempt?.iso8601, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
             oversizedFailures: snapshot.oversizedFailures > 0 ? snapshot.oversizedFailures : nil)
+    }
+}
+
+extension Wire.AuthStatus {
+    init(_ state: AuthState) {
+        self.init(
+            state: state.word.rawValue, reason: state.death?.rawValue, expiresAt: state.expiresAt?.iso8601,
+            lastRefresh: state.lastRefresh?.iso8601, failures: state.failures)
     }
 }
 

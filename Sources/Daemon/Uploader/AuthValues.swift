@@ -1,7 +1,7 @@
 internal import Configuration
 internal import Upload
 
-// The credentials of the configuration as the upload knows them, and what is said when they are of no use.
+// `[sync.auth]` in the terms of `Upload`, and the words for credentials that can no longer be used.
 
 extension AuthPlan {
     /// nil without a table `[sync.auth]`.

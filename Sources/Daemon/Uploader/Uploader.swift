@@ -7,304 +7,350 @@ internal import Synchronization
 internal import Tracking
 internal import Upload
 
-/// The uploader thread: freezes a batch, sends it, and deletes what was acknowledged. One request at a time.
+/// The uploader thread of one destination: asks `Drain` what to do, does it, and says how it went. One request at a time.
 ///
 /// Confined to its thread.
 final class Uploader {
-    let hub: Hub
-    let installID: String
-    let model: String?
-    var settings: Settings
-    var schedule: DrainSchedule
-    var client: HTTPClient
-    let gzip: Gzip
-    var payload: Payload
-    var ids: UUIDv7Generator
-    var random = SystemRandomNumberGenerator()
-    var snapshot = UploaderSnapshot()
-    /// Those who asked for an attempt and wait for its result.
-    var waiting: [Token] = []
-    /// A complete 2xx whose rows could not be deleted yet: the deletion is tried again, not the request.
-    var unacknowledged: FrozenBatch?
-    var isAborted = false
-    /// The store knows where batches go now.
-    var isEndpointAdopted = false
-    let tokens: TokenStore
-    var auth: Authenticator
-    /// The stored tokens have been looked at.
-    var hasLoadedTokens = false
-    /// The user has asked for the drain under way: no back-off counts.
-    var isForced = false
-    private var lastLoggedError: (text: String, now: BootInstant)?
+    private let hub: Hub
+    private var inForce: SettingsInForce
+    private var schedule: DrainSchedule
+    private var drain = Drain()
+    private var client: HTTPClient
+    private let queue: BatchQueue
+    let tokens: TokenKeeper
+    private let report: UploadReport
+    private var random = SystemRandomNumberGenerator()
+    /// Clients that asked for an attempt and wait for its result.
+    private var waiting: [Token] = []
 
-    /// Seconds after which the same fault is logged again.
-    private static let logInterval = 3600.0
+    /// Rows; a drain of as many fills SQLite's cache, and leaves holes all over the heap.
+    private static let longDrain = 2000
 
     /// - Returns: nil when libcurl or zlib cannot work here.
     init?(hub: Hub, settings: Settings, installID: String, tokens: TokenStore, now: BootInstant) {
-        guard let client = HTTPClient(), let gzip = Gzip() else { return nil }
+        guard let client = HTTPClient(),
+            let queue = BatchQueue(hub: hub, installID: installID, settings.sync)
+        else { return nil }
         self.hub = hub
-        self.installID = installID
-        self.settings = settings
+        inForce = SettingsInForce(revision: 0, settings: settings)
         self.client = client
-        self.gzip = gzip
-        self.tokens = tokens
-        auth = Authenticator(record: nil, now: now, using: &random)
-        model = Machine.model()
-        payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
-        ids = UUIDv7Generator(using: &random)
+        self.queue = queue
+        report = UploadReport(board: hub.board, post: { hub.post($0) })
+        self.tokens = TokenKeeper(
+            store: tokens, board: hub.board, clock: hub.clock, wakeup: hub.uploader.wakeup, report: report,
+            now: now)
         schedule = DrainSchedule(interval: settings.sync?.intervalSeconds ?? 300, now: now, using: &random)
     }
 
     /// Runs until the daemon stops.
     func run() {
-        adopt(settings)
-        if settings.sync != nil, snapshot.storageError != nil || hub.store.counts().pending > 0 {
+        apply(settings)
+        if settings.sync != nil, report.snapshot.storageError != nil || hub.store.counts().pending > 0 {
             schedule.trigger(.started, now: .current(), using: &random)
         }
         while !isStopping {
             let now = BootInstant.current()
             hub.board.uploaderWork.begin(now)
-            takeCommands(now: now)
-            if settings.sync != nil, schedule.due <= now { drain() } else { refreshWhenIdle(now: now) }
+            runCommands(now: now)
+            if settings.sync != nil, schedule.due <= now { upload() } else { refreshWhenIdle(now: now) }
             publish()
             hub.board.uploaderWork.rest()
             if !isStopping { waitForWork() }
         }
         client.disconnect()
-        hub.tell(.uploaderEnded)
+        hub.post(.uploaderEnded)
     }
 
-    var isStopping: Bool { hub.board.isStopping.load(ordering: .relaxed) }
+    var settings: Settings { inForce.settings }
+
+    private var isStopping: Bool { hub.board.isStopping.load(ordering: .relaxed) }
 
     private func waitForWork() {
         var poll = PollSet()
         poll.add(hub.uploader.wakeup.descriptor)
         let now = BootInstant.current()
-        let due = settings.sync == nil ? nil : min(schedule.due, auth.idleDue(instant(now)) ?? schedule.due)
+        let due = settings.sync == nil ? nil : min(schedule.due, tokens.idleDue(now: now) ?? schedule.due)
         poll.wait(seconds: due.map { max($0.seconds(since: now), 0) })
+    }
+
+    private func publish() {
+        report.publish(
+            retries: schedule.retries, nextAttempt: settings.sync == nil ? nil : schedule.due,
+            auth: tokens.state(now: .current()))
+    }
+
+    /// Refreshes a token that is about to expire, or tries dead ones once more, though there is nothing to upload.
+    private func refreshWhenIdle(now: BootInstant) {
+        guard let sync = settings.sync, let due = tokens.idleDue(now: now), due <= now else { return }
+        report.keepingLastError {
+            tokens.exchange(with: RequestFactory(sync, version: Release.version), over: &client, isIdle: true)
+        }
+        client.disconnect()
+        publish()
     }
 
     // MARK: Commands
 
-    func takeCommands(now: BootInstant) {
-        for command in hub.uploader.takeAll() {
-            switch command {
-            case .trigger(let trigger):
-                if case .networkReturned = trigger { auth.networkReturned() }
-                schedule.trigger(trigger, now: now, using: &random)
-            case .sync(let token): sync(token, now: now)
-            case .abort(let batches):
-                if let current = snapshot.inFlightBatch, batches.contains(current) { isAborted = true }
-            case .rebatch(let token): rebatch(token)
-            case .seed(let pair, let token): hub.tell(.seeded(token, seed(pair, now: now)))
-            case .configure(let settings): configure(settings, now: now)
-            case .storageRecovered:
-                if snapshot.storageError != nil { schedule.trigger(.command, now: now, using: &random) }
-            case .end: break
+    /// Runs what others have asked for, between two steps of a drain or between drains.
+    ///
+    /// Tokens belong to the host of the settings that they were given for: those come into force before them, and no later
+    /// ones do. So what was posted before new settings is done before they are.
+    func runCommands(now: BootInstant) {
+        for command in hub.uploader.takeAll() { run(command, now: now) }
+        while let latest = hub.uploaderSettings.take() {
+            for command in hub.uploader.takeAll() { run(command, now: now) }
+            configure(latest, now: now)
+        }
+    }
+
+    private func run(_ command: UploaderCommand, now: BootInstant) {
+        switch command {
+        case .trigger(let trigger):
+            if case .networkReturned = trigger { tokens.networkReturned() }
+            schedule.trigger(trigger, now: now, using: &random)
+        case .sync(let token): sync(token, now: now)
+        case .abort(let batches):
+            if let current = report.snapshot.inFlightBatch, batches.contains(current) { drain.abort() }
+        case .rebatch(let token): hub.complete(token, rebatch().map { .rebatched($0) })
+        case .seed(let pair, let settings, let token):
+            configure(settings, now: now)
+            hub.complete(token, seed(pair, now: now).map { .done })
+        case .storageRecovered:
+            if report.snapshot.storageError != nil {
+                schedule.trigger(.command, now: now, using: &random)
             }
+        case .end: break
         }
     }
 
     private func sync(_ token: Token, now: BootInstant) {
         let pending = hub.store.counts().pending
         guard settings.sync != nil else {
-            return hub.tell(.synced(token, SyncResult(outcome: .disabled, uploaded: 0, pending: pending)))
+            let result = SyncResult(outcome: .disabled, uploaded: 0, pending: pending)
+            return hub.complete(token, .success(.synced(result)))
         }
         waiting.append(token)
         schedule.trigger(.command, now: now, using: &random)
     }
 
-    private func configure(_ new: Settings, now: BootInstant) {
-        let old = settings.sync
-        settings = new
+    private func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, Failure> {
+        let result = tokens.seed(pair)
+        guard case .success = result else { return result }
+        schedule.trigger(.command, now: now, using: &random)
+        Log.notice(.tokenRefreshed, "new tokens have been given")
+        publish()
+        return result
+    }
+
+    private func rebatch() -> Result<Rebatched, Failure> {
+        guard !drain.isOwed else {
+            return .failure(
+                .init(
+                    kind: .noRebatch,
+                    reason: "the batch has been acknowledged, which only waits for the disk"))
+        }
+        let result = queue.dissolve()
+        if case .success(let dissolved) = result {
+            if report.snapshot.inFlightBatch == dissolved.batch { drain.abort() }
+            report.dissolved(dissolved, settings.sync)
+        }
+        return result
+    }
+
+    private func configure(_ latest: SettingsInForce, now: BootInstant) {
+        guard latest.revision > inForce.revision else { return }
+        let (old, new) = (settings.sync, latest.settings)
+        inForce = latest
         guard new.sync != old else { return }
-        // The batch under way stays frozen; it goes out again at once, to where it is wanted now. What only says when to
-        // send must not keep a batch from ever getting through.
-        if new.sync?.request != old?.request { isAborted = true }
-        adopt(new)
+        drain.change(isEnabled: new.sync != nil, isOtherRequest: new.sync?.request != old?.request)
+        apply(new)
         if let sync = new.sync {
             schedule.change(interval: sync.intervalSeconds, now: now, using: &random)
             schedule.trigger(.command, now: now, using: &random)
         }
     }
 
-    private func adopt(_ settings: Settings) {
-        payload = Payload(sender: Sender(installID: installID, settings.sync, model: model))
-        snapshot.isConfigured = settings.sync != nil
-        isEndpointAdopted = false
-        adoptTokens(now: .current())
+    private func apply(_ settings: Settings) {
+        queue.configure(settings.sync)
+        report.configured(settings.sync)
+        tokens.configure(settings.sync, now: .current())
         do {
-            try adoptEndpoint()
+            try queue.registerEndpoint(settings.sync)
         } catch {
-            snapshot.storageError = error.report
-            report("the change of the endpoint could not be written: \(error.message)", nil, now: .current())
+            report.endpointUnwritten(error, now: .current())
         }
-    }
-
-    /// Tells the store where batches go now. What fails is tried again before the next batch.
-    func adoptEndpoint() throws(StorageError) {
-        guard !isEndpointAdopted, let sync = settings.sync else { return }
-        try hub.store.adopt(endpoint: sync.fingerprint)
-        isEndpointAdopted = true
     }
 
     // MARK: Draining
 
-    private func drain() {
-        let started = BootInstant.current()
-        isForced = schedule.isForced
-        schedule.begin(now: started, using: &random)
-        // Who asks while this drain runs gets one of its own.
+    /// One drain, from its trigger to its result.
+    private func upload() {
+        let isForced = schedule.isForced
+        schedule.begin(now: .current(), using: &random)
+        // Whoever asks while this drain runs gets another one.
         let askers = waiting
         waiting = []
-        let before = snapshot.uploaded
+        let before = report.snapshot.uploaded
         // While storage fails nobody knows what is pending.
-        let hadWork = unacknowledged != nil || snapshot.storageError != nil || hub.store.counts().pending > 0
-        let outcome = hadWork ? sendAll() : .drained
+        let hadWork =
+            drain.isOwed || report.snapshot.storageError != nil || hub.store.counts().pending > 0
+        let outcome = runDrain(hasWork: hadWork, isForced: isForced)
         let ended = BootInstant.current()
-        snapshot.inFlightBatch = nil
-        snapshot.isUploading = false
         // One connection for each drain: nothing is held open until the next, which may be hours away.
         client.disconnect()
+        if !drain.isOwed { queue.endBatch() }
         let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
-        report(outcome, retryIn: delay, hadWork: hadWork, now: ended)
+        report.drainEnded(
+            outcome, retryIn: delay, hadWork: hadWork, isOwed: drain.isOwed, authAdvice: tokens.advice,
+            settings.sync, now: ended)
         publish()
         let pending = hub.store.counts().pending
         // The url may have been removed meanwhile: pending rows then stay pending.
         let result = SyncResult(
             outcome: settings.sync == nil ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork),
-            uploaded: snapshot.uploaded - before, pending: pending)
-        for token in askers { hub.tell(.synced(token, result)) }
-        if result.uploaded >= Self.longDrain { releaseMemory() }
+            uploaded: report.snapshot.uploaded - before, pending: pending)
+        for token in askers { hub.complete(token, .success(.synced(result))) }
+        if result.uploaded >= Self.longDrain { queue.releaseMemory() }
     }
 
-    private func report(_ outcome: DrainOutcome, retryIn delay: Double?, hadWork: Bool, now: BootInstant) {
+    private func runDrain(hasWork: Bool, isForced: Bool) -> DrainOutcome {
+        var step = drain.begin(hasWork: hasWork, isForced: isForced)
+        while true {
+            switch step {
+            case .finish(let outcome): return outcome
+            case .perform(let action):
+                hub.board.uploaderWork.begin(.current())
+                let event: Drain.Event
+                do {
+                    event = try perform(action)
+                } catch {
+                    report.storageFailed(error)
+                    event = .storageFailed
+                }
+                if isStopping { drain.stop() }
+                step = drain.handle(event)
+            }
+        }
+    }
+
+    private func perform(_ action: Drain.Action) throws(StorageError) -> Drain.Event {
+        switch action {
+        case .registerEndpoint:
+            try queue.registerEndpoint(settings.sync)
+            return .done
+        case .freezeNext:
+            guard let sync = settings.sync, let batch = try queue.freezeNext(limit: sync.batchSize) else {
+                return .nothingPending
+            }
+            return .frozen(rows: batch.rows, isIsolating: sync.onReject == .isolate)
+        case .checkToken(let isForced): return .token(tokens.check(isForced: isForced, now: .current()))
+        case .checkRefusedToken(let isForced):
+            return .token(tokens.checkRefused(isForced: isForced, now: .current()))
+        case .refreshToken: return .token(exchangeToken())
+        case .awaitAnswer: return awaitAnswer()
+        case .cancelRequest:
+            client.cancel()
+            report.requestEnded()
+            return .cancelled
+        case .send: return try send(batch())
+        case .record(let judgement):
+            try record(judgement, batch())
+            return .done
+        case .countTimeout:
+            report.oversized(try queue.count(.tooSlow, batch()))
+            return .done
+        case .acknowledge(let freezesNext):
+            let batch = try batch()
+            try queue.acknowledge(batch, limit: freezesNext ? settings.sync?.batchSize : nil)
+            report.acknowledged(batch, at: hub.clock.time(now: .current()))
+            return .done
+        case .reject(let status):
+            let batch = try batch()
+            let (fate, expired) = try queue.reject(batch, status: status)
+            report.expired(expired)
+            return rejected(batch, fate)
+        case .isolate:
+            let batch = try batch()
+            return rejected(batch, try queue.isolate(batch))
+        case .markPermanent:
+            try queue.markPermanent(batch())
+            return .done
+        }
+    }
+
+    private func batch() throws(StorageError) -> FrozenBatch {
+        if let batch = queue.current { return batch }
+        throw StorageError(operation: "upload", kind: .other, message: "no batch is under way")
+    }
+
+    private func exchangeToken() -> Drain.TokenCheck {
+        guard let sync = settings.sync else { return .due(hasToken: false) }
+        let check = tokens.exchange(
+            with: RequestFactory(sync, version: Release.version), over: &client, isIdle: false)
+        publish()
+        return check
+    }
+
+    private func send(_ batch: FrozenBatch) throws(StorageError) -> Drain.Event {
+        guard let sync = settings.sync else { return .gone }
+        // Before the store is asked: whoever dissolves the batch after its answer aborts the request.
+        report.claimed(batch.id)
+        guard try queue.beginAttempt(batch) else {
+            report.requestEnded()
+            return .gone
+        }
+        report.sending(at: hub.clock.time(now: .current()))
+        publish()
+        let request = Request(batch)
+        let options = RequestFactory(sync, version: Release.version).options(
+            for: request, authorization: tokens.authorise())
+        client.begin(request.body, options, keepsBody: sync.requireAck)
+        // What has come in meanwhile may keep the first byte from being sent.
+        runCommands(now: .current())
+        return .underway
+    }
+
+    private func awaitAnswer() -> Drain.Event {
+        switch client.advance(wakeup: hub.uploader.wakeup) {
+        case .underway:
+            runCommands(now: .current())
+            return .underway
+        case .ended(let outcome):
+            report.requestEnded()
+            return event(outcome)
+        }
+    }
+
+    private func event(_ outcome: HTTPOutcome) -> Drain.Event {
         switch outcome {
-        case .drained:
-            snapshot.failure = nil
-            snapshot.isClockSuspected = false
-            snapshot.lastError = nil
-            guard hadWork, lastLoggedError != nil, !isStopping else { return }
-            lastLoggedError = nil
-            // Without a url the drain has ended before anything was delivered.
-            if settings.sync != nil {
-                Log.notice(.uploadRecovered, "uploading works again; nothing is pending")
-            }
-        case .transient:
-            snapshot.failure = nil
-            guard let delay, let error = snapshot.lastError else { return }
-            let pause = "trying again in \(Int(delay.rounded(.up))) s"
-            if snapshot.storageError == nil {
-                let advice = oversizedAdvice
-                report(
-                    "upload failed (\(error)); \(pause)" + (advice ?? ""),
-                    advice == nil ? error : "oversized", now: now)
-            } else {
-                let what =
-                    unacknowledged == nil ? "uploading waits for storage" : "uploaded, but not yet deleted"
-                report(
-                    "\(what) (\(error)); \(pause), and nothing is sent meanwhile", "storage", now: now)
-            }
-        case .failed(let failure):
-            snapshot.failure = failure
-            let advice = failure == .auth ? auth.record.death?.advice(auth.record.deathStatus) : nil
-            let size = failure == .permanent ? oversizedAdvice : nil
-            report(
-                advice ?? failure.advice(snapshot.lastHTTPStatus, settings.sync) + (size ?? ""),
-                size == nil ? failure.rawValue : "oversized", now: now)
+        case .cancelled: return .cancelled
+        case .failure(let failure):
+            report.failed(failure)
+            return .failed(isForTime: failure.isForTime)
+        case .answer(let answer):
+            guard let batch = queue.current else { return .gone }
+            let request = Request(batch)
+            let demanded = settings.sync?.requireAck == false ? nil : batch.id
+            let judgement = request.format.judge(
+                answer, acknowledging: demanded, at: hub.clock.time(now: .current()))
+            tokens.note(judgement.verdict)
+            report.answered(judgement.status)
+            return .answered(judgement, canRenew: tokens.isActive)
         }
     }
 
-    /// Says it when it begins or changes, then once an hour.
-    func report(_ message: String, _ key: String?, _ event: Log.Event = .uploadFailed, now: BootInstant) {
-        let key = key ?? message
-        if let last = lastLoggedError, last.text == key, now.seconds(since: last.now) < Self.logInterval {
-            return
+    private func record(_ judgement: Judgement, _ batch: FrozenBatch) throws(StorageError) {
+        report.recorded(judgement, of: batch)
+        // Accepted, it will be forgotten with the batch.
+        if judgement.verdict != .accepted { report.oversized(try queue.count(judgement.size, batch)) }
+    }
+
+    private func rejected(_ batch: FrozenBatch, _ fate: BatchQueue.Fate) -> Drain.Event {
+        report.rejected(fate, batch)
+        switch fate {
+        case .deadLettered, .split: return .done
+        case .suspected: return .suspected
+        case .full: return .full
         }
-        lastLoggedError = (key, now)
-        Log.warning(event, message, snapshot.lastHTTPStatus.map { [(.httpStatus, "\($0)")] } ?? [])
-    }
-
-    func publish() {
-        snapshot.retries = schedule.retries
-        snapshot.nextAttempt = settings.sync == nil ? nil : schedule.due
-        snapshot.auth = auth.state(instant(.current()))
-        let before = hub.board.uploaderSnapshot
-        guard snapshot != before else { return }
-        hub.board.publish(snapshot)
-        if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure {
-            hub.tell(.syncChanged)
-        }
-        if snapshot.auth != before.auth { hub.tell(.authChanged) }
-    }
-}
-
-extension SyncResult.Outcome {
-    init(_ outcome: DrainOutcome, hadWork: Bool) {
-        self =
-            switch outcome {
-            case .drained: hadWork ? .drained : .nothingPending
-            case .transient: .transient
-            case .failed(.auth): .auth
-            case .failed(.permanent), .failed(.page), .failed(.noAck): .permanent
-            case .failed(.rejected), .failed(.deadLettersFull): .rejected
-            }
-    }
-}
-
-extension DrainOutcome.Failure {
-    /// What happened, and what to do.
-    func advice(_ status: Int?, _ sync: Settings.Sync?) -> String {
-        let code = status.map { "\($0)" } ?? "no status"
-        let next = "; nothing is lost, the next attempt follows on the schedule"
-        return switch self {
-        case .auth:
-            "the server refuses our credentials (\(code)): check [sync.headers] and [sync.auth]" + next
-        case .permanent where status == 413:
-            "the server finds the batch too large (413): lower sync.batch_size (\(sync?.batchSize ?? 0)) or raise "
-                + "the server's limit" + next
-        case .page:
-            "a page answers \(code) in the backend's place, which is not believed: look for a captive portal, a "
-                + "single-page app's fallback or a maintenance page at sync.url" + next
-        case .noAck:
-            "the answer (\(code)) does not acknowledge the batch, which sync.require_ack demands: the backend must "
-                + "answer a JSON object with this batch_id, or require_ack be set to false" + next
-        case .permanent: "the server refuses the upload for good (\(code)): check sync.url" + next
-        case .rejected:
-            "the server has rejected three batches in a row (\(code)): it is suspected, not the data. "
-                + "Check that it unpacks gzip once and takes this format; one probe follows each \(Int(sync?.intervalSeconds ?? 300)) s"
-        case .deadLettersFull:
-            "the server has rejected a batch (\(code)), and the table of dead letters is full: see beekonctl rejected "
-                + "list, then send them again (beekonctl rejected retry, once the server is mended), or export and delete "
-                + "them (beekonctl rejected purge), and the upload goes on" + next
-        }
-    }
-}
-
-extension Sender {
-    init(installID: String, _ sync: Settings.Sync?, model: String?) {
-        self.init(
-            installID: installID, platform: sync?.platform ?? "linux", version: Release.version, model: model)
-    }
-}
-
-extension Settings.Sync {
-    /// Without what says nothing about a request that is under way.
-    var request: Settings.Sync {
-        var sync = self
-        sync.intervalSeconds = 0
-        sync.syncThreshold = 0
-        sync.onReject = .drop
-        return sync
-    }
-
-    /// Differs whenever the url or the batch size do: FNV-1a, which is the same in every run.
-    var fingerprint: Int64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in "\(batchSize) \(url)".utf8 {
-            hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
-        }
-        return Int64(bitPattern: hash)
     }
 }

@@ -1,16 +1,16 @@
-/// What of the credentials survives a restart. Kept encrypted.
+/// The part of the credentials that survives a restart. Stored encrypted.
 package struct AuthRecord: Equatable, Sendable, Codable {
-    /// Why tokens are of no use any more. The names are the control interface's.
+    /// Why the tokens can no longer be used. The raw values are the control interface's.
     package enum Death: String, Codable, Sendable {
-        /// The endpoint has refused to refresh them: 3xx, or a 4xx but 408 and 429.
+        /// The endpoint has refused to refresh them: 3xx, or a 4xx other than 408 and 429.
         case refused
-        /// The endpoint has answered with 2xx, and without a token.
+        /// The endpoint has answered 2xx without a token.
         case noToken = "no_token"
-        /// A power cut or a lost answer has interrupted an exchange, and the pair that it began with is refused now.
+        /// A power cut or a lost answer interrupted an exchange, and the pair it began with is now refused.
         case rotationInterrupted = "rotation_interrupted"
         /// The backend refuses the token, and there is nothing to refresh it with.
         case noRefresh = "no_refresh"
-        /// The backend or the endpoint is another origin than the one that the tokens are for.
+        /// The backend or the endpoint is not the origin that the tokens are for.
         case hostChanged = "host_changed"
         /// They cannot be decrypted.
         case key
@@ -24,21 +24,20 @@ package struct AuthRecord: Equatable, Sendable, Codable {
         }
     }
 
-    /// A moment that can be compared with another one after a restart.
+    /// A moment that can be compared with a later one even after a restart.
     package struct Moment: Equatable, Sendable, Codable {
         /// Seconds since the boot.
         package var seconds: Double
         /// Unix seconds; nil when no clock could be trusted.
         package var time: Int64?
 
-        /// As the clocks say.
         package init(seconds: Double, time: Int64?) {
             self.seconds = seconds
             self.time = time
         }
 
-        /// Seconds since an earlier moment; nil when they cannot be told. Without a clock, more seconds since the boot
-        /// than then pass for the same boot: waiting too long does less harm than asking too often.
+        /// Seconds since an earlier moment; nil when that cannot be known. Without a trusted clock, a longer uptime than
+        /// then is taken for the same boot: waiting too long does less harm than asking too often.
         func seconds(since earlier: Moment) -> Double? {
             let difference =
                 if let time, let before = earlier.time { Double(time &- before) } else {
@@ -50,25 +49,25 @@ package struct AuthRecord: Equatable, Sendable, Codable {
 
     /// The pair in use.
     package var tokens = Tokens()
-    /// The pair before, until the new one has worked.
+    /// The pair before it, until the new one has worked.
     package var previous: Tokens?
     /// A refresh may be under way whose answer has not been read: the endpoint may have retired `tokens` already.
     package var isExchanging = false
-    /// Of the seed that was adopted last from the configuration.
+    /// Digest of the seed last taken from the configuration.
     package var seedDigest: String?
-    /// The highest that was adopted.
+    /// The highest `seed_epoch` so far.
     package var seedEpoch = 0
-    /// Where the tokens go with uploads; nil before any were adopted.
+    /// Where uploads carry the tokens to; nil before there were any.
     package var uploadOrigin: TokenOrigin?
-    /// Where they were last refreshed; nil for none yet.
+    /// Where they were last refreshed; nil before the first time.
     package var refreshOrigin: TokenOrigin?
-    /// What an earlier version knew instead of `uploadOrigin`.
+    /// What an earlier version stored instead of `uploadOrigin`.
     package var uploadHost: String?
-    /// What an earlier version knew instead of `refreshOrigin`.
+    /// What an earlier version stored instead of `refreshOrigin`.
     package var refreshHost: String?
-    /// Set while they are of no use.
+    /// Why they cannot be used; nil while they can.
     package var death: Death?
-    /// The last status of the endpoint, when that is why.
+    /// The answer of the endpoint that they died of, if they did.
     package var deathStatus: Int?
     /// The last attempt to refresh dead ones.
     package var lastAttempt: Moment?
@@ -78,7 +77,7 @@ package struct AuthRecord: Equatable, Sendable, Codable {
     /// Nothing stored yet.
     package init() {}
 
-    /// Nothing has been adopted.
+    /// There have been no tokens yet.
     package var isBlank: Bool { uploadOrigin == nil && uploadHost == nil }
 }
 
@@ -86,7 +85,7 @@ package struct AuthRecord: Equatable, Sendable, Codable {
 package struct AuthPlan: Equatable, Sendable {
     /// The tokens written there.
     package var seed: Tokens
-    /// A higher number than before has the seed adopted again.
+    /// A higher number than before makes the seed count again.
     package var seedEpoch: Int
     /// The token stands in `Authorization` alone, without `Bearer`.
     package var isRaw: Bool

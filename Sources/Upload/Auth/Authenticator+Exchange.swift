@@ -2,14 +2,14 @@ internal import Base
 internal import Tracking
 
 extension Authenticator {
-    /// An exchange begins. The record must be on disk before the first byte goes out.
+    /// An exchange begins. The record must be on the disk before the first byte is sent.
     ///
     /// - Returns: nil when there is nothing to ask with.
     package mutating func begin(_ instant: Instant) -> TokenRequest? {
         guard !isLocked, let rules = plan?.refresh, let request = TokenRequest(rules, record.tokens) else {
             return nil
         }
-        // The pair before is kept until this one has worked.
+        // The previous pair is kept until this one has worked.
         if hasWorked { record.previous = nil }
         record.isExchanging = true
         record.lastAttempt = moment(instant)
@@ -17,7 +17,7 @@ extension Authenticator {
         return request
     }
 
-    /// The exchange that has begun could not be written down, so it was not made.
+    /// The beginning of the exchange could not be recorded, so the exchange did not take place.
     package mutating func callOff() {
         record.isExchanging = wasCut
     }
@@ -29,7 +29,7 @@ extension Authenticator {
         idleNotBefore = instant.now.advanced(bySeconds: Self.idleInterval)
         switch answer {
         case .lost(let wasSent):
-            // Refused, the connection has carried no token; otherwise the answer may have been a new pair.
+            // A connection that was never made has carried no token; otherwise the lost answer may have been a new pair.
             let result = postpone(isCut: wasSent, nil, instant, using: &random)
             waitsForNetwork = true
             return result
@@ -37,20 +37,20 @@ extension Authenticator {
             switch Verdict(status: status, retryAfter: retryAfter) {
             case .accepted:
                 guard let answer = TokenAnswer(body, mapping: plan?.refresh?.mapping ?? TokenMapping()) else {
-                    return die(.noToken, status: status)
+                    return markDead(.noToken, status: status)
                 }
-                adopt(answer, instant)
+                replaceTokens(with: answer, instant)
                 return .renewed
             case .transient:
-                // A gateway that waited in vain does not know what became of the request.
+                // A gateway that gave up waiting does not know what became of the request.
                 return postpone(isCut: status == 502 || status == 504, retryAfter, instant, using: &random)
             case .rejected, .unauthorised, .permanent:
-                return die(wasCut ? .rotationInterrupted : .refused, status: status)
+                return markDead(wasCut ? .rotationInterrupted : .refused, status: status)
             }
         }
     }
 
-    private mutating func adopt(_ answer: TokenAnswer, _ instant: Instant) {
+    private mutating func replaceTokens(with answer: TokenAnswer, _ instant: Instant) {
         var tokens = Tokens(access: answer.access, refresh: answer.refresh ?? record.tokens.refresh)
         switch answer.expiry {
         case .within(let seconds): tokens.lifetime = seconds
@@ -64,7 +64,7 @@ extension Authenticator {
             tokens.expiresAt =
                 tokens.expiresAt ?? instant.time.map { $0.milliseconds / 1000 + Int64(lifetime) }
         }
-        // Expired on arrival: one of the two clocks is wrong, so its word is worth nothing.
+        // Expired on arrival: one of the two clocks is wrong, so the expiry means nothing.
         if let lifetime = tokens.lifetime, lifetime <= 0 {
             (tokens.expiresAt, tokens.lifetime) = (nil, nil)
         }
@@ -101,8 +101,8 @@ extension Authenticator {
     }
 
     @discardableResult
-    mutating func die(_ death: AuthRecord.Death, status: Int?) -> Result {
-        settle()
+    mutating func markDead(_ death: AuthRecord.Death, status: Int?) -> Result {
+        forgetFailures()
         record.death = death
         record.deathStatus = status
         record.isExchanging = false

@@ -4,13 +4,13 @@ package import Base
 package struct AuthState: Equatable, Sendable {
     /// In a word; the names are the control interface's.
     package enum Word: String, Sendable {
-        /// There are none, and nothing to get any with.
+        /// There are none, and no way to get any.
         case none
         case valid
         /// A refresh is due.
         case expiring
         case dead
-        /// Refreshing has failed several times in a row, and rests.
+        /// Refreshing has failed several times in a row, and is suspended for a while.
         case breakerOpen = "breaker_open"
     }
 
@@ -20,14 +20,14 @@ package struct AuthState: Equatable, Sendable {
     package var death: AuthRecord.Death?
     /// The answer of the endpoint that they died of.
     package var deathStatus: Int?
-    /// When the access token expires; nil when nobody knows.
+    /// When the access token expires; nil when that is not known.
     package var expiresAt: Timestamp?
     /// The last successful refresh.
     package var lastRefresh: Timestamp?
     /// Failed refreshes in a row.
     package var failures = 0
 
-    /// None.
+    /// No credentials.
     package init() {}
 }
 
@@ -66,15 +66,15 @@ extension Authenticator {
         return max(due, idleNotBefore, retryAt ?? due)
     }
 
-    /// Seconds until the access token expires; nil when nobody knows.
+    /// Seconds until the access token expires; nil when that is not known.
     func secondsLeft(_ instant: Instant) -> Double? {
         if let deadline { return deadline.seconds(since: instant.now) }
         guard let expiresAt = record.tokens.expiresAt, let time = instant.time else { return nil }
         return Double(expiresAt) - Double(time.milliseconds) / 1000
     }
 
-    /// Seconds before its expiry at which a token is refreshed. Half of a short life: with the whole margin a token that
-    /// lives no longer than that would be refreshed before every request.
+    /// Seconds before its expiry at which a token is refreshed: at most half its lifetime, or a token that lives no longer
+    /// than the configured margin would be refreshed before every request.
     var margin: Double {
         let skew = plan?.skew ?? 0
         return record.tokens.lifetime.map { min(skew, $0 / 2) } ?? skew

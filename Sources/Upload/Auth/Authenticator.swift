@@ -1,21 +1,21 @@
 package import Base
 internal import Tracking
 
-/// Decides which token goes with an upload, and when it is refreshed. Pure: clocks and randomness are arguments, and
-/// whoever asks does the requests and the writing.
+/// Decides which token an upload carries, and when it is refreshed. Pure: clocks and randomness are arguments, and the
+/// owner makes the requests and writes the record.
 ///
 /// A refresh is an exchange: `begin`, write the record, send, `end`, write the record. While `awaitsDisk` nothing may be
 /// sent: a new pair must be durable before its first use, because the endpoint has retired the old one.
 package struct Authenticator: Sendable {
     /// What has to happen before a request.
     package enum Need: Equatable, Sendable {
-        /// Nothing: send with what `authorization` says.
+        /// Nothing: send with the present `authorization`.
         case nothing
         /// An exchange.
         case refresh
-        /// The last exchange has failed, and the next one has to wait for so many seconds.
+        /// The last exchange failed, and the next one has to wait for this many seconds.
         case wait(Double)
-        /// There is no token, and none can be had.
+        /// There is no token, and no way to get one.
         case dead
     }
 
@@ -23,11 +23,11 @@ package struct Authenticator: Sendable {
     package enum Answer: Equatable, Sendable {
         /// A complete answer. `retryAfter` in seconds, when the endpoint asked for it.
         case response(status: Int, body: [UInt8], retryAfter: Double?)
-        /// None. `wasSent`: the endpoint may have had the request.
+        /// None. `wasSent`: the endpoint may have received the request.
         case lost(wasSent: Bool)
     }
 
-    /// What follows from it.
+    /// What follows from the answer.
     package enum Result: Equatable, Sendable {
         case renewed
         /// Seconds until the next attempt.
@@ -42,7 +42,6 @@ package struct Authenticator: Sendable {
         /// The time; nil while no clock can be trusted: age is never judged by one that cannot.
         package var time: Timestamp?
 
-        /// As the clocks say.
         package init(now: BootInstant, time: Timestamp?) {
             self.now = now
             self.time = time
@@ -53,17 +52,17 @@ package struct Authenticator: Sendable {
     static let breakerLimit = 3
     /// Seconds between attempts with dead credentials.
     static let revivalInterval = 3600.0
-    /// Seconds after an exchange in which none is begun for the clock alone: a token that lives for seconds must not
-    /// keep an idle daemon busy.
+    /// Seconds after an exchange in which the clock alone does not begin another: a token that lives for seconds must
+    /// not keep an idle daemon busy.
     static let idleInterval = 60.0
-    /// Seconds: the most that a daemon waits after its start before the clock alone makes it refresh.
+    /// Seconds: the longest wait after a start before the clock alone may begin an exchange.
     static let startDelay = 10.0
 
-    /// What should be on disk; see `isSaved`.
+    /// What the disk should hold; see `isSaved`.
     package internal(set) var record: AuthRecord
-    /// The disk has what `record` says.
+    /// The disk holds `record`.
     package internal(set) var isSaved = true
-    /// There is a new pair, and the disk does not have it yet.
+    /// There is a new pair that is not on the disk yet.
     package internal(set) var awaitsDisk = false
     /// Failed exchanges in a row.
     package internal(set) var failures = 0
@@ -72,9 +71,9 @@ package struct Authenticator: Sendable {
     var isLocked = false
     var isBreakerOpen = false
     var retryAt: BootInstant?
-    /// The last exchange has failed for the network.
+    /// The last exchange failed because of the network.
     package internal(set) var waitsForNetwork = false
-    /// The end of the present token by boot time, which no step of the clock can move.
+    /// When the present token expires, in boot time, which no step of the clock can move.
     var deadline: BootInstant?
     var hasTriedDead = false
     var idleNotBefore: BootInstant
@@ -84,7 +83,7 @@ package struct Authenticator: Sendable {
     var backOff = BackOff(first: 2, ceiling: 300)
     var breaker = BackOff(first: 60, ceiling: 3600)
 
-    /// - Parameter record: what the disk has; nil when nothing is stored.
+    /// - Parameter record: what the disk holds; nil when nothing is stored.
     package init(record: AuthRecord?, now: BootInstant, using random: inout some RandomNumberGenerator) {
         self.record = record ?? AuthRecord()
         wasCut = self.record.isExchanging
@@ -93,14 +92,14 @@ package struct Authenticator: Sendable {
 
     // MARK: Seeds
 
-    /// There is a record, and it cannot be read: its key is missing, or it is of a later version.
+    /// There is a record that cannot be read: its key is missing, or a later version wrote it.
     package mutating func lock() {
         isLocked = true
         record = AuthRecord()
         record.death = .key
     }
 
-    /// Takes up a configuration: adopts its seed when it is a new one, drops tokens that are for another origin.
+    /// Another configuration: a new seed replaces the tokens, and tokens for another origin are dropped.
     package mutating func configure(_ new: AuthPlan?) {
         plan = new
         guard let new, !isLocked else { return }
@@ -108,11 +107,11 @@ package struct Authenticator: Sendable {
         let isNewSeed = new.seed.digest != record.seedDigest
         let hasGrown = new.seedEpoch > record.seedEpoch
         if !new.seed.isEmpty, record.isBlank || isNewSeed || hasGrown {
-            adopt(new.seed, new)
+            replaceTokens(with: new.seed, new)
         } else if record.isBlank {
-            adopt(Tokens(), new)
+            replaceTokens(with: Tokens(), new)
         } else if isForAnotherOrigin(new) {
-            adopt(Tokens(), new)
+            replaceTokens(with: Tokens(), new)
             if !canRefresh { record.death = .hostChanged }
         } else if hasGrown {
             record.seedEpoch = new.seedEpoch
@@ -120,13 +119,13 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Adopts tokens that an administrator has given.
+    /// Uses tokens that an administrator has given from now on.
     ///
-    /// - Returns: false without a configuration to use them by.
+    /// - Returns: false when the configuration has no use for tokens.
     package mutating func seed(_ tokens: Tokens) -> Bool {
         guard let plan else { return false }
         isLocked = false
-        adopt(tokens, plan)
+        replaceTokens(with: tokens, plan)
         return true
     }
 
@@ -150,9 +149,9 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Takes tokens into use. The seed of the configuration counts as seen, whether or not these are it: it would come
-    /// back with the next start otherwise.
-    private mutating func adopt(_ tokens: Tokens, _ plan: AuthPlan) {
+    /// Replaces the tokens. The seed of the configuration counts as used, whether or not these are it: the next start would
+    /// bring it back otherwise.
+    private mutating func replaceTokens(with tokens: Tokens, _ plan: AuthPlan) {
         record.tokens = tokens
         record.previous = nil
         record.isExchanging = false
@@ -174,12 +173,12 @@ package struct Authenticator: Sendable {
         record.death = nil
         record.deathStatus = nil
         hasTriedDead = false
-        settle()
+        forgetFailures()
         isSaved = false
     }
 
-    /// No failure is left to wait for.
-    mutating func settle() {
+    /// There is no failure any more that anything has to wait for.
+    mutating func forgetFailures() {
         failures = 0
         retryAt = nil
         waitsForNetwork = false
@@ -202,7 +201,7 @@ package struct Authenticator: Sendable {
         return plan.isRaw ? token : "Bearer " + token
     }
 
-    /// There is something to authenticate with, or there should be.
+    /// There are credentials, or there should be.
     package var isActive: Bool {
         plan.map { isLocked || !record.tokens.isEmpty || record.death != nil || $0.refresh != nil } ?? false
     }
@@ -217,8 +216,8 @@ package struct Authenticator: Sendable {
         guard !hasToken || (left ?? .infinity) <= margin else { return .nothing }
         switch exchangeNeed(instant, isForced: isForced) {
         case .dead:
-            if !hasToken, record.death == nil { die(.noRefresh, status: nil) }
-            // The backend may take an old token yet.
+            if !hasToken, record.death == nil { markDead(.noRefresh, status: nil) }
+            // The backend may still accept an old token.
             return hasToken ? .nothing : .dead
         // What is left of the token is used up meanwhile.
         case .wait(let seconds): return hasToken && (left ?? .infinity) > 0 ? .nothing : .wait(seconds)
@@ -230,10 +229,10 @@ package struct Authenticator: Sendable {
     ///
     /// - Parameter sent: the `Authorization` that it refused.
     package mutating func need(afterRefusalOf sent: String?, _ instant: Instant, isForced: Bool) -> Need {
-        // Somebody has seeded new tokens meanwhile.
+        // An administrator has seeded new tokens meanwhile.
         if let authorization, authorization != sent { return .nothing }
         let need = exchangeNeed(instant, isForced: isForced)
-        if need == .dead, record.death == nil { die(.noRefresh, status: nil) }
+        if need == .dead, record.death == nil { markDead(.noRefresh, status: nil) }
         return need
     }
 
@@ -265,7 +264,7 @@ package struct Authenticator: Sendable {
             seconds: Double(instant.now.nanoseconds) / 1e9, time: instant.time.map { $0.milliseconds / 1000 })
     }
 
-    /// The backend has taken a request with this `Authorization`.
+    /// The backend has accepted a request with this `Authorization`.
     package mutating func worked(_ sent: String?) {
         guard let authorization, authorization == sent else { return }
         hasWorked = true

@@ -3,10 +3,9 @@ internal import Base
 /// What a token endpoint answered with a 2xx. A pure function of the bytes.
 ///
 /// Anything that is not one JSON object in UTF-8 of at most 64 KiB, or has no token in it, counts as an answer without
-/// a token: the endpoint has spoken, completely, and asking again would bring the same. An answer that ended before its
-/// end never comes here.
+/// a token: it was complete, and asking again would bring the same. Truncated answers never get here.
 package struct TokenAnswer: Equatable, Sendable {
-    /// When a token ends to be good.
+    /// When a token expires.
     package enum Expiry: Equatable, Sendable {
         /// Unix seconds.
         case at(Int64)
@@ -16,16 +15,16 @@ package struct TokenAnswer: Equatable, Sendable {
 
     /// The new access token.
     package var access: String
-    /// The new refresh token; nil: the old one stays.
+    /// The new refresh token; nil: the old one remains valid.
     package var refresh: String?
-    /// nil when the endpoint does not say, or says what cannot be.
+    /// nil when the endpoint does not say, or says something impossible.
     package var expiry: Expiry?
 
-    /// Seconds: a token said to last for longer counts as lasting ten years.
+    /// Seconds: a token that is said to last longer counts as lasting ten years.
     static let longest = 315_360_000.0
     /// The end of the year 9999, in Unix seconds.
     private static let lastSecond = 253_402_300_799.0
-    /// Beyond this a moment must have been written in milliseconds: it would be the year 5138 otherwise.
+    /// A moment beyond this must be in milliseconds: in seconds it would be past the year 5138.
     private static let milliseconds = 1e11
 
     /// - Returns: nil when there is no token in it.
@@ -61,7 +60,7 @@ package struct TokenAnswer: Equatable, Sendable {
         case .string(let string): text = string
         case .null, .bool, .array, .object: return nil
         }
-        // Double would take hexadecimal digits and words as well.
+        // Double would accept hexadecimal digits and words as well.
         guard text.utf8.count <= 32, text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }),
             let number = Double(text), number.isFinite
         else { return nil }

@@ -1,18 +1,18 @@
 internal import CCrypto
 
-/// A key of AES-256, and the name that envelopes call it by.
+/// An AES-256 key, and the name that envelopes refer to it by.
 package struct TokenKey: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Bytes of a key.
     package static let size = Int(CCRYPTO_KEY)
     /// Bytes of its name.
     static let idSize = 8
 
-    /// The first eight bytes of its SHA-256: tells keys apart, and tells nothing of the key.
+    /// The first eight bytes of its SHA-256: tells keys apart and reveals nothing about them.
     package let id: [UInt8]
     fileprivate let bytes: [UInt8]
 
-    /// What a key file or a credential holds: 32 bytes are the key itself; anything longer, such as a key written as
-    /// text, counts without one line end and is hashed.
+    /// The content of a key file or a credential: 32 bytes are the key itself; anything longer, such as a key written as
+    /// text, is hashed, without one line break at its end.
     ///
     /// - Returns: nil when there are fewer than 32 bytes.
     package init?(material: [UInt8]) {
@@ -35,7 +35,7 @@ package enum SHA256 {
     /// 32 bytes.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Int(CCRYPTO_SHA256))
-        // Fails only without memory, and then nothing that follows could be trusted.
+        // Fails only for want of memory, and then nothing that follows could be trusted.
         guard ccrypto_sha256(bytes, bytes.count, &digest) == 1 else { fatalError("libcrypto has no SHA-256") }
         return digest
     }
@@ -50,30 +50,30 @@ package enum SHA256 {
 
 /// Bytes sealed with AES-256-GCM (NIST SP 800-38D).
 ///
-/// magic 4, version 1, key id 8, nonce 12, ciphertext, tag 16. All before the nonce is authenticated with the text, and
-/// the nonce is part of the cipher: no byte can change unnoticed.
+/// Magic (4 bytes), version (1), key id (8), nonce (12), ciphertext, tag (16). Everything before the nonce is authenticated
+/// with the text, and the nonce is part of the cipher: no byte can change unnoticed.
 package enum TokenEnvelope {
     /// Bytes of a nonce. Random for each write: 2³² writes with one key are safe.
     package static let nonceSize = Int(CCRYPTO_NONCE)
-    /// Bytes that an envelope may have at most.
+    /// Bytes: the longest envelope.
     package static let limit = 1 << 20
     private static let magic = Array("BKTK".utf8)
     private static let version: UInt8 = 1
     private static let headerSize = 4 + 1 + TokenKey.idSize
     private static let tagSize = Int(CCRYPTO_TAG)
 
-    /// Why an envelope stays shut.
+    /// Why an envelope cannot be opened.
     package enum Refusal: Error, Equatable, Sendable {
         /// It was made by a later version.
         case newerVersion
-        /// It names a key that is not there.
+        /// The key that it names is missing.
         case unknownKey
-        /// Its key is there, and still it does not open; or it is no envelope at all.
+        /// Its key is there and does not open it; or it is not an envelope at all.
         case damaged
     }
 
     /// - Parameter nonce: ``nonceSize`` random bytes, never used twice with a key.
-    /// - Returns: nil only when libcrypto has no memory, or the nonce another size.
+    /// - Returns: nil only when libcrypto has no memory, or the nonce is of another size.
     package static func seal(_ text: [UInt8], with key: TokenKey, nonce: [UInt8]) -> [UInt8]? {
         guard nonce.count == nonceSize, text.count < limit else { return nil }
         let header = magic + [version] + key.id
@@ -88,7 +88,7 @@ package enum TokenEnvelope {
 
     /// What was sealed.
     ///
-    /// - Parameter keys: any number; the envelope names the one that it needs.
+    /// - Parameter keys: all that might fit; the envelope names the one it needs.
     package static func open(_ bytes: [UInt8], with keys: [TokenKey]) throws(Refusal) -> [UInt8] {
         guard bytes.count >= headerSize + nonceSize + tagSize, bytes.count <= limit, bytes.starts(with: magic)
         else { throw .damaged }

@@ -1,10 +1,10 @@
 /// How tokens are refreshed, as configured.
 package struct RefreshRules: Equatable, Sendable {
-    /// A name and a text in which `{accessToken}` and `{refreshToken}` stand for the tokens.
+    /// A name, and a text in which `{accessToken}` and `{refreshToken}` stand for the tokens.
     package struct Field: Equatable, Sendable {
-        /// Of a header, or of a member of the body.
+        /// The name of a header or of a member of the body.
         package var name: String
-        /// With the placeholders.
+        /// The text, with its placeholders.
         package var template: String
 
         /// As configured.
@@ -16,9 +16,9 @@ package struct RefreshRules: Equatable, Sendable {
 
     /// Where to; used verbatim.
     package var url: String
-    /// Members of the body, in their order.
+    /// The members of the body, in this order.
     package var payload: [Field]
-    /// Besides those that every request has.
+    /// Headers besides those of every request.
     package var headers: [Field]
     /// The body is a JSON object instead of a form.
     package var isJSON: Bool
@@ -35,18 +35,20 @@ package struct RefreshRules: Equatable, Sendable {
     }
 }
 
-/// The bytes of a refresh.
+/// What asks the endpoint for a new token.
 package struct TokenRequest: Equatable, Sendable, CustomReflectable {
     /// Seconds that a refresh may take.
     package static let timeout = 15.0
 
+    /// Where it goes; used verbatim.
+    package let url: String
     /// Complete lines, `Name: value`.
     package let headers: [String]
     /// As encoded.
     package let body: [UInt8]
 
-    /// - Returns: nil when these tokens are not enough to ask with. A member of the body that wants a token that is not
-    ///   there makes the request pointless; a header that does (`Authorization`, before the first token) is left out.
+    /// - Returns: nil when these tokens are not enough to ask with: a member of the body refers to one that is missing. A
+    ///   header that does (`Authorization`, before the first token) is left out.
     package init?(_ rules: RefreshRules, _ tokens: Tokens) {
         var members: [(name: String, text: String)] = []
         for field in rules.payload {
@@ -54,10 +56,10 @@ package struct TokenRequest: Equatable, Sendable, CustomReflectable {
             members.append((field.name, text))
         }
         let lines = rules.headers.compactMap { field in
-            // libcurl takes "Name:" for a header to be left out, and "Name;" for an empty one.
-            Self.fill(field.template, tokens).map { $0.isEmpty ? field.name + ";" : "\(field.name): \($0)" }
+            Self.fill(field.template, tokens).map { HTTPOptions.line(field.name, $0) }
         }
         guard !members.isEmpty || !tokens.isEmpty else { return nil }
+        url = rules.url
         headers =
             [
                 "Content-Type: " + (rules.isJSON ? "application/json" : "application/x-www-form-urlencoded"),
@@ -66,9 +68,9 @@ package struct TokenRequest: Equatable, Sendable, CustomReflectable {
         body = rules.isJSON ? Self.json(members) : Self.form(members)
     }
 
-    /// In one pass: what a token holds is not looked at again.
+    /// In one pass: placeholders within a token mean nothing.
     ///
-    /// - Returns: nil when a token is wanted that is not there.
+    /// - Returns: nil when the template refers to a token that is missing.
     static func fill(_ template: String, _ tokens: Tokens) -> String? {
         let placeholders = [("{accessToken}", tokens.access), ("{refreshToken}", tokens.refresh)]
         var result = ""
@@ -92,9 +94,9 @@ package struct TokenRequest: Equatable, Sendable, CustomReflectable {
         var bytes: [UInt8] = [UInt8(ascii: "{")]
         for (index, member) in members.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            JSONText.append(member.name, to: &bytes)
+            JSONString.append(member.name, to: &bytes)
             bytes.append(UInt8(ascii: ":"))
-            JSONText.append(member.text, to: &bytes)
+            JSONString.append(member.text, to: &bytes)
         }
         return bytes + [UInt8(ascii: "}")]
     }

@@ -5,13 +5,14 @@ package import Linux
 /// Keeps the credentials in the state directory, sealed, and finds the key.
 ///
 /// The key is the systemd credential `beekond.key`, else the file of that name in the state directory, which is made when
-/// it is first needed. The file opens what was sealed with it also after a credential has come; the next write uses that.
+/// it is first needed. Once there is a credential, the file still opens what was sealed with it; new records are sealed
+/// with the credential.
 package struct TokenStore: Sendable {
     /// What is stored.
     package enum Content: Equatable, Sendable {
         case nothing
         case record(AuthRecord)
-        /// It needs a key that is not there, or a later version: it must stay as it is.
+        /// Its key is missing, or a later version wrote it: it must stay as it is.
         case locked(reason: String)
         /// It can never be read: it has been put aside.
         case damaged(aside: String)
@@ -23,7 +24,7 @@ package struct TokenStore: Sendable {
         package let description: String
     }
 
-    /// Whether a file in the state directory would let others upload in this installation's name: the tokens,
+    /// Whether a file in the state directory would let others upload in the name of this installation: the tokens,
     /// including those put aside, and their key.
     package static func holdsSecrets(_ file: String) -> Bool {
         [name, keyName].contains { file == $0 || file.hasPrefix($0 + ".") }
@@ -53,7 +54,7 @@ package struct TokenStore: Sendable {
             }
             bytes = found
         } catch {
-            // The file may be intact: too many others are open, there is no memory, or it is not ours to open.
+            // The file may be intact: too many are open, there is no memory, or it is not ours to open.
             if error.isForbidden || [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
             return .damaged(aside: try directory.putAside(Self.name))
         }
@@ -74,7 +75,7 @@ package struct TokenStore: Sendable {
 
     /// Seals and writes the record; when this returns, a power cut cannot undo it.
     ///
-    /// - Parameter isOverwriting: false keeps what is stored under another name first.
+    /// - Parameter isOverwriting: false: what is stored is first renamed, not overwritten.
     package func save(
         _ record: AuthRecord, isOverwriting: Bool = true, using random: inout some RandomNumberGenerator
     ) throws(Failure) {
@@ -94,7 +95,7 @@ package struct TokenStore: Sendable {
         }
     }
 
-    /// Every key that is there; the first one seals.
+    /// All keys there are; the first one seals.
     private func keys() -> [TokenKey] {
         let places = [credentials.map { $0 + "/" + Self.keyName }, directory.file(Self.keyName)]
         return places.compactMap { $0 }.compactMap { path in

@@ -1,12 +1,12 @@
 /// A pair of tokens as they are sent. Prints as `(set)` wherever it is described, interpolated or dumped.
 package struct Tokens: Equatable, Sendable, Codable, CustomStringConvertible, CustomReflectable {
-    /// Goes with every upload; nil: refresh first.
+    /// Sent with every upload; nil: refresh first.
     package var access: String?
-    /// Fetches the next pair; nil: the access token is all there is.
+    /// Gets the next pair; nil: the access token is all there is.
     package var refresh: String?
-    /// When the access token expires, in Unix seconds; nil: nobody has said, or no clock could be trusted then.
+    /// When the access token expires, in Unix seconds; nil: nobody said, or no clock could be trusted then.
     package var expiresAt: Int64?
-    /// Seconds from the moment it was adopted until then; nil for a seed.
+    /// Seconds from the exchange that brought it until then; nil for a seed.
     package var lifetime: Double?
 
     /// No tokens, unless given.
@@ -22,7 +22,7 @@ package struct Tokens: Equatable, Sendable, Codable, CustomStringConvertible, Cu
     /// Neither of the two.
     package var isEmpty: Bool { access == nil && refresh == nil }
 
-    /// Differs when one of the tokens or the expiry does, in whatever way; tells nothing of them.
+    /// Differs whenever one of the tokens or the expiry does, and reveals nothing about them.
     package var digest: String {
         let parts = [access, refresh, expiresAt.map { "\($0)" }].map {
             $0.map { "\($0.utf8.count):\($0)" } ?? "-"
@@ -30,7 +30,7 @@ package struct Tokens: Equatable, Sendable, Codable, CustomStringConvertible, Cu
         return SHA256.hex(SHA256.digest(Array(parts.joined(separator: ",").utf8)))
     }
 
-    /// Whether a text can be a token: it must go through a header line unharmed.
+    /// Whether a text can be a token: it has to survive in a header line.
     package static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.count <= 65_536
             && text.unicodeScalars.allSatisfy {
@@ -49,13 +49,13 @@ package struct Tokens: Equatable, Sendable, Codable, CustomStringConvertible, Cu
 
 /// Dot paths into the answer of a token endpoint; nil: the usual names are tried.
 package struct TokenMapping: Equatable, Sendable {
-    /// Where the access token stands.
+    /// Path of the access token.
     package var accessToken: String?
-    /// Where the refresh token stands.
+    /// Path of the refresh token.
     package var refreshToken: String?
-    /// Where the expiry stands, as a moment.
+    /// Path of the expiry, as a moment.
     package var expiresAt: String?
-    /// Where the expiry stands, in seconds from now.
+    /// Path of the expiry, in seconds from now.
     package var expiresIn: String?
 
     /// No paths, unless given.

@@ -3,7 +3,7 @@ internal import Tracking
 
 /// What makes a drain start.
 package enum DrainTrigger: Equatable, Sendable {
-    /// The user asks, or the configuration of the upload has changed: one attempt at once, in every state.
+    /// The user asks, or the settings of the upload have changed: one attempt at once, in every state.
     case command
     /// A session has stopped with fixes pending.
     case sessionStopped
@@ -25,12 +25,12 @@ package enum DrainOutcome: Equatable, Sendable {
     case transient(isNetwork: Bool, retryAfter: Double?)
     case failed(Failure)
 
-    /// What waiting alone will not mend.
+    /// A failure that waiting alone will not mend.
     package enum Failure: String, Equatable, Sendable {
         case auth, permanent, rejected
         /// A batch was rejected, and there is no room among the dead letters.
         case deadLettersFull = "dead_letters_full"
-        /// A 2xx that is not believed; see `Doubt`.
+        /// A 2xx that is not believed: see `Doubt`.
         case page
         case noAck = "no_ack"
 
@@ -46,18 +46,18 @@ package enum DrainOutcome: Equatable, Sendable {
 
 /// Decides when the uploader tries. Pure: time and randomness are arguments.
 ///
-/// All triggers feed one drain. During back-off only a command, a stop and (after network errors) a network return start
-/// it early; only a command overrides a Retry-After; after a failure that waiting alone will not mend, only the schedule
-/// and a command do.
+/// All triggers start the same drain. During back-off only a command, a stop and (after network errors) the return of the
+/// network start it early; only a command overrides a Retry-After. After a failure that waiting alone will not mend, only the
+/// schedule and a command start it.
 package struct DrainSchedule: Sendable {
     private enum State: Equatable {
         case ready
-        /// `delay` in seconds: what the back-off came to.
+        /// `delay` in seconds: how long the back-off is. `isAsked`: the server asked for it.
         case backingOff(until: BootInstant, delay: Double, isNetwork: Bool, isAsked: Bool)
         case failed(DrainOutcome.Failure)
     }
 
-    /// Seconds: a van that is powered for four minutes a hop must upload too.
+    /// Seconds: a van that is powered for four minutes at a time must upload too.
     private static let startDelay = 30.0
     /// Seconds: bounds of the random delay after the network has returned.
     private static let returnDelay = 10.0...300.0
@@ -68,21 +68,20 @@ package struct DrainSchedule: Sendable {
     private var backOff = BackOff(first: 2, ceiling: 300)
     /// The next scheduled drain.
     private var tick: BootInstant
-    /// The earliest drain that a trigger has asked for.
+    /// The earliest drain that a trigger asked for.
     private var wanted: BootInstant?
-    /// The next drain is one that a command has asked for.
+    /// A command asked for the next drain.
     package private(set) var isForced = false
     /// Attempts that followed a transient failure.
     package private(set) var retries = 0
 
-    /// The first round ends at a random moment, so that a fleet powered up together does not stay in step.
+    /// The first round ends at a random moment, so that a fleet that is powered up together does not stay in step.
     package init(interval: Double, now: BootInstant, using random: inout some RandomNumberGenerator) {
         self.interval = interval
         tick = now.advanced(bySeconds: Double.random(in: 0...interval, using: &random))
     }
 
-    /// Another interval. A round of a year is not waited for once there is one of a minute; a fleet that is told so at the
-    /// same time does not fall into step.
+    /// Another interval, from now on. Its first round, too, ends at a random moment: a fleet may be reconfigured all at once.
     package mutating func change(
         interval new: Double, now: BootInstant, using random: inout some RandomNumberGenerator
     ) {
@@ -91,14 +90,14 @@ package struct DrainSchedule: Sendable {
         tick = now.advanced(bySeconds: Double.random(in: 0...interval, using: &random))
     }
 
-    /// nil unless the latest drain failed in a way that waiting alone will not mend.
+    /// Why the latest drain failed; nil unless waiting alone will not mend it.
     package var failure: DrainOutcome.Failure? {
         if case .failed(let failure) = state { failure } else { nil }
     }
 
     /// When the next drain is due.
     package var due: BootInstant {
-        // The boot itself: long ago, and yet the seconds since then can be told.
+        // The boot itself: long ago, and yet a time that others can be compared with.
         if isForced { return BootInstant(nanoseconds: 0) }
         switch state {
         case .ready: return min(wanted ?? tick, tick)
@@ -107,7 +106,7 @@ package struct DrainSchedule: Sendable {
         }
     }
 
-    /// Something happened that may make an upload due; the deadline tells when.
+    /// Something happened that may make a drain due; `due` says when.
     package mutating func trigger(
         _ trigger: DrainTrigger, now: BootInstant, using random: inout some RandomNumberGenerator
     ) {
@@ -121,22 +120,22 @@ package struct DrainSchedule: Sendable {
         case .networkReturned(let outage):
             let most = min(max(outage / 2, Self.returnDelay.lowerBound), Self.returnDelay.upperBound)
             time = now.advanced(bySeconds: Double.random(in: 0...most, using: &random))
-            giveWay(to: time)
+            postponeRetry(to: time)
         }
-        if isHeard(trigger) { wanted = min(wanted ?? time, time) }
+        if startsDrain(trigger) { wanted = min(wanted ?? time, time) }
     }
 
-    /// A fleet that comes back together must be spread by one random delay. If each kept a retry that happens to be due
-    /// sooner, the first of them would come more than twice as densely as the rest. A short delay says that the outage was
-    /// short for this one; and the next return puts nothing off again.
-    private mutating func giveWay(to time: BootInstant) {
+    /// A fleet that comes back together must be spread by one random delay. If each vehicle kept a retry that happens to be
+    /// due sooner, the first of them would arrive more than twice as densely as the rest. A short delay means that the
+    /// outage was short for this vehicle. The next return of the network postpones nothing again.
+    private mutating func postponeRetry(to time: BootInstant) {
         guard case .backingOff(_, let delay, isNetwork: true, isAsked: false) = state,
             delay > Self.returnDelay.lowerBound
         else { return }
         state = .backingOff(until: time, delay: 0, isNetwork: true, isAsked: false)
     }
 
-    private func isHeard(_ trigger: DrainTrigger) -> Bool {
+    private func startsDrain(_ trigger: DrainTrigger) -> Bool {
         switch (state, trigger) {
         case (.ready, _): true
         case (.backingOff(_, _, _, isAsked: true), _), (.failed, _): false

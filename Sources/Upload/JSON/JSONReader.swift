@@ -1,4 +1,4 @@
-/// What a JSON text says. Numbers stay as they are written: what they mean depends on who asks.
+/// A JSON value. Numbers stay as they are written: what they mean depends on who asks.
 enum JSON: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -7,7 +7,7 @@ enum JSON: Equatable, Sendable {
     case array([JSON])
     case object([String: JSON])
 
-    /// What stands at the end of a path of names with dots between them; in an array a name is an index from 0.
+    /// The value at the end of a path of names separated by dots; in an array a name is an index from 0.
     subscript(path path: String) -> JSON? {
         path.split(separator: ".").reduce(JSON?.some(self)) { value, name in
             switch value {
@@ -20,8 +20,8 @@ enum JSON: Equatable, Sendable {
     }
 }
 
-/// Reads JSON (RFC 8259) that a server sent. Bounded: at most 64 KiB and 32 levels, so that recursion does not depend on
-/// the sender.
+/// Reads JSON (RFC 8259) from a server. Bounded to 64 KiB and 32 levels, so that the sender does not control the depth of
+/// the recursion.
 struct JSONReader {
     static let byteLimit = 65_536
     private static let depthLimit = 32
@@ -31,7 +31,7 @@ struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
 
-    /// - Returns: nil for anything that is not one JSON value in UTF-8. Of equal names in an object the last one counts.
+    /// - Returns: nil for anything that is not one JSON value in UTF-8. The last of several members with the same name counts.
     static func read(_ bytes: [UInt8]) -> JSON? {
         guard bytes.count <= byteLimit, String(validating: bytes, as: UTF8.self) != nil else { return nil }
         var reader = JSONReader(bytes: bytes)
@@ -52,7 +52,7 @@ struct JSONReader {
         while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { position += 1 }
     }
 
-    private mutating func take(_ byte: UInt8) -> Bool {
+    private mutating func consume(_ byte: UInt8) -> Bool {
         guard next == byte else { return false }
         position += 1
         return true
@@ -88,17 +88,17 @@ struct JSONReader {
         position += 1
         var members: [String: JSON] = [:]
         skipSpace()
-        if take(UInt8(ascii: "}")) { return .object(members) }
+        if consume(UInt8(ascii: "}")) { return .object(members) }
         repeat {
             skipSpace()
             guard next == UInt8(ascii: "\"") else { throw Malformed() }
             let name = try string()
             skipSpace()
-            guard take(UInt8(ascii: ":")) else { throw Malformed() }
+            guard consume(UInt8(ascii: ":")) else { throw Malformed() }
             members[name] = try value(depth: depth + 1)
             skipSpace()
-        } while take(UInt8(ascii: ","))
-        guard take(UInt8(ascii: "}")) else { throw Malformed() }
+        } while consume(UInt8(ascii: ","))
+        guard consume(UInt8(ascii: "}")) else { throw Malformed() }
         return .object(members)
     }
 
@@ -106,22 +106,22 @@ struct JSONReader {
         position += 1
         var elements: [JSON] = []
         skipSpace()
-        if take(UInt8(ascii: "]")) { return .array(elements) }
+        if consume(UInt8(ascii: "]")) { return .array(elements) }
         repeat {
             elements.append(try value(depth: depth + 1))
             skipSpace()
-        } while take(UInt8(ascii: ","))
-        guard take(UInt8(ascii: "]")) else { throw Malformed() }
+        } while consume(UInt8(ascii: ","))
+        guard consume(UInt8(ascii: "]")) else { throw Malformed() }
         return .array(elements)
     }
 
     private mutating func number() throws(Malformed) -> String {
         let start = position
-        _ = take(UInt8(ascii: "-"))
-        if !take(UInt8(ascii: "0")) { try digits() }
-        if take(UInt8(ascii: ".")) { try digits() }
-        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
-            _ = take(UInt8(ascii: "+")) || take(UInt8(ascii: "-"))
+        _ = consume(UInt8(ascii: "-"))
+        if !consume(UInt8(ascii: "0")) { try digits() }
+        if consume(UInt8(ascii: ".")) { try digits() }
+        if consume(UInt8(ascii: "e")) || consume(UInt8(ascii: "E")) {
+            _ = consume(UInt8(ascii: "+")) || consume(UInt8(ascii: "-"))
             try digits()
         }
         return String(decoding: bytes[start..<position], as: UTF8.self)

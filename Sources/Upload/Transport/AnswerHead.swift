@@ -9,13 +9,13 @@ struct AnswerHead {
     private(set) var isHTML = false
     /// The body is compressed without having been asked for, so it cannot be read.
     private(set) var isCoded = false
-    /// The empty line after the headers has come: a server that dies before it has promised nothing.
+    /// The empty line after the headers has arrived: a server that dies before that has promised nothing.
     private(set) var isComplete = false
 
-    /// - Parameter line: with its end.
-    mutating func take(_ line: UnsafeRawBufferPointer) {
+    /// - Parameter line: with its line break.
+    mutating func read(_ line: UnsafeRawBufferPointer) {
         let line = line.prefix(Self.lineLimit)
-        // Each answer begins with its status line, also one that only announces another (100). Trailers come by here as well.
+        // Each answer begins with its status line, even one that only announces another (100). Trailers arrive here as well.
         if line.starts(with: "HTTP/".utf8) { self = AnswerHead() }
         if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { isComplete = true }
         if let value = Self.value(of: "retry-after:", line) { retryAfter = value }

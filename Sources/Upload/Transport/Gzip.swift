@@ -1,12 +1,12 @@
 internal import CZlib
 
-/// gzip with one stream for all bodies. The same input always gives the same bytes: the header carries no time and no name.
+/// gzip, with one stream for all bodies. The same input always gives the same bytes: the header has no time and no name.
 package struct Gzip: ~Copyable {
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// How zlib searches, in its own terms, measured with the drives that the benchmark uploads: as small as its level 7 (1 to
-    /// 2 % behind level 9) in less time than its level 6 takes, which wastes 6 to 9 %. Locations resemble the ones before
-    /// them: whatever matches at all, a longer match may begin at the next byte, and it is found near.
+    /// How zlib searches, in its own terms, measured with the drives of the benchmark: as small as level 7 (1 to 2 % behind
+    /// level 9) in less time than level 6, which is 6 to 9 % larger. Locations resemble the ones just before them: wherever
+    /// there is a match, a longer one may begin at the next byte, and it is near.
     private static let search: (good: Int32, lazy: Int32, nice: Int32, chain: Int32) = (4, 258, 128, 24)
 
     /// - Returns: nil when there is no memory for it.
@@ -25,10 +25,10 @@ package struct Gzip: ~Copyable {
         stream.deallocate()
     }
 
-    /// - Returns: nil only when zlib breaks its own promise about the room that it needs.
+    /// - Returns: nil only when zlib breaks its own promise about the room it needs.
     package func compress(_ bytes: [UInt8]) -> [UInt8]? {
         let search = Self.search
-        // A reset brings back the search of the level.
+        // A reset restores the search of the level.
         guard deflateReset(stream) == Z_OK,
             deflateTune(stream, search.good, search.lazy, search.nice, search.chain) == Z_OK
         else { return nil }

@@ -1,46 +1,21 @@
 internal import CCurl
 package import Linux
 
-/// How requests are made.
-package struct HTTPOptions: Equatable, Sendable {
-    /// Used verbatim.
-    package var url: String
-    /// Complete lines, `Name: value`.
-    package var headers: [String]
-    /// Names the program and its version.
-    package var userAgent: String
-    /// Seconds for the whole request.
-    package var timeout: Double
-    /// PEM, instead of the system's authorities; nil for those.
-    package var caFile: String?
-    /// PEM, for mutual TLS; nil for none.
-    package var clientCertificate: String?
-    /// PEM, the key of the client certificate.
-    package var clientKey: String?
-    /// nil for none: the environment is never asked.
-    package var proxy: String?
-
-    /// Without files and proxy: the system's authorities, a direct connection.
-    package init(
-        url: String, headers: [String], userAgent: String, timeout: Double, caFile: String? = nil,
-        clientCertificate: String? = nil, clientKey: String? = nil, proxy: String? = nil
-    ) {
-        self.url = url
-        self.headers = headers
-        self.userAgent = userAgent
-        self.timeout = timeout
-        self.caFile = caFile
-        self.clientCertificate = clientCertificate
-        self.clientKey = clientKey
-        self.proxy = proxy
-    }
-}
-
-/// Makes one POST at a time, on one connection that is kept between them, and can be told to stop at any moment.
+/// Makes one request at a time, on one connection that is kept between them.
+///
+/// A request is begun and then advanced until it has ended. Between two steps the caller may do whatever it likes, even
+/// cancel the request: nothing of the caller's runs inside libcurl.
 package struct HTTPClient: ~Copyable {
-    /// Holds the connection that is kept.
+    /// How far a request has got.
+    package enum Progress: Equatable, Sendable {
+        case underway
+        case ended(HTTPOutcome)
+    }
+
+    /// Holds the kept connection.
     private var multi: OpaquePointer?
     private var easy: OpaquePointer?
+    private var transfer: Transfer?
 
     /// - Returns: nil when libcurl cannot work here: no memory, or built without a resolver that can time out.
     package init?() {
@@ -52,109 +27,123 @@ package struct HTTPClient: ~Copyable {
     }
 
     deinit {
+        if let easy, let multi, let transfer, transfer.fault == nil {
+            curl_multi_remove_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(easy))
+        }
         if let easy { curl_easy_cleanup(UnsafeMutableRawPointer(easy)) }
         if let multi { curl_multi_cleanup(UnsafeMutableRawPointer(multi)) }
     }
 
-    /// Sends `body` and waits for the answer.
+    /// Prepares a request; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
+    ///
+    /// - Parameter keepsBody: the caller wants to read the body of the answer.
+    package mutating func begin(_ body: [UInt8], _ options: HTTPOptions, keepsBody: Bool = false) {
+        cancel()
+        let transfer = Transfer(body: body, headers: options.headers, keepsBody: keepsBody)
+        self.transfer = transfer
+        easy = easy ?? curl_easy_init().map { OpaquePointer($0) }
+        multi = multi ?? curl_multi_init().map { OpaquePointer($0) }
+        guard let easy, let multi else {
+            transfer.fault = "no memory for libcurl"
+            return
+        }
+        configure(UnsafeMutableRawPointer(easy), options, transfer)
+        if curl_multi_add_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(easy)) != CURLM_OK {
+            transfer.fault = "libcurl takes no request"
+        }
+    }
+
+    /// Does what can be done at once; before that, but for the first step, waits until there is anything to do.
+    ///
+    /// - Parameter wakeup: ends the wait, besides the network. It is left signalled.
+    package mutating func advance(wakeup: Wakeup) -> Progress {
+        guard let transfer, transfer.fault == nil, let easy = easy.map({ UnsafeMutableRawPointer($0) }),
+            let multi = multi.map({ UnsafeMutableRawPointer($0) })
+        else {
+            let fault = transfer?.fault ?? "no request was begun"
+            end(keepsConnection: false)
+            return .ended(.failure(TransportFailure(kind: .network, message: fault)))
+        }
+        if transfer.hasStarted {
+            var extra = curl_waitfd(fd: wakeup.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+            // Bounded, because a wake-up may be taken by another reader between the caller's look and the poll.
+            curl_multi_poll(multi, &extra, 1, 1000, nil)
+        }
+        transfer.hasStarted = true
+        var running: Int32 = 0
+        if curl_multi_perform(multi, &running) == CURLM_OK, running > 0 { return .underway }
+        let outcome = outcome(multi, easy, transfer)
+        // After a fault nothing of the connection is used again.
+        if case .answer = outcome { end(keepsConnection: true) } else { end(keepsConnection: false) }
+        return .ended(outcome)
+    }
+
+    /// Breaks off the request under way, and closes its connection.
+    package mutating func cancel() {
+        if transfer != nil { end(keepsConnection: false) }
+    }
+
+    /// A whole request.
     ///
     /// - Parameters:
-    /// - acknowledging: the `batch_id` that the body of a 2xx must contain to be believed; nil: none is demanded.
     ///   - wakeup: makes `isCancelled` be asked at once.
-    ///   - isCancelled: ends the request when true.
+    ///   - isCancelled: ends the request when true; asked before the first byte is sent, too.
     package mutating func post(
-        _ body: [UInt8], _ options: HTTPOptions, acknowledging id: String? = nil, wakeup: Wakeup,
+        _ body: [UInt8], _ options: HTTPOptions, keepsBody: Bool = false, wakeup: Wakeup,
         isCancelled: () -> Bool
     ) -> HTTPOutcome {
-        let response = Response(keepsBody: id != nil)
-        let outcome = post(body, options, response, wakeup, isCancelled)
-        guard case .response(let status, let retryAfter, _) = outcome, (200...299).contains(status) else {
-            return outcome
+        begin(body, options, keepsBody: keepsBody)
+        while !isCancelled() {
+            if case .ended(let outcome) = advance(wakeup: wakeup) { return outcome }
         }
-        let doubt = Belief(acknowledging: id).doubt(
-            response.head, response.start, isCut: response.isCut, text: response.isCut ? [] : response.body)
-        return .response(status: status, retryAfter: retryAfter, doubt: doubt)
+        cancel()
+        return .cancelled
     }
 
-    /// The same, with the body of the answer; nothing of one that has more than 64 KiB can be used.
-    package mutating func exchange(
-        _ body: [UInt8], _ options: HTTPOptions, wakeup: Wakeup, isCancelled: () -> Bool
-    ) -> (outcome: HTTPOutcome, body: [UInt8]) {
-        let response = Response(keepsBody: true)
-        let outcome = post(body, options, response, wakeup, isCancelled)
-        return (outcome, response.isCut ? [] : response.body)
-    }
-
-    private mutating func post(
-        _ body: [UInt8], _ options: HTTPOptions, _ response: Response, _ wakeup: Wakeup,
-        _ isCancelled: () -> Bool
-    ) -> HTTPOutcome {
-        guard let handle = easy.map({ UnsafeMutableRawPointer($0) }) ?? curl_easy_init(),
-            let pool = multi.map({ UnsafeMutableRawPointer($0) }) ?? curl_multi_init()
-        else {
-            return .failure(TransportFailure(kind: .network, message: "no memory for libcurl"))
-        }
-        easy = OpaquePointer(handle)
-        multi = OpaquePointer(pool)
-        let outcome = withExtendedLifetime(response) {
-            body.withUnsafeBytes { bytes -> HTTPOutcome in
-                let lists = configure(handle, options, bytes, response)
-                defer { curl_slist_free_all(lists) }
-                return transfer(pool, handle, response, wakeup: wakeup, isCancelled: isCancelled)
-            }
-        }
-        if case .response = outcome { return outcome }
-        // After a fault nothing of the connection is used again.
-        curl_easy_cleanup(handle)
-        easy = nil
-        return outcome
-    }
-
-    /// Closes the connection that is kept.
+    /// Closes the kept connection.
     package mutating func disconnect() {
-        if let easy { curl_easy_cleanup(UnsafeMutableRawPointer(easy)) }
+        end(keepsConnection: false)
         if let multi { curl_multi_cleanup(UnsafeMutableRawPointer(multi)) }
-        easy = nil
         multi = nil
     }
 
-    private func transfer(
-        _ multi: UnsafeMutableRawPointer, _ handle: UnsafeMutableRawPointer, _ response: Response,
-        wakeup: Wakeup,
-        isCancelled: () -> Bool
+    private mutating func end(keepsConnection: Bool) {
+        if let easy = easy.map({ UnsafeMutableRawPointer($0) }) {
+            if let multi, let transfer, transfer.fault == nil {
+                curl_multi_remove_handle(UnsafeMutableRawPointer(multi), easy)
+            }
+            if !keepsConnection {
+                curl_easy_cleanup(easy)
+                self.easy = nil
+            }
+        }
+        transfer = nil
+    }
+
+    private func outcome(
+        _ multi: UnsafeMutableRawPointer, _ handle: UnsafeMutableRawPointer, _ transfer: Transfer
     ) -> HTTPOutcome {
-        guard curl_multi_add_handle(multi, handle) == CURLM_OK else {
-            return .failure(TransportFailure(kind: .network, message: "libcurl takes no request"))
-        }
-        defer { curl_multi_remove_handle(multi, handle) }
-        // What came before the first byte must keep it from going out.
-        if isCancelled() { return .cancelled }
-        var running: Int32 = 1
-        while running > 0 {
-            guard curl_multi_perform(multi, &running) == CURLM_OK else { break }
-            if running == 0 { break }
-            if isCancelled() { return .cancelled }
-            var extra = curl_waitfd(fd: wakeup.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
-            // Bounded, because a wake-up may be taken by another reader between the question and the poll.
-            curl_multi_poll(multi, &extra, 1, 1000, nil)
-        }
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             if message.pointee.msg == CURLMSG_DONE {
-                return result(handle, ccurl_message_result(message), response)
+                return outcome(handle, ccurl_message_result(message), transfer)
             }
         }
         return .failure(TransportFailure(kind: .network, message: "libcurl gave no result"))
     }
 
-    private func result(
-        _ handle: UnsafeMutableRawPointer, _ code: CURLcode, _ response: Response
+    private func outcome(
+        _ handle: UnsafeMutableRawPointer, _ code: CURLcode, _ transfer: Transfer
     ) -> HTTPOutcome {
+        let response = transfer.response
         var status = 0
         _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
         // libcurl is content with an answer that ends within its headers; nothing may be deleted for one.
         if response.head.isComplete, code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
-            return .response(status: status, retryAfter: response.head.retryAfter)
+            return .answer(
+                Answer(
+                    status: status, response.head, response.start, isCut: response.isCut, text: response.body)
+            )
         }
         var verification = 0
         _ = ccurl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verification)
@@ -165,7 +154,7 @@ package struct HTTPClient: ~Copyable {
             case CURLE_OK: "the answer ended within its headers"
             default: String(cString: curl_easy_strerror(code))
             }
-        let detail = response.detail
+        let detail = transfer.detail
         var sent = 0
         _ = ccurl_get_long(handle, CURLINFO_REQUEST_SIZE, &sent)
         return .failure(

@@ -41,30 +41,31 @@ final class Drain: Sendable {
 
     /// On the calling thread.
     func run() throws {
-        guard var client = HTTPClient(), let gzip = Gzip() else {
-            throw BenchFailure(message: "libcurl or zlib cannot work here")
-        }
         let wakeup = try Wakeup()
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)
         let installation = ids.next(at: Timestamp(milliseconds: 0)).description
-        var payload = Payload(
-            sender: Sender(installID: installation, platform: "linux", version: "bench", model: nil))
+        let device = Device(installID: installation, platform: "linux", version: "bench", model: nil)
+        guard var client = HTTPClient(), var format = BeekonFormat(device: device) else {
+            throw BenchFailure(message: "libcurl or zlib cannot work here")
+        }
         func encode(_ draft: BatchDraft) throws -> (id: UUIDv7, body: [UInt8]) {
             let time = draft.locations.first?.fix.time ?? Timestamp(milliseconds: 0)
             let id = ids.next(at: time)
-            let bytes = payload.encode(
-                batch: id, session: draft.session, sentAt: time, extras: nil, locations: draft.locations)
-            guard let body = gzip.compress(bytes) else { throw BenchFailure(message: "zlib failed") }
-            return (id, body)
+            guard
+                let request = format.request(
+                    batch: id, session: draft.session, sentAt: time, extras: nil, locations: draft.locations)
+            else { throw BenchFailure(message: "zlib failed") }
+            return (id, request.body)
         }
         guard let first = try store.draftBatch(limit: batch) else { return }
         let (id, body) = try encode(first)
         var frozen = try store.freeze(first, id: id, body: body)
         while let sent = frozen {
             guard
-                case .response(200, _, _) = client.post(
-                    sent.body, options, wakeup: wakeup, isCancelled: { false })
+                case .answer(let answer) = client.post(
+                    sent.body, options, wakeup: wakeup, isCancelled: { false }),
+                answer.status == 200
             else { throw BenchFailure(message: "a batch could not be sent") }
             // Fixes go on coming in: the last batch is the first that is not full.
             guard let draft = try store.draftBatch(limit: batch, after: sent), draft.locations.count == batch

@@ -1,5 +1,6 @@
 import Base
 import ControlProtocol
+import Tracking
 
 @testable import Configuration
 @testable import GPSD

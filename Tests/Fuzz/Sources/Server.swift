@@ -8,22 +8,23 @@ extension Subject {
     static let answer = Subject(name: "answer") { input in
         let status = input.prefix(2).reduce(0) { $0 << 8 | Int($1) }
         var (head, body) = (AnswerHead(), AnswerBody())
-        body.take(input)
+        body.append(input)
         let text = Array(input.prefix(JSONReader.byteLimit))
-        _ = Belief(acknowledging: "x").doubt(head, body, isCut: text.count < input.count, text: text)
         var rest = input.dropFirst(2)
         while !rest.isEmpty {
             let end = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex
-            head.take(UnsafeRawBufferPointer(rebasing: rest[rest.startIndex..<end]))
+            head.read(UnsafeRawBufferPointer(rebasing: rest[rest.startIndex..<end]))
             rest = rest[end...]
         }
         let time = Timestamp(milliseconds: 1_781_000_000_000)
-        let wait = head.retryAfter.flatMap { RetryAfter.seconds($0, at: time) }
-        switch Verdict(status: status, retryAfter: wait) {
+        let answer = Answer(
+            status: status, head, body, isCut: text.count < input.count, text: text)
+        _ = BeekonFormat.doubt(answer, acknowledging: "x")
+        switch Format.beekon.judge(answer, acknowledging: nil, at: time).verdict {
         case .accepted: precondition((200...299).contains(status))
         case .rejected: precondition(status == 400 || status == 422)
         case .unauthorised: precondition(status == 401 || status == 403)
-        case .transient(_, let seconds): precondition(seconds.map { (0...3600).contains($0) } ?? true)
+        case .transient(let seconds): precondition(seconds.map { (0...3600).contains($0) } ?? true)
         case .permanent: break
         }
     }

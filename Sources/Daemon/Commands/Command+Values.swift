@@ -1,0 +1,103 @@
+internal import Base
+internal import Configuration
+internal import Tracking
+internal import Upload
+
+// The values of commands. Each can only be made when it is right; the names in the errors are the control interface's.
+
+extension Command {
+    /// The complete set of extras that are to be in force.
+    struct Extras: Sendable {
+        let values: [String: String]
+
+        init(_ values: [String: String]) throws(Failure) {
+            if let (name, reason) = Settings.complaint(aboutExtras: values) {
+                throw Failure(kind: .setting(key: "extras." + name), reason: reason)
+            }
+            self.values = values
+        }
+    }
+
+    /// New tokens.
+    struct Seed: Sendable {
+        /// The last second of the year 9999.
+        private static let lastSecond = 253_402_300_799
+
+        let tokens: Tokens
+
+        /// - Parameter expiresAt: Unix time in seconds.
+        init(access: String?, refresh: String?, expiresAt: Int?) throws(Failure) {
+            for (name, token) in [("access_token", access), ("refresh_token", refresh)] {
+                if let token, !Tokens.isToken(token) { throw Failure(kind: .parameter(name)) }
+            }
+            if let expiresAt, !(0...Self.lastSecond).contains(expiresAt) {
+                throw Failure(kind: .parameter("expires_at"))
+            }
+            tokens = Tokens(access: access, refresh: refresh, expiresAt: expiresAt.map { Int64($0) })
+            guard !tokens.isEmpty else { throw Failure(kind: .parameter("access_token")) }
+        }
+
+        /// Whether the configuration has a use for them.
+        func check(against sync: Settings.Sync?) throws(Failure) {
+            guard let auth = sync?.auth else {
+                throw Failure(
+                    kind: .setting(key: "sync.auth"),
+                    reason: "there is no table [sync.auth] to use a token by; write one first")
+            }
+            guard tokens.access != nil || auth.refreshURL != nil else {
+                throw Failure(
+                    kind: .setting(key: "sync.auth.refresh_url"),
+                    reason: "without it a refresh token alone is of no use")
+            }
+        }
+    }
+
+    /// A single fix is wanted.
+    struct FixRequest: Sendable {
+        let timeout: Double
+        let maxAge: Double
+        let accuracy: Double?
+
+        /// - Parameters:
+        ///   - timeout: seconds; nil: as long as is usual.
+        ///   - maxAge: seconds; nil: only a new fix will do.
+        ///   - accuracy: metres; nil: any.
+        init(timeout: Double?, maxAge: Double?, accuracy: Double?) throws(Failure) {
+            self.timeout = timeout ?? OneShots.usualTimeout
+            self.maxAge = maxAge ?? 0
+            self.accuracy = accuracy
+            guard OneShots.timeoutRange.contains(self.timeout) else {
+                throw Failure(kind: .parameter("timeout_seconds"))
+            }
+            guard OneShots.maxAgeRange.contains(self.maxAge) else {
+                throw Failure(kind: .parameter("max_age_seconds"))
+            }
+            if let accuracy, !(accuracy > 0) { throw Failure(kind: .parameter("accuracy_meters")) }
+        }
+    }
+}
+
+extension Geofence {
+    /// - Parameter radius: metres.
+    init(
+        checking id: String, latitude: Double, longitude: Double, radius: Double, notifiesOnEntry: Bool?,
+        notifiesOnExit: Bool?
+    ) throws(Failure) {
+        do {
+            try self.init(
+                id: id, latitude: latitude, longitude: longitude, radius: radius,
+                notifiesOnEntry: notifiesOnEntry ?? true, notifiesOnExit: notifiesOnExit ?? true)
+        } catch {
+            // An id may be as long as the request; its beginning will do to find it.
+            throw Failure(kind: .geofence(id: String(id.prefix(Self.idLimit))), reason: error.reason)
+        }
+    }
+}
+
+extension Timestamp {
+    /// - Parameter text: ISO 8601.
+    init(checking text: String) throws(Failure) {
+        guard let time = Timestamp(iso8601: text) else { throw Failure(kind: .time(text)) }
+        self = time
+    }
+}

@@ -1,0 +1,93 @@
+internal import Base
+internal import Configuration
+internal import Storage
+internal import Tracking
+
+/// A request to change something, or for something that only another thread can answer. Its values have been checked;
+/// whether the caller may ask is for ``Authority`` to say.
+enum Command: Sendable {
+    case start
+    case stop
+    /// Deletes everything, or what is not later than this.
+    case delete(before: Timestamp?)
+    /// Dead letters become pending again.
+    case requeueRejected
+    case purgeRejected
+    /// Kept rows become pending again.
+    case resend(Resend)
+    /// Smaller batches instead of the one that keeps failing.
+    case rebatch
+    /// An attempt to upload now. When nobody waits for its end, what is pending is answered at once.
+    case sync(isAwaited: Bool)
+    case seedAuth(Seed)
+    case setExtras(Extras)
+    case addGeofences([Geofence])
+    /// Unknown ids are ignored.
+    case removeGeofences([String])
+    /// One page, after the fence with this id.
+    case listGeofences(after: String?, limit: Int)
+    case locate(FixRequest)
+    case configure([String: ProposedValue])
+    /// Takes back what `configure` has set.
+    case resetConfig([String])
+    /// Reads the configuration files again.
+    case reload
+
+    /// What is asked for, without the values.
+    enum Kind: CaseIterable {
+        case start, stop, delete, requeueRejected, purgeRejected, resend, rebatch, sync, seedAuth, setExtras
+        case addGeofences, removeGeofences, listGeofences, locate, configure, resetConfig, reload
+
+        /// It changes nothing, and is not worth a line in the log.
+        var isQuestion: Bool { self == .listGeofences || self == .locate }
+    }
+
+    /// Where a command comes from.
+    enum Origin: CaseIterable {
+        /// Clients of the control socket, by their rights.
+        case root
+        /// The user that the daemon runs as, who could change its files anyway.
+        case daemonUser
+        /// A member of the group of administrators.
+        case admin
+        /// Anybody else who may open the socket.
+        case member
+        /// SIGHUP.
+        case signal
+    }
+
+    var kind: Kind {
+        switch self {
+        case .start: .start
+        case .stop: .stop
+        case .delete: .delete
+        case .requeueRejected: .requeueRejected
+        case .purgeRejected: .purgeRejected
+        case .resend: .resend
+        case .rebatch: .rebatch
+        case .sync: .sync
+        case .seedAuth: .seedAuth
+        case .setExtras: .setExtras
+        case .addGeofences: .addGeofences
+        case .removeGeofences: .removeGeofences
+        case .listGeofences: .listGeofences
+        case .locate: .locate
+        case .configure: .configure
+        case .resetConfig: .resetConfig
+        case .reload: .reload
+        }
+    }
+}
+
+/// Who gives a command, and how the log names that.
+struct Caller: Sendable {
+    let origin: Command.Origin
+    /// In the caller's words: `DeleteLocations`.
+    let request: String
+    /// Such as "uid 1000, pid 7".
+    let name: String
+    let fields: [(Log.Field, String)]
+
+    /// The service manager, which logs for itself that it asks.
+    static let hangup = Caller(origin: .signal, request: "Reload", name: "SIGHUP", fields: [])
+}

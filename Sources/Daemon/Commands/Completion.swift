@@ -1,0 +1,56 @@
+internal import Base
+internal import Tracking
+
+/// Names the command that somebody waits for.
+typealias Token = Int
+
+/// What a command has brought about.
+enum Completion: Sendable {
+    case done
+    /// The session in progress.
+    case session(UUIDv7)
+    /// Number of rows or geofences that it was about.
+    case count(Int)
+    /// Files that are kept were left as they are.
+    case removal(removed: Int, kept: [String])
+    /// nil when no fix came in time.
+    case location(Location?)
+    case synced(SyncResult)
+    case rebatched(Rebatched)
+    case geofences([Geofences.Item], isLast: Bool)
+}
+
+/// How the attempt that a `sync` asked for went. The names are the control interface's.
+struct SyncResult: Sendable {
+    enum Outcome: String, Sendable {
+        case drained
+        case nothingPending = "nothing_pending"
+        case transient, auth, permanent, rejected, disabled
+    }
+
+    var outcome: Outcome
+    var uploaded: Int
+    var pending: Int
+}
+
+/// Why a command was refused, or could not be carried out.
+struct Failure: Error, Sendable {
+    enum Kind: Sendable {
+        case storage, location
+        /// Too much is asked for at once; the seconds after which asking again is worth it.
+        case busy(seconds: Int)
+        case geofence(id: String)
+        case setting(key: String)
+        case parameter(String)
+        /// Text that is no time.
+        case time(String)
+        /// No batch can be dissolved.
+        case noRebatch
+        /// A caller with more rights could do this.
+        case denied
+    }
+
+    var kind = Kind.storage
+    /// For the operator; empty when the kind says it all.
+    var reason = ""
+}

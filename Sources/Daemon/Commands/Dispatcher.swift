@@ -1,0 +1,154 @@
+internal import Base
+internal import Configuration
+internal import Linux
+internal import Storage
+internal import Tracking
+internal import Upload
+
+/// The one way to give a command: asks whether it is permitted, logs who gave it, hands it to the thread that carries it
+/// out, and remembers who waits for the result. Confined to the main thread.
+final class Dispatcher {
+    /// Is given the result, once.
+    typealias Waiter = (Result<Completion, Failure>, BootInstant) -> Void
+
+    enum Answer {
+        case now(Completion)
+        /// Another thread completes it.
+        case later(Token)
+    }
+
+    private let hub: Hub
+    private let configurator: Configurator
+    /// For what makes beekond ask the backend at once.
+    private var attempts = Allowance(burst: 60, perSecond: 1)
+    private var lastToken: Token = 0
+    private var waiters: [Token: Waiter] = [:]
+    /// Fences that the reader has not accepted yet. They stay in memory even when their client has gone.
+    private var fencesUnderWay: [Token: Int] = [:]
+
+    init(hub: Hub, configurator: Configurator) {
+        self.hub = hub
+        self.configurator = configurator
+    }
+
+    /// For the order of errors: a caller without the rights does not learn what else is wrong.
+    func authorise(_ kind: Command.Kind, by caller: Caller) throws(Failure) {
+        try enforce(Authority.decide(kind, for: caller.origin), on: caller)
+    }
+
+    /// - Parameter waiter: is given the result when the answer comes later; nil when nobody needs it.
+    func dispatch(
+        _ command: Command, by caller: Caller, now: BootInstant, waiter: Waiter? = nil
+    ) throws(Failure) -> Answer {
+        try enforce(Authority.decide(command, for: caller.origin), on: caller)
+        if case .seedAuth(let seed) = command { try seed.check(against: settings.sync) }
+        if !command.kind.isQuestion, caller.origin != .signal {
+            Log.info(.control, "\(caller.request) by \(caller.name)", caller.fields)
+        }
+        let answer = try route(command, of: caller, now: now)
+        if case .later(let token) = answer { waiters[token] = waiter }
+        return answer
+    }
+
+    /// Hands the result to the waiter, if there still is one.
+    ///
+    /// - Returns: whether the command has taken much memory, which can be given back now.
+    func complete(_ token: Token, _ result: Result<Completion, Failure>, now: BootInstant) -> Bool {
+        let hadFences = fencesUnderWay.removeValue(forKey: token) != nil
+        waiters.removeValue(forKey: token)?(result, now)
+        return hadFences
+    }
+
+    /// Nobody waits for it any more: the reader need not work on it.
+    func forget(_ token: Token) {
+        waiters[token] = nil
+        _ = hub.reader.post(.forget(token))
+    }
+
+    private func enforce(_ permission: Authority.Permission, on caller: Caller) throws(Failure) {
+        switch permission {
+        case .granted: return
+        case .denied:
+            Log.warning(.control, "\(caller.request) denied to \(caller.name)", caller.fields)
+            throw Failure(kind: .denied)
+        }
+    }
+
+    // MARK: Routes
+
+    private var settings: Settings { configurator.loaded.settings }
+
+    private func route(
+        _ command: Command, of caller: Caller, now: BootInstant
+    ) throws(Failure) -> Answer {
+        lastToken += 1
+        let token = lastToken
+        switch command {
+        case .start: try post(.start(token))
+        case .stop: try post(.stop(token))
+        case .delete(let cutoff): try post(.delete(before: cutoff, token))
+        case .requeueRejected:
+            try takeAttempt(now: now)
+            try post(.rejected(.requeue, token))
+        case .purgeRejected: try post(.rejected(.purge, token))
+        case .resend(let work):
+            try takeAttempt(now: now)
+            try post(.resend(work, token))
+        case .rebatch: try post(toUploader: .rebatch(token))
+        case .sync(let isAwaited): return try sync(token, isAwaited: isAwaited, now: now)
+        case .seedAuth(let seed):
+            try takeAttempt(now: now)
+            try post(toUploader: .seed(seed.tokens, for: configurator.inForce, token))
+        case .setExtras(let extras): try post(.setExtras(extras.values, token))
+        case .addGeofences(let fences): try add(fences, token)
+        case .removeGeofences(let ids): try post(.removeGeofences(ids, token))
+        case .listGeofences(let id, let limit): try post(.listGeofences(after: id, limit: limit, token))
+        case .locate(let wanted):
+            try post(
+                .locate(
+                    OneShots.Request(
+                        id: token, timeout: wanted.timeout, maxAge: wanted.maxAge, accuracy: wanted.accuracy))
+            )
+        case .configure(let offers): configurator.ask(.set(offers, by: caller), token, hub)
+        case .resetConfig(let names): configurator.ask(.reset(names), token, hub)
+        case .reload: configurator.ask(.reload, token, hub)
+        }
+        return .later(token)
+    }
+
+    private func sync(_ token: Token, isAwaited: Bool, now: BootInstant) throws(Failure) -> Answer {
+        if settings.sync != nil {
+            try takeAttempt(now: now)
+            try post(toUploader: isAwaited ? .sync(token) : .trigger(.command))
+            if isAwaited { return .later(token) }
+        }
+        let pending = hub.store.counts().pending
+        let outcome: SyncResult.Outcome =
+            settings.sync == nil ? .disabled : pending > 0 ? .transient : .nothingPending
+        return .now(.synced(SyncResult(outcome: outcome, uploaded: 0, pending: pending)))
+    }
+
+    private func add(_ fences: [Geofence], _ token: Token) throws(Failure) {
+        // Each waits for the disk; whole fleets' fences from clients that come and go would not fit into memory.
+        let waiting = fencesUnderWay.values.reduce(0, +)
+        guard waiting == 0 || waiting + fences.count <= Geofences.limit else {
+            throw Failure(kind: .busy(seconds: 1))
+        }
+        try post(.addGeofences(fences, token))
+        fencesUnderWay[token] = fences.count
+    }
+
+    private func post(_ command: ReaderCommand) throws(Failure) {
+        guard hub.reader.post(command) else { throw Failure(kind: .busy(seconds: 1)) }
+    }
+
+    private func post(toUploader command: UploaderCommand) throws(Failure) {
+        guard hub.uploader.post(command) else { throw Failure(kind: .busy(seconds: 1)) }
+    }
+
+    /// What makes beekond ask the backend at once, whatever back-off or `Retry-After` say, is limited.
+    private func takeAttempt(now: BootInstant) throws(Failure) {
+        guard let wait = attempts.take(now: now) else { return }
+        throw Failure(kind: .busy(seconds: wait))
+    }
+}

@@ -1,0 +1,135 @@
+internal import Base
+internal import ControlProtocol
+internal import Linux
+internal import Storage
+internal import Tracking
+
+/// One client of the control socket. Its calls are answered in order; while one is under way, nothing more is read from
+/// it. Confined to the main thread.
+final class ClientConnection {
+    /// What it is waiting for.
+    enum Activity {
+        case idle
+        /// The end of a command. Without an encoder, nothing is sent then: the call was `oneway`.
+        case awaiting(Token, Handlers.Encoder?)
+        /// Pages of history, each read when the one before has been sent.
+        case history(Pages)
+        /// The same for geofences: the next page is requested when the previous one has been sent.
+        case geofences(Handlers.Request, after: String?)
+        case subscribed(Subscription)
+    }
+
+    /// What a subscriber has not been sent yet.
+    struct Subscription {
+        /// Events kept for a subscriber that reads slowly; then the oldest is lost, and counted.
+        static let limit = 64
+
+        /// nil for all.
+        var kinds: Set<String>?
+        var events: [Wire.Event] = []
+        var missed = 0
+
+        mutating func add(_ event: Wire.Event) {
+            guard kinds?.contains(event.kind) ?? true else { return }
+            if events.count == Self.limit {
+                events.removeFirst()
+                missed += 1
+            }
+            events.append(event)
+        }
+
+        /// Number of locations and geofence events that were dropped before they reached this connection.
+        mutating func miss(_ count: Int) {
+            guard kinds.map({ $0.contains("location") || $0.contains("geofence_event") }) ?? true else {
+                return
+            }
+            missed += count
+        }
+
+        /// The oldest event, with the number of those lost before it.
+        mutating func next() -> Wire.Event? {
+            guard !events.isEmpty else { return nil }
+            var event = events.removeFirst()
+            event.missed = missed > 0 ? missed : nil
+            missed = 0
+            return event
+        }
+    }
+
+    let descriptor: FileDescriptor
+    let peer: Peer
+    var activity = Activity.idle
+    /// Its geofences are listed page by page: what it has asked for.
+    var listing: Handlers.Request?
+    /// For history; made when it is asked for.
+    var history: History?
+    private var inbox: Inbox
+    private var outbox = Outbox()
+    /// Calls that have come may still be waiting: the turn ended before they were handled.
+    var hasMoreCalls = false
+    /// The number of the turn in which it was served last.
+    var lastTurn = 0
+    /// It used up its share in its last turn: those that want less come first.
+    var isGreedy = false
+
+    init(_ descriptor: consuming FileDescriptor, _ peer: Peer, now: BootInstant) {
+        self.descriptor = descriptor
+        self.peer = peer
+        inbox = Inbox(now: now)
+    }
+
+    var isIdle: Bool { isAtRest && inbox.incompleteSince == nil && !hasOutput && !hasMoreCalls }
+
+    /// A client that does not read its answer is not read from: so it costs one answer, and not one for each call.
+    var wantsRead: Bool { isAtRest && !inbox.hasEnded && !hasOutput && !hasMoreCalls }
+
+    var hasOutput: Bool { !outbox.isEmpty }
+
+    /// The client has sent its last call, and all is answered.
+    var isFinished: Bool { inbox.hasEnded && !hasOutput && !hasMoreCalls && isAtRest }
+
+    private var isAtRest: Bool {
+        if case .idle = activity { true } else { false }
+    }
+
+    var lastActive: BootInstant { inbox.lastActive }
+
+    /// It has sent something.
+    var hasSpoken: Bool { inbox.hasSpoken }
+
+    /// Since when a request has been incomplete; nil while nothing is read from it.
+    var incomplete: BootInstant? { hasOutput ? nil : inbox.incompleteSince }
+
+    /// Since when it has not read what it was sent.
+    var stalledSince: BootInstant? { outbox.stalledSince }
+
+    /// Bytes of requests that are not handled yet.
+    var waitingBytes: Int { inbox.waitingBytes }
+
+    /// Bytes of answers that are not sent yet.
+    var outputBytes: Int { outbox.unsentBytes }
+
+    /// Bytes of answers that are not completely sent.
+    var heldBytes: Int { outbox.heldBytes }
+
+    /// Reads what has come.
+    func receive(now: BootInstant) throws(SystemError) {
+        try inbox.receive(from: descriptor, now: now)
+    }
+
+    /// The next complete call.
+    func nextCall(now: BootInstant) throws(ProtocolViolation) -> Call? {
+        try inbox.nextCall(now: now)
+    }
+
+    func send(_ bytes: [UInt8]) {
+        outbox.append(bytes)
+    }
+
+    /// Sends what the kernel has room for.
+    func flush(now: BootInstant) throws(SystemError) {
+        guard hasOutput else { return }
+        try outbox.flush(to: descriptor, now: now)
+        if !hasOutput { inbox.restart(now: now) }
+    }
+}

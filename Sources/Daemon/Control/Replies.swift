@@ -1,0 +1,70 @@
+internal import Base
+internal import ControlProtocol
+internal import Tracking
+
+// What a command has brought about, in the words of each method. nil: that is no outcome of this command.
+
+extension Wire.Start.Result {
+    init?(_ completion: Completion) {
+        guard case .session(let id) = completion else { return nil }
+        self.init(state: .tracking, sessionId: id.description)
+    }
+}
+
+extension Wire.DeleteLocations.Result {
+    init?(_ completion: Completion) {
+        guard case .removal(let removed, let kept) = completion else { return nil }
+        self.init(removed: removed, kept: kept.isEmpty ? nil : kept)
+    }
+}
+
+extension Wire.Sync.Result {
+    init?(_ completion: Completion) {
+        guard case .synced(let result) = completion else { return nil }
+        self.init(outcome: result.outcome.rawValue, uploaded: result.uploaded, pending: result.pending)
+    }
+}
+
+extension Wire.Rebatch.Result {
+    init?(_ completion: Completion) {
+        guard case .rebatched(let result) = completion else { return nil }
+        self.init(batchId: result.batch.description, rows: result.rows)
+    }
+}
+
+extension Wire.GetCurrentLocation.Result {
+    init?(_ completion: Completion) {
+        guard case .location(let location) = completion else { return nil }
+        self.init(location: location.map { Wire.Location($0) })
+    }
+}
+
+extension Wire.Empty {
+    init?(_ completion: Completion) {
+        guard case .done = completion else { return nil }
+        self.init()
+    }
+}
+
+extension Completion {
+    var count: Int? {
+        if case .count(let count) = self { count } else { nil }
+    }
+}
+
+extension ControlError {
+    init(_ failure: Failure) {
+        self =
+            switch failure.kind {
+            case .storage: .storageFailure(reason: failure.reason)
+            case .location: .locationUnavailable(reason: failure.reason)
+            case .busy(let seconds): .rateLimited(retryAfterSeconds: seconds)
+            case .geofence(let id): .invalidGeofence(id: id, reason: failure.reason)
+            case .setting(let key): .invalidConfiguration(key: key, reason: failure.reason)
+            case .parameter(let name): .invalidParameter(name)
+            case .time(let text): .invalidTime(value: text)
+            case .noRebatch: .rebatchRefused(reason: failure.reason)
+            case .denied: failure.reason.isEmpty ? .permissionDenied : .denied(reason: failure.reason)
+            }
+    }
+}

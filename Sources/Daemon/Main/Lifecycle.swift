@@ -1,0 +1,41 @@
+internal import Base
+
+/// How far the threads have got between start and end, and when there is no more waiting for them. Pure.
+struct Lifecycle {
+    /// Seconds that the threads have for their last act: SIGTERM to exit takes two at most, whatever hangs.
+    private static let patience = 1.5
+
+    /// Threads that have not ended.
+    private(set) var running: Set<String>
+    /// The reader has resumed what was intended. Before that, clients would see an idle daemon.
+    private(set) var hasResumed = false
+    /// When to end at the latest; nil until the end has begun.
+    private(set) var stopBy: BootInstant?
+
+    init(running: Set<String>) {
+        self.running = running
+    }
+
+    mutating func resumed() {
+        hasResumed = true
+    }
+
+    /// - Returns: whether the end begins with this.
+    mutating func stop(now: BootInstant) -> Bool {
+        guard stopBy == nil else { return false }
+        stopBy = now.advanced(bySeconds: Self.patience)
+        return true
+    }
+
+    /// A thread that ends before it was asked to could not work at all; without it nothing else makes sense.
+    ///
+    /// - Returns: whether it had been asked to.
+    mutating func ended(_ name: String) -> Bool {
+        running.remove(name)
+        return stopBy != nil
+    }
+
+    func isOver(now: BootInstant) -> Bool {
+        running.isEmpty || stopBy.map { now >= $0 } ?? false
+    }
+}

@@ -1,0 +1,41 @@
+internal import Tracking
+
+/// What reaches the main thread.
+enum MainMessage: Sendable {
+    /// What happens to a message when the mailbox is full.
+    enum WhenFull: Equatable {
+        /// Dropped, and counted for the subscribers.
+        case drop
+        /// Accepted anyway. There is one for each waiting client, and few others.
+        case keep
+        /// Accepted, unless an equivalent one is already waiting.
+        case merge(String)
+    }
+
+    /// The answer to a command, for whoever gave it.
+    case completed(Token, Result<Completion, Failure>)
+    /// The reader goes by the settings that it was given, or could not.
+    case settingsApplied(Result<Void, Failure>)
+    // Streamed messages. Their data is already stored.
+    case location(Location)
+    case crossed(GeofenceEvent)
+    case stateChanged(StateChange)
+    // Hints: the change itself is on the board.
+    case sourceChanged
+    case syncChanged
+    case authChanged
+    // Without these the daemon would not end.
+    case readerEnded
+    case uploaderEnded
+
+    var whenFull: WhenFull {
+        switch self {
+        case .location, .crossed: .drop
+        case .sourceChanged: .merge("source")
+        case .syncChanged: .merge("sync")
+        case .authChanged: .merge("auth")
+        // A change of state results from a command, and commands are bounded.
+        case .completed, .settingsApplied, .stateChanged, .readerEnded, .uploaderEnded: .keep
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import Base
+internal import Linux
+
+/// Notices when the network comes back, for an uploader that would otherwise wait for its schedule.
+final class NetworkWatch {
+    private var monitor: RouteMonitor?
+    /// nil while there is a route.
+    private var lostAt: BootInstant?
+
+    /// Until a route appears, there has been none since the start.
+    init(now: BootInstant) {
+        lostAt = now
+    }
+
+    /// For poll(2); negative while nothing is watched.
+    var raw: Int32 { monitor?.raw ?? -1 }
+
+    /// - Parameter isWanted: whether there is an upload, for which the network matters.
+    func watch(_ isWanted: Bool) {
+        guard isWanted else {
+            monitor = nil
+            return
+        }
+        guard monitor == nil else { return }
+        do {
+            monitor = try RouteMonitor()
+        } catch {
+            Log.warning(.uploadFailed, "the network's return will not be noticed: \(error)")
+        }
+    }
+
+    /// - Returns: for each time that the network came back since the last call, how many seconds it was away.
+    func outages(now: BootInstant) -> [Double] {
+        var outages: [Double] = []
+        for change in monitor?.receive() ?? [] {
+            switch change {
+            case .vanished: lostAt = lostAt ?? now
+            case .appeared:
+                outages.append(lostAt.map { now.seconds(since: $0) } ?? 0)
+                lostAt = nil
+            }
+        }
+        return outages
+    }
+}

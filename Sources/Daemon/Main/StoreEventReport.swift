@@ -1,0 +1,42 @@
+internal import Storage
+
+extension Store.Event {
+    /// A database of which not all could be read; shown in the status until the next start.
+    private var unreadFile: String? {
+        guard case .quarantined(let name, _, _) = self, !name.hasSuffix(".salvaged") else { return nil }
+        return name
+    }
+
+    /// Logs it, and shows damaged files in the status.
+    func report(_ board: Board) {
+        if case .logDamaged = self { board.note(damaged: "beekon.db-wal") }
+        if let unreadFile { board.note(damaged: unreadFile) }
+        switch self {
+        case .quarantined(let name, let reason, let salvaged):
+            let rest =
+                name.hasSuffix(".salvaged")
+                ? "and all its rows (\(salvaged)) are"
+                : "and stays until you delete it, because not all of it could be read; \(salvaged) of its rows are"
+            Log.error(
+                .databaseQuarantined,
+                "the database was damaged (\(reason)): it is kept as \(name), \(rest) in a new one. Check the health of "
+                    + "the disk")
+        case .logDamaged(let name):
+            Log.error(
+                .databaseLost,
+                "beekon.db-wal was damaged: what was stored last, and was in that file alone, may be lost. It is kept as "
+                    + "\(name). Check the health of the disk")
+        case .removed(let name):
+            let what =
+                name.hasSuffix("-wal") ? "a damaged WAL" : "a damaged database whose rows had all been saved"
+            Log.notice(.databaseQuarantined, "deleted \(name), \(what): newer ones are kept")
+        case .notOpened(let error):
+            Log.warning(.storageFailed, "the database could not be opened (\(error.report)); trying again")
+        case .replaced:
+            Log.warning(
+                .storageFailed,
+                "the database was removed or replaced while it was in use; the one that is there now was opened"
+            )
+        }
+    }
+}

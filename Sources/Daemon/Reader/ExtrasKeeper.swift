@@ -1,0 +1,46 @@
+internal import Configuration
+internal import Storage
+internal import Upload
+
+/// The extras that go with every row: those of the configuration, as changed by SetExtras.
+///
+/// Confined to the reader's thread.
+final class ExtrasKeeper {
+    private let hub: Hub
+    private var changes = SmallFiles.Extras()
+    /// The extras in force, a JSON object; nil when there are none. Stored rows keep theirs.
+    private(set) var json: String?
+
+    init(hub: Hub) {
+        self.hub = hub
+    }
+
+    /// Takes up what was set before the daemon ended. Extras that cannot be read are no reason not to track.
+    func resume(configured: [String: String]) {
+        let found = hub.content(
+            of: hub.files.readExtras(),
+            otherwise: "those of the configuration apply, until beekonctl extras set")
+        changes = found ?? SmallFiles.Extras()
+        apply(to: configured)
+    }
+
+    /// Puts the changes on top of what is configured now.
+    func apply(to configured: [String: String]) {
+        let all = changes.applied(to: configured)
+        json = JSONString.object(all)
+        hub.board.publish(extras: all)
+    }
+
+    /// Durable when it returns.
+    func set(_ wanted: [String: String], configured: [String: String]) throws(Failure) {
+        let new = SmallFiles.Extras(wanted: wanted, configured: configured)
+        do {
+            if new != changes { try hub.files.write(new) }
+        } catch {
+            throw Failure(reason: "the extras could not be written: \(error)")
+        }
+        changes = new
+        hub.board.note(renewed: SmallFiles.Name.extras)
+        apply(to: configured)
+    }
+}

@@ -1,0 +1,154 @@
+internal import Base
+internal import Linux
+internal import Storage
+internal import Tracking
+
+/// The geofences: what they are is kept in a small file; whether the vehicle is inside is kept in the database, in the
+/// transaction of the event, and once more beside it, for the day when the database is lost.
+///
+/// Confined to the reader's thread.
+final class FenceKeeper {
+    private let hub: Hub
+    private let recorder: Recorder
+    /// Fixes change their states, `add` and `remove` the rest.
+    var geofences = Geofences()
+    /// The session of the events between two sessions of tracking.
+    var eventSession: Session?
+    /// What the small file beside the database says of the states.
+    private var keptInside: Set<Int64>?
+    /// The database does not know the states of all fences yet.
+    private var mustStoreStates = false
+    /// States have changed since they were last kept beside the database.
+    private var mustKeepStates = false
+
+    init(hub: Hub, recorder: Recorder) {
+        self.hub = hub
+        self.recorder = recorder
+    }
+
+    /// Takes up the fences, each in the state in which it was last decided.
+    func resume(now: BootInstant) {
+        let found = hub.content(
+            of: hub.files.readGeofences(), otherwise: "there are no geofences until they are added again")
+        let known: [Int64: Bool]?
+        keptInside = hub.content(of: hub.files.readInside(), otherwise: "the database knows the same")
+        do {
+            known = try hub.store.geofenceStates()
+        } catch {
+            note(error, now: now)
+            known = nil
+        }
+        let inside = keptInside ?? []
+        let items = (found?.items ?? []).map { item in
+            var item = item
+            item.isInside = known.map { $0[item.key] } ?? (inside.contains(item.key) ? true : nil)
+            return item
+        }
+        geofences = Geofences(items, nextKey: found?.nextKey ?? 1)
+        mustStoreStates = known.map { $0.count > items.count { $0.isInside != nil } } ?? true
+        keepStates(now: now)
+    }
+
+    // MARK: What users change
+
+    /// Durable when it returns, all or nothing.
+    func add(_ list: [Geofence], now: BootInstant) throws(Failure) {
+        var changed = geofences
+        if let id = changed.add(list) {
+            let reason = "there can be \(Geofences.limit) geofences at most"
+            throw Failure(kind: .geofence(id: id), reason: reason)
+        }
+        try replace(with: changed, now: now)
+    }
+
+    /// Unknown ids are ignored.
+    ///
+    /// - Returns: the number of fences removed.
+    func remove(_ ids: [String], now: BootInstant) throws(Failure) -> Int {
+        var changed = geofences
+        let removed = changed.remove(ids)
+        if removed > 0 { try replace(with: changed, now: now) }
+        return removed
+    }
+
+    private func replace(with changed: Geofences, now: BootInstant) throws(Failure) {
+        do {
+            try hub.files.write(changed)
+        } catch {
+            throw Failure(reason: "the geofences could not be written: \(error)")
+        }
+        hub.board.note(renewed: SmallFiles.Name.geofences)
+        let left = Set(changed.items.map(\.key))
+        let gone = geofences.items.filter { $0.isInside != nil && !left.contains($0.key) }.map(\.key)
+        geofences = changed
+        do {
+            // What stays behind when this fails belongs to no fence: keys are never used again.
+            if !gone.isEmpty { try hub.store.forget(geofences: gone) }
+        } catch {
+            recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in
+                try store.forget(geofences: gone)
+            }
+        }
+        keepStates(now: now)
+    }
+
+    // MARK: States
+
+    /// States have been stored with events.
+    func noteStoredStates() { mustKeepStates = true }
+
+    /// The database is a new one, or has lost rows.
+    func noteChangedDatabase() { mustStoreStates = true }
+
+    /// Writes what has changed.
+    func keepChangedStates(now: BootInstant) {
+        if mustStoreStates || mustKeepStates { keepStates(now: now) }
+    }
+
+    /// Keeps what is stored of the states beside the database, too, and writes all of them to a new database. Not while
+    /// anything still waits to be stored: neither may run ahead of the events.
+    private func keepStates(now: BootInstant) {
+        guard recorder.waiting == 0 else { return }
+        if mustStoreStates {
+            let states = geofences.items.compactMap { item in
+                item.isInside.map { Geofences.Change(key: item.key, isInside: $0) }
+            }
+            do {
+                try hub.store.adopt(states)
+                mustStoreStates = false
+            } catch {
+                note(error, now: now)
+            }
+        }
+        let inside = geofences.insideKeys
+        mustKeepStates = false
+        guard inside != keptInside ?? [] else { return }
+        do {
+            try hub.files.write(inside: inside)
+            hub.board.note(renewed: SmallFiles.Name.inside)
+            keptInside = inside
+        } catch {
+            mustKeepStates = true
+            Log.debug(
+                .storageFailed, "the states of the geofences could not be kept beside the database: \(error)")
+        }
+    }
+
+    /// The states are written again after the next flush that succeeds; reading them shows that storage works.
+    private func note(_ error: StorageError, now: BootInstant) {
+        recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in
+            _ = try store.geofenceStates()
+        }
+    }
+
+    /// The database was removed under the daemon, and the small files perhaps with it.
+    func writeAgain() {
+        keptInside = nil
+        guard !geofences.isEmpty else { return }
+        do {
+            try hub.files.write(geofences)
+        } catch {
+            Log.error(.storageFailed, "the geofences could not be written again: \(error)")
+        }
+    }
+}

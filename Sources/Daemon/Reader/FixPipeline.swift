@@ -1,0 +1,243 @@
+internal import Base
+internal import Storage
+internal import Tracking
+
+/// Decides what becomes of each fix: whether its time is trusted, whom it answers, which geofences it crosses, and
+/// whether it is stored. Pure: no clock, no I/O, no log.
+struct FixPipeline {
+    /// What can be wrong with the time of a fix; with the number of such fixes so far.
+    enum TimeFault: Equatable {
+        case refused(count: Int)
+        case rolledOver(count: Int)
+    }
+
+    /// The result of the first stage.
+    struct Timing: Equatable {
+        /// The fix with its corrected time; nil unless the receiver's time has settled.
+        var fix: Fix?
+        var fault: TimeFault?
+    }
+
+    /// What a fix is stored with.
+    struct Context {
+        /// The session of tracking; nil when nothing is tracked.
+        var session: Session?
+        /// The session of the events between two sessions, if it has begun.
+        var eventSession: Session?
+        /// A JSON object.
+        var extras: String?
+    }
+
+    /// The result of the second stage.
+    struct Decision {
+        /// Clients whose requests are satisfied, with what they get.
+        var answers: [(token: Token, location: Location)] = []
+        /// The admitted fix; nil when it is dropped, or nothing is tracked.
+        var location: NewLocation?
+        /// Stored in the transaction of the location, if there is one.
+        var crossings: NewCrossings?
+        /// The session of events after this fix.
+        var eventSession: Session?
+
+        /// Whether anything is to be stored.
+        var isStored: Bool { location != nil || crossings != nil }
+    }
+
+    /// What becomes of a request for one location.
+    enum Answer: Equatable {
+        case located(Location)
+        /// It waits for the next suitable fix, or its timeout.
+        case waiting
+        case impossible(String)
+    }
+
+    /// Numbers of settled fixes that were not stored while tracking, by reason.
+    struct Dropped: Equatable {
+        var tooSoon = 0
+        var tooNear = 0
+        var paused = 0
+    }
+
+    private(set) var time: ReceiverTime
+    private(set) var admission: Admission
+    private(set) var oneShots = OneShots()
+    private(set) var dropped = Dropped()
+    private var ids: UUIDv7Generator
+    /// Number of fixes admitted since the session was begun or resumed.
+    private var admittedInSession = 0
+
+    /// - Parameter isReplay: whether the fixes come from a recording.
+    init(thresholds: Admission.Thresholds, isReplay: Bool, ids: UUIDv7Generator) {
+        time = ReceiverTime(isReplay: isReplay)
+        admission = Admission(thresholds: thresholds)
+        self.ids = ids
+    }
+
+    /// Changes what applies from the next fix on.
+    mutating func configure(thresholds: Admission.Thresholds, isReplay: Bool) {
+        admission.thresholds = thresholds
+        time.isReplay = isReplay
+    }
+
+    /// The next id, for whatever begins at this time.
+    mutating func newID(at time: Timestamp) -> UUIDv7 { ids.next(at: time) }
+
+    // MARK: Time
+
+    /// The receiver's time has to prove itself again.
+    mutating func unsettle() { time.unsettle() }
+
+    /// An epoch had no fix.
+    mutating func noFix() { time.noFix() }
+
+    /// The first stage: corrects and judges the time of the next fix.
+    mutating func settle(_ fix: Fix, systemClock: ReceiverTime.SystemClock, now: BootInstant) -> Timing {
+        let rollovers = time.rollovers
+        let verdict = time.judge(fix, now: now, systemClock: systemClock)
+        let rolledOver: TimeFault? =
+            time.rollovers > rollovers ? .rolledOver(count: time.rollovers) : nil
+        switch verdict {
+        case .settled(let fix): return Timing(fix: fix, fault: rolledOver)
+        case .unsettled: return Timing(fix: nil, fault: rolledOver)
+        case .refused: return Timing(fix: nil, fault: .refused(count: time.refusals))
+        }
+    }
+
+    // MARK: What becomes of a fix
+
+    /// The second stage: decides on a fix whose time has settled.
+    mutating func decide(
+        _ fix: Fix, in context: Context, fences: inout Geofences, now: BootInstant
+    ) -> Decision {
+        let observed = admission.observe(fix)
+        var decision = Decision(eventSession: context.eventSession)
+        for token in oneShots.offer(observed, now: now) {
+            decision.answers.append((token, manualLocation(of: observed)))
+        }
+        decideCrossings(observed, context, &fences, &decision)
+        guard let session = context.session else { return decision }
+        let crosses = decision.crossings?.events.isEmpty == false
+        switch admission.decide(observed, crosses: crosses) {
+        case .admit(let trigger):
+            admittedInSession += 1
+            decision.location = newLocation(of: observed, trigger, session, context.extras)
+        case .drop(.tooSoon): dropped.tooSoon += 1
+        case .drop(.tooNear): dropped.tooNear += 1
+        case .drop(.paused): dropped.paused += 1
+        }
+        return decision
+    }
+
+    private mutating func decideCrossings(
+        _ observed: Admission.Observation, _ context: Context, _ fences: inout Geofences,
+        _ decision: inout Decision
+    ) {
+        let time = observed.fix.time
+        let outcome = fences.judge(
+            observed.fix, isImplausible: observed.quality == .implausibleSpeed, isParked: observed.isParked)
+        guard !outcome.isEmpty else { return }
+        let home =
+            context.session ?? context.eventSession ?? Session(id: ids.next(at: time), startedAt: time)
+        if context.session == nil, !outcome.crossings.isEmpty { decision.eventSession = home }
+        let events = outcome.crossings.map { crossing in
+            GeofenceEvent(id: ids.next(at: crossing.time), session: home.id, crossing: crossing)
+        }
+        decision.crossings = NewCrossings(
+            events: events, changes: outcome.changes, session: home.id, sessionStartedAt: home.startedAt,
+            isTracking: context.session != nil, extras: context.extras, time: time, prunesByAge: false)
+    }
+
+    private mutating func newLocation(
+        of observed: Admission.Observation, _ trigger: Trigger, _ session: Session, _ extras: String?
+    ) -> NewLocation {
+        let location = Location(
+            id: ids.next(at: observed.fix.time), session: session.id, fix: observed.fix, trigger: trigger,
+            motion: observed.motion, activity: observed.activity, quality: observed.quality)
+        return NewLocation(
+            location: location, session: session.id, sessionStartedAt: session.startedAt,
+            odometer: admission.odometer, extras: extras, prunesByAge: false, memory: admission.memory)
+    }
+
+    // MARK: Single locations
+
+    /// Takes a request for one location.
+    ///
+    /// - Parameter obstacle: why no fix can come; nil when one can.
+    mutating func locate(_ request: OneShots.Request, obstacle: String?, now: BootInstant) -> Answer {
+        if let cached = oneShots.cachedFix(for: request, now: now) {
+            return .located(manualLocation(of: cached))
+        }
+        if let obstacle { return .impossible(obstacle) }
+        oneShots.add(request, now: now)
+        return .waiting
+    }
+
+    /// - Returns: the clients whose requests have timed out.
+    mutating func expireRequests(now: BootInstant) -> [Token] { oneShots.expire(now: now) }
+
+    /// - Returns: all clients that were waiting.
+    mutating func cancelAllRequests() -> [Token] { oneShots.cancelAll() }
+
+    mutating func cancelRequest(of token: Token) { oneShots.cancel(token) }
+
+    /// Such a location belongs to no session and is not stored. Otherwise it equals the one stored from the same fix,
+    /// if any.
+    private mutating func manualLocation(of observed: Admission.Observation) -> Location {
+        Location(
+            id: ids.next(at: observed.fix.time), session: nil, fix: observed.fix, trigger: .manual,
+            motion: observed.motion, activity: observed.activity, quality: observed.quality)
+    }
+}
+
+/// What begins with a session, or continues one.
+extension FixPipeline {
+    /// A session begins.
+    mutating func beginSession() {
+        admission = Admission(thresholds: admission.thresholds)
+        admittedInSession = 0
+    }
+
+    /// Continues where the session was left.
+    ///
+    /// - Parameters:
+    ///   - tail: what the store knows about the session.
+    ///   - waiting: number of rows that are not stored yet.
+    /// - Returns: metres that the waiting rows do not know of.
+    mutating func resume(_ tail: SessionTail, waiting: Int) -> Double {
+        if admittedInSession == 0 {
+            admission = Admission(
+                thresholds: admission.thresholds, last: tail.reference, memory: tail.memory,
+                odometer: tail.odometer)
+            return 0
+        }
+        // Fixes were admitted without it, and none of them is stored yet: the distance before them counts, too.
+        guard waiting > 0, waiting >= admittedInSession else { return 0 }
+        admission.add(odometer: tail.odometer)
+        return tail.odometer
+    }
+
+    /// The user deletes the latest positions: only the length of the session is kept.
+    mutating func forgetPositions() {
+        admission = Admission(thresholds: admission.thresholds, odometer: admission.odometer)
+    }
+
+    /// The same for the fix that requests for one location could be answered with.
+    ///
+    /// - Parameter cutoff: nil: whatever its time.
+    mutating func forgetLatestFix(upTo cutoff: Timestamp?) {
+        oneShots.forgetLatest(upTo: cutoff)
+    }
+}
+
+extension FixPipeline.Decision {
+    /// Says which rows may be deleted for their age along with this write.
+    ///
+    /// - Parameter memory: what is to be remembered of the observed times; only a location carries it.
+    mutating func set(_ ages: TimeKeeper.Ages, memory: AgeTrust.Memory?) {
+        location?.prunesByAge = ages.prunes
+        location?.agesOnlyBefore = ages.onlyBefore
+        location?.ages = memory
+        crossings?.prunesByAge = ages.prunes
+        crossings?.agesOnlyBefore = ages.onlyBefore
+    }
+}

@@ -1,0 +1,49 @@
+internal import Base
+internal import GPSD
+internal import Storage
+internal import Synchronization
+internal import Tracking
+
+/// What others see of the reader.
+extension Reader {
+    func publish(now: BootInstant) {
+        let health = link.health(now: now, isSettled: pipeline.time.isSettled)
+        hub.board.publish(snapshot(health))
+        guard link.note(health) else { return }
+        if health == .noDevice, let obstacle = link.obstacle { refuseRequests(obstacle) }
+        hub.post(.sourceChanged)
+    }
+
+    /// The snapshot first: whoever is notified looks at it.
+    func publishState(now: BootInstant) {
+        publish(now: now)
+        hub.post(.stateChanged(sessions.change))
+    }
+
+    private func snapshot(_ health: SourceHealth) -> ReaderSnapshot {
+        var snapshot = ReaderSnapshot()
+        let session = sessions.session
+        snapshot.state = sessions.state
+        snapshot.change = sessions.change
+        snapshot.session = session?.id
+        snapshot.sessionStartedAt = session?.startedAt
+        snapshot.lastLocation = recorder.latest
+        snapshot.health = health
+        snapshot.facts = link.facts
+        snapshot.isTimeSettled = pipeline.time.isSettled
+        snapshot.rollovers = pipeline.time.rollovers
+        snapshot.refusedTimes = pipeline.time.refusals
+        snapshot.refusal = pipeline.time.refusal
+        snapshot.admitted = recorder.stored
+        snapshot.tooSoon = pipeline.dropped.tooSoon
+        snapshot.tooNear = pipeline.dropped.tooNear
+        snapshot.paused = pipeline.dropped.paused
+        snapshot.motion = session == nil ? .unknown : pipeline.admission.motion
+        snapshot.geofences = fences.geofences.count
+        snapshot.waitingInMemory = recorder.waiting
+        snapshot.refused = hub.store.counts().losses.refused + recorder.uncounted
+        snapshot.lostAt = losses.latest
+        snapshot.storageError = recorder.error?.report
+        return snapshot
+    }
+}

@@ -1,0 +1,236 @@
+internal import Base
+internal import Configuration
+internal import Linux
+internal import Storage
+
+/// Whether the daemon tracks, in which session, and why. Each change is durable in the file of the intent before it is in
+/// force; without that file the database tells what was intended.
+///
+/// Confined to the reader's thread.
+final class SessionKeeper {
+    private enum Phase: Equatable {
+        case idle
+        case tracking(Session)
+        case stopped
+    }
+
+    /// What the file of the intent says.
+    enum Intent: Equatable {
+        case tracking
+        case stopped
+        /// Nothing: only the database can tell.
+        case unknown
+    }
+
+    /// What followed from the database where the file of the intent said nothing.
+    enum Inference: Equatable {
+        /// Somebody has decided meanwhile, or this is a first run without autostart.
+        case nothing
+        /// A first run: tracking is to start.
+        case autostart
+        case resumed
+        case stopped
+    }
+
+    private let hub: Hub
+    private let recorder: Recorder
+    private var phase = Phase.idle
+    /// The reason for the phase, for subscribers.
+    private var reason: StateChange.Reason?
+    /// The current session, or the last one that ended.
+    private var latest: UUIDv7?
+    /// Why the file of the intent does not say what was intended; nil when there is none.
+    private var lostIntent: SmallFiles.Trouble?
+    /// What the store could not tell yet.
+    var recall = Recall()
+
+    init(hub: Hub, recorder: Recorder) {
+        self.hub = hub
+        self.recorder = recorder
+    }
+
+    /// The session of tracking; nil when nothing is tracked.
+    var session: Session? {
+        if case .tracking(let session) = phase { session } else { nil }
+    }
+
+    var state: ReaderSnapshot.State {
+        switch phase {
+        case .idle: .idle
+        case .tracking: .tracking
+        case .stopped: .stopped
+        }
+    }
+
+    /// For subscribers.
+    var change: StateChange { StateChange(state: state, reason: reason, session: latest) }
+
+    // MARK: After a restart
+
+    /// Takes up what the file of the intent says.
+    func resume() -> Intent {
+        let reading = hub.files.readIntent()
+        let trouble = reading.trouble
+        if let trouble { hub.board.note(damaged: trouble.name) }
+        guard let intent = reading.content, let id = intent.session else {
+            lostIntent = trouble
+            return .unknown
+        }
+        if let trouble { Log.error(.fileDamaged, trouble.text) }
+        switch intent.state {
+        case .tracking:
+            resume(Session(id: id, startedAt: Timestamp(milliseconds: intent.startedAt)))
+            recall.add(.tail)
+            return .tracking
+        case .stopped:
+            (phase, reason, latest) = (.stopped, .user, id)
+            return .stopped
+        }
+    }
+
+    /// Takes up what the database knows, which no file says any more. A session without an end goes on. One with an end
+    /// shows that somebody has stopped: nothing tracks until somebody starts. Without any this is the first run.
+    ///
+    /// The file is asked first, and the database once it answers: until then nothing tracks.
+    ///
+    /// - Parameter stored: the latest session; nil when there has been none.
+    func infer(from stored: (session: Session, isOpen: Bool)?, autostarts: Bool) -> Inference {
+        let trouble = lostIntent
+        lostIntent = nil
+        guard phase == .idle else { return .nothing }
+        guard let (session, isOpen) = stored else {
+            if let trouble {
+                let after = autostarts ? "tracking starts anew" : "to track, beekonctl start"
+                Log.error(
+                    .fileDamaged,
+                    "\(trouble.text): whether tracking was on is not known, and no session is stored; \(after)"
+                )
+            }
+            return autostarts ? .autostart : .nothing
+        }
+        let text = trouble?.text ?? "\(SmallFiles.Name.intent) is gone"
+        if isOpen {
+            Log.error(.fileDamaged, "\(text): the database has an open session, so tracking goes on in it")
+            resume(session)
+        } else {
+            Log.error(
+                .fileDamaged,
+                "\(text): the latest session in the database has ended, so tracking stays stopped; "
+                    + "to track, beekonctl start")
+            (phase, reason, latest) = (.stopped, .user, session.id)
+        }
+        do {
+            if trouble?.isPassing != true { try write(isOpen ? .tracking : .stopped, session) }
+        } catch {
+            Log.error(.storageFailed, "the intent could not be written again: \(error)")
+        }
+        hub.board.note(damaged: SmallFiles.Name.intent)
+        return isOpen ? .resumed : .stopped
+    }
+
+    private func resume(_ session: Session) {
+        enter(session, .resumed)
+        // What waits belongs to sessions before this one, and is written before it.
+        if recorder.waiting == 0 { recall.add(.tail) }
+        Log.notice(
+            .sessionResumed, "tracking goes on in session \(session.id)",
+            [(.session, session.id.description)])
+    }
+
+    /// A stop that was interrupted after the intent was written and before the end of the session was.
+    ///
+    /// - Parameter latest: the time of the newest location.
+    func closeLeftOpen(latest: Timestamp?) {
+        guard let open = (try? hub.store.openTrackingSession()) ?? nil else { return }
+        // If it fails, the next start does it.
+        try? hub.store.close(session: open.id, at: max(latest ?? open.startedAt, open.startedAt))
+    }
+
+    // MARK: Start and stop
+
+    /// Begins tracking in a new session; the wish to track is durable when it returns.
+    ///
+    /// A store that fails now is no reason not to track: the session is written with its first location.
+    func start(_ reason: StateChange.Reason, in session: Session, now: BootInstant) throws(Failure) {
+        do {
+            try write(.tracking, session)
+        } catch {
+            throw Failure(reason: "the wish to track could not be written: \(error)")
+        }
+        enter(session, reason)
+        do {
+            _ = try hub.store.enter(session: session.id, startedAt: session.startedAt)
+        } catch {
+            recorder.note(error, now: now)
+        }
+        Log.notice(
+            .sessionStarted, "tracking in session \(session.id)", [(.session, session.id.description)])
+    }
+
+    private func enter(_ session: Session, _ reason: StateChange.Reason) {
+        (phase, self.reason, latest) = (.tracking(session), reason, session.id)
+        // Rows of the previous session may still be waiting: this session must not be written before them.
+        recall.remove(.tail)
+        recall.remove(.intent)
+    }
+
+    /// Ends tracking; the wish to stop is durable when it returns.
+    ///
+    /// - Returns: the session to be closed once its last rows are stored; nil when nothing was tracked.
+    func stop() throws(Failure) -> Session? {
+        guard let session else { return nil }
+        try writeStop(session)
+        (phase, reason) = (.stopped, .user)
+        return session
+    }
+
+    /// The database cannot say yet what was intended, and now somebody has said it: the end of tracking.
+    ///
+    /// - Parameter placeholder: stands in for the session, which is not known.
+    func stopUnknown(_ placeholder: Session) throws(Failure) {
+        try writeStop(placeholder)
+        recall.remove(.intent)
+        (phase, reason) = (.stopped, .user)
+    }
+
+    /// Stores the end of a session.
+    func close(_ session: Session, at time: Timestamp, now: BootInstant) {
+        do {
+            try hub.store.close(session: session.id, at: time)
+        } catch {
+            recorder.note(error, now: now) { [store = hub.store] () throws(StorageError) in
+                try store.close(session: session.id, at: time)
+            }
+        }
+        Log.notice(
+            .sessionStopped, "tracking stopped, session \(session.id) ended",
+            [(.session, session.id.description)])
+    }
+
+    // MARK: The file of the intent
+
+    private func writeStop(_ session: Session) throws(Failure) {
+        do {
+            try write(.stopped, session)
+        } catch {
+            throw Failure(reason: "the wish to stop could not be written: \(error)")
+        }
+    }
+
+    /// A full disk is no reason to go on tracking somebody who has asked for it to end.
+    private func write(_ state: SmallFiles.Intent.State, _ session: Session) throws(SystemError) {
+        let intent = SmallFiles.Intent(state: state, session: session.id, startedAt: session.startedAt)
+        try hub.makingRoom { () throws(SystemError) in try hub.files.write(intent) }
+        hub.board.note(renewed: SmallFiles.Name.intent)
+    }
+
+    /// The state directory was replaced: the intent is not in it.
+    func writeIntentAgain() {
+        guard let session else { return }
+        do {
+            try write(.tracking, session)
+        } catch {
+            Log.error(.storageFailed, "the wish to track could not be written again: \(error)")
+        }
+    }
+}

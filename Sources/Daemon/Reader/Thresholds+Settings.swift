@@ -1,0 +1,22 @@
+internal import Configuration
+internal import Tracking
+
+extension Admission.Thresholds {
+    init(_ settings: Settings.Tracking) {
+        let whileStationary: Admission.WhileStationary =
+            switch settings.stationaryMode {
+            case .pause: .nothing
+            case .pauseWithCheckIns: .checkIns(every: settings.checkInIntervalSeconds)
+            case .keepTracking: .gate
+            }
+        self.init(
+            gate: Gate.Thresholds(
+                interval: settings.intervalSeconds, distance: settings.distanceMeters,
+                angle: settings.angleDegrees),
+            motion: Motion.Thresholds(
+                radius: settings.stationaryRadiusMeters, duration: settings.stationaryAfterSeconds),
+            whileStationary: whileStationary, detectsActivity: settings.detectActivity,
+            quality: QualityLimits(
+                accuracy: settings.lowAccuracyMeters, speed: settings.implausibleSpeedMps))
+    }
+}

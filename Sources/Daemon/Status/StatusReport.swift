@@ -1,0 +1,98 @@
+internal import Base
+internal import Configuration
+internal import ControlProtocol
+internal import GPSD
+internal import Linux
+internal import Storage
+internal import Tracking
+internal import Upload
+
+/// How the daemon is doing, in the words of the control interface: the answer of GetStatus, and the events of changes.
+struct StatusReport {
+    let hub: Hub
+    let configurator: Configurator
+    /// Where the database is.
+    let directory: String
+    let installID: String
+    let startedAt: BootInstant
+
+    func status(now: BootInstant) -> Wire.Status {
+        let reader = hub.board.readerSnapshot
+        let uploader = hub.board.uploaderSnapshot
+        let counts = hub.store.counts()
+        let storageError = reader.storageError ?? uploader.storageError
+        return Wire.Status(
+            version: Release.version, installId: installID, state: Wire.State(reader.state),
+            reason: reader.state == .stopped ? "user" : nil, sessionId: reader.session?.description,
+            sessionStartedAt: reader.sessionStartedAt?.iso8601,
+            uptimeSeconds: Int(now.seconds(since: startedAt)),
+            lastLocation: reader.lastLocation.map { Wire.Location($0) }, source: Wire.SourceStatus(reader),
+            gate: Wire.GateStatus(
+                admitted: reader.admitted, tooSoon: reader.tooSoon, tooNear: reader.tooNear,
+                paused: reader.paused, motion: reader.motion.rawValue),
+            store: Wire.StoreStatus(
+                degraded: storageError != nil, locations: counts.locations, bytes: databaseSize(),
+                waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.losses.dropped,
+                refused: reader.refused, pruned: counts.losses.pruned, expired: counts.losses.expired,
+                lastError: storageError, directory: directory),
+            sync: syncStatus(now: now), auth: Wire.AuthStatus(uploader.auth),
+            geofences: reader.geofences,
+            degraded: Self.degraded(
+                reader, uploader, hasDamagedFiles: !hub.board.damagedFiles.isEmpty,
+                isConfigurationDegraded: configurator.isDegraded, now: now))
+    }
+
+    /// What is wrong, in a word each. Pure.
+    static func degraded(
+        _ reader: ReaderSnapshot, _ uploader: UploaderSnapshot, hasDamagedFiles: Bool,
+        isConfigurationDegraded: Bool, now: BootInstant
+    ) -> [String] {
+        let isSourceBad =
+            switch reader.health {
+            case .disconnected, .noDevice, .noFix, .stale: reader.state == .tracking
+            case .released, .unsettled, .ok: false
+            }
+        let isLosing = reader.lostAt.map { now.seconds(since: $0) < LossWatch.interval } ?? false
+        let words: [(String, Bool)] = [
+            ("storage", (reader.storageError ?? uploader.storageError) != nil),
+            ("loss", isLosing), ("files", hasDamagedFiles), ("config", isConfigurationDegraded),
+            ("clock", uploader.isClockSuspected), ("source", isSourceBad || reader.refusal != nil),
+            ("sync", uploader.lastError != nil && uploader.failure != .auth),
+            ("auth", uploader.failure == .auth || [.dead, .breakerOpen].contains(uploader.auth.word)),
+        ]
+        return words.filter(\.1).map(\.0)
+    }
+
+    private func databaseSize() -> Int {
+        ["", "-wal", "-shm"].reduce(0) { $0 + (fileSize(directory + "/beekon.db" + $1) ?? 0) }
+    }
+
+    private func syncStatus(now: BootInstant) -> Wire.SyncStatus {
+        let snapshot = hub.board.uploaderSnapshot
+        let next = snapshot.nextAttempt.map { max($0.seconds(since: now), 0) }
+        return Wire.SyncStatus(
+            snapshot, hub.store.counts(),
+            nextAttempt: next.map { hub.clock.time(now: now).advanced(bySeconds: $0) })
+    }
+
+    // MARK: Events
+
+    /// How things stand, for a new subscriber.
+    func present(now: BootInstant) -> [Wire.Event] {
+        let reader = hub.board.readerSnapshot
+        return [Wire.Event(reader.change), sourceEvent(), syncEvent(now: now), authEvent()]
+            + (reader.lastLocation.map { [Wire.Event($0)] } ?? [])
+    }
+
+    func sourceEvent() -> Wire.Event {
+        Wire.Event(kind: "source", source: Wire.SourceStatus(hub.board.readerSnapshot))
+    }
+
+    func syncEvent(now: BootInstant) -> Wire.Event {
+        Wire.Event(kind: "sync", sync: syncStatus(now: now))
+    }
+
+    func authEvent() -> Wire.Event {
+        Wire.Event(kind: "auth", auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth))
+    }
+}

@@ -1,0 +1,243 @@
+internal import Base
+internal import Configuration
+internal import Linux
+internal import Synchronization
+internal import Tracking
+internal import Upload
+
+/// Keeps the tokens of one destination: loads and saves them, exchanges them at the token endpoint, and says whether a
+/// batch can be sent. What to do with them is for `Authenticator` to decide.
+///
+/// Confined to the uploader's thread.
+final class TokenKeeper {
+    private let store: TokenStore
+    private let board: Board
+    private let clock: WallClock
+    private let wakeup: Wakeup
+    private let report: UploadReport
+    private var authenticator: Authenticator
+    private var random = SystemRandomNumberGenerator()
+    private var hasLoaded = false
+    /// What the latest request was authorised with.
+    private var sent: String?
+
+    /// Seconds that an exchange has left when the daemon stops: a lost answer may be a lost pair.
+    private static let lastExchange = 0.9
+
+    /// - Parameter wakeup: signalled when the daemon stops; ends the wait within an exchange.
+    init(
+        store: TokenStore, board: Board, clock: WallClock, wakeup: Wakeup, report: UploadReport,
+        now: BootInstant
+    ) {
+        self.store = store
+        self.board = board
+        self.clock = clock
+        self.wakeup = wakeup
+        self.report = report
+        authenticator = Authenticator(record: nil, now: now, using: &random)
+    }
+
+    private func instant(_ now: BootInstant) -> Authenticator.Instant {
+        Authenticator.Instant(now: now, time: clock.trusted(now: now))
+    }
+
+    // MARK: For uploads
+
+    /// There are credentials, or there should be: a 401 or 403 is answered with them.
+    var isActive: Bool { authenticator.isActive }
+
+    /// How the credentials are, for the status.
+    func state(now: BootInstant) -> AuthState {
+        authenticator.state(instant(now))
+    }
+
+    /// Why they are of no use, and what to do; nil while they are.
+    var advice: String? {
+        authenticator.record.death?.advice(authenticator.record.deathStatus)
+    }
+
+    /// The value of `Authorization` for the next request; nil for none.
+    func authorise() -> String? {
+        sent = authenticator.authorization
+        return sent
+    }
+
+    /// A request was answered. Whoever has looked into the batch, if only to reject it, has accepted the token.
+    func note(_ verdict: Verdict) {
+        switch verdict {
+        case .accepted, .rejected: authenticator.worked(sent)
+        case .unauthorised, .transient, .permanent: break
+        }
+    }
+
+    /// Whether a batch can be sent.
+    ///
+    /// - Parameter isForced: the user asks, so no back-off counts.
+    func check(isForced: Bool, now: BootInstant) -> Drain.TokenCheck {
+        let need = authenticator.need(instant(now), isForced: isForced)
+        return check(need)
+    }
+
+    /// Whether the batch can be sent again after the backend has refused the token.
+    func checkRefused(isForced: Bool, now: BootInstant) -> Drain.TokenCheck {
+        let need = authenticator.need(afterRefusalOf: sent, instant(now), isForced: isForced)
+        if case .dead = need { save() }
+        return check(need)
+    }
+
+    private func check(_ need: Authenticator.Need) -> Drain.TokenCheck {
+        switch need {
+        case .nothing: return save() || !authenticator.awaitsDisk ? .usable : .unsaved
+        case .refresh: return due
+        case .wait(let seconds):
+            report.tokenRests()
+            return .resting(seconds: seconds, isNetwork: authenticator.waitsForNetwork)
+        case .dead:
+            report.tokenIsMissing(
+                authenticator.record.death?.words(authenticator.record.deathStatus) ?? "there is no token")
+            return .dead
+        }
+    }
+
+    private var due: Drain.TokenCheck { .due(hasToken: authenticator.authorization != nil) }
+
+    /// The network is back: what failed for want of it need not wait any longer.
+    func networkReturned() {
+        authenticator.networkReturned()
+    }
+
+    // MARK: Exchanges
+
+    /// When to begin an exchange though there is nothing to upload; nil for never.
+    func idleDue(now: BootInstant) -> BootInstant? {
+        authenticator.idleDue(instant(now))
+    }
+
+    /// One exchange with the token endpoint.
+    ///
+    /// - Parameter isIdle: it is made for its own sake; no drain will report how it went.
+    /// - Returns: `due` when it did not take place, or was broken off because the daemon stops.
+    @discardableResult
+    func exchange(
+        with factory: RequestFactory, over client: inout HTTPClient, isIdle: Bool
+    ) -> Drain.TokenCheck {
+        guard let request = authenticator.begin(instant(.current())) else { return due }
+        // After a power cut it has to be known that an exchange was under way.
+        guard save() else {
+            authenticator.callOff()
+            return due
+        }
+        let outcome = post(request.body, factory.options(for: request), over: &client)
+        let answer: Authenticator.Answer
+        switch outcome {
+        case .cancelled: return due
+        case .failure(let failure): answer = .lost(wasSent: failure.wasSent)
+        case .answer(let response):
+            let time = clock.time(now: .current())
+            let wait = response.retryAfter.flatMap { RetryAfter.seconds($0, at: time) }
+            answer = .response(status: response.status, body: response.body, retryAfter: wait)
+        }
+        let result = authenticator.end(answer, instant(.current()), using: &random)
+        save()
+        switch result {
+        case .renewed:
+            report.tokenRenewed(expiresAt: authenticator.record.tokens.expiresAt)
+            return authenticator.awaitsDisk ? .unsaved : .usable
+        case .later(let seconds):
+            report.exchangeFailed(outcome, retryIn: seconds, isIdle: isIdle, now: .current())
+            return .resting(seconds: seconds, isNetwork: authenticator.waitsForNetwork)
+        case .dead(let death):
+            report.tokenIsMissing(death.words(authenticator.record.deathStatus))
+            report.tokenDied(death, authenticator.record.deathStatus, now: .current())
+            return .dead
+        }
+    }
+
+    private func post(_ body: [UInt8], _ options: HTTPOptions, over client: inout HTTPClient) -> HTTPOutcome {
+        var stopSeen: BootInstant?
+        let outcome = client.post(body, options, keepsBody: true, wakeup: wakeup) {
+            let now = BootInstant.current()
+            board.uploaderWork.begin(now)
+            // Commands wait until the exchange is over; the wake-up would come again and again.
+            wakeup.clear()
+            guard board.isStopping.load(ordering: .relaxed) else { return false }
+            stopSeen = stopSeen ?? now
+            return now.seconds(since: stopSeen ?? now) >= Self.lastExchange
+        }
+        // What came meanwhile is still in the mailbox.
+        wakeup.signal()
+        return outcome
+    }
+
+    // MARK: Configuration and the disk
+
+    /// Takes up the credentials of the configuration, and what is stored of them.
+    func configure(_ sync: Settings.Sync?, now: BootInstant) {
+        let plan = sync.flatMap { AuthPlan($0) }
+        if plan != nil, !hasLoaded {
+            hasLoaded = true
+            load(now: now)
+        }
+        let before = authenticator.record.death
+        authenticator.configure(plan)
+        save()
+        if let death = authenticator.record.death, death != before {
+            report.tokenDied(death, authenticator.record.deathStatus, now: now)
+        }
+    }
+
+    private func load(now: BootInstant) {
+        var record: AuthRecord?
+        var refusal: String?
+        do {
+            switch try store.load() {
+            case .nothing: break
+            case .record(let stored): record = stored
+            case .locked(let reason): refusal = reason
+            case .damaged(let aside):
+                board.note(damaged: "tokens")
+                report.tokensDamaged(aside: aside)
+            }
+        } catch {
+            refusal = error.advice
+        }
+        authenticator = Authenticator(record: record, now: now, using: &random)
+        guard let refusal else { return }
+        authenticator.lock()
+        report.tokensLocked(reason: refusal, now: now)
+    }
+
+    /// Uses tokens that an administrator has given from now on; they are on the disk when this returns.
+    func seed(_ pair: Tokens) -> Result<Void, Failure> {
+        var seeded = authenticator
+        guard seeded.seed(pair) else {
+            return .failure(Failure(reason: "there is no table [sync.auth] in the configuration"))
+        }
+        do {
+            try store.save(
+                seeded.record, isOverwriting: authenticator.record.death != .key, using: &random)
+        } catch {
+            return .failure(Failure(reason: error.description))
+        }
+        board.note(renewed: "tokens")
+        seeded.saved()
+        authenticator = seeded
+        return .success(())
+    }
+
+    /// Writes what has to survive, if there is anything new.
+    ///
+    /// - Returns: whether the disk has it.
+    @discardableResult
+    private func save() -> Bool {
+        guard !authenticator.isSaved, authenticator.record.death != .key else { return true }
+        do {
+            try store.save(authenticator.record, using: &random)
+            authenticator.saved()
+            return true
+        } catch {
+            report.tokensUnsaved(error.description, now: .current())
+            return false
+        }
+    }
+}

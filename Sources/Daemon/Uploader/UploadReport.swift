@@ -1,0 +1,295 @@
+internal import Base
+internal import Configuration
+internal import Storage
+internal import Synchronization
+internal import Tracking
+internal import Upload
+
+/// Tells people how the uploads of one destination go: what is logged when, and what the board shows.
+///
+/// Confined to the uploader's thread.
+final class UploadReport {
+    private let board: Board
+    private let post: (MainMessage) -> Void
+    private let warn: (Log.Event, String, [(Log.Field, String)]) -> Void
+    private(set) var snapshot = UploaderSnapshot()
+    private var lastWarning: (key: String, now: BootInstant)?
+
+    /// Seconds after which the same fault is logged again.
+    private static let logInterval = 3600.0
+    /// Failures in a row after which the log says what can be done about the size of a batch.
+    static let manyFailures = 3
+    /// A line about dead credentials and one about an upload that fails for them share this: one is enough.
+    private static let authKey = DrainOutcome.Failure.auth.rawValue
+
+    /// - Parameters:
+    ///   - post: hands a hint to the main thread.
+    ///   - warn: writes a line to the journal.
+    init(
+        board: Board, post: @escaping (MainMessage) -> Void,
+        warn: @escaping (Log.Event, String, [(Log.Field, String)]) -> Void = { Log.warning($0, $1, $2) }
+    ) {
+        self.board = board
+        self.post = post
+        self.warn = warn
+    }
+
+    // MARK: The board
+
+    func publish(retries: Int, nextAttempt: BootInstant?, auth: AuthState) {
+        snapshot.retries = retries
+        snapshot.nextAttempt = nextAttempt
+        snapshot.auth = auth
+        let before = board.uploaderSnapshot
+        guard snapshot != before else { return }
+        board.publish(snapshot)
+        if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure {
+            post(.syncChanged)
+        }
+        if snapshot.auth != before.auth { post(.authChanged) }
+    }
+
+    func configured(_ sync: Settings.Sync?) {
+        snapshot.isConfigured = sync != nil
+    }
+
+    func endpointUnwritten(_ error: StorageError, now: BootInstant) {
+        snapshot.storageError = error.report
+        logOnce("the change of the endpoint could not be written: \(error.message)", now: now)
+    }
+
+    // MARK: One request
+
+    /// The request is about this batch from now on: whoever dissolves it has to break off the request.
+    func claimed(_ batch: UUIDv7) {
+        snapshot.inFlightBatch = batch
+    }
+
+    func sending(at time: Timestamp) {
+        snapshot.storageError = nil
+        snapshot.isUploading = true
+        snapshot.lastAttempt = time
+    }
+
+    func requestEnded() {
+        snapshot.inFlightBatch = nil
+    }
+
+    func failed(_ failure: TransportFailure) {
+        snapshot.lastHTTPStatus = nil
+        snapshot.isClockSuspected = failure.kind == .clock
+        snapshot.lastError =
+            failure.kind == .clock
+            ? "clock: the server's certificate is not valid yet, so this machine's time is wrong"
+            : failure.message
+    }
+
+    func answered(_ status: Int) {
+        snapshot.lastHTTPStatus = status
+    }
+
+    /// The answer counts.
+    func recorded(_ judgement: Judgement, of batch: FrozenBatch) {
+        snapshot.bytesSent += batch.body.count
+        snapshot.isClockSuspected = false
+        guard judgement.verdict != .accepted else { return }
+        snapshot.lastError = "the server answers \(judgement.status)" + (judgement.doubt?.words ?? "")
+    }
+
+    /// - Parameter failures: how many times in a row the next batch has failed because of its size or its time.
+    func oversized(_ failures: Int) {
+        snapshot.oversizedFailures = failures
+    }
+
+    func acknowledged(_ batch: FrozenBatch, at time: Timestamp) {
+        let count = batch.rows
+        snapshot.oversizedFailures = 0
+        snapshot.uploaded += count
+        snapshot.lastSuccess = time
+        Log.debug(
+            .uploaded, "uploaded \(count) locations and events, \(batch.body.count) bytes",
+            [(.batch, batch.id.description), (.count, "\(count)")])
+    }
+
+    func storageFailed(_ error: StorageError) {
+        snapshot.storageError = error.report
+        snapshot.lastError = "storage: " + error.message
+    }
+
+    // MARK: Rejected and dissolved batches
+
+    func rejected(_ fate: BatchQueue.Fate, _ batch: FrozenBatch) {
+        switch fate {
+        case .deadLettered(let count):
+            let status = snapshot.lastHTTPStatus.map { "\($0)" } ?? ""
+            warn(
+                .batchRejected,
+                "the server has rejected \(count) locations (\(status)); they are kept as dead letters for 7 days",
+                [(.batch, batch.id.description), (.httpStatus, status), (.count, "\(count)")])
+        case .split: break
+        case .full:
+            snapshot.lastError =
+                "the server answers \(snapshot.lastHTTPStatus ?? 0), and the table of dead letters is full"
+        case .suspected(let returned):
+            guard returned > 0 else { return }
+            Log.notice(
+                .batchRejected,
+                "the endpoint is suspected, not the data: dead letters of the latest rejections are back in the queue",
+                [(.count, "\(returned)")])
+        }
+    }
+
+    func expired(_ count: Int) {
+        guard count > 0 else { return }
+        warn(
+            .deadLettersExpired,
+            "\(count) dead letters were rejected more than 7 days ago and have been deleted; nobody has received them",
+            [(.count, "\(count)")])
+    }
+
+    func dissolved(_ dissolved: Rebatched, _ sync: Settings.Sync?) {
+        snapshot.oversizedFailures = 0
+        Log.notice(
+            .batchDissolved,
+            "batch \(dissolved.batch) with \(dissolved.locations) locations and \(dissolved.events) events has been dissolved by an "
+                + "administrator; they go into batches of \(sync?.batchSize ?? 0), and may arrive twice",
+            [(.batch, dissolved.batch.description), (.count, "\(dissolved.rows)")])
+    }
+
+    // MARK: A drain
+
+    /// - Parameters:
+    ///   - delay: seconds until the next attempt, when it is a retry and the daemon does not stop.
+    ///   - hadWork: anything was pending at its beginning.
+    ///   - isOwed: the backend has a batch that could not be deleted.
+    ///   - authAdvice: what to do about credentials that are of no use.
+    func drainEnded(
+        _ outcome: DrainOutcome, retryIn delay: Double?, hadWork: Bool, isOwed: Bool, authAdvice: String?,
+        _ sync: Settings.Sync?, now: BootInstant
+    ) {
+        snapshot.inFlightBatch = nil
+        snapshot.isUploading = false
+        switch outcome {
+        case .drained:
+            snapshot.storageError = nil
+            snapshot.failure = nil
+            snapshot.isClockSuspected = false
+            snapshot.lastError = nil
+            guard hadWork, lastWarning != nil, !board.isStopping.load(ordering: .relaxed) else { return }
+            lastWarning = nil
+            // Without a url the drain has ended before anything was delivered.
+            if sync != nil { Log.notice(.uploadRecovered, "uploading works again; nothing is pending") }
+        case .transient:
+            snapshot.failure = nil
+            guard let delay, let error = snapshot.lastError else { return }
+            let pause = "trying again in \(Int(delay.rounded(.up))) s"
+            if snapshot.storageError == nil {
+                let advice = sizeAdvice(sync)
+                logOnce(
+                    "upload failed (\(error)); \(pause)" + (advice ?? ""),
+                    key: advice == nil ? error : "oversized", now: now)
+            } else {
+                let what = isOwed ? "uploaded, but not yet deleted" : "uploading waits for storage"
+                logOnce(
+                    "\(what) (\(error)); \(pause), and nothing is sent meanwhile", key: "storage", now: now)
+            }
+        case .failed(let failure):
+            snapshot.failure = failure
+            let advice = failure == .auth ? authAdvice : nil
+            let size = failure == .permanent ? sizeAdvice(sync) : nil
+            logOnce(
+                advice ?? failure.advice(snapshot.lastHTTPStatus, sync) + (size ?? ""),
+                key: size == nil ? failure.rawValue : "oversized", now: now)
+        }
+    }
+
+    /// Appended to the message of a failure once a batch has often failed because of its size.
+    private func sizeAdvice(_ sync: Settings.Sync?) -> String? {
+        guard snapshot.oversizedFailures >= Self.manyFailures else { return nil }
+        return
+            "; the batch has failed \(snapshot.oversizedFailures) times in a row because of its size or its time: raise "
+            + "sync.timeout_seconds, or lower sync.batch_size (\(sync?.batchSize ?? 0)) and then beekonctl sync "
+            + "--rebatch, after which its rows may arrive twice"
+    }
+
+    /// Logs a fault when it begins or changes, then once an hour.
+    private func logOnce(
+        _ message: String, key: String? = nil, _ event: Log.Event = .uploadFailed, now: BootInstant
+    ) {
+        let key = key ?? message
+        if let last = lastWarning, last.key == key, now.seconds(since: last.now) < Self.logInterval {
+            return
+        }
+        lastWarning = (key, now)
+        warn(event, message, snapshot.lastHTTPStatus.map { [(.httpStatus, "\($0)")] } ?? [])
+    }
+
+    // MARK: Tokens
+
+    func tokenRenewed(expiresAt: Int64?) {
+        snapshot.lastError = nil
+        let expiry = expiresAt.map {
+            "; the new one expires at \(Timestamp(milliseconds: $0 &* 1000).iso8601)"
+        }
+        Log.info(.tokenRefreshed, "the token has been refreshed" + (expiry ?? ""))
+    }
+
+    /// - Parameter isIdle: no drain will report the reason.
+    func exchangeFailed(_ outcome: HTTPOutcome, retryIn seconds: Double, isIdle: Bool, now: BootInstant) {
+        let reason: String
+        switch outcome {
+        case .answer(let answer): reason = "the token endpoint answers \(answer.status)"
+        case .failure(let failure):
+            reason = failure.message
+            snapshot.isClockSuspected = failure.kind == .clock
+        case .cancelled: reason = "broken off"
+        }
+        snapshot.lastError = "the token could not be refreshed: " + reason
+        guard isIdle else { return }
+        let pause = Int(seconds.rounded(.up))
+        logOnce(
+            "the token could not be refreshed (\(reason)); trying again in \(pause) s", key: reason,
+            .tokenFailed,
+            now: now)
+    }
+
+    /// An upload waits for the next exchange.
+    func tokenRests() {
+        snapshot.lastError = snapshot.lastError ?? "the token cannot be refreshed"
+    }
+
+    /// An upload cannot take place for want of a token.
+    func tokenIsMissing(_ words: String) {
+        snapshot.lastError = words
+    }
+
+    func tokenDied(_ death: AuthRecord.Death, _ status: Int?, now: BootInstant) {
+        logOnce(death.advice(status), key: Self.authKey, .tokenFailed, now: now)
+    }
+
+    func tokensUnsaved(_ error: String, now: BootInstant) {
+        snapshot.lastError = "the tokens cannot be written: " + error
+        logOnce("the tokens cannot be written (\(error)); trying again", key: "tokens", now: now)
+    }
+
+    func tokensDamaged(aside: String) {
+        Log.error(
+            .tokenFailed,
+            "the stored tokens are damaged and were put aside as \(aside); those of the configuration are used"
+        )
+    }
+
+    func tokensLocked(reason: String, now: BootInstant) {
+        logOnce(
+            "the stored tokens cannot be read: \(reason). Bring beekond.key back (the systemd credential, or the "
+                + "file in the state directory), or give new tokens with beekonctl auth seed",
+            key: Self.authKey, .tokenFailed, now: now)
+    }
+
+    /// Does something that says nothing about the upload, whatever comes of it.
+    func keepingLastError(_ body: () -> Void) {
+        let error = snapshot.lastError
+        body()
+        snapshot.lastError = error
+    }
+}

@@ -1,0 +1,54 @@
+internal import Base
+internal import Upload
+
+/// Commands to the uploader. Even a full mailbox accepts those of other threads, and merges them with waiting ones so
+/// that they cannot pile up; those of clients are then refused (`RateLimited`).
+enum UploaderCommand: Sendable {
+    /// Always accepted; one of each kind waits. A client's, which is sent with `post`, may be refused.
+    case trigger(DrainTrigger)
+    /// Refused when the mailbox is full.
+    case sync(Token)
+    /// An administrator wants smaller batches instead of the one that keeps failing. Refused when the mailbox is
+    /// full.
+    case rebatch(Token)
+    /// The user has deleted rows of these batches: a request in progress with one of them is cancelled. Always
+    /// accepted.
+    case abort([UUIDv7])
+    /// An administrator supplies new tokens, which belong to the host of these settings. Refused when the mailbox is
+    /// full.
+    case seed(Tokens, for: SettingsInForce, Token)
+    /// The reader could store again, so writes that failed in the uploader need not wait for its back-off. Always
+    /// accepted.
+    case storageRecovered
+    /// Always accepted; `Board.isStopping` says the same.
+    case end
+
+    /// Merges it into the waiting commands.
+    ///
+    /// - Returns: false when it must be queued on its own.
+    func merge(into waiting: inout [UploaderCommand]) -> Bool {
+        switch self {
+        case .trigger(let trigger):
+            return waiting.contains {
+                if case .trigger(let other) = $0 { other.isLike(trigger) } else { false }
+            }
+        case .abort(let more):
+            guard let index = waiting.firstIndex(where: { if case .abort = $0 { true } else { false } }),
+                case .abort(let batches) = waiting[index]
+            else { return false }
+            waiting[index] = .abort(batches + more)
+            return true
+        case .storageRecovered:
+            return waiting.contains { if case .storageRecovered = $0 { true } else { false } }
+        case .sync, .rebatch, .seed, .end: return false
+        }
+    }
+}
+
+extension DrainTrigger {
+    /// Both start the same drain; which outage was meant matters little.
+    fileprivate func isLike(_ other: DrainTrigger) -> Bool {
+        if case .networkReturned = self, case .networkReturned = other { return true }
+        return self == other
+    }
+}

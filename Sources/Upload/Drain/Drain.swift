@@ -1,0 +1,293 @@
+/// Decides what an upload does next, from the first batch until nothing is pending or one fails. Pure: whoever owns it
+/// carries out each action and says how it went.
+///
+/// A batch that the backend has accepted, and that could not be deleted, is remembered: the next drain begins with its
+/// deletion, and never sends it again.
+package struct Drain: Sendable {
+    /// What to do next.
+    package enum Step: Equatable, Sendable {
+        case perform(Action)
+        /// The drain has ended.
+        case finish(DrainOutcome)
+    }
+
+    /// What the owner can be asked to do.
+    package enum Action: Equatable, Sendable {
+        /// Tell the store where batches go, unless it knows.
+        case registerEndpoint
+        /// Take the frozen batch, or freeze the next rows. It is the batch that all other actions are about.
+        case freezeNext
+        /// Look whether the token can be used. Forced: the user asks, so no back-off counts.
+        case checkToken(isForced: Bool)
+        /// The same, after the backend has refused the one that was sent.
+        case checkRefusedToken(isForced: Bool)
+        /// One exchange with the token endpoint.
+        case refreshToken
+        /// Begin a request with the batch.
+        case send
+        /// Advance that request, and look for what has happened meanwhile.
+        case awaitAnswer
+        /// Break it off.
+        case cancelRequest
+        /// The answer counts: record what it says.
+        case record(Judgement)
+        /// The time ran out while the batch was being sent: count that as a failure for its size.
+        case countTimeout
+        /// Delete what the backend has; freeze the next batch in the same transaction, or not.
+        case acknowledge(freezingNext: Bool)
+        /// Make its rows dead letters.
+        case reject(status: Int)
+        /// Put its two halves in its place, to find the rows that are to blame.
+        case isolate
+        /// Remember that only another endpoint can take it.
+        case markPermanent
+    }
+
+    /// How an action went, or what has become of the request.
+    package enum Event: Equatable, Sendable {
+        /// Carried out; there is nothing else to say.
+        case done
+        /// There is a batch of so many rows. `isIsolating`: if it is rejected, the search is for the rows to blame.
+        case frozen(rows: Int, isIsolating: Bool)
+        case nothingPending
+        case token(TokenCheck)
+        case underway
+        /// The batch is gone: the user has deleted rows of it.
+        case gone
+        case cancelled
+        /// No complete answer. `isForTime`: the time ran out while the batch was being sent.
+        case failed(isForTime: Bool)
+        /// `canRenew`: there are credentials that a 401 or 403 may be answered with.
+        case answered(Judgement, canRenew: Bool)
+        /// The endpoint is suspected, not the batch, which stays where it is.
+        case suspected
+        /// There is no room among the dead letters; the batch stays where it is.
+        case full
+        /// The action failed because the disk did.
+        case storageFailed
+    }
+
+    /// What the credentials are good for.
+    package enum TokenCheck: Equatable, Sendable {
+        /// The batch can be sent.
+        case usable
+        /// An exchange is due, or could not begin. `hasToken`: there is something to send meanwhile.
+        case due(hasToken: Bool)
+        /// An exchange has failed; seconds until the next. A lost network has a back-off of its own.
+        case resting(seconds: Double, isNetwork: Bool)
+        /// There is a new pair, which must not be used before the disk has it.
+        case unsaved
+        /// There is none, and none can be had.
+        case dead
+    }
+
+    private enum State: Equatable {
+        case idle
+        /// Deleting a batch that an earlier drain has delivered.
+        case acknowledgingOwed
+        case registering
+        case freezing
+        case checkingToken
+        case refreshingToken
+        /// After an exchange.
+        case recheckingToken
+        /// `isRepeat`: with a token that was renewed after a refusal.
+        case sending(isRepeat: Bool)
+        case cancelling
+        case checkingRefusedToken
+        case refreshingRefusedToken
+        case recording(Judgement)
+        case countingTimeout
+        case acknowledging
+        case rejecting
+        case isolating
+        case marking(DrainOutcome.Failure)
+    }
+
+    private var state = State.idle
+    /// Of the batch under way.
+    private var rows = 0
+    private var isIsolating = false
+    private var isForced = false
+    private var isStopping = false
+    private var isAborted = false
+    /// Uploading is configured.
+    private var isEnabled = true
+    /// The settings have changed since the batch was frozen.
+    private var hasNewSettings = false
+    /// The backend has a batch that is yet to be deleted.
+    package private(set) var isOwed = false
+
+    /// Nothing has been uploaded yet.
+    package init() {}
+
+    // MARK: What may happen at any time
+
+    /// The daemon stops: what is under way is broken off, and nothing else is begun.
+    package mutating func stop() {
+        isStopping = true
+    }
+
+    /// The batch that is being sent no longer exists as it was.
+    package mutating func abort() {
+        isAborted = true
+    }
+
+    /// Other settings.
+    ///
+    /// - Parameters:
+    ///   - isEnabled: there is somewhere to upload to.
+    ///   - isOtherRequest: they change what a request looks like, so the one under way is broken off. The batch stays
+    ///     frozen and goes out again at once. What only says when to send must not keep a batch from ever getting through.
+    package mutating func change(isEnabled: Bool, isOtherRequest: Bool) {
+        self.isEnabled = isEnabled
+        hasNewSettings = true
+        if isOtherRequest { isAborted = true }
+    }
+
+    // MARK: Steps
+
+    /// A drain begins.
+    ///
+    /// - Parameters:
+    ///   - hasWork: something is pending, or nobody knows because storage fails.
+    ///   - isForced: the user asks for it, so no back-off counts.
+    package mutating func begin(hasWork: Bool, isForced: Bool) -> Step {
+        self.isForced = isForced
+        isEnabled = true
+        if isOwed { return perform(.acknowledge(freezingNext: false), in: .acknowledgingOwed) }
+        return hasWork ? perform(.registerEndpoint, in: .registering) : finish(.drained)
+    }
+
+    /// The next step. An event that the state has no exit for ends the drain as a failure that is tried again: the batch
+    /// is frozen, so nothing is lost.
+    package mutating func handle(_ event: Event) -> Step {
+        switch (state, event) {
+        case (.acknowledgingOwed, .done):
+            isOwed = false
+            return perform(.registerEndpoint, in: .registering)
+
+        case (.registering, .done): return freezeNext()
+
+        case (.freezing, .frozen(let rows, let isIsolating)):
+            (self.rows, self.isIsolating) = (rows, isIsolating)
+            hasNewSettings = false
+            return perform(.checkToken(isForced: isForced), in: .checkingToken)
+        case (.freezing, .nothingPending): return finish(.drained)
+
+        case (.checkingToken, .token(.usable)): return send(isRepeat: false)
+        case (.checkingToken, .token(.due)): return perform(.refreshToken, in: .refreshingToken)
+        case (.checkingToken, .token(let check)): return give(up: check)
+
+        // What matters is what the token is like now.
+        case (.refreshingToken, .token): return perform(.checkToken(isForced: false), in: .recheckingToken)
+
+        case (.recheckingToken, .token(.usable)): return send(isRepeat: false)
+        // The exchange could not even begin. What is left of the token is used up meanwhile.
+        case (.recheckingToken, .token(.due(hasToken: true))) where !isStopping: return send(isRepeat: false)
+        case (.recheckingToken, .token(let check)): return give(up: check)
+
+        case (.sending, .underway):
+            guard isStopping || isAborted else { return .perform(.awaitAnswer) }
+            return perform(.cancelRequest, in: .cancelling)
+        case (.sending, .gone), (.sending, .cancelled), (.cancelling, .cancelled):
+            return isStopping ? retryLater() : freezeNext()
+        case (.sending, .failed(isForTime: true)): return perform(.countTimeout, in: .countingTimeout)
+        case (.sending, .failed(isForTime: false)):
+            return finish(.transient(isNetwork: true, retryAfter: nil))
+        case (.sending(let isRepeat), .answered(let judgement, let canRenew)):
+            guard judgement.verdict == .unauthorised, !isRepeat, canRenew, !isStopping else {
+                return perform(.record(judgement), in: .recording(judgement))
+            }
+            // The settings may have mended it: the batch goes by the new ones.
+            if hasNewSettings { return freezeNext() }
+            return perform(.checkRefusedToken(isForced: isForced), in: .checkingRefusedToken)
+
+        case (.checkingRefusedToken, .token(.usable)): return send(isRepeat: true)
+        case (.checkingRefusedToken, .token(.due)): return perform(.refreshToken, in: .refreshingRefusedToken)
+        case (.checkingRefusedToken, .token(let check)): return give(up: check)
+
+        case (.refreshingRefusedToken, .token(.usable)): return send(isRepeat: true)
+        case (.refreshingRefusedToken, .token(let check)): return give(up: check)
+
+        case (.recording(let judgement), .done): return conclude(judgement)
+
+        case (.countingTimeout, .done): return finish(.transient(isNetwork: true, retryAfter: nil))
+
+        case (.acknowledging, .done):
+            isOwed = false
+            return freezeNext()
+
+        case (.rejecting, .done), (.isolating, .done): return freezeNext()
+        case (.rejecting, .suspected), (.isolating, .suspected): return finish(.failed(.rejected))
+        case (.rejecting, .full): return finish(.failed(.deadLettersFull))
+
+        case (.marking(let failure), .done): return finish(.failed(failure))
+
+        case (.idle, _), (.acknowledgingOwed, _), (.registering, _), (.freezing, _), (.checkingToken, _),
+            (.refreshingToken, _), (.recheckingToken, _), (.sending, _), (.cancelling, _),
+            (.checkingRefusedToken, _), (.refreshingRefusedToken, _), (.recording, _), (.countingTimeout, _),
+            (.acknowledging, _), (.rejecting, _), (.isolating, _), (.marking, _):
+            // `storageFailed`, which every state must expect, and what no state does.
+            return retryLater()
+        }
+    }
+
+    private mutating func perform(_ action: Action, in state: State) -> Step {
+        self.state = state
+        return .perform(action)
+    }
+
+    private mutating func finish(_ outcome: DrainOutcome) -> Step {
+        state = .idle
+        return .finish(outcome)
+    }
+
+    private mutating func retryLater() -> Step {
+        finish(.transient(isNetwork: false, retryAfter: nil))
+    }
+
+    private mutating func freezeNext() -> Step {
+        // Disabled, pending rows stay pending.
+        isStopping || !isEnabled ? finish(.drained) : perform(.freezeNext, in: .freezing)
+    }
+
+    private mutating func send(isRepeat: Bool) -> Step {
+        isAborted = false
+        return perform(.send, in: .sending(isRepeat: isRepeat))
+    }
+
+    private mutating func give(up check: TokenCheck) -> Step {
+        switch check {
+        case .usable, .due, .unsaved: retryLater()
+        case .resting(_, isNetwork: true): finish(.transient(isNetwork: true, retryAfter: nil))
+        case .resting(let seconds, isNetwork: false):
+            finish(.transient(isNetwork: false, retryAfter: seconds))
+        case .dead: finish(.failed(.auth))
+        }
+    }
+
+    /// Does what the answer means for the batch.
+    private mutating func conclude(_ judgement: Judgement) -> Step {
+        switch judgement.verdict {
+        case .accepted:
+            isOwed = true
+            return perform(
+                .acknowledge(freezingNext: !isStopping && !isAborted && isEnabled), in: .acknowledging)
+        case .rejected:
+            return isIsolating && rows > 1
+                ? perform(.isolate, in: .isolating)
+                : perform(.reject(status: judgement.status), in: .rejecting)
+        case .unauthorised: return finish(.failed(.auth))
+        case .transient(let retryAfter):
+            return finish(.transient(isNetwork: false, retryAfter: retryAfter))
+        case .permanent:
+            let failure = judgement.doubt.map { DrainOutcome.Failure($0) } ?? .permanent
+            // Without its acknowledgement the rows may be stored all the same: in another batch they would arrive twice.
+            guard judgement.size != .tooLarge, judgement.doubt != .noAck else {
+                return finish(.failed(failure))
+            }
+            return perform(.markPermanent, in: .marking(failure))
+        }
+    }
+}

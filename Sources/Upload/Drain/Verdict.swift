@@ -1,0 +1,73 @@
+/// What an answer means for the batch.
+package enum Verdict: Equatable, Sendable {
+    /// The backend has it: its rows can be deleted.
+    case accepted
+    /// The backend will never take it.
+    case rejected
+    case unauthorised
+    /// Try again later. `retryAfter` in seconds, when the server asked for it.
+    case transient(retryAfter: Double?)
+    /// Only a change of the configuration or of the server can help.
+    case permanent
+
+    /// The status table of the upload contract.
+    ///
+    /// - Parameters:
+    ///   - retryAfter: the header of that name, in seconds.
+    ///   - doubt: why a 2xx is not believed; nil: it is.
+    package init(status: Int, retryAfter: Double?, doubt: Doubt? = nil) {
+        self =
+            switch status {
+            case 200...299: doubt == nil ? .accepted : .permanent
+            case 400, 422: .rejected
+            case 401, 403: .unauthorised
+            case 408, 429, 500...599: .transient(retryAfter: retryAfter)
+            default: .permanent
+            }
+    }
+}
+
+/// Why a complete 2xx is not believed. The raw values are the failures shown in the status.
+package enum Doubt: String, Equatable, Sendable {
+    /// A page answers in place of the backend: a captive portal, a single-page app or a maintenance page.
+    case page
+    /// An acknowledgement was demanded, and the body does not acknowledge this batch.
+    case noAck = "no_ack"
+}
+
+/// An answer as the format of the batch reads it.
+package struct Judgement: Equatable, Sendable {
+    /// What the answer says about the size of the batch.
+    package enum Size: Equatable, Sendable {
+        /// It is not why the batch failed, if it did.
+        case irrelevant
+        /// The server waited too long for it (408).
+        case tooSlow
+        /// The server will not take so much (413).
+        case tooLarge
+    }
+
+    /// The HTTP status.
+    package var status: Int
+    /// What it means for the batch.
+    package var verdict: Verdict
+    /// Why a 2xx is not believed; nil unless there is one that is not.
+    package var doubt: Doubt?
+    /// Whether the size is to blame.
+    package var size: Size
+
+    /// - Parameters:
+    ///   - retryAfter: the header of that name, in seconds.
+    ///   - doubt: why the answer would not be believed if it is a 2xx.
+    package init(status: Int, retryAfter: Double? = nil, doubt: Doubt? = nil) {
+        self.status = status
+        self.doubt = (200...299).contains(status) ? doubt : nil
+        verdict = Verdict(status: status, retryAfter: retryAfter, doubt: self.doubt)
+        size =
+            switch status {
+            case 408: .tooSlow
+            case 413: .tooLarge
+            default: .irrelevant
+            }
+    }
+}

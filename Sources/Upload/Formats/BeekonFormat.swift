@@ -1,0 +1,60 @@
+package import Base
+package import Tracking
+
+/// The format `beekon`: one JSON object a batch, compressed with gzip, in a POST; answered as the upload contract says.
+package struct BeekonFormat: ~Copyable {
+    private var payload: BeekonPayload
+    private let gzip: Gzip
+
+    /// - Returns: nil when there is no memory for zlib.
+    package init?(device: Device) {
+        guard let gzip = Gzip() else { return nil }
+        self.gzip = gzip
+        payload = BeekonPayload(device: device)
+    }
+
+    /// Rows become a request.
+    ///
+    /// - Parameter extras: a JSON object, as it was stored; nil when there are none.
+    /// - Returns: nil when zlib fails.
+    package mutating func request(
+        batch: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?, locations: [Location],
+        events: [GeofenceEvent] = []
+    ) -> Request? {
+        let bytes = payload.encode(
+            batch: batch, session: session, sentAt: sentAt, extras: extras, locations: locations,
+            events: events)
+        return gzip.compress(bytes).map { Self.request(body: $0) }
+    }
+
+    /// Another device, from the next batch on. Also gives back the buffer, which has the size of the longest body.
+    package mutating func reset(device: Device? = nil) {
+        payload = BeekonPayload(device: device ?? payload.device)
+    }
+
+    static func request(body: [UInt8]) -> Request {
+        Request(
+            format: .beekon, method: .post, suffix: "", contentType: "application/json", encoding: "gzip",
+            body: body)
+    }
+
+    static func judge(_ answer: Answer, acknowledging id: UUIDv7?, at time: Timestamp) -> Judgement {
+        Judgement(
+            status: answer.status, retryAfter: answer.retryAfter.flatMap { RetryAfter.seconds($0, at: time) },
+            doubt: doubt(answer, acknowledging: id?.description))
+    }
+
+    /// Why the answer would not be believed if it is a 2xx.
+    ///
+    /// - Parameter id: the `batch_id` that the body must contain; nil: none is demanded.
+    static func doubt(_ answer: Answer, acknowledging id: String?) -> Doubt? {
+        if answer.isPage { return .page }
+        guard let id else { return nil }
+        guard answer.isReadable, case .object(let members)? = JSONReader.read(answer.body),
+            case .string(let acknowledged)? = members["batch_id"],
+            // Some backends write ids in upper case.
+            acknowledged.lowercased() == id.lowercased()
+        else { return .noAck }
+        return nil
+    }
+}

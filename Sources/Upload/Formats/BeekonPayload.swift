@@ -1,0 +1,128 @@
+package import Base
+package import Tracking
+
+/// What uploads: the part of the envelope that is the same for every batch.
+package struct Device: Equatable, Sendable {
+    /// The id of this installation, for as long as it lives.
+    package var installID: String
+    /// `linux`, unless the configuration says otherwise for backends that check the SDK's values.
+    package var platform: String
+    /// The version of beekond.
+    package var version: String
+    /// The maker's name for the machine; nil when it does not say.
+    package var model: String?
+
+    package init(installID: String, platform: String, version: String, model: String?) {
+        self.installID = installID
+        self.platform = platform
+        self.version = version
+        self.model = model
+    }
+}
+
+/// The bytes of a batch in the format `beekon`, before compression.
+///
+/// Written by hand: the order of the root fields is fixed, and a retry must be identical to the byte; JSONEncoder promises
+/// neither. Absent optionals are left out; an integral number has no decimal point.
+package struct BeekonPayload: Sendable {
+    /// Part of every envelope.
+    package let device: Device
+    /// One buffer for all batches.
+    private var buffer: [UInt8] = []
+
+    /// The device stays the same for all batches.
+    package init(device: Device) {
+        self.device = device
+    }
+
+    /// - Parameter extras: a JSON object, as it was stored; nil when there are none.
+    package mutating func encode(
+        batch: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?, locations: [Location],
+        events: [GeofenceEvent] = []
+    ) -> [UInt8] {
+        buffer.removeAll(keepingCapacity: true)
+        raw("{\"schema_version\":1,\"batch_id\":\"")
+        batch.append(to: &buffer)
+        raw("\",\"session_id\":\"")
+        session.append(to: &buffer)
+        raw("\",\"sent_at\":\"")
+        sentAt.appendISO8601(to: &buffer)
+        raw("\",\"device\":{\"install_id\":")
+        string(device.installID)
+        raw(",\"platform\":")
+        string(device.platform)
+        raw(",\"sdk_version\":")
+        string(device.version)
+        if let model = device.model {
+            raw(",\"model\":")
+            string(model)
+        }
+        raw("}")
+        if let extras {
+            raw(",\"extras\":")
+            raw(extras)
+        }
+        raw(",\"locations\":[")
+        for (index, location) in locations.enumerated() {
+            if index > 0 { raw(",") }
+            append(location)
+        }
+        raw("],\"geofence_events\":[")
+        for (index, event) in events.enumerated() {
+            if index > 0 { raw(",") }
+            append(event)
+        }
+        raw("]}")
+        return buffer
+    }
+
+    private mutating func append(_ event: GeofenceEvent) {
+        raw("{\"id\":\"")
+        event.id.append(to: &buffer)
+        raw("\",\"geofence_id\":")
+        string(event.crossing.geofence)
+        raw(",\"type\":\"")
+        raw(event.crossing.kind.rawValue)
+        raw("\",\"timestamp\":\"")
+        event.crossing.time.appendISO8601(to: &buffer)
+        raw("\"}")
+    }
+
+    /// More bytes than any location takes: its fixed words and its longest texts come to 570.
+    private static let locationRoom = 1024
+
+    private mutating func append(_ location: Location) {
+        let fix = location.fix
+        withUnsafeTemporaryAllocation(byteCount: Self.locationRoom, alignment: 1) { room in
+            var text = FixedBufferWriter(room)
+            text.put("{\"id\":\"")
+            text.put(location.id)
+            text.put("\",\"timestamp\":\"")
+            text.put(fix.time)
+            text.put("\",\"trigger\":\"")
+            text.put(word: location.trigger.rawValue)
+            text.put("\",\"motion\":\"")
+            text.put(word: location.motion.rawValue)
+            text.put(fix.isMock ? "\",\"is_mock\":true,\"latitude\":" : "\",\"is_mock\":false,\"latitude\":")
+            text.put(fix.coordinate.latitude)
+            text.put(",\"longitude\":")
+            text.put(fix.coordinate.longitude)
+            text.put(",\"accuracy\":", fix.accuracy)
+            text.put(",\"speed\":", fix.speed)
+            text.put(",\"bearing\":", fix.bearing)
+            text.put(",\"altitude\":", fix.altitude)
+            text.put(",\"activity\":\"", word: location.activity?.rawValue)
+            text.put(",\"quality\":\"", word: location.quality?.rawValue)
+            text.put("}")
+            buffer.append(contentsOf: text.written)
+        }
+    }
+
+    private mutating func raw(_ text: String) {
+        buffer.append(contentsOf: text.utf8)
+    }
+
+    private mutating func string(_ text: String) {
+        JSONString.append(text, to: &buffer)
+    }
+}

@@ -1,0 +1,61 @@
+/// What one request came to.
+package enum HTTPOutcome: Equatable, Sendable {
+    /// Headers complete, and the body ended as framed or was cut after 64 KiB.
+    case answer(Answer)
+    case failure(TransportFailure)
+    /// The caller ended it.
+    case cancelled
+}
+
+/// A complete answer, as far as anything is decided by it. What it means is for the format to say.
+package struct Answer: Equatable, Sendable {
+    /// The HTTP status.
+    package let status: Int
+    /// The value of `Retry-After`, as it came.
+    package let retryAfter: String?
+    /// It begins like an HTML page, or may do so where it was not read.
+    package let isPage: Bool
+    /// It is not compressed: compression is never asked for, so nothing here can undo it.
+    package let isReadable: Bool
+    /// The body, if the caller asked for it; empty when it exceeds 64 KiB.
+    package let body: [UInt8]
+
+    /// - Parameter isCut: the body exceeds 64 KiB, and the rest was not read.
+    init(status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, text: [UInt8]) {
+        self.status = status
+        retryAfter = head.retryAfter
+        isPage = start.isPage || isCut && start.mayBePage || head.isCoded && head.isHTML
+        isReadable = !head.isCoded
+        body = isCut ? [] : text
+    }
+}
+
+/// Why there is no complete answer.
+package struct TransportFailure: Error, Equatable, Sendable {
+    /// What is at fault.
+    package enum Kind: Equatable, Sendable {
+        case network
+        /// The server's certificate is not valid yet: on a box without a battery clock that is the clock's fault.
+        case clock
+    }
+
+    /// The network (or the server), or the clock.
+    package let kind: Kind
+    /// libcurl's words.
+    package let message: String
+
+    /// Part of the request was sent, so the server may have received all of it.
+    package let wasSent: Bool
+    /// It was given up because it took too long, or was too slow.
+    package let isTimeout: Bool
+
+    init(kind: Kind, message: String, wasSent: Bool = false, isTimeout: Bool = false) {
+        self.kind = kind
+        self.message = message
+        self.wasSent = wasSent
+        self.isTimeout = isTimeout
+    }
+
+    /// The request was being sent when the time ran out: it may be too large for the link.
+    package var isForTime: Bool { wasSent && isTimeout }
+}

@@ -1,0 +1,65 @@
+package import Configuration
+
+/// Makes requests to one destination: where they go, what goes with each of them, and how long they may take.
+package struct RequestFactory: Sendable {
+    /// Where batches go.
+    package var url: String
+    /// Headers that go with every batch.
+    package var headers: [(name: String, value: String)]
+    /// Names the program and its version.
+    package var userAgent: String
+    /// Seconds for a whole request.
+    package var timeout: Double
+    /// PEM, instead of the system's authorities; nil for those.
+    package var caFile: String?
+    /// PEM, for mutual TLS; nil for none.
+    package var clientCertificate: String?
+    /// PEM, the key of the client certificate.
+    package var clientKey: String?
+    /// nil for none: the environment is never asked.
+    package var proxy: String?
+
+    /// - Parameter version: that of beekond.
+    package init(_ sync: Settings.Sync, version: String) {
+        url = sync.url
+        headers = sync.headers.map { ($0.name, $0.value.text) }
+        userAgent = "beekond/" + version
+        timeout = sync.timeoutSeconds
+        caFile = sync.caFile
+        clientCertificate = sync.clientCertificate
+        clientKey = sync.clientKey
+        proxy = sync.proxy
+    }
+
+    /// For a batch.
+    ///
+    /// - Parameter authorization: replaces a header `Authorization` of the configuration; nil leaves that one alone.
+    package func options(for request: Request, authorization: String?) -> HTTPOptions {
+        let coding = request.encoding.map { ["Content-Encoding: " + $0] } ?? []
+        let fixed = headers.filter { authorization == nil || $0.name.lowercased() != "authorization" }
+        return options(
+            url: url + request.suffix,
+            headers: ["Content-Type: " + request.contentType] + coding
+                + fixed.map { HTTPOptions.line($0.name, $0.value) }
+                + (authorization.map { ["Authorization: " + $0] } ?? []),
+            timeout: timeout)
+    }
+
+    /// For an exchange with the token endpoint.
+    package func options(for request: TokenRequest) -> HTTPOptions {
+        options(url: request.url, headers: request.headers, timeout: TokenRequest.timeout)
+    }
+
+    private func options(url: String, headers: [String], timeout: Double) -> HTTPOptions {
+        HTTPOptions(
+            url: url, headers: headers, userAgent: userAgent, timeout: timeout, caFile: caFile,
+            clientCertificate: clientCertificate, clientKey: clientKey, proxy: proxy)
+    }
+}
+
+extension HTTPOptions {
+    /// A header line for libcurl, which takes "Name:" for a header to be left out, and "Name;" for an empty one.
+    static func line(_ name: String, _ value: String) -> String {
+        value.isEmpty ? name + ";" : "\(name): \(value)"
+    }
+}

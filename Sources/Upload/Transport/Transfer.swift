@@ -1,0 +1,83 @@
+internal import CCurl
+
+/// What libcurl reads and writes while one request runs: its memory must stay where it is until then.
+final class Transfer {
+    /// A copy of the body.
+    let body: UnsafeRawBufferPointer
+    /// The list of header lines; nil when there was no memory for it.
+    let headers: UnsafeMutablePointer<curl_slist>?
+    let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    let response: Response
+    /// Why the request cannot even begin.
+    var fault: String?
+    /// libcurl has been given control once.
+    var hasStarted = false
+
+    init(body: [UInt8], headers: [String], keepsBody: Bool) {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: body.count, alignment: 1)
+        copy.copyBytes(from: body)
+        self.body = UnsafeRawBufferPointer(copy)
+        var list: UnsafeMutablePointer<curl_slist>?
+        // "Expect:" without a value: a round trip before the body gains nothing for bodies this small.
+        for line in headers + ["Expect:"] { list = curl_slist_append(list, line) }
+        self.headers = list
+        response = Response(keepsBody: keepsBody)
+        errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        body.deallocate()
+        curl_slist_free_all(headers)
+        errorBuffer.deallocate()
+    }
+
+    /// libcurl's more detailed words on what went wrong.
+    var detail: String { String(cString: errorBuffer) }
+}
+
+/// What has arrived of an answer. libcurl's callbacks write into it, on the thread that advances the request.
+final class Response {
+    /// Bytes of the body that are read; the rest does not matter.
+    static let bodyLimit = 65_536
+
+    fileprivate(set) var head = AnswerHead()
+    /// What the first bytes of the body say.
+    fileprivate(set) var start = AnswerBody()
+    /// The body exceeds the limit.
+    fileprivate(set) var isCut = false
+    /// The body so far, if it is kept.
+    fileprivate(set) var body: [UInt8] = []
+    private let keepsBody: Bool
+    fileprivate var bodyCount = 0
+
+    init(keepsBody: Bool) {
+        self.keepsBody = keepsBody
+    }
+
+    fileprivate func append(_ bytes: UnsafeRawBufferPointer) {
+        bodyCount += bytes.count
+        start.append(bytes)
+        if keepsBody, bodyCount <= Self.bodyLimit { body.append(contentsOf: bytes) }
+    }
+}
+
+/// Stops the transfer when the body exceeds the limit.
+let receiveBody: ccurl_write = { start, size, count, context in
+    guard let context else { return 0 }
+    let response = Unmanaged<Response>.fromOpaque(context).takeUnretainedValue()
+    let bytes = size * count
+    response.append(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : bytes))
+    guard response.bodyCount <= Response.bodyLimit else {
+        response.isCut = true
+        return 0
+    }
+    return bytes
+}
+
+/// Called once for each header line.
+let receiveHeader: ccurl_write = { bytes, size, count, context in
+    guard let bytes, let context else { return 0 }
+    let response = Unmanaged<Response>.fromOpaque(context).takeUnretainedValue()
+    response.head.read(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    return size * count
+}

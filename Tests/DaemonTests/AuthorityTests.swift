@@ -1,0 +1,92 @@
+import Base
+import Configuration
+import Storage
+import Testing
+import Tracking
+
+@testable import Daemon
+
+@Suite("who may ask for what")
+struct AuthorityTests {
+    private typealias Origin = Command.Origin
+
+    private static let everybody: Set<Origin> = [.root, .daemonUser, .admin, .member]
+    private static let admins: Set<Origin> = [.root, .daemonUser, .admin]
+
+    private static func expected(_ kind: Command.Kind) -> Set<Origin> {
+        switch kind {
+        case .delete, .purgeRejected, .resend, .rebatch, .seedAuth: admins
+        case .reload: everybody.union([.signal])
+        case .start, .stop, .requeueRejected, .sync, .setExtras, .addGeofences, .removeGeofences,
+            .listGeofences, .locate, .configure, .resetConfig:
+            everybody
+        }
+    }
+
+    private static func commands() throws -> [Command] {
+        [
+            .start, .stop, .delete(before: nil), .delete(before: start), .requeueRejected, .purgeRejected,
+            .resend(Resend(from: start, to: nil)), .rebatch, .sync(isAwaited: true), .sync(isAwaited: false),
+            .seedAuth(try .init(access: "a", refresh: nil, expiresAt: nil)), .setExtras(try .init([:])),
+            .addGeofences([]), .removeGeofences([]), .listGeofences(after: nil, limit: 1),
+            .locate(try .init(timeout: nil, maxAge: nil, accuracy: nil)), .configure([:]), .resetConfig([]),
+            .reload,
+        ]
+    }
+
+    @Test("every command of every origin")
+    func all() throws {
+        let commands = try Self.commands()
+        #expect(Set(commands.map(\.kind)) == Set(Command.Kind.allCases))
+        for command in commands {
+            for origin in Origin.allCases {
+                let isGranted = Self.expected(command.kind).contains(origin)
+                #expect(
+                    (Authority.decide(command, for: origin) == .granted) == isGranted,
+                    "\(command.kind) by \(origin)")
+                #expect((Authority.decide(command.kind, for: origin) == .granted) == isGranted)
+            }
+        }
+    }
+
+    @Test(
+        "a setting has rights of its own, and what is none is not refused for them",
+        arguments: [
+            (name: "tracking.interval_seconds", set: true, reset: true),
+            (name: "extras.vehicle", set: true, reset: true), (name: "sync.url", set: false, reset: false),
+            (name: "gpsd.host", set: false, reset: false),
+            (name: "tracking.future", set: true, reset: true), (name: "future", set: true, reset: false),
+        ])
+    func settings(name: String, set: Bool, reset: Bool) {
+        let offers = [
+            "tracking.distance_meters": ProposedValue.value(.integer(1)), name: .value(.integer(1)),
+        ]
+        let names = ["tracking.distance_meters", name]
+        for origin in Self.admins {
+            #expect(Authority.decide(.configure(offers), for: origin) == .granted)
+            #expect(Authority.decide(.resetConfig(names), for: origin) == .granted)
+        }
+        #expect((Authority.decide(.configure(offers), for: .member) == .granted) == set)
+        #expect((Authority.decide(.resetConfig(names), for: .member) == .granted) == reset)
+        #expect(Authority.decide(.configure(offers), for: .signal) == .denied)
+    }
+
+    @Test("only who can read the secrets may send them elsewhere")
+    func secrets() {
+        let granted = Origin.allCases.filter { Authority.decideExposingSecrets(for: $0) == .granted }
+        #expect(granted == [.root, .daemonUser])
+    }
+
+    @Test(
+        "what a client is, by its user and groups",
+        arguments: [
+            (0, [7], .root), (5, [], .daemonUser), (1000, [100, 7], .admin), (1000, [100], .member),
+            (1000, [], .member),
+        ] as [(uid: UInt32, groups: [UInt32], expected: Command.Origin)])
+    func clients(uid: UInt32, groups: [UInt32], expected: Command.Origin) {
+        #expect(Command.Origin(uid: uid, groups: groups, daemonUser: 5, adminGroup: 7) == expected)
+        // Without the group nobody is a member of it.
+        let other = Command.Origin(uid: uid, groups: groups, daemonUser: 5, adminGroup: nil)
+        #expect(other == (expected == .admin ? .member : expected))
+    }
+}

@@ -1,0 +1,125 @@
+import Base
+import Configuration
+import Linux
+import Support
+import Testing
+import Upload
+
+@testable import Daemon
+
+@Suite("the keeper of tokens")
+struct TokenKeeperTests {
+    private let directory: TemporaryDirectory
+    private let rig = ReportRig()
+    private let keeper: TokenKeeper
+    private let wakeup: Wakeup
+    private let now = instant(1000)
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        wakeup = try Wakeup()
+        keeper = try Self.keeper(directory, rig, wakeup)
+    }
+
+    private static func keeper(
+        _ directory: TemporaryDirectory, _ rig: ReportRig, _ wakeup: Wakeup
+    ) throws -> TokenKeeper {
+        TokenKeeper(
+            store: TokenStore(directory: try StateDirectory(directory.file("state")), credentials: nil),
+            board: rig.board, clock: WallClock(now: instant(0)), wakeup: wakeup, report: rig.report,
+            now: instant(1000))
+    }
+
+    private func sync(access: String? = "a0", refreshURL: String? = nil) -> Settings.Sync {
+        var sync = Settings.Sync()
+        sync.url = "https://api.example.com/locations"
+        var auth = Settings.Auth()
+        auth.accessToken = access.map { Secret($0) }
+        auth.refreshToken = Secret("r0")
+        auth.refreshURL = refreshURL
+        auth.refreshPayload = [Settings.Field(name: "refresh_token", value: Secret("{refreshToken}"))]
+        sync.auth = auth
+        return sync
+    }
+
+    @Test("without [sync.auth] everything can be sent, and nothing goes with it")
+    func none() {
+        var plain = sync()
+        plain.auth = nil
+        keeper.configure(plain, now: now)
+        #expect(keeper.check(isForced: false, now: now) == .usable)
+        #expect(keeper.authorise() == nil)
+        #expect(!keeper.isActive)
+        #expect(keeper.checkRefused(isForced: false, now: now) != .usable)
+        guard case .failure = keeper.seed(Tokens(access: "a9")) else {
+            Issue.record("tokens have been seeded without a configuration to use them by")
+            return
+        }
+    }
+
+    @Test("the seed of the configuration is on the disk, and survives a restart")
+    func restart() throws {
+        keeper.configure(sync(), now: now)
+        #expect(keeper.check(isForced: false, now: now) == .usable)
+        #expect(keeper.authorise() == "Bearer a0")
+        #expect(keeper.isActive)
+        guard case .success = keeper.seed(Tokens(access: "a1")) else {
+            Issue.record("no seed")
+            return
+        }
+        let next = try Self.keeper(directory, rig, wakeup)
+        next.configure(sync(), now: now)
+        #expect(next.authorise() == "Bearer a1")
+        #expect(rig.lines().isEmpty)
+    }
+
+    @Test("a refused token that nothing can renew is dead, and the next seed revives it")
+    func dead() {
+        keeper.configure(sync(), now: now)
+        _ = keeper.authorise()
+        #expect(keeper.checkRefused(isForced: false, now: now) == .dead)
+        #expect(keeper.advice?.contains("beekonctl auth seed") == true)
+        #expect(rig.report.snapshot.lastError?.contains("refuses the token") == true)
+        #expect(keeper.state(now: now).word == .dead)
+        _ = keeper.seed(Tokens(access: "a1"))
+        #expect(keeper.checkRefused(isForced: false, now: now) == .usable)
+        #expect(keeper.advice == nil)
+    }
+
+    @Test("an endpoint that cannot be reached is left alone for a while", arguments: [false, true])
+    func unreachable(isIdle: Bool) throws {
+        let sync = sync(access: nil, refreshURL: "http://127.0.0.1:1/token")
+        keeper.configure(sync, now: now)
+        guard var client = HTTPClient() else { throw SetUpFailed(operation: "libcurl", code: 0) }
+        #expect(keeper.check(isForced: false, now: now) == .due(hasToken: false))
+        let factory = RequestFactory(sync, version: "1")
+        guard
+            case .resting(_, isNetwork: true) = keeper.exchange(with: factory, over: &client, isIdle: isIdle)
+        else {
+            Issue.record("the exchange has not failed for the network")
+            return
+        }
+        #expect(rig.report.snapshot.lastError?.hasPrefix("the token could not be refreshed") == true)
+        // A drain reports its own end.
+        #expect(rig.lines().count == (isIdle ? 1 : 0))
+        guard case .resting(_, isNetwork: true) = keeper.check(isForced: false, now: .current()) else {
+            Issue.record("nothing has to be waited for")
+            return
+        }
+        #expect(keeper.check(isForced: true, now: .current()) == .due(hasToken: false))
+        keeper.networkReturned()
+        #expect(keeper.check(isForced: false, now: .current()) == .due(hasToken: false))
+    }
+
+    @Test("tokens that are damaged are put aside, and the board says so")
+    func damaged() throws {
+        keeper.configure(sync(), now: now)
+        try directory.write("state/tokens", [1, 2, 3])
+        let next = try Self.keeper(directory, rig, wakeup)
+        next.configure(sync(access: "a5"), now: now)
+        #expect(next.authorise() == "Bearer a5")
+        #expect(rig.board.damagedFiles == ["tokens"])
+        _ = next.seed(Tokens(access: "a6"))
+        #expect(rig.board.damagedFiles.isEmpty)
+    }
+}

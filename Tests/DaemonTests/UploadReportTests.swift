@@ -1,0 +1,151 @@
+import Base
+import Configuration
+import Storage
+import Synchronization
+import Testing
+import Upload
+
+@testable import Daemon
+
+/// A report whose lines and hints can be looked at.
+final class ReportRig {
+    let board = Board()
+    let report: UploadReport
+    private let log = Log()
+
+    private final class Log: Sendable {
+        let lines = Mutex<[String]>([])
+        let hints = Mutex(0)
+    }
+
+    init() {
+        let log = log
+        report = UploadReport(
+            board: board, post: { _ in log.hints.withLock { $0 += 1 } },
+            warn: { _, line, _ in log.lines.withLock { $0.append(line) } })
+    }
+
+    /// The lines since the last look.
+    func lines() -> [String] {
+        log.lines.withLock { lines in
+            defer { lines = [] }
+            return lines
+        }
+    }
+
+    /// How many hints there have been since the last look.
+    func hints() -> Int {
+        log.hints.withLock { count in
+            defer { count = 0 }
+            return count
+        }
+    }
+
+    func end(_ outcome: DrainOutcome, at second: Double = 0, isOwed: Bool = false, authAdvice: String? = nil)
+    {
+        report.drainEnded(
+            outcome, retryIn: 1.2, hadWork: true, isOwed: isOwed, authAdvice: authAdvice, Settings.Sync(),
+            now: instant(second))
+    }
+
+    func publish() {
+        report.publish(retries: 0, nextAttempt: nil, auth: AuthState())
+    }
+}
+
+@Suite("the report of uploads")
+struct UploadReportTests {
+    private let rig = ReportRig()
+    private let transient = DrainOutcome.transient(isNetwork: false, retryAfter: nil)
+
+    private func answer(_ status: Int, _ doubt: Doubt? = nil) throws {
+        let workshop = try Workshop()
+        let recorder = Recorder(store: workshop.hub.store)
+        recorder.add(try workshop.location(0))
+        _ = recorder.flush(now: instant(0)) { instant(0) }
+        let draft = try #require(try workshop.hub.store.draftBatch(limit: 10))
+        var random = SystemRandomNumberGenerator()
+        var ids = UUIDv7Generator(using: &random)
+        let batch = try #require(
+            try workshop.hub.store.freeze(draft, id: ids.next(at: start), body: [1, 2, 3]))
+        rig.report.answered(status)
+        rig.report.recorded(Judgement(status: status, doubt: doubt), of: batch)
+    }
+
+    @Test("a fault is logged when it begins, when it changes, and once an hour")
+    func once() throws {
+        try answer(503)
+        for (second, count) in [(0.0, 1), (5, 0), (3599, 0), (3601, 1), (3700, 0)] {
+            rig.end(transient, at: second)
+            #expect(rig.lines().count == count, "\(second)")
+        }
+        try answer(500)
+        rig.end(transient, at: 3701)
+        #expect(rig.lines() == ["upload failed (the server answers 500); trying again in 2 s"])
+        // Once all is well, the same fault is news again.
+        rig.end(.drained, at: 3702)
+        #expect(rig.report.snapshot.lastError == nil)
+        try answer(500)
+        rig.end(transient, at: 3703)
+        #expect(rig.lines().count == 1)
+    }
+
+    @Test("what has failed is on the board, and what to do about it in the journal")
+    func failures() throws {
+        try answer(200, .page)
+        #expect(
+            rig.report.snapshot.lastError == "the server answers 200 with a page, which is not believed")
+        rig.end(.failed(.page))
+        #expect(rig.report.snapshot.failure == .page)
+        #expect(rig.lines().first?.contains("captive portal") == true)
+        rig.end(.failed(.auth), authAdvice: "give new tokens")
+        #expect(rig.lines() == ["give new tokens"])
+        rig.end(.failed(.auth), at: 3600)
+        #expect(rig.lines().first?.contains("[sync.headers]") == true)
+        rig.end(transient)
+        #expect(rig.report.snapshot.failure == nil)
+    }
+
+    @Test("a batch that has often failed for its size comes with advice, under whatever error")
+    func size() throws {
+        for failures in 1...4 {
+            try answer(413)
+            rig.report.oversized(failures)
+            rig.end(.failed(.permanent))
+        }
+        let lines = rig.lines()
+        #expect(lines.count == 2)
+        #expect(lines.first?.contains("--rebatch") == false)
+        #expect(lines.last?.contains("--rebatch") == true)
+    }
+
+    @Test("a disk that fails is told apart from the network")
+    func storage() {
+        let error = StorageError(operation: "acknowledge", kind: .other, message: "disk full")
+        rig.report.storageFailed(error)
+        rig.end(transient)
+        #expect(rig.lines().first?.hasPrefix("uploading waits for storage (storage: disk full)") == true)
+        rig.end(transient, at: 3600, isOwed: true)
+        #expect(rig.lines().first?.hasPrefix("uploaded, but not yet deleted") == true)
+        #expect(rig.report.snapshot.storageError != nil)
+        rig.report.sending(at: start)
+        #expect(rig.report.snapshot.storageError == nil)
+    }
+
+    @Test("hints are posted only for what subscribers see")
+    func hints() throws {
+        rig.publish()
+        #expect(rig.hints() == 0)
+        rig.report.sending(at: start)
+        rig.publish()
+        #expect(rig.hints() == 1)
+        #expect(rig.board.uploaderSnapshot.isUploading)
+        try answer(200)
+        rig.publish()
+        #expect(rig.hints() == 0)
+        #expect(rig.board.uploaderSnapshot.bytesSent == 3)
+        rig.end(.failed(.permanent))
+        rig.publish()
+        #expect(rig.hints() == 1)
+    }
+}

@@ -1,0 +1,336 @@
+import Support
+import Testing
+
+@testable import Upload
+
+/// A drain that has got somewhere, and what follows there from each event that can come.
+private struct Place {
+    var name: String
+    /// What led there from the beginning.
+    var path: [Drain.Event]
+    var isOwed = false
+    /// All other events end the drain as a failure that is tried again.
+    var exits: [(Drain.Event, Drain.Step)]
+
+    func drain(isForced: Bool = false) -> Drain {
+        var drain = Drain()
+        if isOwed {
+            _ = drain.begin(hasWork: true, isForced: false)
+            for event in Place.accepted + [.storageFailed] { _ = drain.handle(event) }
+        }
+        _ = drain.begin(hasWork: true, isForced: isForced)
+        for event in path { _ = drain.handle(event) }
+        return drain
+    }
+
+    static let frozen: [Drain.Event] = [.done, .frozen(rows: 4, isIsolating: false)]
+    static let isolating: [Drain.Event] = [.done, .frozen(rows: 4, isIsolating: true)]
+    static let sending: [Drain.Event] = frozen + [.token(.usable)]
+    static let refused: [Drain.Event] = sending + [answer(401)]
+    static let accepted: [Drain.Event] = sending + [answer(200), .done]
+
+    static func answer(_ status: Int, _ doubt: Doubt? = nil, canRenew: Bool = true) -> Drain.Event {
+        .answered(Judgement(status: status, retryAfter: 7, doubt: doubt), canRenew: canRenew)
+    }
+}
+
+@Suite("the drain")
+struct DrainTests {
+    private static let later = Drain.Step.finish(.transient(isNetwork: false, retryAfter: nil))
+    private static let lostNetwork = Drain.Step.finish(.transient(isNetwork: true, retryAfter: nil))
+    private static let answers = [
+        Place.answer(200), Place.answer(200, .page), Place.answer(200, .noAck), Place.answer(301),
+        Place.answer(400), Place.answer(401), Place.answer(403, canRenew: false), Place.answer(408),
+        Place.answer(413), Place.answer(422), Place.answer(500),
+    ]
+    private static let tokens: [Drain.TokenCheck] = [
+        .usable, .due(hasToken: true), .due(hasToken: false), .resting(seconds: 9, isNetwork: false),
+        .resting(seconds: 9, isNetwork: true), .unsaved, .dead,
+    ]
+    private static let events: [Drain.Event] =
+        [
+            .done, .frozen(rows: 4, isIsolating: false), .frozen(rows: 1, isIsolating: true), .nothingPending,
+            .underway, .gone, .cancelled, .failed(isForTime: true), .failed(isForTime: false), .suspected,
+            .full,
+            .storageFailed,
+        ] + tokens.map { .token($0) } + answers
+
+    /// What follows where a token was not to be had.
+    private static let withoutToken: [(Drain.Event, Drain.Step)] = [
+        (
+            .token(.resting(seconds: 9, isNetwork: false)),
+            .finish(.transient(isNetwork: false, retryAfter: 9))
+        ),
+        (.token(.resting(seconds: 9, isNetwork: true)), lostNetwork),
+        (.token(.dead), .finish(.failed(.auth))),
+    ]
+
+    private static func recorded(_ event: Drain.Event) -> (Drain.Event, Drain.Step) {
+        guard case .answered(let judgement, _) = event else { return (event, later) }
+        return (event, .perform(.record(judgement)))
+    }
+
+    private static let request: [(Drain.Event, Drain.Step)] = [
+        (.underway, .perform(.awaitAnswer)), (.gone, .perform(.freezeNext)),
+        (.cancelled, .perform(.freezeNext)), (.failed(isForTime: true), .perform(.countTimeout)),
+        (.failed(isForTime: false), lostNetwork),
+    ]
+
+    private static let table: [Place] = [
+        Place(
+            name: "registering", path: [], exits: [(.done, .perform(.freezeNext))]),
+        Place(
+            name: "freezing", path: [.done],
+            exits: [
+                (.frozen(rows: 4, isIsolating: false), .perform(.checkToken(isForced: false))),
+                (.frozen(rows: 1, isIsolating: true), .perform(.checkToken(isForced: false))),
+                (.nothingPending, .finish(.drained)),
+            ]),
+        Place(
+            name: "checking the token", path: Place.frozen,
+            exits: [
+                (.token(.usable), .perform(.send)), (.token(.due(hasToken: true)), .perform(.refreshToken)),
+                (.token(.due(hasToken: false)), .perform(.refreshToken)),
+            ] + withoutToken),
+        Place(
+            name: "refreshing", path: Place.frozen + [.token(.due(hasToken: true))],
+            exits: tokens.map { (.token($0), .perform(.checkToken(isForced: false))) }),
+        Place(
+            name: "checking again", path: Place.frozen + [.token(.due(hasToken: true)), .token(.dead)],
+            exits: [
+                (.token(.usable), .perform(.send)), (.token(.due(hasToken: true)), .perform(.send)),
+            ] + withoutToken),
+        Place(
+            name: "sending", path: Place.sending,
+            exits: request
+                + answers.map {
+                    $0 == Place.answer(401)
+                        ? ($0, .perform(.checkRefusedToken(isForced: false))) : recorded($0)
+                }),
+        Place(
+            name: "sending again", path: Place.refused + [.token(.usable)],
+            exits: request + answers.map { recorded($0) }),
+        Place(
+            name: "checking a refused token", path: Place.refused,
+            exits: [
+                (.token(.usable), .perform(.send)), (.token(.due(hasToken: true)), .perform(.refreshToken)),
+                (.token(.due(hasToken: false)), .perform(.refreshToken)),
+            ] + withoutToken),
+        Place(
+            name: "refreshing a refused token", path: Place.refused + [.token(.due(hasToken: true))],
+            exits: [(.token(.usable), .perform(.send))] + withoutToken),
+        Place(
+            name: "recording 200", path: Place.sending + [Place.answer(200)],
+            exits: [(.done, .perform(.acknowledge(freezingNext: true)))]),
+        Place(
+            name: "recording 400", path: Place.sending + [Place.answer(400)],
+            exits: [(.done, .perform(.reject(status: 400)))]),
+        Place(
+            name: "recording 422 of a batch that is to be isolated",
+            path: Place.isolating + [.token(.usable), Place.answer(422)], exits: [(.done, .perform(.isolate))]
+        ),
+        Place(
+            name: "recording 422 of a single row",
+            path: [.done, .frozen(rows: 1, isIsolating: true), .token(.usable), Place.answer(422)],
+            exits: [(.done, .perform(.reject(status: 422)))]),
+        Place(
+            name: "recording 403 without credentials",
+            path: Place.sending + [Place.answer(403, canRenew: false)],
+            exits: [(.done, .finish(.failed(.auth)))]),
+        Place(
+            name: "recording 500", path: Place.sending + [Place.answer(500)],
+            exits: [(.done, .finish(.transient(isNetwork: false, retryAfter: 7)))]),
+        Place(
+            name: "recording 301", path: Place.sending + [Place.answer(301)],
+            exits: [(.done, .perform(.markPermanent))]),
+        Place(
+            name: "recording a page", path: Place.sending + [Place.answer(200, .page)],
+            exits: [(.done, .perform(.markPermanent))]),
+        Place(
+            name: "recording 413, which a smaller batch may mend", path: Place.sending + [Place.answer(413)],
+            exits: [(.done, .finish(.failed(.permanent)))]),
+        Place(
+            name: "recording a 2xx without its acknowledgement",
+            path: Place.sending + [Place.answer(200, .noAck)], exits: [(.done, .finish(.failed(.noAck)))]),
+        Place(
+            name: "counting a timeout", path: Place.sending + [.failed(isForTime: true)],
+            exits: [(.done, lostNetwork)]),
+        Place(name: "acknowledging", path: Place.accepted, exits: [(.done, .perform(.freezeNext))]),
+        Place(
+            name: "acknowledging what is owed", path: [], isOwed: true,
+            exits: [(.done, .perform(.registerEndpoint))]),
+        Place(
+            name: "rejecting", path: Place.sending + [Place.answer(400), .done],
+            exits: [
+                (.done, .perform(.freezeNext)), (.suspected, .finish(.failed(.rejected))),
+                (.full, .finish(.failed(.deadLettersFull))),
+            ]),
+        Place(
+            name: "isolating", path: Place.isolating + [.token(.usable), Place.answer(400), .done],
+            exits: [(.done, .perform(.freezeNext)), (.suspected, .finish(.failed(.rejected)))]),
+        Place(
+            name: "marking", path: Place.sending + [Place.answer(200, .page), .done],
+            exits: [(.done, .finish(.failed(.page)))]),
+        Place(name: "idle", path: [.storageFailed], exits: []),
+    ]
+
+    @Test("in every state, for every event")
+    func everything() {
+        for place in Self.table {
+            for exit in place.exits {
+                #expect(Self.events.contains(exit.0), "\(place.name): \(exit.0) is not in the list")
+            }
+            for event in Self.events {
+                var drain = place.drain()
+                let expected = place.exits.first { $0.0 == event }?.1 ?? Self.later
+                #expect(drain.handle(event) == expected, "\(place.name), \(event)")
+            }
+        }
+    }
+
+    @Test("a drain that the user has asked for checks the token without regard to its back-off, but once")
+    func forced() {
+        var drain = Drain()
+        _ = drain.begin(hasWork: true, isForced: true)
+        _ = drain.handle(.done)
+        #expect(drain.handle(Place.frozen[1]) == .perform(.checkToken(isForced: true)))
+        #expect(drain.handle(.token(.due(hasToken: true))) == .perform(.refreshToken))
+        #expect(drain.handle(.token(.usable)) == .perform(.checkToken(isForced: false)))
+        _ = drain.handle(.token(.usable))
+        #expect(drain.handle(Place.answer(401)) == .perform(.checkRefusedToken(isForced: true)))
+    }
+
+    @Test("nothing pending is nothing to do, unless a batch is owed")
+    func nothing() {
+        var drain = Drain()
+        #expect(drain.begin(hasWork: false, isForced: false) == .finish(.drained))
+        drain = Place(name: "", path: [.storageFailed], isOwed: true, exits: []).drain()
+        #expect(drain.isOwed)
+        #expect(
+            drain.begin(hasWork: false, isForced: false) == .perform(.acknowledge(freezingNext: false)))
+        #expect(drain.handle(.done) == .perform(.registerEndpoint))
+        #expect(!drain.isOwed)
+    }
+
+    private typealias Interruption = @Sendable (inout Drain) -> Void
+
+    private static let interruptions: [(name: String, make: Interruption, after: Drain.Step)] = [
+        ("stop", { $0.stop() }, later), ("abort", { $0.abort() }, .perform(.freezeNext)),
+        ("another url", { $0.change(isEnabled: true, isOtherRequest: true) }, .perform(.freezeNext)),
+        ("no url", { $0.change(isEnabled: false, isOtherRequest: true) }, .finish(.drained)),
+    ]
+
+    @Test("what comes while a request is under way breaks it off")
+    func interrupted() {
+        for path in [Place.sending, Place.refused + [.token(.usable)], Place.sending + [.underway]] {
+            for interruption in Self.interruptions {
+                var drain = Place(name: "", path: path, exits: []).drain()
+                interruption.make(&drain)
+                #expect(drain.handle(.underway) == .perform(.cancelRequest), "\(interruption.name)")
+                #expect(drain.handle(.cancelled) == interruption.after, "\(interruption.name)")
+            }
+            // Another interval says nothing about the request.
+            var drain = Place(name: "", path: path, exits: []).drain()
+            drain.change(isEnabled: true, isOtherRequest: false)
+            #expect(drain.handle(.underway) == .perform(.awaitAnswer))
+        }
+    }
+
+    @Test("in every state, for every event, while a request is being broken off")
+    func cancelling() {
+        for event in Self.events where event != .cancelled {
+            var drain = Place(name: "", path: Place.sending, exits: []).drain()
+            drain.abort()
+            _ = drain.handle(.underway)
+            #expect(drain.handle(event) == Self.later, "\(event)")
+        }
+    }
+
+    @Test("an abort is over when the batch is sent again")
+    func abortedOnce() {
+        var drain = Place(name: "", path: Place.sending, exits: []).drain()
+        drain.abort()
+        for event in [.underway, .cancelled, Place.frozen[1], .token(.usable)] as [Drain.Event] {
+            _ = drain.handle(event)
+        }
+        #expect(drain.handle(.underway) == .perform(.awaitAnswer))
+    }
+
+    @Test("a refusal that other settings may have mended is not answered with a new token")
+    func changedMeanwhile() {
+        var drain = Place(name: "", path: Place.sending, exits: []).drain()
+        drain.change(isEnabled: true, isOtherRequest: false)
+        #expect(drain.handle(Place.answer(401)) == .perform(.freezeNext))
+        // They count from the next batch on.
+        _ = drain.handle(Place.frozen[1])
+        _ = drain.handle(.token(.usable))
+        #expect(drain.handle(Place.answer(401)) == .perform(.checkRefusedToken(isForced: false)))
+    }
+
+    @Test("when the daemon stops, what was delivered is deleted, and nothing else is begun")
+    func stopping() {
+        var drain = Place(name: "", path: Place.sending + [Place.answer(200)], exits: []).drain()
+        drain.stop()
+        #expect(drain.handle(.done) == .perform(.acknowledge(freezingNext: false)))
+        #expect(drain.handle(.done) == .finish(.drained))
+        drain = Place(name: "", path: Place.sending, exits: []).drain()
+        drain.stop()
+        guard case .perform(.record) = drain.handle(Place.answer(401)) else {
+            Issue.record("a token is refreshed for a daemon that stops")
+            return
+        }
+        drain = Place(
+            name: "", path: Place.frozen + [.token(.due(hasToken: true)), .token(.usable)], exits: []
+        ).drain()
+        drain.stop()
+        #expect(drain.handle(.token(.due(hasToken: true))) == Self.later)
+    }
+
+    /// What can be said of an action that was carried out; more often than not, that all is well.
+    private static func results(of action: Drain.Action) -> [Drain.Event] {
+        switch action {
+        case .registerEndpoint, .record, .countTimeout, .acknowledge, .markPermanent: [.done]
+        case .reject: [.done, .suspected, .full]
+        case .isolate: [.done, .suspected]
+        case .freezeNext: [Place.frozen[1], .frozen(rows: 1, isIsolating: true), .nothingPending]
+        case .checkToken, .checkRefusedToken, .refreshToken:
+            tokens.map { .token($0) } + Array(repeating: .token(.usable), count: 10)
+        case .send: [.underway, .gone]
+        case .awaitAnswer:
+            [.underway, .failed(isForTime: true), .failed(isForTime: false)] + answers
+                + Array(repeating: Place.answer(200), count: 10)
+        case .cancelRequest: [.cancelled]
+        }
+    }
+
+    @Test("whatever comes, rows are deleted only after an accepted answer, and then for certain")
+    func neverLost() {
+        var random = SeededGenerator(seed: 11)
+        var drain = Drain()
+        var step = drain.begin(hasWork: true, isForced: false)
+        var (isAccepted, deletions) = (false, 0)
+        for _ in 0..<20_000 {
+            switch step {
+            case .finish:
+                #expect(drain.isOwed == isAccepted)
+                step = drain.begin(hasWork: Bool.random(using: &random), isForced: false)
+            case .perform(let action):
+                let isOdd = Int.random(in: 0..<20, using: &random) == 0
+                let events = isOdd ? Self.events : Self.results(of: action)
+                let event = events.randomElement(using: &random) ?? .done
+                switch action {
+                case .acknowledge:
+                    #expect(isAccepted && drain.isOwed)
+                    if event == .done { (isAccepted, deletions) = (false, deletions + 1) }
+                case .record(let judgement): isAccepted = judgement.verdict == .accepted && event == .done
+                case .send, .awaitAnswer, .registerEndpoint, .freezeNext, .checkToken, .checkRefusedToken,
+                    .refreshToken, .cancelRequest, .countTimeout, .reject, .isolate, .markPermanent:
+                    #expect(!isAccepted)
+                }
+                if Int.random(in: 0..<50, using: &random) == 0 { drain.abort() }
+                step = drain.handle(event)
+            }
+        }
+        #expect(deletions > 100)
+    }
+}

@@ -31,6 +31,10 @@ package final class Store: Sendable {
         var options: StoreOptions
         /// An operation has failed since the last location was written.
         var hasFailed = false
+        /// What an insert that failed was to write: its COMMIT may have reached the file all the same.
+        var unsure: Writer.RowName?
+        /// It has, as was seen when the database was opened; since then it may have been sent and deleted.
+        var landed: Writer.RowName?
         /// The database was not where it was opened, and has not been opened since.
         var hasMoved = false
         /// What lies in a WAL that is found may not be on the disk: another process may have left it after the device
@@ -146,7 +150,7 @@ package final class Store: Sendable {
     package func insert(_ location: NewLocation, with crossings: NewCrossings? = nil) throws(StorageError)
         -> Int
     {
-        try insert { (writer, mayExist) throws(SQLiteError) in
+        try insert(Writer.RowName(location)) { (writer, mayExist) throws(SQLiteError) in
             try writer.insert(location, crossings, mayExist: mayExist)
         }
     }
@@ -156,22 +160,26 @@ package final class Store: Sendable {
     /// - Returns: how many locations are pending now.
     @available(*, noasync, message: "blocks on the disk")
     package func insert(_ crossings: NewCrossings) throws(StorageError) -> Int {
-        try insert { (writer, mayExist) throws(SQLiteError) in
+        try insert(Writer.RowName(crossings)) { (writer, mayExist) throws(SQLiteError) in
             try writer.insert(crossings, mayExist: mayExist)
         }
     }
 
-    private func insert(
-        _ body: @Sendable (inout Writer, Bool) throws(SQLiteError) -> Void
+    /// - Parameter name: of a row that is written; nil when there is none.
+    func insert(
+        _ name: Writer.RowName?, _ body: @Sendable (inout Writer, Bool) throws(SQLiteError) -> Void
     ) throws(StorageError) -> Int {
         try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
             let mayExist = state.hasFailed
+            let hasLanded = name != nil && name == state.landed
+            state.unsure = name
             let pending = try Self.perform("insert", &state, path) { (writer) throws(SQLiteError) in
-                try body(&writer, mayExist)
+                if !hasLanded { try body(&writer, mayExist) }
                 return writer.tally.rows - writer.tally.uploaded
             }
             state.hasFailed = false
+            (state.unsure, state.landed) = (nil, nil)
             return pending
         }
     }
@@ -299,6 +307,8 @@ package final class Store: Sendable {
             guard error.kind == .full, state.ballast.release() else { throw error }
             try openOnce(&state, path)
         }
+        // Before anybody else, who might send it and delete it.
+        if let name = state.unsure, (try? state.writer?.exists(name)) == true { state.landed = name }
         state.ballast.hold()
     }
 

@@ -96,6 +96,8 @@ final class Reader {
             proceedWithResend()
             if recorder.isRetryDue(now) { flush(now: now) }
             proceedWithShrinking(now: now)
+            // While nothing is admitted, perhaps for days, nothing is written.
+            tellStoreEvents()
             tellLosses(now: now)
             publish(now: now)
             if adjustSource(now: now) { publish(now: now) }
@@ -235,6 +237,13 @@ final class Reader {
         }
         for event in result.events { announce(event) }
         if !result.events.isEmpty, settings.sync != nil { hub.tellUploader(.trigger(.geofence)) }
+        tellStoreEvents()
+        mustKeepStates = mustKeepStates || result.hasCrossings
+        if mustAdoptStates || mustKeepStates { keepStates(now: now) }
+    }
+
+    /// What has happened to the database, whichever thread has met with it.
+    private func tellStoreEvents() {
         for event in hub.store.takeEvents() {
             event.report(hub.board)
             if event == .replaced {
@@ -244,8 +253,6 @@ final class Reader {
             mustAdoptStates = true
             writeAgesAgain()
         }
-        mustKeepStates = mustKeepStates || result.hasCrossings
-        if mustAdoptStates || mustKeepStates { keepStates(now: now) }
     }
 
     /// Warns of the receiver's time, once an hour.

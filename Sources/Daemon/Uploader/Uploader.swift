@@ -162,6 +162,8 @@ final class Uploader {
         // While storage fails nobody knows what is pending.
         let hadWork = unacknowledged != nil || snapshot.storageError != nil || hub.store.counts().pending > 0
         let outcome = hadWork ? sendAll() : .drained
+        // Which tells what the store has met with.
+        if hadWork { hub.reader.wakeup.signal() }
         let ended = BootInstant.current()
         snapshot.inFlightBatch = nil
         snapshot.isUploading = false

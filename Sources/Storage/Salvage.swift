@@ -34,7 +34,9 @@ struct Salvage: ~Copyable {
     /// Seconds that reading and writing may take together.
     static let patience = 10.0
     /// How often it is tried: a file that kills whoever reads it must not keep the daemon from starting.
-    static let attempts = 3
+    static let attempts: Int64 = 3
+    /// In the place of that number once all of it has been imported.
+    static let complete: Int64 = 100
     /// Rows read and written at once.
     static let step = 1000
     /// Bytes of the longest value that is read: a frozen body is shorter.

@@ -58,11 +58,12 @@ extension Writer {
     /// What has to be remembered of the damaged database, whether or not its rows read.
     ///
     /// - Parameter name: of the file.
-    /// - Returns: false when it has been tried too often already.
-    mutating func beginImport(_ salvage: borrowing Salvage, name: String) throws(SQLiteError) -> Bool {
-        let attempt = "salvage of " + name
+    /// - Returns: nil, or when it is not to be read any more, whether all of it has been imported: it was read to its end,
+    ///   or has been tried too often.
+    mutating func beginImport(_ salvage: borrowing Salvage, name: String) throws(SQLiteError) -> Bool? {
+        let attempt = Self.attempt(name)
         let attempts = try counter(attempt)
-        guard (0..<Int64(Salvage.attempts)).contains(attempts) else { return false }
+        guard (0..<Salvage.attempts).contains(attempts) else { return attempts == Salvage.complete }
         let (losses, erased, ages, lowest) = (salvage.losses, salvage.erased, salvage.ages, salvage.lowestSeq)
         let present = try counter(Self.endpoint)
         let endpoint = present == 0 ? salvage.endpoint : present
@@ -82,7 +83,15 @@ extension Writer {
             try setCounter(Self.lowestSeq, numbers.lowest)
             try setCounter(Self.endpoint, endpoint)
         }
-        return true
+        return nil
+    }
+
+    private static func attempt(_ name: String) -> String { "salvage of " + name }
+
+    /// Whatever becomes of the file's name: what has been deleted since, by its user or for its acknowledgement, must not
+    /// come back.
+    func endImport(name: String, isComplete: Bool) throws(SQLiteError) {
+        try setCounter(Self.attempt(name), isComplete ? Salvage.complete : Salvage.attempts)
     }
 
     /// Deletions that were under way in a database of which nothing reads.

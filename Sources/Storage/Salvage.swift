@@ -63,7 +63,7 @@ struct Salvage: ~Copyable {
 
     /// - Parameters:
     ///   - deadline: CLOCK_BOOTTIME in nanoseconds.
-    ///   - erasing: deletions that this process knows to be under way, if the file does not say.
+    ///   - erasing: deletions that this process knows to be under way, which the file may not say.
     init(path: String, deadline: Int64, erasing: [Deletion.Bounds]) throws(SQLiteError) {
         let db = try Connection(path: path, access: .damaged)
         db.limit(values: Self.longestValue)
@@ -80,7 +80,9 @@ struct Salvage: ~Copyable {
                 try values.bind([.text(name)])
                 return try values.step() ? values.integer(0) : 0
             }
-            erased = try Writer.markedBounds(counter)
+            let marked = try Writer.markedBounds(counter)
+            // With transactions of its WAL the file may have lost the mark.
+            erased = marked + erasing.filter { !marked.contains($0) }
             ages = try Writer.ageMemory(counter)
             lowestSeq = Writer.bounded(lowestSeq: try counter(Writer.lowestSeq))
             endpoint = try counter(Writer.endpoint)

@@ -79,7 +79,9 @@ struct SalvageMarksTests {
         #expect(try times == [6, 7, 8])
     }
 
-    @Test("one that is under way, whether or not its mark reads", arguments: ["", "DROP TABLE counters"])
+    @Test(
+        "one that is under way, whether or not its mark reads, or was lost with the WAL",
+        arguments: ["", "DROP TABLE counters", "DELETE FROM counters WHERE name LIKE 'erasing%'"])
     func running(sql: String) throws {
         _ = try workshop.insert(100...104)
         let deletion = try workshop.store.beginDeletion(before: nil)

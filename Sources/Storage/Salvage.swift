@@ -128,7 +128,8 @@ struct Salvage: ~Copyable {
     mutating func extras(_ version: Int64) -> String? {
         guard version != 0 else { return nil }
         do {
-            let row = try db.prepare("SELECT json FROM extras WHERE version = ?")
+            // It goes into the upload as it is.
+            let row = try db.prepare("SELECT json FROM extras WHERE version = ? AND json_valid(json)")
             try row.bind([.integer(version)])
             if try row.step(), let json = row.text(0), extrasBytes + json.utf8.count <= Self.extrasRoom {
                 extrasBytes += json.utf8.count

@@ -119,6 +119,13 @@ struct SalvageMarksTests {
         #expect(try workshop.store.draftBatch(limit: 10)?.extras == #"{"driver":"anna"}"#)
     }
 
+    @Test("extras that are no JSON are left out: every batch with them would be refused")
+    func brokenExtras() throws {
+        _ = try workshop.insert(1...3, extras: #"{"driver":"anna"}"#)
+        #expect(try damage(#"UPDATE extras SET json = '{"driver":"an'"#) == 3)
+        #expect(try workshop.store.draftBatch(limit: 10)?.extras == nil)
+    }
+
     @Test("many rows, in pieces, with dead letters and several sessions: all once, in the order of time")
     func many() throws {
         let letters = try workshop.insert(1...4)

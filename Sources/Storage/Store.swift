@@ -344,7 +344,9 @@ package final class Store: Sendable {
         state.doubtsLog = false
         try Quarantine.check(path)
         state.writer = try Writer.open(path, options: state.options)
-        if state.hasMoved { state.events.append(.replaced) }
+        guard state.hasMoved else { return }
+        state.writer?.numbers.cover(state.numbers)
+        state.events.append(.replaced)
         state.hasMoved = false
     }
 

@@ -64,6 +64,27 @@ import Tracking
         again.close()
     }
 
+    @Test(
+        "it is moved where it cannot be copied, and the database is opened all the same",
+        arguments: [false, true])
+    func noCopy(isOrphan: Bool) throws {
+        let folder = try image(rows: 10..<40)
+        var log = try folder.read("beekon.db-wal")
+        log[7] ^= 0x40
+        try folder.write("beekon.db-wal", log)
+        if isOrphan { unlink(folder.database) }
+        // In the way of the copy, as a full disk would be.
+        #expect(mkdir(folder.database + "-wal.tmp", 0o700) == 0)
+        let opened = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+        defer { opened.close() }
+        guard case .logDamaged(let name) = opened.takeEvents().first else {
+            Issue.record("nothing was told")
+            return
+        }
+        #expect(try folder.read(String(name.dropFirst(folder.path.count + 1))) == log)
+        #expect(opened.counts().pending == (isOrphan ? 0 : 9))
+    }
+
     @Test("a header of zeros is damaged, a file of zeros is not, nor is a header alone")
     func zeros() throws {
         for (isAll, isHeader, isTold) in [(false, false, true), (true, false, false), (false, true, false)] {

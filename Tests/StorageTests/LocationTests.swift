@@ -179,6 +179,25 @@ func noRowTwice() throws {
     #expect(try workshop.count("locations") == 1)
 }
 
+@Test("nor is it written again after it was sent and deleted meanwhile")
+func noRowTwiceOnceSent() throws {
+    let workshop = try Workshop()
+    let new = NewLocation(
+        location: location(1, id: uuid(5)), session: uuid(1), sessionStartedAt: time(0), odometer: 0,
+        extras: nil, prunesByAge: false)
+    #expect(throws: StorageError.self) {
+        _ = try workshop.store.insert(Writer.RowName(new)) { (writer, mayExist) throws(SQLiteError) in
+            try writer.insert(new, mayExist: mayExist)
+            throw SQLiteError(operation: "COMMIT", code: .ioError, message: "failed")
+        }
+    }
+    #expect(try workshop.store.acknowledge(try workshop.freeze()) == 1)
+    #expect(try workshop.store.insert(new) == 0)
+    #expect(try workshop.count("locations") == 0)
+    try workshop.insert(2)
+    #expect(workshop.store.counts().pending == 1)
+}
+
 @Test("a write that fails closes the database, and the next one opens it again")
 func failedWrite() throws {
     let workshop = try Workshop()

@@ -79,7 +79,9 @@ struct SalvageMarksTests {
         #expect(try times == [6, 7, 8])
     }
 
-    @Test("one that is under way, whether or not its mark reads", arguments: ["", "DROP TABLE counters"])
+    @Test(
+        "one that is under way, whether or not its mark reads, or was lost with the WAL",
+        arguments: ["", "DROP TABLE counters", "DELETE FROM counters WHERE name LIKE 'erasing%'"])
     func running(sql: String) throws {
         _ = try workshop.insert(100...104)
         let deletion = try workshop.store.beginDeletion(before: nil)
@@ -115,6 +117,13 @@ struct SalvageMarksTests {
         let broken = "UPDATE sqlite_schema SET rootpage = 99999 WHERE name = '\(table)'"
         #expect(try damage(broken) == 3)
         #expect(try workshop.store.draftBatch(limit: 10)?.extras == #"{"driver":"anna"}"#)
+    }
+
+    @Test("extras that are no JSON are left out: every batch with them would be refused")
+    func brokenExtras() throws {
+        _ = try workshop.insert(1...3, extras: #"{"driver":"anna"}"#)
+        #expect(try damage(#"UPDATE extras SET json = '{"driver":"an'"#) == 3)
+        #expect(try workshop.store.draftBatch(limit: 10)?.extras == nil)
     }
 
     @Test("many rows, in pieces, with dead letters and several sessions: all once, in the order of time")

@@ -1,3 +1,4 @@
+import Glibc
 import SQLite
 import Support
 import Testing
@@ -98,6 +99,27 @@ struct SalvageTests {
         #expect(salvaged == readable)
         #expect(name.hasSuffix(".salvaged") == isWhole)
         #expect(try names().map { $0.hasSuffix(".salvaged") } == [isWhole])
+    }
+
+    @Test("one whose name cannot be changed is not read again: what has been sent since does not come back")
+    func stuckName() throws {
+        try spoil("")
+        let aside = directory.file("beekon.db.corrupt-1")
+        #expect(rename(directory.file("beekon.db"), aside + ".unread") == 0)
+        // In the way of its last name.
+        #expect(mkdir(aside + ".salvaged", 0o700) == 0)
+        let workshop = try Workshop(in: directory)
+        #expect(workshop.store.counts().pending == 5)
+        while workshop.store.counts().pending > 0 {
+            _ = try workshop.store.acknowledge(try workshop.freeze())
+        }
+        try workshop.reopen()
+        #expect(workshop.store.counts().pending == 0)
+        guard case .quarantined(_, _, let salvaged) = workshop.store.takeEvents().last else {
+            Issue.record("nothing was told")
+            return
+        }
+        #expect(salvaged == 0)
     }
 
     @Test("nor is one of which there was no time to read all")

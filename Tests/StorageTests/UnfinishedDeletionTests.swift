@@ -1,3 +1,4 @@
+import Glibc
 import Support
 import Testing
 
@@ -36,6 +37,15 @@ struct UnfinishedDeletionTests {
         #expect(deletion.removed == 5)
         #expect(try workshop.stored().count == 9)
         #expect(try workshop.store.unfinishedDeletion() == nil)
+    }
+
+    @Test("of a database that is gone, it covers nothing that the next one holds")
+    func replaced() throws {
+        var deletion = try #require(try workshop.store.unfinishedDeletion())
+        for suffix in ["", "-wal", "-shm"] { unlink(workshop.directory.file("beekon.db" + suffix)) }
+        _ = try workshop.insert(200...202)
+        while !deletion.isFinished { try workshop.store.proceed(with: &deletion) }
+        #expect(try workshop.stored().count == 3)
     }
 
     @Test("a larger one replaces it")

@@ -57,15 +57,8 @@ extension Reader {
             at: time, settledSince: pipeline.time.settledSince, limits: settings.store, now: now)
     }
 
-    /// Writes what waits, in order. Publishes only what is committed.
-    func flush(now: BootInstant) {
-        recall(now: now)
-        let hadFailed = recorder.error != nil
-        let result = recorder.flush(now: now, clock: BootInstant.current)
-        if hadFailed, recorder.error == nil { hub.post(toUploader: .storageRecovered) }
-        // However long the disk took, it has answered: this thread gets on.
-        hub.board.readerWork.begin(.current())
-        publish(result)
+    /// What has happened to the database, whichever thread noticed it.
+    func reportStoreEvents() {
         for event in hub.store.takeEvents() {
             event.report(hub.board)
             if event == .replaced {
@@ -75,6 +68,18 @@ extension Reader {
             fences.noteChangedDatabase()
             times.writeAgesAgain()
         }
+    }
+
+    /// Writes what waits, in order. Publishes only what is committed.
+    func flush(now: BootInstant) {
+        recall(now: now)
+        let hadFailed = recorder.error != nil
+        let result = recorder.flush(now: now, clock: BootInstant.current)
+        if hadFailed, recorder.error == nil { hub.post(toUploader: .storageRecovered) }
+        // However long the disk took, it has answered: this thread gets on.
+        hub.board.readerWork.begin(.current())
+        publish(result)
+        reportStoreEvents()
         if result.hasCrossings { fences.noteStoredStates() }
         fences.keepChangedStates(now: now)
     }

@@ -57,6 +57,8 @@ final class Reader {
             runSteps(now: now)
             if recorder.isRetryDue(now) { flush(now: now) }
             work.shrink(to: settings.store.maxRows, now: now)
+            // While nothing is admitted, perhaps for days, nothing is written.
+            reportStoreEvents()
             reportLosses(now: now)
             publish(now: now)
             if adjustLink(now: now) { publish(now: now) }

@@ -195,6 +195,8 @@ final class Uploader {
         let hadWork =
             drain.isOwed || report.snapshot.storageError != nil || hub.store.counts().pending > 0
         let outcome = runDrain(hasWork: hadWork, isForced: isForced)
+        // The reader reports what has happened to the database.
+        if hadWork { hub.reader.wakeup.signal() }
         let ended = BootInstant.current()
         // One connection for each drain: nothing is held open until the next, which may be hours away.
         client.disconnect()

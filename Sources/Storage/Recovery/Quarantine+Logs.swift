@@ -19,12 +19,9 @@ extension Quarantine {
             guard try isDamaged(log) else { return [] }
             let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
             let copies = loneLogs(of: path).map { directory + "/" + $0 }
-            for copy in copies where try isEqual(copy, log) { return [] }
+            if copies.contains(where: { (try? isEqual($0, log)) == true }) { return [] }
             let target = freeName(path)
-            try copy(log, to: path + "-wal.tmp")
-            guard Glibc.rename(path + "-wal.tmp", target) == 0 else {
-                throw SystemError("rename " + path + "-wal.tmp")
-            }
+            try keep(log, as: target)
             let removed = copies.dropLast(logLimit - 1).filter { unlink($0) == 0 }
             try StateDirectory.synchronise(directory)
             return [.logDamaged(name: target)] + removed.map { .removed(name: $0) }
@@ -75,6 +72,20 @@ extension Quarantine {
             guard try second.read(upTo: chunk) == left else { return false }
         }
         return true
+    }
+
+    /// Copied, because who reads the database has it open; where there is no room for a copy, or not all of it can be
+    /// read, moved: that must not keep the database from being opened.
+    private static func keep(_ log: String, as target: String) throws(SystemError) {
+        let temporary = log + ".tmp"
+        do throws(SystemError) {
+            try copy(log, to: temporary)
+        } catch {
+            _ = unlink(temporary)
+            guard Glibc.rename(log, target) == 0 else { throw error }
+            return
+        }
+        guard Glibc.rename(temporary, target) == 0 else { throw SystemError("rename " + temporary) }
     }
 
     private static func copy(_ source: String, to target: String) throws(SystemError) {

@@ -34,7 +34,9 @@ struct Salvage: ~Copyable {
     /// Seconds that reading and writing may take together.
     static let patience = 10.0
     /// Attempts: a file that crashes its reader must not keep the daemon from starting.
-    static let attempts = 3
+    static let attempts: Int64 = 3
+    /// In the place of that number once all of it has been imported.
+    static let complete: Int64 = 100
     /// Rows read and written at once.
     static let step = 1000
     /// Bytes of the longest value that is read: a frozen body is shorter.
@@ -60,7 +62,7 @@ struct Salvage: ~Copyable {
 
     /// - Parameters:
     ///   - deadline: CLOCK_BOOTTIME in nanoseconds.
-    ///   - erasing: deletions that this process knows to be under way, if the file does not say.
+    ///   - erasing: deletions that this process knows to be under way, which the file may not say.
     init(path: String, deadline: Int64, erasing: [Deletion.Bounds]) throws(SQLiteError) {
         let db = try Connection(path: path, access: .damaged)
         db.limit(values: Self.longestValue)
@@ -77,7 +79,9 @@ struct Salvage: ~Copyable {
                 try values.bind([.text(name)])
                 return try values.step() ? values.integer(0) : 0
             }
-            erased = try Counters.deletions(counter)
+            let marked = try Counters.deletions(counter)
+            // With transactions of its WAL the file may have lost the mark.
+            erased = marked + erasing.filter { !marked.contains($0) }
             ages = try Counters.ages(counter)
             lowestSeq = Bounded.lowestSeq(try counter(Counters.lowestSeq))
             endpoint = try counter(Counters.endpoint)
@@ -119,7 +123,8 @@ struct Salvage: ~Copyable {
     mutating func extras(_ version: Int64) -> String? {
         guard version != 0 else { return nil }
         do {
-            let row = try db.prepare("SELECT json FROM extras WHERE version = ?")
+            // It goes into the upload as it is.
+            let row = try db.prepare("SELECT json FROM extras WHERE version = ? AND json_valid(json)")
             try row.bind([.integer(version)])
             if try row.step(), let json = row.text(0), extrasBytes + json.utf8.count <= Self.extrasRoom {
                 extrasBytes += json.utf8.count

@@ -45,8 +45,9 @@ extension StoreState {
             return false
         }
         let name = String(base.dropFirst(Quarantine.directory(of: base).count + 1))
-        guard try writer.beginImport(salvage, name: name) else { return false }
+        if let wasComplete = try writer.beginImport(salvage, name: name) { return wasComplete }
         try writer.importRows(&salvage, done: &salvaged)
+        try writer.endImport(name: name, isComplete: salvage.isComplete)
         return salvage.isComplete
     }
 }

@@ -8,11 +8,12 @@ extension Writer {
     /// What has to be remembered of the damaged database, whether or not its rows read.
     ///
     /// - Parameter name: of the file.
-    /// - Returns: false when it has been tried too often already.
-    mutating func beginImport(_ salvage: borrowing Salvage, name: String) throws(SQLiteError) -> Bool {
-        let attempt = "salvage of " + name
+    /// - Returns: nil, or when it is not to be read any more, whether all of it has been imported: it was read to its end,
+    ///   or has been tried too often.
+    mutating func beginImport(_ salvage: borrowing Salvage, name: String) throws(SQLiteError) -> Bool? {
+        let attempt = Self.attempt(name)
         let attempts = try tables.counters.value(attempt)
-        guard (0..<Int64(Salvage.attempts)).contains(attempts) else { return false }
+        guard (0..<Salvage.attempts).contains(attempts) else { return attempts == Salvage.complete }
         let (losses, erased, ages) = (salvage.losses, salvage.erased, salvage.ages)
         let present = try tables.counters.value(Counters.endpoint)
         let endpoint = present == 0 ? salvage.endpoint : present
@@ -35,7 +36,15 @@ extension Writer {
             try tables.counters.set(Counters.lowestSeq, to: lowest)
             try tables.counters.set(Counters.endpoint, to: endpoint)
         }
-        return true
+        return nil
+    }
+
+    private static func attempt(_ name: String) -> String { "salvage of " + name }
+
+    /// Records that the import is done, whatever becomes of the file's name: what the user or an acknowledgement has
+    /// deleted since must not come back.
+    func endImport(name: String, isComplete: Bool) throws(SQLiteError) {
+        try tables.counters.set(Self.attempt(name), to: isComplete ? Salvage.complete : Salvage.attempts)
     }
 
     /// Deletions that were under way in a database of which nothing reads.

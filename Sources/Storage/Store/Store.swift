@@ -103,7 +103,7 @@ package final class Store: Sendable {
     package func insert(_ location: NewLocation, with crossings: NewCrossings? = nil) throws(StorageError)
         -> Int
     {
-        try insert { (writer, mayExist) throws(SQLiteError) in
+        try insert(Writer.RowName(location)) { (writer, mayExist) throws(SQLiteError) in
             try writer.insert(location, crossings, mayExist: mayExist)
         }
     }
@@ -113,22 +113,26 @@ package final class Store: Sendable {
     /// - Returns: how many locations are pending now.
     @available(*, noasync, message: "blocks on the disk")
     package func insert(_ crossings: NewCrossings) throws(StorageError) -> Int {
-        try insert { (writer, mayExist) throws(SQLiteError) in
+        try insert(Writer.RowName(crossings)) { (writer, mayExist) throws(SQLiteError) in
             try writer.insert(crossings, mayExist: mayExist)
         }
     }
 
-    private func insert(
-        _ body: @Sendable (inout Writer, Bool) throws(SQLiteError) -> Void
+    /// - Parameter name: of a row that is written; nil when there is none.
+    func insert(
+        _ name: Writer.RowName?, _ body: @Sendable (inout Writer, Bool) throws(SQLiteError) -> Void
     ) throws(StorageError) -> Int {
         try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
             let mayExist = state.doubts.hasFailed
+            let hasLanded = name != nil && name == state.doubts.landed
+            state.doubts.unsure = name
             let pending = try state.perform("insert") { (writer) throws(SQLiteError) in
-                try body(&writer, mayExist)
+                if !hasLanded { try body(&writer, mayExist) }
                 return writer.ledger.locations.rows - writer.ledger.locations.uploaded
             }
             state.doubts.hasFailed = false
+            (state.doubts.unsure, state.doubts.landed) = (nil, nil)
             return pending
         }
     }

@@ -8,6 +8,10 @@ struct StoreState: ~Copyable {
     struct Doubts {
         /// An operation has failed since the last location was written.
         var hasFailed = false
+        /// What an insert that failed was to write: its COMMIT may have reached the file all the same.
+        var unsure: Writer.RowName?
+        /// It has, as was seen when the database was opened; since then it may have been sent and deleted.
+        var landed: Writer.RowName?
         /// The database was not where it was opened, and has not been opened since.
         var hasMoved = false
         /// The contents of an existing WAL may not be on the disk: the device failed, in this process or in an earlier one
@@ -156,6 +160,8 @@ struct StoreState: ~Copyable {
             guard error.kind == .full, ballast.release() else { throw error }
             try openOnce()
         }
+        // Before anybody else, who might send it and delete it.
+        if let name = doubts.unsure, (try? writer?.exists(name)) == true { doubts.landed = name }
         ballast.hold()
     }
 
@@ -191,7 +197,9 @@ struct StoreState: ~Copyable {
         doubts.isLogDoubtful = false
         try Quarantine.check(path)
         writer = try Writer.open(path, options: options)
-        if doubts.hasMoved { news.events.append(.replaced) }
+        guard doubts.hasMoved else { return }
+        writer?.ledger.cover(remembered.numbers)
+        news.events.append(.replaced)
         doubts.hasMoved = false
     }
 

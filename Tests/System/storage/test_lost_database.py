@@ -8,6 +8,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.daemon import Beekond
 from support.system_test import SystemTest
+from support.waiting import wait_for
 
 
 class LostTests(SystemTest):
@@ -47,6 +48,22 @@ class LostTests(SystemTest):
             logged, is_degraded = self.restart(daemon)
             self.assertNotIn("is gone", logged)
             self.assertFalse(is_degraded)
+
+    def test_one_that_the_upload_misses_is_told_though_nothing_is_tracked(self):
+        receiver = self.backend(answers=[503], retry_after=3600)
+        fake = self.fake()
+        daemon = self.daemon(fake.port, sync={"url": receiver.url}).start()
+        daemon.call("Start")
+        fake.settle()
+        fake.drive(2)
+        daemon.wait_stored(3)
+        daemon.call("Stop")
+        receiver.wait_requests(1)
+        for suffix in ("", "-wal", "-shm"):
+            os.unlink(os.path.join(daemon.state, "beekon.db" + suffix))
+        daemon.ask_for_sync()
+        wait_for(lambda: "was removed or replaced while it was in use" in daemon.text() or None,
+                 lambda: daemon.text())
 
     def test_a_wal_with_a_damaged_header(self):
         for has_database in (True, False):

@@ -196,9 +196,13 @@ class TwinTests(OneShotTest):
             self.assertEqual(different, {"id", "session_id", "trigger"})
         known = daemon.call("GetCurrentLocation", max_age_seconds=3600.0)["location"]
         self.assertEqual((known["motion"], known["activity"]), ("moving", "automotive"))
-        shown = subprocess.run([program("beekonctl"), "locate", "--max-age", "3600", "--socket", daemon.socket],
-                               capture_output=True, text=True, timeout=60, check=True).stdout
-        self.assertTrue(shown.endswith(", moving, automotive\n"), shown)
+
+        def shown() -> str:
+            return subprocess.run([program("beekonctl"), "locate", "--max-age", "3600", "--socket", daemon.socket],
+                                  capture_output=True, text=True, timeout=60, check=True).stdout
+
+        # The fixes after the twins may not have been read yet.
+        wait_for(lambda: shown().endswith(", moving, automotive\n"), lambda: f"the latest fix; shown was {shown()}")
 
     def test_while_idle_it_has_only_what_the_fixes_say(self):
         fake = self.fake()

@@ -25,6 +25,24 @@ package enum Journal {
         return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
     }()
 
+    /// A socket that poll(2) finds writable while the journal has room for an entry; -1 when there is none. The journal's
+    /// queue is shared by all services, and `send` waits while it is full.
+    package static let queue: Int32 = {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return -1 }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: "/run/systemd/journal/socket".utf8) }
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        if code == 0 { return descriptor }
+        _ = close(descriptor)
+        return -1
+    }()
+
     /// Sends one entry. Values may contain any bytes, since the protocol transmits their length.
     ///
     /// - Returns: false when the journal did not accept it.

@@ -52,6 +52,10 @@ enum Log {
         case geofence = "BEEKOND_GEOFENCE"
     }
 
+    /// Bytes: a pipe with room for any takes as many (PIPE_BUF).
+    private static let lineLimit = 4095
+    private static let room = LogRoom()
+
     /// Lines at least this severe are written; `BEEKOND_LOG=debug` in the environment asks for all.
     private static let level: Journal.Priority =
         getenv("BEEKOND_LOG").map { String(cString: $0) } == "debug" ? .debug : .info
@@ -84,8 +88,9 @@ enum Log {
     private static func write(
         _ priority: Journal.Priority, _ event: Event, _ message: String, _ fields: [(Field, String)]
     ) {
-        guard priority <= level else { return }
-        let message = escaped(message)
+        guard priority <= level, room.admits(Journal.isOurs ? Journal.queue : STDERR_FILENO) else { return }
+        let lost = room.takeLost()
+        let message = escaped(message) + (lost > 0 ? " (\(lost) lines before this one are lost: nobody read them)" : "")
         if Journal.isOurs {
             let all = [(name: "MESSAGE_ID", value: event.rawValue)] + fields.map { ($0.rawValue, $1) }
             if Journal.send(message, priority: priority, fields: all) { return }
@@ -97,7 +102,7 @@ enum Log {
             case .notice, .info, .debug: ""
             }
         // One write per line, so that the lines of several threads do not mix. Nothing can be done about a lost line.
-        let line = Array("beekond: \(mark)\(message)\n".utf8)
+        let line = Array("beekond: \(mark)\(message)".utf8.prefix(lineLimit)) + [UInt8(ascii: "\n")]
         _ = Glibc.write(STDERR_FILENO, line, line.count)
     }
 

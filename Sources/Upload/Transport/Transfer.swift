@@ -39,6 +39,8 @@ final class Transfer {
 final class Response {
     /// Bytes of the body that are read; the rest does not matter.
     static let bodyLimit = 65_536
+    /// Bytes of header lines, trailers included, of which libcurl keeps each and bounds only those before the body.
+    static let headLimit = 300 * 1024
 
     fileprivate(set) var head = AnswerHead()
     /// What the first bytes of the body say.
@@ -49,6 +51,7 @@ final class Response {
     fileprivate(set) var body: [UInt8] = []
     private let keepsBody: Bool
     fileprivate var bodyCount = 0
+    fileprivate var headCount = 0
 
     init(keepsBody: Bool) {
         self.keepsBody = keepsBody
@@ -74,10 +77,12 @@ let receiveBody: ccurl_write = { start, size, count, context in
     return bytes
 }
 
-/// Called once for each header line.
+/// Called once for each header line; fails the transfer when there are too many.
 let receiveHeader: ccurl_write = { bytes, size, count, context in
     guard let bytes, let context else { return 0 }
     let response = Unmanaged<Response>.fromOpaque(context).takeUnretainedValue()
+    response.headCount += size * count
+    guard response.headCount <= Response.headLimit else { return 0 }
     response.head.read(UnsafeRawBufferPointer(start: bytes, count: size * count))
     return size * count
 }

@@ -201,6 +201,22 @@ class NetworkTests(SystemTest):
         self.assertLess(peak_memory(daemon.child.process.pid) - before, 4 << 20)
         self.assertLess(sent[0], 64 << 20)
 
+    def test_endless_trailers(self):
+        """They come after the body, where libcurl keeps each and bounds nothing."""
+        def serve(link):
+            link.request()
+            link.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+            block = b"X-Trailer: abcdefghijklmnopqrstuvwxyz\r\n" * 1000
+            while True:
+                link.raw.sendall(block)
+
+        server = self.raw_server(serve)
+        fake, daemon = self.tracking(sync={"url": server.url})
+        before = peak_memory(daemon.child.process.pid)
+        self.assertEqual(daemon.sync()["outcome"], "transient")
+        self.assertEqual(daemon.status()["sync"]["pending"], 1)
+        self.assertLess(peak_memory(daemon.child.process.pid) - before, 16 << 20)
+
     def test_the_connection_is_kept_within_a_drain_and_closed_after_it(self):
         def serve(link):
             while True:

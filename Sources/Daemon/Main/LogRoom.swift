@@ -1,0 +1,39 @@
+internal import Glibc
+internal import Synchronization
+
+/// Keeps the log from holding up whoever writes to it: a journal that hangs, or a pipe that nobody reads, costs lines, not
+/// fixes.
+final class LogRoom: Sendable {
+    private struct State {
+        var isFull = false
+        var lost = 0
+    }
+
+    /// Milliseconds that a line waits for room, unless the one before it has waited in vain.
+    private static let patience: Int32 = 500
+
+    private let state = Mutex(State())
+
+    /// Whether a line can be written without waiting; counts it as lost if not.
+    ///
+    /// - Parameter descriptor: of what the line goes to.
+    func admits(_ descriptor: Int32) -> Bool {
+        state.withLock { state in
+            var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            var ready: Int32
+            repeat { ready = poll(&entry, 1, state.isFull ? 0 : Self.patience) } while ready < 0 && errno == EINTR
+            // What cannot be polled is written to as ever.
+            state.isFull = ready == 0
+            if state.isFull { state.lost += 1 }
+            return !state.isFull
+        }
+    }
+
+    /// The lines lost since the last call.
+    func takeLost() -> Int {
+        state.withLock { state in
+            defer { state.lost = 0 }
+            return state.lost
+        }
+    }
+}

@@ -53,8 +53,11 @@ venv:
 	@etc/build/venv
 
 lint: deps venv  ## Check format, imports of each target, words out of place, scripts, Python (ruff, mypy)
-	swift format lint --strict --recursive Package.swift Sources Tests
-	@etc/build/lint
+	@failed=0; \
+	swift format lint --strict --recursive Package.swift Sources Tests || \
+	    { failed=1; echo "lint: swift format --in-place FILE mends all but what only you can shorten" >&2; }; \
+	etc/build/lint || failed=1; \
+	exit $$failed
 
 manuals: deps  ## Write anew what is generated: Swift types of the interface; lists of the manual pages
 	@etc/build/methods

@@ -4,9 +4,9 @@ import Testing
 @testable import Configuration
 
 @Suite("loading") struct LoaderTests {
+    private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
     /// The file that ships.
-    static let shipped =
-        #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/etc/beekond.toml"
+    static let shipped = root + "/etc/beekond.toml"
 
     @Test("the defaults are those of the manual") func defaults() throws {
         let loaded = try Loader.load(file: "/nonexistent/beekond.toml", isDefaultPath: true)
@@ -38,6 +38,8 @@ import Testing
         for (key, value) in expected {
             #expect(loaded.listing.first { $0.key == key }?.value == value, "\(key)")
         }
+        let others = loaded.listing.map(\.key).filter { expected[$0] == nil && !$0.hasPrefix("sync.auth.") }
+        #expect(others.isEmpty, "the table above lacks them")
     }
 
     @Test("the shipped file says the defaults, and says all of them") func shippedFile() throws {
@@ -51,11 +53,17 @@ import Testing
         #expect(try workshop.load(text).settings == Settings())
         let loaded = try workshop.load(open)
         #expect(loaded.settings == Settings())
-        let defaults = loaded.listing.filter { $0.origin == .default }.map(\.key)
-        #expect(defaults.allSatisfy { $0.hasPrefix("sync.auth.") }, "\(defaults)")
+        let missing = loaded.listing.filter { $0.origin == .default && !$0.key.hasPrefix("sync.auth.") }
+        #expect(missing.isEmpty, "etc/beekond.toml lacks them, or they are not in a line of their own")
+        let seeds = try ["toml", "configuration"].map {
+            try String(contentsOfFile: Self.root + "/Tests/Fuzz/seeds/\($0)/on.toml", encoding: .utf8)
+        }
         for key in Key.all where !key.isOpen {
             let leaf = key.name.split(separator: ".").last ?? ""
-            #expect(text.contains("\(leaf) = "), "\(key.name) is not in etc/beekond.toml")
+            let isThere = text.contains("\(leaf) = ")
+            #expect(isThere, "\(key.name) is not in etc/beekond.toml")
+            let isSeed = seeds.allSatisfy { $0.contains("\n\(leaf) = ") }
+            #expect(isSeed, "\(key.name) is not in on.toml of Tests/Fuzz/seeds/toml and configuration")
         }
     }
 

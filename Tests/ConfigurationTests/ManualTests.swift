@@ -24,9 +24,19 @@ import Testing
             return
         }
         let found = String(page[start..<stop])
+        let isCurrent: Bool = found == expected
         #expect(
-            found == expected,
-            "run: BEEKOND_MANUALS=write swift test --skip-build --filter ManualTests")
+            isCurrent,
+            """
+            etc/man/beekond.toml.5 is not what the keys say: run make manuals. \
+            Lines it lacks: \(Self.lines(expected, notIn: found)); lines it has besides: \
+            \(Self.lines(found, notIn: expected))
+            """)
+    }
+
+    private static func lines(_ text: String, notIn other: String) -> [Substring] {
+        let known = Set(other.split(separator: "\n"))
+        return text.split(separator: "\n").filter { !known.contains($0) }
     }
 
     private static func list() -> String {

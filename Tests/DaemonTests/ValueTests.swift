@@ -84,6 +84,22 @@ struct ValueTests {
                     retention: 43_200, maxRows: 9, durability: .normal, keepsUploaded: true, isSyncing: true))
     }
 
+    @Test(
+        "every setting of the store reaches it",
+        arguments: Key.all.map(\.name).filter { $0.hasPrefix("store.") })
+    func everyStoreSetting(name: String) throws {
+        let other: SettingValue =
+            switch try #require(Key.named(name)?.key.defaultValue) {
+            case .bool(let value): .bool(!value)
+            case .integer(let value): .integer(value + 1)
+            case .number(let value): .number(value + 1)
+            case .string: .string("normal")
+            }
+        let loaded = try Loader.load(
+            file: "/nonexistent/beekond.toml", isDefaultPath: true, runtime: [name: other])
+        #expect(StoreOptions(loaded.settings) != StoreOptions(Settings()), "see the end of Supervisor.swift")
+    }
+
     @Test("how an attempt went, in the words of the control interface")
     func outcomes() {
         let outcomes: [(DrainOutcome, Bool, String)] = [

@@ -43,17 +43,19 @@ class SettingsRightsTests(UsersTest):
             configure(extras__driver="7"), reset(INTERVAL, "sync.batch_size"), reset(),
             ("Reload", {}), ("GetConfig", {}), configure(),
         ]
+        # A secret, a path, and settings that nobody has made: these are mistakes as well, once the rights suffice.
+        mistaken = [configure(sync__headers__X="x"), configure(sync__ca_file="/etc/passwd"), reset("sync.of_the_future"),
+                    reset("store.of_the_future")]
         guarded = [
-            configure(gpsd__host="192.0.2.1"), configure(sync__url="https://b.example/"), configure(sync__url=""),
+            *mistaken, configure(gpsd__host="192.0.2.1"), configure(sync__url="https://b.example/"), configure(sync__url=""),
             configure(sync__timeout_seconds=1), configure(sync__on_reject="isolate"), configure(sync__platform="x"),
             configure(sync__require_ack=True),
             configure(sync__allow_insecure_http=True), configure(sync__proxy="http://p.example"),
             configure(sync__auth__skew_margin_seconds=5), configure(sync__auth__refresh_url="https://b.example/"),
-            configure(sync__headers__X="x"), configure(sync__ca_file="/etc/passwd"), reset("gpsd.host"), reset("sync.url"),
-            reset("sync.of_the_future"), configure(tracking__interval_seconds=6, gpsd__host="192.0.2.1"),
+            reset("gpsd.host"), reset("sync.url"), configure(tracking__interval_seconds=6, gpsd__host="192.0.2.1"),
             reset(INTERVAL, "sync.url"), configure(store__max_rows=1), configure(store__durability="normal"),
             configure(store__retention_days=0.01), configure(store__keep_uploaded=False), configure(gpsd__port=2000),
-            configure(gpsd__replay=True), configure(gpsd__device="/dev/x"), reset("store.max_rows"), reset("store.of_the_future"),
+            configure(gpsd__replay=True), configure(gpsd__device="/dev/x"), reset("store.max_rows"),
             ("SeedAuth", {"access_token": "a"}), ("DeleteLocations", {}), ("PurgeRejected", {}),
         ]
         before = daemon.call("GetConfig")
@@ -67,9 +69,7 @@ class SettingsRightsTests(UsersTest):
         for name in (ADMINISTRATOR, "root"):
             found = self.calls(daemon, guarded, name)
             self.assertNotIn("PermissionDenied", found)
-            # A secret, a path, and a setting that nobody has set.
-            self.assertEqual([guarded[index] for index, word in enumerate(found) if word == "InvalidConfiguration"],
-                             [guarded[11], guarded[12], guarded[15], reset("store.of_the_future")])
+            self.assertEqual([guarded[index] for index, word in enumerate(found) if word == "InvalidConfiguration"], mistaken)
             daemon.call("ResetConfig", keys=[found["key"] for found in daemon.call("GetConfig")["settings"]
                                              if found["origin"] == "runtime"])
         self.assertIn("Configure by uid 64721, pid ", daemon.text())

@@ -83,13 +83,15 @@ package struct StateDirectory: Sendable {
     /// Replaces the file durably; when this returns, a power cut cannot undo it.
     package func replace(_ name: String, with bytes: [UInt8]) throws(SystemError) {
         let temporary = file(name + ".tmp")
+        // First, so that a want of descriptors or memory is found out before anything has changed.
+        let directory = try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
         let descriptor = try FileDescriptor.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
         // One run as root must not take the files away from the user that the service has.
         if geteuid() == 0 { try retrying("give away " + temporary) { fchown(descriptor.raw, owner, group) } }
         try descriptor.writeAll(bytes)
         try retrying("fsync " + temporary) { fsync(descriptor.raw) }
         try retrying("rename " + temporary) { rename(temporary, file(name)) }
-        try synchronise()
+        try retrying("fsync " + path) { fsync(directory.raw) }
     }
 
     package func names() throws(SystemError) -> [String] {

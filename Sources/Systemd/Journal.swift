@@ -32,7 +32,9 @@ package enum Journal {
         guard descriptor >= 0 else { return -1 }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: "/run/systemd/journal/socket".utf8) }
+        withUnsafeMutableBytes(of: &address.sun_path) {
+            $0.copyBytes(from: "/run/systemd/journal/socket".utf8)
+        }
         let code = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))

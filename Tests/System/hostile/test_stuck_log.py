@@ -18,7 +18,7 @@ class StuckLogTests(SystemTest):
         fake = self.fake()
         daemon = self.daemon(fake.port)
         command = ["sh", "-c", 'exec 2>"$0"; exec "$@"', log, *daemon.command()]
-        daemon.command = lambda: command
+        daemon.command = lambda: command  # type: ignore[method-assign]
         daemon.environment |= environment
         daemon.start()
         daemon.call("Start")

@@ -90,7 +90,8 @@ enum Log {
     ) {
         guard priority <= level, room.admits(Journal.isOurs ? Journal.queue : STDERR_FILENO) else { return }
         let lost = room.takeLost()
-        let message = escaped(message) + (lost > 0 ? " (\(lost) lines before this one are lost: nobody read them)" : "")
+        let gap = lost > 0 ? " (\(lost) lines before this one are lost: nobody read them)" : ""
+        let message = escaped(message) + gap
         if Journal.isOurs {
             let all = [(name: "MESSAGE_ID", value: event.rawValue)] + fields.map { ($0.rawValue, $1) }
             if Journal.send(message, priority: priority, fields: all) { return }

@@ -20,8 +20,9 @@ final class LogRoom: Sendable {
     func admits(_ descriptor: Int32) -> Bool {
         state.withLock { state in
             var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            let patience = state.isFull ? 0 : Self.patience
             var ready: Int32
-            repeat { ready = poll(&entry, 1, state.isFull ? 0 : Self.patience) } while ready < 0 && errno == EINTR
+            repeat { ready = poll(&entry, 1, patience) } while ready < 0 && errno == EINTR
             // What cannot be polled is written to as ever.
             state.isFull = ready == 0
             if state.isFull { state.lost += 1 }

@@ -152,7 +152,8 @@ package struct HTTPClient: ~Copyable {
         let words =
             switch code {
             case CURLE_OK: "the answer ended within its headers"
-            case CURLE_WRITE_ERROR: "the answer has more than \(Response.headLimit / 1024) KiB of header lines"
+            case CURLE_WRITE_ERROR:
+                "the answer has more than \(Response.headLimit / 1024) KiB of header lines"
             default: String(cString: curl_easy_strerror(code))
             }
         let detail = transfer.detail

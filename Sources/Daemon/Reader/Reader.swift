@@ -68,8 +68,9 @@ final class Reader {
     }
 
     private func runCommands(now: BootInstant) {
-        if let new = hub.readerSettings.take() { apply(new, now: now) }
+        // Taking the commands clears the wake-up: settings that come after the look at their slot wake this thread again.
         for command in hub.reader.takeAll() { perform(command, now: now) }
+        if let new = hub.readerSettings.take() { apply(new, now: now) }
     }
 
     /// - Parameter started: when this round began.

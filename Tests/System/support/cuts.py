@@ -35,6 +35,8 @@ class Trace:
     """What strace saw of one thread, and whether that thread was killed as wanted."""
 
     def __init__(self, lines: list, at: tuple | None):
+        # A call in which strace let go of the thread was not killed any more.
+        lines = [line for line in lines if "<detached" not in line]
         self.lines = lines
         self.calls = numbered(lines)
         self.was_cut = any(KILLED in line for line in lines)

@@ -40,7 +40,9 @@ let fuzzing: [Target] =
     : [
         .executableTarget(
             name: "fuzz",
-            dependencies: ["Base", "Configuration", "ControlProtocol", "GPSD", "Tracking", "Upload"],
+            dependencies: [
+                "Base", "ControlProtocol", "DaemonConfiguration", "Envelope", "GPSD", "Tracking", "Upload",
+            ],
             path: "Tests/Fuzz/Sources", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])])
     ]
 
@@ -52,6 +54,11 @@ let package = Package(
         .executable(name: "beekond", targets: ["beekond"]),
         .executable(name: "beekonctl", targets: ["beekonctl"]),
         .executable(name: "beekon-sim", targets: ["beekon-sim"]),
+        // What beekon-server builds on; another package sees only what is public in them.
+        .library(name: "Base", targets: ["Base"]),
+        .library(name: "CZlib", targets: ["CZlib"]),
+        .library(name: "Envelope", targets: ["Envelope"]),
+        .library(name: "SQLite", targets: ["SQLite"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
@@ -71,7 +78,9 @@ let package = Package(
         target("GPSD", ["Base", "CGPS", "Linux", "Tracking"]),
         target("SQLite", ["CSQLite"]),
         target("Storage", ["Base", "SQLite", "Linux", "Tracking"]),
-        target("Upload", ["Base", "CCrypto", "CCurl", "CZlib", "Configuration", "Linux", "Tracking"]),
+        target("Envelope", ["Base", "CZlib", "Tracking"]),
+        target(
+            "Upload", ["Base", "CCrypto", "CCurl", "DaemonConfiguration", "Envelope", "Linux", "Tracking"]),
         target(
             "ControlProtocol",
             resources: ["org.beekond.Tracker", "org.varlink.service"].map { .embedInCode("\($0).varlink") }),
@@ -80,35 +89,39 @@ let package = Package(
             resources: ["html", "css", "js"].map { .embedInCode("track.\($0)") } + [
                 .embedInCode("track-charts.js")
             ]),
-        target("Configuration"),
+        // Not `Configuration`, which is swift-configuration's: names are unique over a graph of packages.
+        target("DaemonConfiguration"),
         target("Systemd", ["CSystemd"]),
         target("Simulation", ["Base"]),
         target(
             "Doctor",
-            ["Base", "Configuration", "ControlProtocol", "ControlTool", "Linux", "Tracking", "Upload"]),
+            [
+                "Base", "ControlProtocol", "ControlTool", "DaemonConfiguration", "Envelope", "Linux",
+                "Tracking", "Upload",
+            ]),
         target(
             "Daemon",
             [
-                "Base", "Configuration", "ControlProtocol", "GPSD", "Linux", "Storage", "Systemd", "Tracking",
-                "Upload",
+                "Base", "ControlProtocol", "DaemonConfiguration", "Envelope", "GPSD", "Linux", "Storage",
+                "Systemd", "Tracking", "Upload",
             ]),
 
         executable("beekond", ["Daemon"]),
         executable("beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", argumentParser]),
         executable("beekon-sim", ["Base", "Simulation", argumentParser]),
 
-        test("Configuration", []),
+        test("DaemonConfiguration", []),
         test("ControlProtocol", ["Support"]),
         test("ControlTool", ["Base", "ControlProtocol"]),
         test("Simulation", ["Base"]),
         test("Doctor", ["Base", "ControlProtocol", "ControlTool"]),
-        test("Upload", ["Base", "CZlib", "Configuration", "Linux", "Support", "Tracking"]),
+        test("Envelope", ["Base", "CZlib", "Support", "Tracking"]),
+        test("Upload", ["Base", "DaemonConfiguration", "Envelope", "Linux", "Support", "Tracking"]),
         test(
             "Daemon",
             [
-                "Base", "Configuration", "ControlProtocol", "GPSD", "Linux", "SQLite", "Storage", "Support",
-                "Tracking",
-                "Upload",
+                "Base", "ControlProtocol", "DaemonConfiguration", "Envelope", "GPSD", "Linux", "SQLite",
+                "Storage", "Support", "Tracking", "Upload",
             ]),
 
         .target(name: "Support", path: "Tests/Support", swiftSettings: settings),
@@ -129,7 +142,8 @@ let package = Package(
             path: "Tests/Tools/store-exerciser", swiftSettings: settings),
         // Not a product either: `make bench` runs it.
         .executableTarget(
-            name: "bench-store", dependencies: ["Base", "Linux", "SQLite", "Storage", "Tracking", "Upload"],
+            name: "bench-store",
+            dependencies: ["Base", "Envelope", "Linux", "SQLite", "Storage", "Tracking", "Upload"],
             path: "Tests/Benchmarks/bench-store", swiftSettings: settings),
     ] + fuzzing
 )

@@ -60,7 +60,8 @@ extension Timestamp {
 }
 
 extension Int64 {
-    func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+    /// Rounds towards negative infinity, so that the remainder is never negative.
+    package func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }

@@ -2,7 +2,7 @@
 
 extension Timestamp {
     /// `2026-06-15T12:34:56.789Z`. Years outside 0…9999 are clamped to those ends: the format has four digits for them.
-    package var iso8601: String {
+    public var iso8601: String {
         var text = [UInt8]()
         text.reserveCapacity(24)
         appendISO8601(to: &text)
@@ -10,10 +10,10 @@ extension Timestamp {
     }
 
     /// Length of `iso8601` in bytes.
-    package static let textSize = 24
+    public static let textSize = 24
 
     /// Appends the 24 bytes of `iso8601`.
-    package func appendISO8601(to text: inout [UInt8]) {
+    public func appendISO8601(to text: inout [UInt8]) {
         withUnsafeTemporaryAllocation(byteCount: Self.textSize, alignment: 1) { room in
             putISO8601(into: room)
             text.append(contentsOf: room)
@@ -21,7 +21,7 @@ extension Timestamp {
     }
 
     /// Writes the 24 bytes of `iso8601` to the start of `room`, which must be at least that long.
-    package func putISO8601(into room: UnsafeMutableRawBufferPointer) {
+    public func putISO8601(into room: UnsafeMutableRawBufferPointer) {
         precondition(room.count >= Self.textSize)
         let lowest: Int64 = -62_167_219_200_000
         let highest: Int64 = 253_402_300_799_999
@@ -53,7 +53,7 @@ extension Timestamp {
 
     /// Parses `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`; a space may replace the T. A leap second (:60) is read as
     /// the first moment of the next minute; digits beyond milliseconds are truncated. Anything else yields nil.
-    package init?(iso8601 text: some StringProtocol) {
+    public init?(iso8601 text: some StringProtocol) {
         var scanner = DigitScanner(bytes: Array(text.utf8.prefix(64)))
         guard text.utf8.count <= 64,
             let year = scanner.digits(4), scanner.skip("-"),

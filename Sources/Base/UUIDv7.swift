@@ -1,5 +1,5 @@
 /// A version 7 UUID (RFC 9562): 48 bits of Unix milliseconds, followed by 74 bits that make it unique.
-package struct UUIDv7: Hashable, Comparable, Sendable {
+public struct UUIDv7: Hashable, Comparable, Sendable {
     /// The 16 bytes in network order, as two halves.
     private let high: UInt64
     private let low: UInt64
@@ -13,39 +13,39 @@ package struct UUIDv7: Hashable, Comparable, Sendable {
     }
 
     /// - Returns: nil unless there are exactly 16 bytes.
-    package init?(bytes: [UInt8]) {
+    public init?(bytes: [UInt8]) {
         guard let id = bytes.withUnsafeBytes({ UUIDv7(bytes: $0) }) else { return nil }
         self = id
     }
 
     /// The same, without copying the bytes into an array first.
-    package init?(bytes: UnsafeRawBufferPointer) {
+    public init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
         high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
         low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 
     /// The 16 bytes in network order.
-    package var bytes: [UInt8] {
+    public var bytes: [UInt8] {
         withBytes { [UInt8]($0) }
     }
 
     /// Passes the 16 bytes in network order to `body`, without allocating an array.
-    package func withBytes<Result, Failure>(
+    public func withBytes<Result, Failure>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try withUnsafeBytes(of: (high.bigEndian, low.bigEndian), body)
     }
 
     /// Orders by the time part first: ids of one run sort in the order in which they were minted.
-    package static func < (left: UUIDv7, right: UUIDv7) -> Bool {
+    public static func < (left: UUIDv7, right: UUIDv7) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }
 
 extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
     /// 36 characters, lower case.
-    package var description: String {
+    public var description: String {
         var text = [UInt8]()
         text.reserveCapacity(36)
         append(to: &text)
@@ -53,10 +53,10 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
     }
 
     /// Length of `description` in bytes.
-    package static let textSize = 36
+    public static let textSize = 36
 
     /// Appends the 36 bytes of `description`.
-    package func append(to text: inout [UInt8]) {
+    public func append(to text: inout [UInt8]) {
         withUnsafeTemporaryAllocation(byteCount: Self.textSize, alignment: 1) { room in
             put(into: room)
             text.append(contentsOf: room)
@@ -64,7 +64,7 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
     }
 
     /// Writes the 36 bytes of `description` to the start of `room`, which must be at least that long.
-    package func put(into room: UnsafeMutableRawBufferPointer) {
+    public func put(into room: UnsafeMutableRawBufferPointer) {
         precondition(room.count >= Self.textSize)
         let parts = (
             Self.hex(high >> 32), Self.hex(high & 0xFFFF_FFFF), Self.hex(low >> 32),
@@ -102,7 +102,7 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
     }
 
     /// Parses the 36-character form in either case; the version is not checked.
-    package init?(_ description: String) {
+    public init?(_ description: String) {
         var nibbles = [UInt8]()
         nibbles.reserveCapacity(32)
         guard description.utf8.count == 36 else { return nil }
@@ -125,18 +125,18 @@ extension UUIDv7: CustomStringConvertible, LosslessStringConvertible {
 /// Mints UUIDs whose last 74 bits count up from a random start (RFC 9562 section 6.2, method 2): as unique across
 /// runs as random ones, sorted within a run, and 11 bytes a fix cheaper under gzip because neighbours differ in few
 /// digits.
-package struct UUIDv7Generator: Sendable {
+public struct UUIDv7Generator: Sendable {
     private var high: UInt16
     private var low: UInt64
 
     /// Starts at a random number in the lower half of the range, so that no run ever counts past the end.
-    package init(using random: inout some RandomNumberGenerator) {
+    public init(using random: inout some RandomNumberGenerator) {
         high = UInt16.random(in: 0..<0x0800, using: &random)
         low = UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF, using: &random)
     }
 
     /// The next id, with `time` as its time part.
-    package mutating func next(at time: Timestamp) -> UUIDv7 {
+    public mutating func next(at time: Timestamp) -> UUIDv7 {
         low += 1
         if low > 0x3FFF_FFFF_FFFF_FFFF {
             low = 0

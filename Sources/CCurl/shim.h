@@ -37,8 +37,22 @@ static inline CURLcode ccurl_get_long(CURL *h, CURLINFO info, long *value) {
     return curl_easy_getinfo(h, info, value);
 }
 
+static inline CURLcode ccurl_get_socket(CURL *h, CURLINFO info, curl_socket_t *value) {
+    return curl_easy_getinfo(h, info, value);
+}
+
 static inline CURLcode ccurl_get_offset(CURL *h, CURLINFO info, curl_off_t *value) {
     return curl_easy_getinfo(h, info, value);
+}
+
+// TLS sessions that outlive the handles which made them. It has no locks: for one thread only.
+static inline CURLSH *ccurl_share_sessions(void) {
+    CURLSH *share = curl_share_init();
+    if (share != NULL && curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) != CURLSHE_OK) {
+        curl_share_cleanup(share);
+        return NULL;
+    }
+    return share;
 }
 
 static inline CURLcode ccurl_message_result(const CURLMsg *message) {

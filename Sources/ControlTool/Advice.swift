@@ -4,10 +4,10 @@ internal import ControlProtocol
 enum Advice {
     /// Empty when all is well.
     static func all(_ status: Wire.Status, clock: Clock) -> [String] {
-        var advice = [store(status), source(status, clock: clock), sync(status.sync), auth(status.auth)]
-            .compactMap(\.self)
+        let upload = UploadAdvice(sync: status.sync, auth: status.auth)
+        var advice = [store(status), source(status, clock: clock)].compactMap(\.self) + upload.urgent
         if status.degraded.contains("loss") { advice += lost(status.store) }
-        advice += deadLetters(status.sync)
+        advice += upload.deadLetters + others(status)
         advice += status.degraded.compactMap { word in
             switch word {
             // Covered above in more detail.
@@ -95,91 +95,20 @@ enum Advice {
         }
     }
 
-    private static func sync(_ sync: Wire.SyncStatus) -> String? {
-        guard sync.state == .failed else { return retrying(sync) }
-        let code = sync.lastHttpStatus.map { " (HTTP \($0))" } ?? ""
-        let kept = "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
-        switch sync.failure {
-        case "auth":
-            return "The server refuses our credentials\(code): correct [sync.headers] or [sync.auth], then "
-                + "beekonctl sync. \(kept)"
-        case "rejected":
-            return
-                "The server rejects every batch\(code), so the endpoint is suspected, not the data: see its "
-                + "log, then beekonctl sync. \(kept)"
-        case "dead_letters_full":
-            return
-                "The server rejects a batch\(code), and there is no room for more dead letters: beekonctl rejected "
-                + "list shows them, retry sends them again, purge deletes them. \(kept)"
-        case "page":
-            return
-                "A page answers\(code) in the backend's place: look for a captive portal, a single-page app's fallback or "
-                + "a maintenance page at sync.url, then beekonctl sync. \(kept)"
-        case "no_ack":
-            return
-                "The answer\(code) does not acknowledge the batch, which sync.require_ack demands: let the backend "
-                + "answer a JSON object with the batch_id, or set it to false. \(kept)"
-        case "permanent" where isOversized(sync): return oversized(sync)
-        case "permanent":
-            return
-                "The server's answer\(code) will not change by itself: correct sync.url, or sync.batch_size "
-                + "after 413, then beekonctl sync. \(kept)"
-        default: return "The upload failed\(code): journalctl -u beekond says why. \(kept)"
+    /// Destinations other than `main`, and orphans.
+    private static func others(_ status: Wire.Status) -> [String] {
+        status.destinations.filter { $0.name != DestinationNames.main || $0.isAbandoned }.flatMap { other in
+            if other.isAbandoned { return [orphan(other)] }
+            let upload = UploadAdvice(sync: other.sync, auth: other.auth, of: other.name)
+            return upload.urgent + upload.deadLetters
         }
     }
 
-    private static func deadLetters(_ sync: Wire.SyncStatus) -> [String] {
-        guard sync.rejected > 0, !["rejected", "dead_letters_full"].contains(sync.failure) else { return [] }
-        return [
-            "The server has rejected \(Quantity.count(sync.rejected)) locations, which are kept for 7 days: "
-                + "beekonctl rejected list shows them, beekonctl rejected retry sends them again."
-        ]
-    }
-
-    /// Needs no action by the operator, but is worth looking into when it persists.
-    private static func retrying(_ sync: Wire.SyncStatus) -> String? {
-        guard sync.lastError != nil, sync.state != .disabled, sync.pending > 0 else { return nil }
-        if isOversized(sync) { return oversized(sync) }
+    private static func orphan(_ other: Wire.Destination) -> String {
+        let names = DestinationNames(other.name)
+        let name = names.name
         return
-            "The upload is failing at the moment and will be retried: beekonctl doctor shows where it gets "
-            + "stuck. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
-    }
-
-    /// As many failures as the daemon requires before it lets a batch be dissolved.
-    private static func isOversized(_ sync: Wire.SyncStatus) -> Bool { sync.oversizedFailures ?? 0 >= 3 }
-
-    private static func oversized(_ sync: Wire.SyncStatus) -> String {
-        "The next batch has failed \(Quantity.count(sync.oversizedFailures ?? 0)) times in a row because of its size or "
-            + "its time: raise sync.timeout_seconds, or lower sync.batch_size and then beekonctl sync --rebatch. "
-            + "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
-    }
-
-    static func auth(_ auth: Wire.AuthStatus) -> String? {
-        switch auth.state {
-        case "dead": dead(auth.reason)
-        case "breaker_open":
-            "Refreshing the token fails repeatedly: see the log of the token endpoint, "
-                + "sync.auth.refresh_url."
-        default: nil
-        }
-    }
-
-    private static func dead(_ reason: String?) -> String {
-        let renew = "put a new one into [sync.auth] and beekonctl reload, or beekonctl auth seed."
-        return switch reason {
-        case "refused": "The token endpoint refuses to refresh the token: \(renew)"
-        case "no_token":
-            "The token endpoint answers without a token: correct sync.auth.refresh_url or response_mapping, then "
-                + "raise sync.auth.seed_epoch or beekonctl auth seed."
-        case "rotation_interrupted":
-            "A refresh was cut off, and the token that it began with is refused now: \(renew)"
-        case "no_refresh": "The server refuses the token, and nothing can refresh it: \(renew)"
-        case "host_changed":
-            "The tokens were for another host, port, scheme or http proxy, and have been dropped: \(renew)"
-        case "key":
-            "The stored tokens cannot be decrypted: bring the credential or the file beekond.key back and restart "
-                + "beekond, or beekonctl auth seed."
-        default: "The token can no longer be refreshed: \(renew)"
-        }
+            "\(name) is not configured any more, and \(Quantity.count(other.sync.pending)) locations wait for it: put "
+            + "[\(names.table)] back into the configuration, or beekonctl destination forget \(name)."
     }
 }

@@ -3,13 +3,20 @@ package import ControlProtocol
 /// The state of the token as text.
 package enum AuthText {
     /// The state, followed by what is wrong and what to do about it.
-    package static func lines(_ auth: Wire.AuthStatus, clock: Clock, palette: Palette) -> [String] {
+    package static func lines(
+        _ destination: Wire.Destination, clock: Clock, palette: Palette
+    ) -> [String] {
+        let auth = destination.auth
         guard auth.state != "none" else {
-            return ["no token: [sync.auth] in the configuration says how to get one, if the backend wants it"]
+            let table = DestinationNames(destination.name).table
+            return [
+                "no token: [\(table).auth] in the configuration says how to get one, if the backend wants it"
+            ]
         }
         var lines = summary(auth, clock: clock, palette: palette)
         if let refresh = auth.lastRefresh { lines.append("refreshed \(clock.age(refresh))") }
-        if let advice = Advice.auth(auth) { lines += Text.wrap(advice, width: 76) }
+        let advice = UploadAdvice(sync: destination.sync, auth: auth, of: destination.name).token
+        if let advice { lines += Text.wrap(advice, width: 76) }
         return lines
     }
 

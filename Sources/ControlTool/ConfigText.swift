@@ -31,8 +31,20 @@ package enum ConfigText {
                 throw Failure("\(key) is a number: write it like 30 or 0.5", exitCode: 65)
             }
             return (key, .number(number))
-        case .string, .null, .array, .object, nil: return (key, .string(text))
+        case .array: return (key, .array(try list(text, key)))
+        case .string, .null, .object, nil: return (key, .string(text))
         }
+    }
+
+    /// Texts as a configuration file has them, or with commas between them.
+    private static func list(_ text: String, _ key: String) throws(Failure) -> [JSONValue] {
+        guard text.hasPrefix("[") else {
+            return text.split(separator: ",").map { .string(String($0)) }
+        }
+        guard case .array(let values) = JSONValue(json: Array(text.utf8)),
+            values.allSatisfy({ $0.stringValue != nil })
+        else { throw Failure("\(key) is a list of texts: write it like a,b or [\"a\", \"b\"]", exitCode: 65) }
+        return values
     }
 
     /// The settings named by the user, by key or by table; all of them if none are named.
@@ -122,7 +134,8 @@ package enum ConfigText {
         case .number(let number): Quantity.exact(number)
         case .string("(set)"): "(set)"
         case .string(let text): "\"\(text)\""
-        case .null, .array, .object: "?"
+        case .array(let values): "[" + values.map(formatted).joined(separator: ", ") + "]"
+        case .null, .object: "?"
         }
     }
 

@@ -25,9 +25,17 @@ package enum EventText {
         }
         if let state = event.state { return self.state(state, event, width: width, palette: palette) }
         if let source = event.source { return StatusText.source(source, width: width, palette: palette) }
-        if let sync = event.sync { return self.sync(sync, width: width, palette: palette) }
-        if let auth = event.auth { return StatusText.auth(auth, width: width, palette: palette) }
+        let owner = owner(of: event)
+        let room = width - Text.columns(owner)
+        if let sync = event.sync { return owner + self.sync(sync, width: room, palette: palette) }
+        if let auth = event.auth { return owner + StatusText.auth(auth, width: room, palette: palette) }
         return ""
+    }
+
+    /// Empty for `main`: most have no other.
+    private static func owner(of event: Wire.Event) -> String {
+        guard let name = event.destination, name != DestinationNames.main else { return "" }
+        return Text.cut(Text.safe(name), to: 20) + ": "
     }
 
     /// `tracking (resumed) 0190c1a4-…`: the state, the reason and the session.

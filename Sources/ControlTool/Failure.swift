@@ -86,16 +86,21 @@ package enum SyncOutcome {
     }
 
     /// One sentence for the user.
-    package static func text(_ result: Wire.Sync.Result) -> String {
+    ///
+    /// - Parameter destination: the one that was named, if any.
+    package static func text(_ result: Wire.Sync.Result, of destination: String? = nil) -> String {
+        let names = DestinationNames(destination)
         let uploaded = "\(Quantity.count(result.uploaded)) uploaded"
         let left = "\(uploaded), \(Quantity.count(result.pending)) pending"
         return switch result.outcome {
         case "drained": uploaded + ", nothing pending"
         case "nothing_pending": "nothing pending"
-        case "transient": "the server cannot be reached at the moment (\(left)): beekond keeps trying"
-        case "auth": "the server refuses our credentials (\(left)): correct [sync.headers] or [sync.auth]"
-        case "rejected": "the server rejects the data (\(left)): see its log"
-        case "permanent": "the server's answer will not change by itself (\(left)): see beekonctl status"
+        case "transient": "\(names.server) cannot be reached at the moment (\(left)): beekond keeps trying"
+        case "auth":
+            "\(names.server) refuses our credentials (\(left)): correct [\(names.table).headers] or [\(names.table).auth]"
+        case "rejected": "\(names.server) rejects the data (\(left)): see its log"
+        case "permanent":
+            "the answer of \(names.server) will not change by itself (\(left)): see beekonctl status"
         case "disabled": "no upload is configured: set sync.url in /etc/beekond/beekond.toml"
         default: "\(Text.safe(result.outcome)) (\(left))"
         }

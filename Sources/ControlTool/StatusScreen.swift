@@ -24,6 +24,7 @@ package struct StatusScreen {
         lines += row("Gate", gate())
         lines += row("Store", store())
         lines += row("Sync", sync())
+        lines += row("Also to", others())
         if status.auth.state != "none" {
             lines += row("Token", AuthText.summary(status.auth, clock: clock, palette: palette))
         }
@@ -92,6 +93,7 @@ package struct StatusScreen {
     private func sync() -> [String] {
         let sync = status.sync
         guard sync.state != .disabled else {
+            guard others().isEmpty else { return ["disabled (no sync.url)"] }
             let kept = sync.pending > 0 ? "\(Quantity.count(sync.pending)) locations" : "locations"
             return ["disabled (no sync.url): \(kept) stay on this machine"]
         }
@@ -111,6 +113,12 @@ package struct StatusScreen {
         lines += Text.wrap(totals.joined(separator: ", "), width: 70)
         if let error = lastError() { lines.insert(contentsOf: error, at: pending().count) }
         return lines
+    }
+
+    private func others() -> [String] {
+        status.destinations.filter { $0.name != DestinationNames.main }.map {
+            DestinationText.summary($0, clock: clock, palette: palette)
+        }
     }
 
     private func pending() -> [String] {

@@ -17,7 +17,7 @@ package enum TimeArgument {
         switch text {
         case "now": return now
         case "today":
-            let local = now.advanced(bySeconds: Double(zone.offset(at: now.wholeSeconds)))
+            let local = now.advanced(bySeconds: Double(zone.offset(at: now.unixSeconds)))
             return Timestamp(milliseconds: zone.moment(showing: local.date.daysSince1970 * 86_400) * 1000)
         default: break
         }

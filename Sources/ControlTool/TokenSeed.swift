@@ -28,7 +28,7 @@ package enum TokenSeed {
             parameters.expiresAt = expiry
         } else if let seconds = number(object, ["expires_in", "expiresIn"]) {
             parameters.expiresAt = Int(
-                clamping: now.wholeSeconds.addingReportingOverflow(Int64(seconds)).partialValue)
+                clamping: now.unixSeconds.addingReportingOverflow(Int64(seconds)).partialValue)
         }
         guard parameters.accessToken != nil || parameters.refreshToken != nil else {
             throw Failure("there is neither access_token nor refresh_token in this object", exitCode: 65)

@@ -46,10 +46,7 @@ extension Timestamp {
 
     /// `2026-06-15 12:34:10` in a time zone.
     package func text(in zone: Zone) -> String {
-        let local = advanced(bySeconds: Double(zone.offset(at: wholeSeconds))).iso8601
+        let local = advanced(bySeconds: Double(zone.offset(at: unixSeconds))).iso8601
         return "\(local.prefix(10)) \(local.dropFirst(11).prefix(8))"
     }
-
-    /// Since 1970, rounded down.
-    var wholeSeconds: Int64 { date.daysSince1970 * 86_400 + millisecondOfDay / 1000 }
 }

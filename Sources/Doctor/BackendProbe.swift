@@ -1,6 +1,7 @@
 internal import Base
-internal import Configuration
 internal import ControlProtocol
+internal import DaemonConfiguration
+internal import Envelope
 internal import Glibc
 internal import Linux
 internal import Upload
@@ -10,11 +11,16 @@ enum BackendProbe {
     /// Seconds allowed for the whole request.
     private static let requestTimeout = 20.0
 
-    /// Checks the connection, then posts an empty batch with the daemon's own headers and certificates.
+    /// Checks the connection, then posts an empty batch with the daemon's own headers and certificates. No other format
+    /// than `beekon` has one.
     static func run(_ sync: Settings.Sync, installID: String?) -> BackendFacts {
         var facts = checkConnection(url: sync.url, proxy: sync.proxy ?? "")
         facts.hasToken = sync.auth != nil
-        guard facts.nameFailure == nil, facts.connectFailure == nil else { return facts }
+        facts.format = sync.format.name.rawValue
+        guard facts.nameFailure == nil, facts.connectFailure == nil, facts.format == BackendFacts.probed
+        else {
+            return facts
+        }
         facts.answer = post(sync, installID: installID)
         return facts
     }
@@ -63,6 +69,7 @@ enum BackendProbe {
             switch judgement.doubt {
             case .page: return .page(judgement.status)
             case .noAck: return .noAck(judgement.status)
+            case .refused: return .refused(judgement.status)
             case nil: return .status(judgement.status)
             }
         case .failure(let failure): return .failed(failure.message, isClock: failure.kind == .clock)

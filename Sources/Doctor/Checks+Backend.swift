@@ -19,15 +19,15 @@ extension Checks {
         ]
     }
 
-    private static func name(_ backend: BackendFacts) -> Finding {
+    static func name(_ backend: BackendFacts) -> Finding {
         let who = backend.isProxy ? "the proxy \(backend.host)" : backend.host
         guard let failure = backend.nameFailure else { return .ok("DNS", "\(who) has an address") }
         return .failed(
             "DNS", "\(who): \(failure)",
-            "check /etc/resolv.conf and the network, or correct the name in [sync]")
+            "check /etc/resolv.conf and the network, or correct the name in [\(backend.table)]")
     }
 
-    private static func connection(_ backend: BackendFacts) -> Finding {
+    static func connection(_ backend: BackendFacts) -> Finding {
         let place = "\(backend.host):\(backend.port)"
         if backend.nameFailure != nil { return .skipped("TCP", "no address to connect to") }
         guard let failure = backend.connectFailure else { return .ok("TCP", "\(place) accepts connections") }
@@ -40,11 +40,11 @@ extension Checks {
         backend.nameFailure == nil && backend.connectFailure == nil
     }
 
-    private static func encryption(_ backend: BackendFacts) -> Finding {
+    static func encryption(_ backend: BackendFacts) -> Finding {
         guard backend.isTLS else { return .skipped("TLS", "not used: the url is http") }
         guard isConnected(backend) else { return .skipped("TLS", "no connection") }
         switch backend.answer {
-        case .status, .page, .noAck: return .ok("TLS", "the certificate is valid")
+        case .status, .page, .noAck, .refused: return .ok("TLS", "the certificate is valid")
         case .failed(let message, isClock: true):
             return .failed(
                 "TLS", "the certificate is not valid yet by this machine's clock: \(message)",
@@ -52,7 +52,7 @@ extension Checks {
         case .failed(let message, isClock: false) where isTLSFailure(message):
             return .failed(
                 "TLS", message,
-                "renew the server's certificate; for an authority of your own set sync.ca_file")
+                "renew the server's certificate; for an authority of your own set \(backend.table).ca_file")
         case .failed: return .skipped("TLS", "the request failed for another reason")
         case nil: return .skipped("TLS", "nothing was sent")
         }
@@ -79,10 +79,16 @@ extension Checks {
                 name,
                 "answers \(status) to an empty batch without acknowledging it, as sync.require_ack demands",
                 "let it answer a JSON object with this batch_id, or set sync.require_ack to false")
+        case .refused(let status):
+            return .failed(
+                name, "answers \(status) to an empty batch, with a result other than ok",
+                "see the log of \(backend.url)")
         case .failed(let message, let isClock) where isClock || isTLSFailure(message):
             return .skipped(name, "no TLS")
         case .failed(let message, _):
             return .failed(name, "no answer: \(message)", "see the log of \(backend.url)")
+        case nil where backend.format != BackendFacts.probed:
+            return .skipped(name, "not asked: nothing harmless can be sent in format \(backend.format)")
         case nil: return inferred(facts)
         }
     }

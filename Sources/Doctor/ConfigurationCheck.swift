@@ -1,6 +1,6 @@
-internal import Configuration
 internal import ControlProtocol
 package import ControlTool
+internal import DaemonConfiguration
 internal import Glibc
 
 /// Reads configuration files exactly as beekond would, without needing it.

@@ -1,5 +1,5 @@
-internal import Configuration
 internal import ControlProtocol
+internal import DaemonConfiguration
 internal import Glibc
 internal import Linux
 
@@ -37,6 +37,7 @@ package struct Examination {
         facts.clock = Host.clock()
         facts.disk = Host.disk(facts.stateDirectory)
         askBackend(&facts, loaded, progress)
+        askOthers(&facts, loaded, progress)
         return facts
     }
 
@@ -100,7 +101,8 @@ package struct Examination {
         case .integer(let number): .integer(Int(clamping: number))
         case .number(let number): .number(number)
         case .string(let text): text.contains(Secret.mask) ? nil : .string(text)
-        case .null, .array, .object: nil
+        case .array(let values): .list(values.compactMap(\.stringValue))
+        case .null, .object: nil
         }
     }
 
@@ -128,6 +130,28 @@ package struct Examination {
             progress("asking for the backend")
             facts.backend = BackendProbe.checkConnection(
                 url: url, proxy: facts.settings["sync.proxy"]?.stringValue ?? "")
+        }
+    }
+
+    private func askOthers(_ facts: inout Facts, _ loaded: Settings?, _ progress: (String) -> Void) {
+        let installID = facts.status?.installId
+        if let loaded {
+            for destination in loaded.destinations {
+                progress("asking \(destination.name)")
+                let backend = BackendProbe.run(destination.sync, installID: installID)
+                facts.others.append(.init(destination.name, backend))
+            }
+            return
+        }
+        for (key, value) in facts.settings.sorted(by: { $0.key < $1.key }) {
+            let parts = key.split(separator: ".")
+            guard parts.count == 3, parts[0] == "destination", parts[2] == "url", let url = value.stringValue
+            else {
+                continue
+            }
+            progress("asking for \(parts[1])")
+            let proxy = facts.settings["destination.\(parts[1]).proxy"]?.stringValue ?? ""
+            facts.others.append(.init(String(parts[1]), BackendProbe.checkConnection(url: url, proxy: proxy)))
         }
     }
 }

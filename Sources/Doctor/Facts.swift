@@ -66,6 +66,8 @@ package struct Facts: Sendable {
     package var disk: Disk?
     /// The backend; nil without `sync.url`.
     package var backend: BackendFacts?
+    /// The destinations besides `main` that are configured.
+    package var others: [DestinationFacts] = []
     /// Current time in Unix seconds.
     package var now: Int64 = 0
 
@@ -113,6 +115,18 @@ package struct DeviceFile: Sendable {
     package var group: String?
 }
 
+/// A destination besides `main`, and what was found on the way to it.
+package struct DestinationFacts: Sendable {
+    package var name: String
+    package var backend: BackendFacts
+
+    init(_ name: String, _ backend: BackendFacts) {
+        self.name = name
+        self.backend = backend
+        self.backend.table = "destination." + name
+    }
+}
+
 /// What was found on the way to the backend.
 package struct BackendFacts: Sendable {
     /// The outcome of posting an empty batch.
@@ -122,10 +136,18 @@ package struct BackendFacts: Sendable {
         case page(Int)
         /// A 2xx without the acknowledgement that `sync.require_ack` demands.
         case noAck(Int)
+        /// A 2xx whose body says that the batch was not taken.
+        case refused(Int)
         /// No answer, with libcurl's message.
         case failed(String, isClock: Bool)
     }
 
+    /// The format of which an empty batch can be posted.
+    package static let probed = "beekon"
+
+    /// The table of its settings.
+    package var table = "sync"
+    package var format = probed
     /// The URL, with secrets masked.
     package var url = ""
     /// The host to resolve and connect to: the backend, or the proxy in front of it.

@@ -42,7 +42,7 @@ package struct Report: Encodable, Sendable {
             + [Checks.gpsd(facts), Checks.device(facts), Checks.modemManager(facts)]
             + [Checks.fix(facts), Checks.satellites(facts), Checks.receiverTime(facts)]
             + [Checks.clock(facts), Checks.clockSource(facts), Checks.writable(facts), Checks.space(facts)]
-            + Checks.backend(facts)
+            + Checks.backend(facts) + Checks.destinations(facts)
     }
 
     package var failures: Int { findings.count { $0.result == .failed } }

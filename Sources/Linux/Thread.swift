@@ -1,6 +1,9 @@
 internal import CLinux
 internal import Glibc
 
+/// Bytes of a name that the kernel takes.
+private let nameLimit = 15
+
 /// Starts a named, detached thread that runs `body`. If someone waits for its end, `body` must notify them itself.
 package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     final class Start {
@@ -22,7 +25,7 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
         { argument in
             guard let argument else { return nil }
             let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-            clinux_set_thread_name(start.name)
+            clinux_set_thread_name(String(start.name.prefix(nameLimit)))
             start.body()
             return nil
         }, start.toOpaque())

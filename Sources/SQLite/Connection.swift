@@ -2,8 +2,9 @@ internal import CSQLite
 
 /// An open database that closes itself. Not thread-safe: use from one thread at a time. A class, because the values that
 /// read and write one table each share it.
-package final class Connection {
-    package enum Access: Sendable {
+public final class Connection {
+    /// What may be done to the file.
+    public enum Access: Sendable {
         case readWrite, readOnly
         /// For salvage: SQLite then reads even a file that is shorter than it should be. The file is opened for
         /// writing, because its WAL cannot be read otherwise, but nothing is written to it, not even on close.
@@ -21,7 +22,7 @@ package final class Connection {
     ///
     /// Symbolic links are refused: the database lies in a directory that only this service should write to, so a link
     /// there was put there by someone else.
-    package init(path: String, access: Access) throws(SQLiteError) {
+    public init(path: String, access: Access) throws(SQLiteError) {
         let flags =
             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
             | (access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
@@ -67,41 +68,41 @@ package final class Connection {
     /// Refuses longer values, which a damaged or hostile file may hold, with SQLITE_TOOBIG.
     ///
     /// - Parameter bytes: of the longest text, blob or row.
-    package func limit(values bytes: Int32) {
+    public func limit(values bytes: Int32) {
         _ = sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, bytes)
     }
 
     /// Keeps the WAL when the last connection closes, instead of checkpointing it.
-    package func leaveLogOnClose() {
+    public func leaveLogOnClose() {
         _ = csqlite_no_checkpoint_on_close(handle)
     }
 
     /// Whether the open file is no longer the one at its path, because it was removed or replaced, or something was
     /// mounted over it. Whatever is written to it now is lost.
-    package var hasMoved: Bool {
+    public var hasMoved: Bool {
         var answer: Int32 = 0
         let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &answer)
         return code == SQLITE_OK && answer != 0
     }
 
     /// Disables SQLite's automatic checkpoints, whose failures go unreported, and starts counting `logPages`.
-    package func takeOverCheckpoints() throws(SQLiteError) {
+    public func takeOverCheckpoints() throws(SQLiteError) {
         try execute("PRAGMA wal_autocheckpoint = 0")
         csqlite_count_log(handle, logCount)
     }
 
     /// Releases cached pages, as far as no transaction needs them.
-    package func releaseMemory() {
+    public func releaseMemory() {
         _ = sqlite3_db_release_memory(handle)
     }
 
     /// Number of pages in the WAL as of this connection's latest commit.
-    package var logPages: Int { Int(logCount.pointee) }
+    public var logPages: Int { Int(logCount.pointee) }
 
     /// Checkpoints the WAL, as far as readers allow.
     ///
     /// - Parameter milliseconds: how long to wait for readers, so that the WAL restarts from its beginning.
-    package func checkpoint(waitingForReaders milliseconds: Int = 0) throws(SQLiteError) {
+    public func checkpoint(waitingForReaders milliseconds: Int = 0) throws(SQLiteError) {
         if milliseconds > 0 {
             try execute("PRAGMA busy_timeout = \(milliseconds)")
             defer { try? execute("PRAGMA busy_timeout = 0") }
@@ -116,7 +117,7 @@ package final class Connection {
     ///
     /// - Parameter milliseconds: how long to wait for readers.
     /// - Returns: false when a reader is still using it.
-    package func emptyLog(waitingForReaders milliseconds: Int) throws(SQLiteError) -> Bool {
+    public func emptyLog(waitingForReaders milliseconds: Int) throws(SQLiteError) -> Bool {
         try execute("PRAGMA busy_timeout = \(milliseconds)")
         defer { try? execute("PRAGMA busy_timeout = 0") }
         guard try value("PRAGMA wal_checkpoint(TRUNCATE)") == "0" else { return false }
@@ -125,12 +126,12 @@ package final class Connection {
     }
 
     /// Executes statements that return nothing.
-    package func execute(_ sql: String) throws(SQLiteError) {
+    public func execute(_ sql: String) throws(SQLiteError) {
         try check(sqlite3_exec(handle, sql, nil, nil, nil), sql)
     }
 
     /// Prepares one statement for repeated use.
-    package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
+    public func prepare(_ sql: String) throws(SQLiteError) -> Statement {
         Statement(handle: try Self.compile(sql, handle))
     }
 
@@ -154,7 +155,7 @@ package final class Connection {
     ///
     /// Steps to the end: `PRAGMA journal_mode = WAL` commits after its row, and a failure would go unnoticed
     /// otherwise.
-    package func value(_ sql: String) throws(SQLiteError) -> String? {
+    public func value(_ sql: String) throws(SQLiteError) -> String? {
         let statement = try prepare(sql)
         guard try statement.step() else { return nil }
         let text = statement.text(0) ?? ""
@@ -163,33 +164,34 @@ package final class Connection {
     }
 
     /// Number of rows changed by the latest INSERT, UPDATE or DELETE.
-    package var changes: Int {
+    public var changes: Int {
         Int(sqlite3_changes64(handle))
     }
 
     /// Number of rows inserted, updated or deleted since the connection was opened; unchanged as long as no row has
     /// been.
-    package var totalChanges: Int64 {
+    public var totalChanges: Int64 {
         sqlite3_total_changes64(handle)
     }
 
-    package var lastInsertRowid: Int64 {
+    /// The rowid of the latest row that was inserted; 0 before the first.
+    public var lastInsertRowid: Int64 {
         sqlite3_last_insert_rowid(handle)
     }
 
     /// Whether no transaction is open. SQLite itself rolls back after some errors (SQLITE_FULL, SQLITE_IOERR, …).
-    package var isInAutocommit: Bool {
+    public var isInAutocommit: Bool {
         sqlite3_get_autocommit(handle) != 0
     }
 
-    /// Whether the file cannot be written to, or its header forbids this version of SQLite to write. Known once it
-    /// has been read.
-    package var isReadOnly: Bool {
+    /// Whether the file could not be opened for writing, or its header forbids this version of SQLite to write, which is
+    /// known once it has been read.
+    public var isReadOnly: Bool {
         sqlite3_db_readonly(handle, "main") == 1
     }
 
     /// Runs `body` in an immediate transaction, which is committed on return and rolled back when `body` throws.
-    package func transaction<Result: ~Copyable>(
+    public func transaction<Result: ~Copyable>(
         _ body: () throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         try run(begin)

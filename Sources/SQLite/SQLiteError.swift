@@ -1,17 +1,17 @@
 internal import CSQLite
 
 /// An SQLite result code. An open struct rather than an enum, so that codes unknown to this version are preserved.
-package struct ResultCode: RawRepresentable, Equatable, Sendable {
+public struct ResultCode: RawRepresentable, Equatable, Sendable {
     /// The extended code.
-    package let rawValue: Int32
+    public let rawValue: Int32
 
     /// Accepts any code, named here or not.
-    package init(rawValue: Int32) {
+    public init(rawValue: Int32) {
         self.rawValue = rawValue
     }
 
     /// The primary code, in the low byte: SQLITE_IOERR for SQLITE_IOERR_FSYNC.
-    package var primary: ResultCode { ResultCode(rawValue: rawValue & 0xFF) }
+    public var primary: ResultCode { ResultCode(rawValue: rawValue & 0xFF) }
 
     package static let ok = ResultCode(rawValue: SQLITE_OK)
     /// SQL that does not fit the schema, or an unknown file format.
@@ -34,18 +34,19 @@ package struct ResultCode: RawRepresentable, Equatable, Sendable {
     static let done = ResultCode(rawValue: SQLITE_DONE)
 }
 
-package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible {
+/// What SQLite refused or could not do.
+public struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What was attempted: the statement, or `open PATH`.
-    package let operation: String
+    public let operation: String
     /// Extended: SQLITE_IOERR_FSYNC rather than SQLITE_IOERR.
-    package let code: ResultCode
+    public let code: ResultCode
     /// SQLite's own message.
-    package let message: String
+    public let message: String
     /// errno of the underlying system call; 0 when there was none.
-    package let systemCode: Int32
+    public let systemCode: Int32
 
     /// - Parameter systemCode: errno, or 0.
-    package init(operation: String, code: ResultCode, message: String, systemCode: Int32 = 0) {
+    public init(operation: String, code: ResultCode, message: String, systemCode: Int32 = 0) {
         self.operation = operation
         self.code = code
         self.message = message
@@ -53,7 +54,7 @@ package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible 
     }
 
     /// Message and code, errno if there was one, and the operation.
-    package var description: String {
+    public var description: String {
         "\(message) (SQLite \(code.rawValue)\(systemCode == 0 ? "" : ", errno \(systemCode)")) in: \(operation)"
     }
 }

@@ -1,7 +1,7 @@
 internal import CSQLite
 
 /// A prepared statement that finalises itself. As in SQLite, parameters are numbered from 1 and columns from 0.
-package struct Statement: ~Copyable {
+public struct Statement: ~Copyable {
     let handle: OpaquePointer
 
     deinit {
@@ -9,24 +9,24 @@ package struct Statement: ~Copyable {
     }
 
     /// Binds the values to the parameters, runs the statement to completion, and resets it for reuse.
-    package func run(_ values: Value...) throws(SQLiteError) {
+    public func run(_ values: Value...) throws(SQLiteError) {
         try run(values)
     }
 
     /// The same, with the values in an array.
-    package func run(_ values: [Value]) throws(SQLiteError) {
+    public func run(_ values: [Value]) throws(SQLiteError) {
         try bind(values)
         try run()
     }
 
     /// Runs the statement to completion with the current bindings, and resets it for reuse.
-    package func run() throws(SQLiteError) {
+    public func run() throws(SQLiteError) {
         while try step() {}
         reset()
     }
 
     /// Resets the statement and binds the values to the parameters, ready for `step`.
-    package func bind(_ values: [Value]) throws(SQLiteError) {
+    public func bind(_ values: [Value]) throws(SQLiteError) {
         reset()
         for (index, value) in values.enumerated() {
             try bind(value, Int32(index + 1))
@@ -34,7 +34,7 @@ package struct Statement: ~Copyable {
     }
 
     /// - Returns: whether there is a row to read.
-    package func step() throws(SQLiteError) -> Bool {
+    public func step() throws(SQLiteError) -> Bool {
         let code = ResultCode(rawValue: sqlite3_step(handle))
         switch code {
         case .row: return true
@@ -47,49 +47,65 @@ package struct Statement: ~Copyable {
     }
 
     /// Ends the statement's read transaction. The result is that of the last step, which has already been thrown.
-    package func reset() {
+    public func reset() {
         _ = sqlite3_reset(handle)
     }
 
     /// Distinguishes NULL from zero and empty text.
-    package func isNull(_ column: Int32) -> Bool {
+    public func isNull(_ column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
+    /// The value as it is stored.
+    public func value(_ column: Int32) -> Value {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: .integer(integer(column))
+        case SQLITE_FLOAT: .real(real(column))
+        case SQLITE_TEXT: .text(text(column) ?? "")
+        case SQLITE_BLOB: .blob(blob(column))
+        default: .null
+        }
+    }
+
+    /// Number of columns of the result.
+    public var columns: Int32 {
+        sqlite3_column_count(handle)
+    }
+
     /// Zero when the column is NULL.
-    package func integer(_ column: Int32) -> Int64 {
+    public func integer(_ column: Int32) -> Int64 {
         sqlite3_column_int64(handle, column)
     }
 
     /// Zero when the column is NULL.
-    package func real(_ column: Int32) -> Double {
+    public func real(_ column: Int32) -> Double {
         sqlite3_column_double(handle, column)
     }
 
     /// nil when the column is NULL.
-    package func optionalReal(_ column: Int32) -> Double? {
+    public func optionalReal(_ column: Int32) -> Double? {
         isNull(column) ? nil : real(column)
     }
 
     /// nil when the column is NULL.
-    package func optionalInteger(_ column: Int32) -> Int64? {
+    public func optionalInteger(_ column: Int32) -> Int64? {
         isNull(column) ? nil : integer(column)
     }
 
     /// nil when the column is NULL.
-    package func text(_ column: Int32) -> String? {
+    public func text(_ column: Int32) -> String? {
         guard let bytes = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 
     /// Empty when the column is NULL.
-    package func blob(_ column: Int32) -> [UInt8] {
+    public func blob(_ column: Int32) -> [UInt8] {
         withBlob(column) { [UInt8]($0) }
     }
 
     /// Passes the blob to `body` without copying it; valid until the next step. Empty when the column is NULL.
-    package func withBlob<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    public func withBlob<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         // Order matters: asking for the size first would convert a number to text.
         let bytes = sqlite3_column_blob(handle, column)
         let count = bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
@@ -97,7 +113,7 @@ package struct Statement: ~Copyable {
     }
 
     /// Binds one value. The statement must have been reset.
-    package func bind(_ value: Value, _ index: Int32) throws(SQLiteError) {
+    public func bind(_ value: Value, _ index: Int32) throws(SQLiteError) {
         let code =
             switch value {
             case .null: sqlite3_bind_null(handle, index)
@@ -115,7 +131,7 @@ package struct Statement: ~Copyable {
     }
 
     /// Binds the bytes as a blob, copying them. The statement must have been reset.
-    package func bind(blob bytes: UnsafeRawBufferPointer, _ index: Int32) throws(SQLiteError) {
+    public func bind(blob bytes: UnsafeRawBufferPointer, _ index: Int32) throws(SQLiteError) {
         let code = bind(bytes, index)
         if code != SQLITE_OK { throw error(code) }
     }
@@ -137,7 +153,7 @@ package struct Statement: ~Copyable {
 }
 
 /// The value of a parameter.
-package enum Value: Equatable, Sendable {
+public enum Value: Equatable, Sendable {
     case null
     case integer(Int64)
     case real(Double)
@@ -145,12 +161,12 @@ package enum Value: Equatable, Sendable {
     case blob([UInt8])
 
     /// NULL for nil.
-    package static func optional(_ value: Double?) -> Value {
+    public static func optional(_ value: Double?) -> Value {
         value.map { .real($0) } ?? .null
     }
 
     /// NULL for nil.
-    package static func optional(_ value: Int64?) -> Value {
+    public static func optional(_ value: Int64?) -> Value {
         value.map { .integer($0) } ?? .null
     }
 }

@@ -6,11 +6,12 @@ internal import CSQLite
 /// pages clean: what reads back from its cache may never reach the disk. A checkpoint that trusts such a WAL writes
 /// pages of the database although the frames behind them are not on disk, and a power cut half-way leaves part of a
 /// transaction.
-package enum WriteAheadLog {
+public enum WriteAheadLog {
     /// How much of the WAL may not have reached the disk.
-    package enum Doubt: Sendable {
+    public enum Doubt: Sendable {
         /// Every transaction but the latest was synced before the next one began.
         case latestTransaction
+        /// None of them is known to have been synced.
         case everything
     }
 
@@ -20,7 +21,7 @@ package enum WriteAheadLog {
     /// Goes through SQLite's VFS, so that tests which intercept the VFS see it.
     ///
     /// - Parameter database: path of the database; it must exist.
-    package static func secure(database: String, doubt: Doubt) throws(SQLiteError) {
+    public static func secure(database: String, doubt: Doubt) throws(SQLiteError) {
         let file = try LogFile.open(database + "-wal")
         guard let frames = try file.frames() else { return }
         try file.rewrite(from: doubt == .everything ? 0 : frames.latest, to: frames.end)

@@ -90,11 +90,23 @@ package struct GeofenceEvent: Equatable, Sendable {
     /// The session in progress, or the one that collects the events between two sessions.
     package var session: UUIDv7
     package var crossing: Crossing
+    /// Where the fix was that showed it; nil for an event that was stored without.
+    package var coordinate: Coordinate?
+    /// Metres, of that fix; nil when it is not known.
+    package var accuracy: Double?
+    /// When the geofence was added; nil for an event that was stored without.
+    package var fenceAddedAt: Timestamp?
 
     /// The id is minted by the caller.
-    package init(id: UUIDv7, session: UUIDv7, crossing: Crossing) {
+    package init(
+        id: UUIDv7, session: UUIDv7, crossing: Crossing, coordinate: Coordinate? = nil,
+        accuracy: Double? = nil, fenceAddedAt: Timestamp? = nil
+    ) {
         self.id = id
         self.session = session
         self.crossing = crossing
+        self.coordinate = coordinate
+        self.accuracy = accuracy
+        self.fenceAddedAt = fenceAddedAt
     }
 }

@@ -22,13 +22,15 @@ struct AuthShowCommand: ParsableCommand {
             """)
 
     @OptionGroup var common: CommonOptions
+    @OptionGroup var destination: DestinationOption
 
     func run() throws {
-        try common.run {
+        try common.run(for: destination.name) {
             var client = try common.connect()
-            let auth = try client.call(Wire.GetStatus.self, .init()).status.auth
-            let text = AuthText.lines(auth, clock: CommonOptions.clock, palette: CommonOptions.palette)
-            try common.print(auth, text: text)
+            let found = try client.call(Wire.GetStatus.self, .init()).status.destination(
+                named: destination.name)
+            let text = AuthText.lines(found, clock: CommonOptions.clock, palette: CommonOptions.palette)
+            try common.print(found.auth, text: text)
         }
     }
 }
@@ -42,7 +44,8 @@ struct AuthSeedCommand: ParsableCommand {
             access_token, refresh_token, expires_at (Unix seconds) or expires_in. Without FILE it is read from \
             standard input. Tokens are never taken from the command line, which every user can read.
 
-            Requires root or group beekon-admin, and a [sync.auth] table in the configuration.
+            Requires root or group beekon-admin, and a [sync.auth] table in the configuration; for another \
+            destination one of its own.
 
             EXAMPLES:
               beekonctl auth seed tokens.json
@@ -51,6 +54,7 @@ struct AuthSeedCommand: ParsableCommand {
             """)
 
     @OptionGroup var common: CommonOptions
+    @OptionGroup var destination: DestinationOption
 
     @Argument(help: "File with the tokens; - or nothing for standard input.")
     var file: String?
@@ -62,9 +66,10 @@ struct AuthSeedCommand: ParsableCommand {
     var expiresAt: String?
 
     func run() throws {
-        try common.run {
+        try common.run(for: destination.name) {
             let clock = CommonOptions.clock
             var parameters = try TokenSeed.parse(try Self.read(file), now: clock.now)
+            parameters.destination = destination.name
             if let refreshTokenFile {
                 let text = String(decoding: try Self.read(refreshTokenFile), as: UTF8.self)
                 parameters.refreshToken = try TokenSeed.token(text)
@@ -74,6 +79,9 @@ struct AuthSeedCommand: ParsableCommand {
                     try TimeArgument.instant(expiresAt, now: clock.now, zone: clock.zone).milliseconds / 1000)
             }
             var client = try common.connect()
+            if let name = destination.name {
+                _ = try client.call(Wire.GetStatus.self, .init()).status.destination(named: name)
+            }
             // A refresh in progress is completed first.
             let result = try client.call(Wire.SeedAuth.self, parameters, timeoutSeconds: 90)
             try common.print(result, text: ["accepted: beekonctl auth show shows the state"])

@@ -23,7 +23,7 @@ struct Beekonctl: ParsableCommand {
             StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
             LocateCommand.self, HistoryCommand.self, SessionsCommand.self, GeofenceCommand.self,
             DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self, ReloadCommand.self,
-            RejectedCommand.self, ResendCommand.self,
+            DestinationsCommand.self, DestinationCommand.self, RejectedCommand.self, ResendCommand.self,
             AuthCommand.self, PlotCommand.self, DoctorCommand.self,
         ])
 

@@ -24,14 +24,16 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// Runs a verb, turning any error into one sentence and an exit code.
-    func run(_ verb: () throws -> Void) throws {
+    ///
+    /// - Parameter destination: the one that the user has named, if any.
+    func run(for destination: String? = nil, _ verb: () throws -> Void) throws {
         do {
             try verb()
         } catch is Output.ReaderGone {
             // `beekonctl history | head` has all it wanted.
             return
         } catch {
-            guard let failure = Failure(error) else { throw error }
+            guard let failure = Failure(error, naming: destination) else { throw error }
             Self.warn(failure.message)
             throw ExitCode(failure.exitCode)
         }

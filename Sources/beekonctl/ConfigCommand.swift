@@ -53,14 +53,15 @@ struct ConfigCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "set", abstract: "Set values, all or none, and show the result.",
             discussion: """
-                All of gpsd and store, and all of sync except interval_seconds, batch_size and sync_threshold, \
-                require root or group beekon-admin. Only root may change where secrets of the configuration files \
+                All of gpsd and store, and all of sync and of each destination except interval_seconds, batch_size and \
+                sync_threshold, require root or group beekon-admin. Destinations are made in configuration files only. Only root may change where secrets of the configuration files \
                 are sent. Secrets and file names cannot be set here: put them into the configuration file, and give \
                 new tokens to beekonctl auth seed.
 
                 EXAMPLES:
                   beekonctl config set tracking.interval_seconds=10 tracking.distance_meters=0
                   sudo beekonctl config set sync.url=https://api.example.com/locations
+                  beekonctl config set destination.home.interval_seconds=20
                 """)
 
         @OptionGroup var common: CommonOptions

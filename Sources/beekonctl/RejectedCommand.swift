@@ -7,7 +7,8 @@ struct RejectedCommand: ParsableCommand {
         commandName: "rejected",
         abstract: "List, export, resend or delete what the server has rejected (dead letters).",
         discussion: """
-            A batch that the server answers with 400 or 422 leaves the queue; its locations are kept for 7 days.
+            A batch that the server answers with 400 or 422 leaves the queue; its locations are kept for 7 days. \
+            Each destination has dead letters of its own.
 
             EXAMPLES:
               beekonctl rejected list
@@ -25,10 +26,12 @@ struct RejectedCommand: ParsableCommand {
                 """)
 
         @OptionGroup var common: CommonOptions
+        @OptionGroup var destination: DestinationOption
 
         func run() throws {
-            try common.run {
-                let count = try common.export(as: common.json ? .jsonl : .table, to: nil)
+            try common.run(for: destination.name) {
+                let count = try common.export(
+                    of: destination.name, as: common.json ? .jsonl : .table, to: nil)
                 if count == 0 { CommonOptions.warn("nothing has been rejected") }
             }
         }
@@ -45,6 +48,7 @@ struct RejectedCommand: ParsableCommand {
                 """)
 
         @OptionGroup var common: CommonOptions
+        @OptionGroup var destination: DestinationOption
 
         @Option(help: "Output format.")
         var format: RejectedWriter.Format?
@@ -61,8 +65,10 @@ struct RejectedCommand: ParsableCommand {
         }
 
         func run() throws {
-            try common.run {
-                guard try common.export(as: format ?? .jsonl, to: output) == 0 else { return }
+            try common.run(for: destination.name) {
+                guard try common.export(of: destination.name, as: format ?? .jsonl, to: output) == 0 else {
+                    return
+                }
                 CommonOptions.warn(
                     "nothing has been rejected" + (output == nil ? "" : ", so no file was written"))
             }
@@ -81,11 +87,13 @@ struct RejectedCommand: ParsableCommand {
                 """)
 
         @OptionGroup var common: CommonOptions
+        @OptionGroup var destination: DestinationOption
 
         func run() throws {
-            try common.run {
+            try common.run(for: destination.name) {
                 var client = try common.connect()
-                let result = try client.call(Wire.RetryRejected.self, .init(), timeoutSeconds: 300)
+                let result = try client.call(
+                    Wire.RetryRejected.self, .init(destination: destination.name), timeoutSeconds: 300)
                 try common.print(
                     result,
                     text: [
@@ -108,15 +116,20 @@ struct RejectedCommand: ParsableCommand {
                 """)
 
         @OptionGroup var common: CommonOptions
+        @OptionGroup var destination: DestinationOption
 
         @Flag(help: "Do not ask for confirmation.")
         var yes = false
 
         func run() throws {
-            try common.run {
+            try common.run(for: destination.name) {
                 var client = try common.connect()
-                if !yes { try confirm("Delete ALL rejected locations?") }
-                let result = try client.call(Wire.PurgeRejected.self, .init(), timeoutSeconds: 300)
+                if !yes {
+                    let whose = destination.name.map { " of \(Text.safe($0))" } ?? ""
+                    try confirm("Delete ALL rejected locations\(whose)?")
+                }
+                let result = try client.call(
+                    Wire.PurgeRejected.self, .init(destination: destination.name), timeoutSeconds: 300)
                 try common.print(result, text: ["\(Quantity.count(result.removed)) removed"])
             }
         }
@@ -124,8 +137,10 @@ struct RejectedCommand: ParsableCommand {
 }
 
 extension CommonOptions {
-    /// Writes all dead letters to a file or to standard output, and returns their number.
-    fileprivate func export(as format: RejectedWriter.Format, to path: String?) throws -> Int {
+    /// Writes all dead letters of a destination to a file or to standard output, and returns their number.
+    fileprivate func export(
+        of destination: String?, as format: RejectedWriter.Format, to path: String?
+    ) throws -> Int {
         var client = try connect()
         let isFile = path != nil && path != "-"
         let columns = isFile ? nil : CommonOptions.columns
@@ -135,7 +150,9 @@ extension CommonOptions {
         var sink: Output?
         var count = 0
         do {
-            try client.stream(Wire.GetRejected.self, .init(), timeoutSeconds: 60) { page in
+            try client.stream(
+                Wire.GetRejected.self, .init(destination: destination), timeoutSeconds: 60
+            ) { page in
                 var output = try sink.take() ?? Output.to(path)
                 for line in try writer.lines(page.rejected) { try output.line(line) }
                 try output.flush()
@@ -149,6 +166,10 @@ extension CommonOptions {
         }
         try sink.take()?.finish()
         progress.show("")
+        // An empty list is also what one gets for a name that does not exist.
+        if count == 0, destination != nil {
+            _ = try client.call(Wire.GetStatus.self, .init()).status.destination(named: destination)
+        }
         if writer.leftOut > 0 {
             let events =
                 writer.leftOut == 1 ? "1 geofence event" : "\(Quantity.count(writer.leftOut)) geofence events"

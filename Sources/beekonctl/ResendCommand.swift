@@ -17,6 +17,7 @@ struct ResendCommand: ParsableCommand {
             """)
 
     @OptionGroup var common: CommonOptions
+    @OptionGroup var destination: DestinationOption
 
     @Option(parsing: .unconditional, help: "The first time, inclusive: ISO-8601, -2h, now or today.")
     var from: String
@@ -25,11 +26,12 @@ struct ResendCommand: ParsableCommand {
     var to: String?
 
     func run() throws {
-        try common.run {
+        try common.run(for: destination.name) {
             let (first, end) = try interfaceRange(from: from, to: to, last: nil, clock: CommonOptions.clock)
             var client = try common.connect()
             let result = try client.call(
-                Wire.Resend.self, .init(from: first ?? from, to: end), timeoutSeconds: 300)
+                Wire.Resend.self, .init(from: first ?? from, to: end, destination: destination.name),
+                timeoutSeconds: 300)
             let none =
                 "nothing uploaded is kept in that time: store.keep_uploaded = true keeps what is uploaded"
             try common.print(

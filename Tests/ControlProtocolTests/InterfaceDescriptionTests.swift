@@ -12,7 +12,7 @@ struct InterfaceDescriptionTests {
         Wire.ListGeofences.self, Wire.GetGeofenceEvents.self, Wire.GetExtras.self, Wire.SetExtras.self,
         Wire.GetConfig.self, Wire.Configure.self, Wire.ResetConfig.self, Wire.Reload.self,
         Wire.SeedAuth.self, Wire.GetRejected.self, Wire.RetryRejected.self, Wire.Resend.self,
-        Wire.PurgeRejected.self,
+        Wire.PurgeRejected.self, Wire.BackfillDestination.self, Wire.ForgetDestination.self,
         Wire.Subscribe.self,
     ]
 

@@ -31,14 +31,18 @@ enum Samples {
         uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3)
     static let auth = Wire.AuthStatus(
         state: "dead", reason: "key", expiresAt: time, lastRefresh: time, failures: 3)
+    static let destination = Wire.Destination(
+        name: "main", format: "beekon", deliver: "all", orphaned: false, dropped: 0, sync: sync, auth: auth)
     static let status = Wire.Status(
         version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", sessionId: "0191",
         sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, source: source, gate: gate,
-        store: store, sync: sync, auth: auth, geofences: 2, degraded: ["sync", "clock"])
+        store: store, sync: sync, auth: auth,
+        destinations: [destination], geofences: 2, degraded: ["sync", "clock"])
     static let rejected = Wire.Rejected(
         location: location, geofenceEvent: geofenceEvent, batchId: "b", httpStatus: 422, rejectedAt: time)
     static let setting = Wire.Setting(key: "sync.url", value: .string("(set)"), origin: "default")
     static let event = Wire.Event(
         kind: "location", missed: 3, location: location, geofenceEvent: geofenceEvent, state: .stopped,
-        reason: "user", sessionId: "0191", source: source, sync: sync, auth: auth)
+        reason: "user", sessionId: "0191", source: source, sync: sync, auth: auth,
+        destination: "main")
 }

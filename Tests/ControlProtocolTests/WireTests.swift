@@ -65,7 +65,8 @@ struct WireTests {
             ("Location", Samples.location), ("Geofence", Samples.geofence),
             ("GeofenceEvent", Samples.geofenceEvent), ("Session", Samples.session),
             ("SourceStatus", Samples.source), ("GateStatus", Samples.gate), ("StoreStatus", Samples.store),
-            ("SyncStatus", Samples.sync), ("AuthStatus", Samples.auth), ("Status", Samples.status),
+            ("SyncStatus", Samples.sync), ("AuthStatus", Samples.auth), ("Destination", Samples.destination),
+            ("Status", Samples.status),
             ("Rejected", Samples.rejected), ("Setting", Samples.setting), ("Event", Samples.event),
         ]
         for (name, value) in types {

@@ -20,6 +20,9 @@ struct ConfigTextTests {
         .init(
             key: "sync.auth.response_mapping.refresh_token", value: .string("(set)"), origin: "default"),
         .init(
+            key: "sync.metered_interfaces", value: .array([.string("wwan*"), .string("ppp*")]),
+            origin: "default"),
+        .init(
             key: "extras.\u{1b}" + String(repeating: "y", count: 90), value: .string("z"), origin: "runtime"),
     ]
 
@@ -34,6 +37,7 @@ struct ConfigTextTests {
         #expect(lines.contains { $0.hasPrefix("gpsd.host ") && $0.contains("\"127.0.0.1\"") })
         #expect(lines.contains { $0.hasPrefix("tracking.distance_meters ") && $0.contains("0.5") })
         #expect(lines.contains { $0.contains(" (set)") })
+        #expect(lines.contains { $0.contains(" [\"wwan*\", \"ppp*") })
         #expect(lines.contains("Files are in /etc/beekond/") == withOrigin)
     }
 
@@ -59,6 +63,9 @@ struct ConfigTextTests {
             ("gpsd.host=", "gpsd.host", .string("")), ("gpsd.replay=true", "gpsd.replay", .bool(true)),
             ("tracking.interval_seconds=10", "tracking.interval_seconds", .integer(10)),
             ("tracking.interval_seconds=1.5", "tracking.interval_seconds", .number(1.5)),
+            ("sync.metered_interfaces=a,b", "sync.metered_interfaces", .array([.string("a"), .string("b")])),
+            ("sync.metered_interfaces=[\"a,b\"]", "sync.metered_interfaces", .array([.string("a,b")])),
+            ("sync.metered_interfaces=", "sync.metered_interfaces", .array([])),
             ("extras.driver=7", "extras.driver", .string("7")), ("no.such=1", "no.such", .string("1")),
         ])
     func pairs(argument: String, key: String, value: JSONValue) throws {
@@ -72,7 +79,8 @@ struct ConfigTextTests {
             ("gpsd.host", Int32(64)), ("=1", 64), ("gpsd.replay=yes", 65),
             ("tracking.interval_seconds=ten", 65),
             ("tracking.interval_seconds=nan", 65), ("tracking.interval_seconds=inf", 65),
-            ("tracking.interval_seconds=", 65),
+            ("tracking.interval_seconds=", 65), ("sync.metered_interfaces=[a]", 65),
+            ("sync.metered_interfaces=[1]", 65),
         ])
     func badPairs(argument: String, code: Int32) {
         #expect {
@@ -82,7 +90,7 @@ struct ConfigTextTests {
 
     @Test("keys and tables select settings; a name that selects nothing is refused")
     func chosen() throws {
-        #expect(try ConfigText.chosen(Self.settings, named: []).count == 7)
+        #expect(try ConfigText.chosen(Self.settings, named: []).count == 8)
         let found = try ConfigText.chosen(Self.settings, named: ["tracking", "gpsd.host"])
         #expect(found.map(\.key) == ["gpsd.host", "tracking.interval_seconds", "tracking.distance_meters"])
         #expect(throws: Failure.self) { try ConfigText.chosen(Self.settings, named: ["track"]) }

@@ -28,7 +28,7 @@ enum ScreenSamples {
         store: .init(
             degraded: false, locations: 1234, bytes: 1_234_567, waitingInMemory: 0, droppedUnsent: 0,
             refused: 0),
-        sync: sync, auth: .init(state: "none", failures: 0), geofences: 2, degraded: [])
+        sync: sync, auth: .init(state: "none", failures: 0), destinations: [], geofences: 2, degraded: [])
 
     /// The same daemon with everything going wrong at once, and hostile texts.
     static var broken: Wire.Status {

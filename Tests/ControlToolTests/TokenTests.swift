@@ -71,8 +71,10 @@ struct TokenTests {
             (.init(state: "dead", reason: "some\u{1B}thing", failures: 0), "auth seed"),
         ])
     func text(auth: Wire.AuthStatus, hint: String) {
+        let owner = Wire.Destination(
+            name: "main", orphaned: false, dropped: 0, sync: ScreenSamples.sync, auth: auth)
         let text = AuthText.lines(
-            auth, clock: Clock(now: Self.now, zone: .utc), palette: Palette(enabled: false)
+            owner, clock: Clock(now: Self.now, zone: .utc), palette: Palette(enabled: false)
         ).joined(separator: " ")
         #expect(text.contains(hint), "\(text)")
         #expect(!text.contains("\u{1B}"))

@@ -1,5 +1,5 @@
 import Base
-import Configuration
+import DaemonConfiguration
 import Storage
 import Testing
 import Tracking
@@ -15,7 +15,7 @@ struct AuthorityTests {
 
     private static func expected(_ kind: Command.Kind) -> Set<Origin> {
         switch kind {
-        case .delete, .purgeRejected, .resend, .rebatch, .seedAuth: admins
+        case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .seedAuth: admins
         case .reload: everybody.union([.signal])
         case .start, .stop, .requeueRejected, .sync, .setExtras, .addGeofences, .removeGeofences,
             .listGeofences, .locate, .configure, .resetConfig:
@@ -25,9 +25,13 @@ struct AuthorityTests {
 
     private static func commands() throws -> [Command] {
         [
-            .start, .stop, .delete(before: nil), .delete(before: start), .requeueRejected, .purgeRejected,
-            .resend(Resend(from: start, to: nil)), .rebatch, .sync(isAwaited: true), .sync(isAwaited: false),
-            .seedAuth(try .init(access: "a", refresh: nil, expiresAt: nil)), .setExtras(try .init([:])),
+            .start, .stop, .delete(before: nil), .delete(before: start), .requeueRejected(of: .main),
+            .purgeRejected(of: .main),
+            .resend(Resend(from: start, to: nil)), .backfill(Backfill(of: .main, from: nil)),
+            .forgetDestination(.main), .rebatch(of: .main), .sync(nil, isAwaited: true),
+            .sync(.main, isAwaited: false),
+            .seedAuth(try .init(access: "a", refresh: nil, expiresAt: nil), of: .main),
+            .setExtras(try .init([:])),
             .addGeofences([]), .removeGeofences([]), .listGeofences(after: nil, limit: 1),
             .locate(try .init(timeout: nil, maxAge: nil, accuracy: nil)), .configure([:]), .resetConfig([]),
             .reload,
@@ -55,6 +59,14 @@ struct AuthorityTests {
             (name: "tracking.interval_seconds", set: true, reset: true),
             (name: "extras.vehicle", set: true, reset: true), (name: "sync.url", set: false, reset: false),
             (name: "gpsd.host", set: false, reset: false),
+            (name: "destination.home.interval_seconds", set: true, reset: true),
+            (name: "destination.home.batch_size", set: true, reset: true),
+            (name: "destination.home.sync_threshold", set: true, reset: true),
+            (name: "destination.home.url", set: false, reset: false),
+            (name: "destination.home.deliver", set: false, reset: false),
+            (name: "destination.home.headers.X", set: false, reset: false),
+            (name: "destination.home.auth.skew_margin_seconds", set: false, reset: false),
+            (name: "destination.home.future", set: true, reset: false),
             (name: "tracking.future", set: true, reset: true), (name: "future", set: true, reset: false),
         ])
     func settings(name: String, set: Bool, reset: Bool) {

@@ -10,18 +10,19 @@ import Upload
 @Suite("what crosses between the threads")
 struct BoardTests {
     @Test("a snapshot that is published is the one that is seen")
-    func snapshots() {
+    func snapshots() throws {
         let board = Board()
+        let port = try UploaderPort(.main)
+        #expect(port.snapshot == UploaderSnapshot())
         #expect(board.readerSnapshot == ReaderSnapshot())
-        #expect(board.uploaderSnapshot == UploaderSnapshot())
         var reader = ReaderSnapshot()
         reader.admitted = 7
         board.publish(reader)
         var uploader = UploaderSnapshot()
         uploader.failure = .auth
-        board.publish(uploader)
+        port.publish(uploader)
         #expect(board.readerSnapshot == reader)
-        #expect(board.uploaderSnapshot == uploader)
+        #expect(port.snapshot == uploader)
         let isStopping = board.isStopping.load(ordering: .relaxed)
         #expect(!isStopping)
     }

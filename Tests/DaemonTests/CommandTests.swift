@@ -3,8 +3,8 @@ import ControlProtocol
 import Testing
 import Tracking
 
-@testable import Configuration
 @testable import Daemon
+@testable import DaemonConfiguration
 
 @Suite("values of commands")
 struct CommandTests {
@@ -57,7 +57,7 @@ struct CommandTests {
         )
         var sync = Settings.Sync()
         func key(_ seed: Command.Seed, _ sync: Settings.Sync?) -> String? {
-            let refusal = refusal { () throws(Failure) in try seed.check(against: sync) }
+            let refusal = refusal { () throws(Failure) in try seed.check(against: sync, of: .main) }
             guard case .invalidConfiguration(let key, _) = refusal else { return nil }
             return key
         }

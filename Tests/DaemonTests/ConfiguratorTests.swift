@@ -1,5 +1,5 @@
-import Configuration
 import ControlProtocol
+import DaemonConfiguration
 import Glibc
 import Linux
 import Support
@@ -72,7 +72,7 @@ struct ConfiguratorTests {
         #expect(bench.answers().map(\.token) == [token])
         #expect(try Configurator(bench.options, bench.directory).loaded == bench.configurator.loaded)
         // The uploader has it as well.
-        let inForce = bench.hub.uploaderSettings.take()
+        let inForce = bench.hub.uploaders.main.settings.take()
         #expect(inForce?.settings == bench.configurator.loaded.settings && inForce?.revision == 1)
     }
 
@@ -84,7 +84,7 @@ struct ConfiguratorTests {
         bench.configurator.finish(.failure(.init(reason: "disk")), bench.hub)
         #expect(bench.interval == 7)
         #expect(bench.answers().map(\.key) == ["storage"])
-        #expect(bench.hub.uploaderSettings.isEmpty)
+        #expect(bench.hub.uploaders.main.settings.isEmpty)
     }
 
     @Test("they come one after the other, each upon the one before")
@@ -165,7 +165,7 @@ struct ConfiguratorTests {
             "", "{", "[]", "null", "{}", "{\"version\":1}", "{\"version\":1,\"settings\":[]}",
             "{\"version\":2,\"settings\":{}}", "{\"version\":\"1\",\"settings\":{}}", "\u{0}\u{0}\u{0}",
             "{\"version\":1,\"settings\":{\"a\":1e999}}", "{\"version\":1,\"settings\":{}} x",
-            "{\"version\":1,\"settings\":{" + (0..<300).map { "\"a\($0)\":1" }.joined(separator: ",") + "}}",
+            "{\"version\":1,\"settings\":{" + (0...1024).map { "\"a\($0)\":1" }.joined(separator: ",") + "}}",
             String(repeating: "[", count: 100_000), String(repeating: " ", count: 2_000_000),
         ])
     func damaged(content: String) throws {
@@ -237,7 +237,7 @@ struct ConfiguratorTests {
         let bench = try Bench()
         let values: [String: SettingValue] = [
             "a": .bool(true), "b": .integer(.max), "c": .number(0.1), "d": .string("é\"\\\n\u{0}/"),
-            "e": .number(1e308),
+            "e": .number(1e308), "h": .list(["wwan*", "\"[]"]), "i": .list([]),
             "f": .integer(.min), "g": .string(""),
         ]
         let file = RuntimeSettings(bench.directory)

@@ -1,6 +1,6 @@
 import Base
-import Configuration
 import ControlProtocol
+import DaemonConfiguration
 import Glibc
 import Linux
 import Support

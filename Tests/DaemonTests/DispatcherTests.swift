@@ -7,8 +7,8 @@ import Testing
 import Tracking
 import Upload
 
-@testable import Configuration
 @testable import Daemon
+@testable import DaemonConfiguration
 
 @Suite("the way of commands")
 struct DispatcherTests {
@@ -50,8 +50,8 @@ struct DispatcherTests {
     func routes() throws {
         let commands: [(Command, String)] = [
             (.start, "start(1)"), (.stop, "stop(2)"), (.delete(before: nil), "delete(before: nil, 3)"),
-            (.purgeRejected, "rejected(Storage.RejectedWork.Act.purge, 4)"),
-            (.requeueRejected, "rejected(Storage.RejectedWork.Act.requeue, 5)"),
+            (.purgeRejected(of: .main), "rejected(Storage.RejectedWork.Act.purge, of: main, 4)"),
+            (.requeueRejected(of: .main), "rejected(Storage.RejectedWork.Act.requeue, of: main, 5)"),
             (.setExtras(try .init(["a": "b"])), "setExtras([\"a\": \"b\"], 6)"),
             (.addGeofences([]), "addGeofences([], 7)"),
             (.removeGeofences(["a"]), "removeGeofences([\"a\"], 8)"),
@@ -63,8 +63,8 @@ struct DispatcherTests {
             #expect(
                 hub.reader.takeAll().map { "\($0)" }.map { $0.replacing("Daemon.", with: "") } == [expected])
         }
-        _ = try dispatcher.dispatch(.rebatch, by: Caller(.root), now: now)
-        guard case .rebatch(10)? = hub.uploader.takeAll().first else {
+        _ = try dispatcher.dispatch(.rebatch(of: .main), by: Caller(.root), now: now)
+        guard case .rebatch(10)? = hub.uploaders.main.commands.takeAll().first else {
             Issue.record("the uploader has not been asked")
             return
         }
@@ -108,19 +108,20 @@ struct DispatcherTests {
         #expect(error(dispatcher, .start, .signal) == .permissionDenied)
         #expect(throws: Failure.self) { try dispatcher.authorise(.delete, by: Caller(.member)) }
         let seed = try Command.Seed(access: "a", refresh: nil, expiresAt: nil)
-        guard case .invalidConfiguration(key: "sync.auth", _) = error(dispatcher, .seedAuth(seed)) else {
+        guard case .invalidConfiguration(key: "sync.auth", _) = error(dispatcher, .seedAuth(seed, of: .main))
+        else {
             Issue.record("tokens without a use are accepted")
             return
         }
-        #expect(hub.reader.isEmpty && hub.uploader.isEmpty)
+        #expect(hub.reader.isEmpty && hub.uploaders.main.commands.isEmpty)
     }
 
     @Test("a full mailbox refuses; the end of the daemon still gets through")
     func full() {
         while hub.reader.post(.forget(0)) {}
-        while hub.uploader.post(.sync(0)) {}
+        while hub.uploaders.main.commands.post(.sync(0)) {}
         #expect(error(dispatcher, .start) == .rateLimited(retryAfterSeconds: 1))
-        #expect(error(dispatcher, .rebatch) == .rateLimited(retryAfterSeconds: 1))
+        #expect(error(dispatcher, .rebatch(of: .main)) == .rateLimited(retryAfterSeconds: 1))
         // Settings have room of their own.
         #expect(error(dispatcher, .reload) == nil)
         #expect(hub.readerSettings.take() != nil)
@@ -130,31 +131,31 @@ struct DispatcherTests {
     func attempts() throws {
         let (workshop, dispatcher) = try Self.make("[sync]\nurl = \"https://example.com/\"\n")
         for _ in 0..<20 {
-            #expect(error(dispatcher, .sync(isAwaited: true)) == nil)
-            #expect(error(dispatcher, .requeueRejected) == nil)
+            #expect(error(dispatcher, .sync(nil, isAwaited: true)) == nil)
+            #expect(error(dispatcher, .requeueRejected(of: .main)) == nil)
             #expect(error(dispatcher, .resend(Resend(from: start, to: nil))) == nil)
         }
-        for command in [Command.sync(isAwaited: false), .requeueRejected] {
+        for command in [Command.sync(nil, isAwaited: false), .requeueRejected(of: .main)] {
             #expect(error(dispatcher, command) == .rateLimited(retryAfterSeconds: 1))
         }
-        #expect(error(dispatcher, .rebatch) == nil)
-        #expect(workshop.hub.uploader.takeAll().count == 21)
+        #expect(error(dispatcher, .rebatch(of: .main)) == nil)
+        #expect(workshop.hub.uploaders.main.commands.takeAll().count == 21)
     }
 
     @Test("a sync that nobody waits for is answered at once")
     func sync() throws {
         func outcome(_ dispatcher: Dispatcher) throws -> SyncResult.Outcome? {
-            let answer = try dispatcher.dispatch(.sync(isAwaited: false), by: Caller(.member), now: now)
+            let answer = try dispatcher.dispatch(.sync(nil, isAwaited: false), by: Caller(.member), now: now)
             guard case .now(.synced(let result)) = answer else { return nil }
             return result.outcome
         }
         #expect(try outcome(dispatcher) == .disabled)
-        #expect(hub.uploader.isEmpty)
+        #expect(hub.uploaders.main.commands.isEmpty)
         let (other, syncing) = try Self.make("[sync]\nurl = \"https://example.com/\"\n")
         #expect(try outcome(syncing) == .nothingPending)
         _ = try other.hub.store.insert(other.location(0))
         #expect(try outcome(syncing) == .transient)
-        #expect(other.hub.uploader.takeAll().count == 2)
+        #expect(other.hub.uploaders.main.commands.takeAll().count == 2)
     }
 
     @Test("fences under way are counted until the reader has them, even when their client has gone")

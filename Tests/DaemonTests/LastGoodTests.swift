@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Glibc
 import Linux
 import Support
@@ -59,6 +59,27 @@ struct LastGoodTests {
         }
         let auth = try #require(lastGood.load(options)?.loaded(with: [:]).loaded.settings.sync?.auth)
         #expect(auth.accessToken == nil && auth.refreshToken == nil && auth.skewMarginSeconds == 7)
+    }
+
+    @Test("destinations belong to it, without their tokens")
+    func destinations() throws {
+        try write(
+            """
+            [destination.a]
+            url = "https://a.example/"
+            auth.refresh_token = "hunter2"
+            [destination.b]
+            url = "https://b.example/"
+            [destination.b.auth]
+            refresh_token = "hunter3"
+            """)
+        lastGood.keep(options)
+        let copy = String(
+            decoding: try readFile(directory.file("state/last-good.toml"), limit: 1 << 20), as: UTF8.self)
+        #expect(!copy.contains("hunter"))
+        let settings = try #require(lastGood.load(options)?.loaded(with: [:]).loaded.settings)
+        #expect(settings.destinations.map(\.name) == ["a", "b"])
+        #expect(settings.destinations.allSatisfy { $0.sync.auth != nil && $0.sync.auth?.refreshToken == nil })
     }
 
     @Test("drop-ins belong to it, and one that was removed does not")

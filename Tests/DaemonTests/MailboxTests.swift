@@ -4,8 +4,8 @@ import Storage
 import Testing
 import Upload
 
-@testable import Configuration
 @testable import Daemon
+@testable import DaemonConfiguration
 
 /// What becomes of messages to a thread that does not take them.
 @Suite("full mailboxes")
@@ -22,17 +22,17 @@ struct MailboxTests {
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)
         let batches = (0..<3).map { _ in ids.next(at: start) }
-        while hub.uploader.post(.sync(0)) {}
+        while hub.uploaders.main.commands.post(.sync(0)) {}
         var settings = Settings()
         for count in 1...3 {
             settings.store.maxRows = 1000 + count
-            hub.uploaderSettings.put(SettingsInForce(revision: count, settings: settings))
+            hub.uploaders.main.settings.put(SettingsInForce(revision: count, settings: settings))
         }
-        for batch in batches { hub.post(toUploader: .abort([batch])) }
-        hub.post(toUploader: .trigger(.sessionStopped))
-        hub.post(toUploader: .trigger(.sessionStopped))
-        hub.post(toUploader: .storageRecovered)
-        let rest = hub.uploader.takeAll().drop { if case .sync = $0 { true } else { false } }
+        for batch in batches { hub.post(toUploaders: .abort([batch])) }
+        hub.post(toUploaders: .trigger(.sessionStopped))
+        hub.post(toUploaders: .trigger(.sessionStopped))
+        hub.post(toUploaders: .storageRecovered)
+        let rest = hub.uploaders.main.commands.takeAll().drop { if case .sync = $0 { true } else { false } }
         #expect(rest.count == 3)
         guard rest.count == 3, case .abort(let aborted) = rest[rest.startIndex],
             case .trigger(.sessionStopped) = rest[rest.startIndex + 1],
@@ -41,8 +41,8 @@ struct MailboxTests {
             Issue.record("the commands are \(rest)")
             return
         }
-        #expect(hub.uploaderSettings.take()?.settings.store.maxRows == 1003)
-        #expect(hub.uploaderSettings.take() == nil)
+        #expect(hub.uploaders.main.settings.take()?.settings.store.maxRows == 1003)
+        #expect(hub.uploaders.main.settings.take() == nil)
         #expect(aborted == batches)
     }
 

@@ -1,5 +1,5 @@
 import Base
-import Configuration
+import DaemonConfiguration
 import Linux
 import SQLite
 import Storage
@@ -93,8 +93,8 @@ struct ReaderDeletionTests {
         #expect(first > instant(20.9) && first < instant(20 + 300))
         #expect(!reader.work.hasSteps && reader.work.isDoomed(time(2)))
         try workshop.mendStorage()
-        reader.perform(.rejected(.requeue, 102), now: instant(20))
-        reader.perform(.resend(Resend(from: start, to: nil), 103), now: instant(20))
+        reader.perform(.rejected(.requeue, of: .main, 102), now: instant(20))
+        reader.perform(.owe(.resend(Resend(from: start, to: nil)), 103), now: instant(20))
         let refused = workshop.hub.main.takeAll().filter { message in
             if case .completed(102...103, .failure) = message { true } else { false }
         }

@@ -1,5 +1,5 @@
 import Base
-import Configuration
+import DaemonConfiguration
 import GPSD
 import Linux
 import Storage

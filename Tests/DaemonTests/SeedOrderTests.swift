@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Linux
 import Storage
 import Support
@@ -20,9 +20,10 @@ struct SeedOrderTests {
         let tokens = TokenStore(directory: try StateDirectory(workshop.state), credentials: nil)
         uploader = try #require(
             Uploader(
-                hub: workshop.hub, settings: Self.settings("a", revision: 0).settings, installID: "i",
+                port: workshop.hub.uploaders.main, hub: workshop.hub,
+                inForce: Self.settings("a", revision: 0), installID: "i",
                 tokens: tokens, now: instant(0)))
-        uploader.tokens.configure(uploader.settings.sync, now: instant(0))
+        uploader.tokens.configure(Self.settings("a", revision: 0).settings.sync, now: instant(0))
     }
 
     private static func settings(_ host: String, revision: Int) -> SettingsInForce {
@@ -35,14 +36,16 @@ struct SeedOrderTests {
     }
 
     private func put(_ host: String, _ revision: Int) {
-        hub.uploaderSettings.put(Self.settings(host, revision: revision))
+        hub.uploaders.main.settings.put(Self.settings(host, revision: revision))
     }
 
     private func post(for host: String, _ revision: Int) {
-        #expect(hub.uploader.post(.seed(pair, for: Self.settings(host, revision: revision), revision)))
+        #expect(
+            hub.uploaders.main.commands.post(
+                .seed(pair, for: Self.settings(host, revision: revision), revision)))
     }
 
-    private var host: String? { uploader.settings.sync?.url }
+    private var host: String? { uploader.sync?.url }
 
     @Test("later settings for another host do not overtake tokens: these are gone with their host")
     func earlier() {

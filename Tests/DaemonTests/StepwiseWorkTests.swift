@@ -92,7 +92,7 @@ struct StepwiseWorkTests {
 
     @Test("rows return to the queue one request at a time, and not before a deletion has been completed")
     func resend() throws {
-        let all = Resend(from: start, to: nil)
+        let all = OwedWork.resend(Resend(from: start, to: nil))
         #expect(throws: Failure.self) { try work.begin(all, for: 1, isDeletionKnown: false) }
         try work.begin(all, for: 1, isDeletionKnown: true)
         #expect(work.hasSteps)
@@ -101,10 +101,10 @@ struct StepwiseWorkTests {
         try store(0..<3)
         _ = try work.delete(before: start.advanced(bySeconds: 1), for: 3)
         #expect(throws: Failure.self) { try work.begin(all, for: 4, isDeletionKnown: true) }
-        #expect(throws: Failure.self) { try work.begin(.requeue, for: 5, isDeletionKnown: true) }
+        #expect(throws: Failure.self) { try work.begin(.requeue, of: .main, for: 5, isDeletionKnown: true) }
         // What is deleted anyway need not wait.
-        try work.begin(.purge, for: 6, isDeletionKnown: false)
-        #expect(throws: Failure.self) { try work.begin(.purge, for: 7, isDeletionKnown: true) }
+        try work.begin(.purge, of: .main, for: 6, isDeletionKnown: false)
+        #expect(throws: Failure.self) { try work.begin(.purge, of: .main, for: 7, isDeletionKnown: true) }
         #expect(results().sorted() == [0, 2])
     }
 
@@ -124,7 +124,7 @@ struct StepwiseWorkTests {
         #expect(work.run(now: first).isEmpty, "the client knows")
         #expect(try #require(work.retryAt) > first)
         try workshop.mendStorage()
-        try work.begin(.purge, for: 2, isDeletionKnown: true)
+        try work.begin(.purge, of: .main, for: 2, isDeletionKnown: true)
         #expect(work.hasSteps)
         #expect(results() == [0])
         #expect(try workshop.stored().isEmpty)
@@ -134,7 +134,7 @@ struct StepwiseWorkTests {
     @Test("rows beyond a lowered cap go, once it may have been lowered")
     func shrink() throws {
         try store(0..<30)
-        store.configure(StoreOptions(maxRows: 10, durability: .normal, isSyncing: true))
+        store.configure(StoreOptions(maxRows: 10, durability: .normal, destinations: .main))
         for second in 0..<100 where work.mustShrink(to: 10) {
             work.shrink(to: 10, now: instant(Double(second)))
         }

@@ -1,5 +1,5 @@
 import Base
-import Configuration
+import DaemonConfiguration
 import Linux
 import Support
 import Testing
@@ -10,23 +10,22 @@ import Upload
 @Suite("the keeper of tokens")
 struct TokenKeeperTests {
     private let directory: TemporaryDirectory
-    private let rig = ReportRig()
+    private let rig: ReportRig
     private let keeper: TokenKeeper
-    private let wakeup: Wakeup
     private let now = instant(1000)
 
     init() throws {
         directory = try TemporaryDirectory()
-        wakeup = try Wakeup()
-        keeper = try Self.keeper(directory, rig, wakeup)
+        rig = try ReportRig()
+        keeper = try Self.keeper(directory, rig)
     }
 
     private static func keeper(
-        _ directory: TemporaryDirectory, _ rig: ReportRig, _ wakeup: Wakeup
+        _ directory: TemporaryDirectory, _ rig: ReportRig
     ) throws -> TokenKeeper {
         TokenKeeper(
             store: TokenStore(directory: try StateDirectory(directory.file("state")), credentials: nil),
-            board: rig.board, clock: WallClock(now: instant(0)), wakeup: wakeup, report: rig.report,
+            port: rig.port, board: rig.board, clock: WallClock(now: instant(0)), report: rig.report,
             now: instant(1000))
     }
 
@@ -67,7 +66,7 @@ struct TokenKeeperTests {
             Issue.record("no seed")
             return
         }
-        let next = try Self.keeper(directory, rig, wakeup)
+        let next = try Self.keeper(directory, rig)
         next.configure(sync(), now: now)
         #expect(next.authorise() == "Bearer a1")
         #expect(rig.lines().isEmpty)
@@ -115,7 +114,7 @@ struct TokenKeeperTests {
     func damaged() throws {
         keeper.configure(sync(), now: now)
         try directory.write("state/tokens", [1, 2, 3])
-        let next = try Self.keeper(directory, rig, wakeup)
+        let next = try Self.keeper(directory, rig)
         next.configure(sync(access: "a5"), now: now)
         #expect(next.authorise() == "Bearer a5")
         #expect(rig.board.damagedFiles == ["tokens"])

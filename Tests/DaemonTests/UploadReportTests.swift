@@ -1,5 +1,5 @@
 import Base
-import Configuration
+import DaemonConfiguration
 import Storage
 import Synchronization
 import Testing
@@ -10,6 +10,7 @@ import Upload
 /// A report whose lines and hints can be looked at.
 final class ReportRig {
     let board = Board()
+    let port: UploaderPort
     let report: UploadReport
     private let log = Log()
 
@@ -18,10 +19,11 @@ final class ReportRig {
         let hints = Mutex(0)
     }
 
-    init() {
+    init() throws {
         let log = log
+        port = try UploaderPort(.main)
         report = UploadReport(
-            board: board, post: { _ in log.hints.withLock { $0 += 1 } },
+            port: port, board: board, post: { _ in log.hints.withLock { $0 += 1 } },
             warn: { _, line, _ in log.lines.withLock { $0.append(line) } })
     }
 
@@ -55,8 +57,12 @@ final class ReportRig {
 
 @Suite("the report of uploads")
 struct UploadReportTests {
-    private let rig = ReportRig()
+    private let rig: ReportRig
     private let transient = DrainOutcome.transient(isNetwork: false, retryAfter: nil)
+
+    init() throws {
+        rig = try ReportRig()
+    }
 
     private func answer(_ status: Int, _ doubt: Doubt? = nil) throws {
         let workshop = try Workshop()
@@ -67,7 +73,7 @@ struct UploadReportTests {
         var random = SystemRandomNumberGenerator()
         var ids = UUIDv7Generator(using: &random)
         let batch = try #require(
-            try workshop.hub.store.freeze(draft, id: ids.next(at: start), body: [1, 2, 3]))
+            try workshop.hub.store.freeze(draft, id: ids.next(at: start), StoredRequest(body: [1, 2, 3])))
         rig.report.answered(status)
         rig.report.recorded(Judgement(status: status, doubt: doubt), of: batch)
     }
@@ -139,11 +145,11 @@ struct UploadReportTests {
         rig.report.sending(at: start)
         rig.publish()
         #expect(rig.hints() == 1)
-        #expect(rig.board.uploaderSnapshot.isUploading)
+        #expect(rig.port.snapshot.isUploading)
         try answer(200)
         rig.publish()
         #expect(rig.hints() == 0)
-        #expect(rig.board.uploaderSnapshot.bytesSent == 3)
+        #expect(rig.port.snapshot.bytesSent == 3)
         rig.end(.failed(.permanent))
         rig.publish()
         #expect(rig.hints() == 1)

@@ -36,7 +36,8 @@ final class Workshop {
         state = directory.file("state")
         let files = SmallFiles(try StateDirectory(state))
         // What a power cut would do is not tested here.
-        let store = try Store(directory: state, options: StoreOptions(durability: .normal, isSyncing: true))
+        let store = try Store(
+            directory: state, options: StoreOptions(durability: .normal, destinations: .main))
         hub = try Hub(store: store, files: files)
         var random = SeededGenerator(seed: 5)
         ids = UUIDv7Generator(using: &random)

@@ -68,6 +68,43 @@ struct CheckTests {
         }
     }
 
+    @Test("each further destination has a line, and an orphan is named")
+    func destinations() {
+        var facts = Samples.good
+        var backend = BackendFacts()
+        (backend.host, backend.answer) = ("home.example", .status(401))
+        facts.others = [.init("home", backend)]
+        func last() -> Finding? { Report(facts).findings.last }
+        #expect(last() == .ok("to home", "home.example:443 accepts connections, the certificate is valid"))
+        facts.others[0].backend.answer = .failed("SSL certificate problem", isClock: false)
+        #expect(last()?.remedy?.contains("destination.home.ca_file") == true)
+        facts.others[0].backend.nameFailure = "no such name"
+        #expect(last()?.text == "DNS: home.example: no such name")
+        #expect(last()?.remedy?.contains("[destination.home]") == true)
+        (facts.others[0].backend.nameFailure, facts.others[0].backend.answer) = (nil, nil)
+        #expect(last() == .ok("to home", "home.example:443 accepts connections"))
+        var orphan = Wire.Destination(
+            name: "old", orphaned: true, dropped: 0, sync: Samples.status.sync, auth: Samples.status.auth)
+        orphan.sync.pending = 7
+        facts.status?.destinations = [orphan]
+        #expect(last()?.text == "not configured any more; 7 pending wait for it")
+        #expect(last()?.result == .failed)
+        // Those who have other destinations alone have nothing to mend.
+        orphan.name = "main"
+        orphan.sync.pending = 0
+        facts.status?.destinations = [orphan]
+        #expect(last()?.check == "to home")
+    }
+
+    @Test("in a format without an empty batch nothing is posted")
+    func otherFormat() {
+        var facts = Samples.good
+        facts.backend?.answer = nil
+        facts.backend?.format = "osmand"
+        #expect(
+            Report(facts).findings.contains { $0.check == "endpoint" && $0.text.contains("format osmand") })
+    }
+
     @Test("the number of faults is reported")
     func summary() {
         var facts = Samples.good

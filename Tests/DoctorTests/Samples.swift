@@ -14,7 +14,7 @@ enum Samples {
             state: .idle, pending: 0, lastAttempt: "2026-06-15T12:00:00.000Z", lastHttpStatus: 200,
             uploaded: 1,
             rejected: 0, retries: 0, bytesSent: 1),
-        auth: .init(state: "valid", failures: 0), geofences: 0, degraded: [])
+        auth: .init(state: "valid", failures: 0), destinations: [], geofences: 0, degraded: [])
 
     /// A van on a good day, at 2026-06-15T12:34:10Z.
     static var good: Facts {

@@ -35,17 +35,42 @@ enum Contents {
         """
     }
 
-    private static let crossings = """
+    private static func crossings(of table: String, isMember: String) -> String {
+        """
         UNION ALL SELECT 4, ts, hex(id), 'event ' || ts || ' ' || hex(id) || ' ' || uploaded || ' ' ||
-            (batch IS NOT NULL) FROM geofence_events
+            (\(isMember)) FROM \(table)
         UNION ALL SELECT 5, 0, hex(id), 'rejected event ' || hex(id) FROM rejected_events
         UNION ALL SELECT 6, 0, key, 'state ' || key || ' ' || is_inside FROM geofence_states
         """
+    }
+
+    /// The ranges of the events of batches, as (batch, first, last).
+    private static let eventRanges = """
+        (SELECT b.key AS batch, CAST(substr(r.value, 1, instr(r.value, ' ')) AS INTEGER) AS first,
+            CAST(substr(r.value, instr(r.value, ' ')) AS INTEGER) AS last FROM batches b,
+            json_each('["' || replace(b.events, ';', '","') || '"]') r WHERE b.events IS NOT NULL)
+        """
+
+    /// The runs of the locations of batches, as (batch, first, last).
+    private static let runs = """
+        (SELECT key AS batch, first_seq AS first, last_seq AS last FROM batches
+            WHERE runs IS NULL AND first_seq IS NOT NULL
+            UNION ALL SELECT b.key, json_extract(r.value, '$[1]'), json_extract(r.value, '$[3]') FROM batches b,
+            json_each('[[' || replace(replace(b.runs, ' ', ','), ';', '],[') || ']]') r WHERE b.runs IS NOT NULL)
+        """
 
     static func text(_ db: Connection) throws -> String {
-        // The first schema has no such tables.
-        let hasCrossings = try db.value("SELECT 1 FROM sqlite_schema WHERE name = 'geofence_states'") != nil
-        return try db.value(lines(besides: hasCrossings ? crossings : "")) ?? ""
+        func has(_ table: String) throws -> Bool {
+            try db.value("SELECT 1 FROM sqlite_schema WHERE name = '\(table)'") != nil
+        }
+        var others = ""
+        if try has("events") {
+            let isMember = "EXISTS (SELECT 1 FROM \(eventRanges) WHERE seq BETWEEN first AND last)"
+            others = crossings(of: "events", isMember: isMember)
+        } else if try has("geofence_events") {
+            others = crossings(of: "geofence_events", isMember: "batch IS NOT NULL")
+        }
+        return try db.value(lines(besides: others)) ?? ""
     }
 
     /// Rules that no table alone can break; each query counts what breaks it.
@@ -54,7 +79,7 @@ enum Contents {
             "an id is there twice",
             """
             SELECT COUNT(*) - COUNT(DISTINCT id) FROM
-                (SELECT id FROM locations UNION ALL SELECT id FROM rejected UNION ALL SELECT id FROM geofence_events
+                (SELECT id FROM locations UNION ALL SELECT id FROM rejected UNION ALL SELECT id FROM events
                 UNION ALL SELECT id FROM rejected_events)
             """
         ),
@@ -69,25 +94,22 @@ enum Contents {
         (
             "a batch has lost rows",
             """
-            SELECT COUNT(*) FROM batches b WHERE locations <> (SELECT COUNT(*) FROM locations l
-                WHERE (ts, seq) >= (b.first_ts, b.first_seq) AND (ts, seq) <= (b.last_ts, b.last_seq)
-                AND seq <= b.max_seq AND seq >= b.min_seq AND l.session = b.session AND l.extras = b.extras AND uploaded = 0)
+            SELECT COUNT(*) FROM \(runs) m JOIN batches b ON b.key = m.batch
+                WHERE m.last - m.first + 1 <> (SELECT COUNT(*) FROM locations l WHERE l.seq BETWEEN m.first AND m.last
+                AND (ts, seq) >= (b.first_ts, b.first_seq) AND (ts, seq) <= (b.last_ts, b.last_seq)
+                AND l.session = b.session AND l.extras = b.extras AND uploaded = 0)
             """
         ),
         (
             "a batch has lost events",
             """
-            SELECT COUNT(*) FROM batches b
-                WHERE events <> (SELECT COUNT(*) FROM geofence_events WHERE batch = b.key AND uploaded = 0)
+            SELECT COUNT(*) FROM \(eventRanges)
+                WHERE last - first + 1 <> (SELECT COUNT(*) FROM events WHERE seq BETWEEN first AND last AND uploaded = 0)
             """
         ),
         (
-            "an event is in no batch that there is, or has no session",
-            """
-            SELECT COUNT(*) FROM geofence_events
-                WHERE batch IS NOT NULL AND batch NOT IN (SELECT key FROM batches)
-                OR session NOT IN (SELECT key FROM sessions)
-            """
+            "an event has no session",
+            "SELECT COUNT(*) FROM events WHERE session NOT IN (SELECT key FROM sessions)"
         ),
     ]
 

@@ -89,7 +89,7 @@ import Tracking
         let before = try? folder.read("beekon.db")
         let store: Store
         do throws(StorageError) {
-            store = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+            store = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
         } catch {
             guard error.kind == .newerSchema, try folder.read("beekon.db") == before else { throw error }
             return (.refused, Self.cpuTime() - begin)
@@ -102,7 +102,7 @@ import Tracking
         let isQuarantinedNow = store.takeEvents().contains(where: isQuarantine)
         try look(folder)
         store.close()
-        let again = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+        let again = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
         try use(again, &ids)
         guard again.takeEvents().isEmpty else { throw Unsound(what: "put aside at the second start") }
         try look(folder)

@@ -111,7 +111,7 @@ private struct Examination {
             let folder = try folder.get()
             try folder.clear()
             for (name, content) in image { try folder.write(name, content.bytes) }
-            let options = StoreOptions(maxRows: Workload.cap, durability: durability, isSyncing: true)
+            let options = StoreOptions(maxRows: Workload.cap, durability: durability, destinations: .main)
             let store = try Store(directory: folder.path, options: options)
             // A header that was not synced yet may be torn; whether anything is missing is seen below.
             let events = store.takeEvents().filter { if case .logDamaged = $0 { false } else { true } }
@@ -142,7 +142,7 @@ private struct Examination {
     private mutating func faultOfUse(
         _ store: Store, _ db: Connection, after operation: Int
     ) throws -> String? {
-        guard try store.nextFrozen()?.body == states[operation].body else {
+        guard try store.nextFrozen()?.request.body == states[operation].body else {
             return "the frozen batch has other bytes"
         }
         let time = Timestamp(milliseconds: 1_800_000_000_000)

@@ -24,8 +24,8 @@ struct Ledger {
             line = describe()
         }
 
-        /// The same row, re-queued under another number.
-        func renumbered(_ seq: Int64) -> Row {
+        /// The same row, pending again.
+        func returned() -> Row {
             Row(ts: ts, seq: seq, id: id, odometer: odometer)
         }
 
@@ -51,7 +51,6 @@ struct Ledger {
     private var expired = 0
     private(set) var lastSeq: Int64 = 0
     /// Re-queued rows count down from here.
-    private var lowestSeq: Int64 = 0
     /// Rows that a draft or a batch holds.
     private var members: [UUIDv7] = []
     private var batch: (line: String, body: [UInt8])?
@@ -166,21 +165,14 @@ struct Ledger {
             return true
         }
         let back = Array(ordered.prefix(max(cap - rows.count, 0)))
-        for row in back {
-            lowestSeq -= 1
-            rows.append(row.renumbered(lowestSeq))
-        }
+        rows += back.map { $0.returned() }
         rows.sort { $0.key < $1.key }
         rejected.removeAll { row in back.contains { $0.id == row.id } }
     }
 
-    /// Kept rows are pending again, the oldest first in line for the numbers.
+    /// Kept rows are pending again.
     mutating func resend() {
-        for index in rows.indices where rows[index].isUploaded {
-            lowestSeq -= 1
-            rows[index] = rows[index].renumbered(lowestSeq)
-        }
-        rows.sort { $0.key < $1.key }
+        for index in rows.indices where rows[index].isUploaded { rows[index] = rows[index].returned() }
     }
 
     mutating func dissolve() {

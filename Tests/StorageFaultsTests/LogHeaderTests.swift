@@ -23,7 +23,7 @@ import Tracking
     }
 
     private func store(_ folder: Folder, _ fixes: Range<Int>) throws -> Store {
-        let store = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+        let store = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
         for number in fixes {
             var random = SeededGenerator(seed: UInt64(number))
             var ids = UUIDv7Generator(using: &random)
@@ -47,7 +47,7 @@ import Tracking
         log[byte] ^= 0x40
         try folder.write("beekon.db-wal", log)
         if isOrphan { unlink(folder.database) }
-        let opened = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+        let opened = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
         guard case .logDamaged(let name) = opened.takeEvents().first else {
             Issue.record("nothing was told")
             return
@@ -59,7 +59,7 @@ import Tracking
         guard !isOrphan else { return }
         // As after SIGKILL before anything was written.
         try folder.write("beekon.db-wal", log)
-        let again = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+        let again = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
         #expect(again.takeEvents() == [])
         again.close()
     }
@@ -75,7 +75,7 @@ import Tracking
         if isOrphan { unlink(folder.database) }
         // In the way of the copy, as a full disk would be.
         #expect(mkdir(folder.database + "-wal.tmp", 0o700) == 0)
-        let opened = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+        let opened = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
         defer { opened.close() }
         guard case .logDamaged(let name) = opened.takeEvents().first else {
             Issue.record("nothing was told")
@@ -92,7 +92,7 @@ import Tracking
             let log = try folder.read("beekon.db-wal")
             let zeros = [UInt8](repeating: 0, count: isAll ? log.count : 32)
             try folder.write("beekon.db-wal", zeros + (isAll || isHeader ? [] : log.dropFirst(32)))
-            let opened = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+            let opened = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
             #expect(opened.takeEvents().isEmpty != isTold)
             #expect(try copies(folder).count == (isTold ? 1 : 0))
             opened.close()
@@ -108,7 +108,7 @@ import Tracking
             var damaged = log
             damaged[3] = UInt8(number)
             try folder.write("beekon.db-wal", damaged)
-            let opened = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+            let opened = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
             let events = opened.takeEvents()
             guard case .logDamaged(let name) = events.first else {
                 Issue.record("nothing was told")

@@ -56,7 +56,7 @@ import Testing
                 left[version, default: 0] += 1
                 try #require(version == first || version == steps.count, "\(context)")
                 if version <= Schema.version {
-                    let store = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+                    let store = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
                     try #require(store.takeEvents() == [], "\(context)")
                 }
                 let db = try Connection(path: folder.database, access: .readOnly)

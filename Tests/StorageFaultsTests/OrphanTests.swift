@@ -11,7 +11,7 @@ import Testing
     private enum Loss: CaseIterable { case missing, empty }
 
     private func store(_ folder: Folder, _ fixes: Range<Int>) throws -> Store {
-        let store = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+        let store = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
         try insert(store, fixes)
         return store
     }
@@ -63,7 +63,7 @@ import Testing
         let folder = try orphan(source, loss)
         let log = try folder.read("beekon.db-wal")
         again.close()
-        let opened = try Store(directory: folder.path, options: StoreOptions(isSyncing: true))
+        let opened = try Store(directory: folder.path, options: StoreOptions(destinations: .main))
         guard case .quarantined(let name, let reason, let salvaged) = opened.takeEvents().first else {
             Issue.record("nothing was put aside")
             return

@@ -51,7 +51,7 @@ final class Workload {
         random = SeededGenerator(seed: seed)
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: time)
-        options = StoreOptions(maxRows: Self.cap, durability: durability, isSyncing: true)
+        options = StoreOptions(maxRows: Self.cap, durability: durability, destinations: .main)
         store = try Store(
             directory: folder.path, options: options, checkpointPages: Self.checkpointPages,
             largeTable: largeTable)
@@ -164,7 +164,7 @@ final class Workload {
         let body = (0..<Int.random(in: 1...3000, using: &random)).map { UInt8(truncatingIfNeeded: $0) }
         var batch: FrozenBatch?
         do {
-            batch = try store.freeze(draft, id: id, body: body)
+            batch = try store.freeze(draft, id: id, StoredRequest(body: body))
         } catch {
             // It may have been written all the same; the draft is forgotten.
             try persist { batch = try store.nextFrozen() }
@@ -190,7 +190,7 @@ final class Workload {
             // As the uploader does: what has failed once is acknowledged alone.
             if isFirst, let next {
                 isFirst = false
-                _ = try store.acknowledge(batch, freezing: next, id: id, body: body)
+                _ = try store.acknowledge(batch, freezing: next, id: id, StoredRequest(body: body))
             } else {
                 _ = try store.acknowledge(batch)
             }

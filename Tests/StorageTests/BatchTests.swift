@@ -37,7 +37,7 @@ func acknowledgedTwice() throws {
     "an acknowledgement and the next batch are one transaction, and the next is as it would have been",
     arguments: [false, true])
 func acknowledgeAndFreeze(keepsUploaded: Bool) throws {
-    let workshop = try Workshop(StoreOptions(keepsUploaded: keepsUploaded, isSyncing: true))
+    let workshop = try Workshop(StoreOptions(keepsUploaded: keepsUploaded, destinations: .main))
     let ids = try workshop.insert(1...7)
     let first = try workshop.freeze(limit: 3)
     // It comes late: between the rows that are under way.
@@ -45,11 +45,11 @@ func acknowledgeAndFreeze(keepsUploaded: Bool) throws {
     let draft = try #require(try workshop.store.draftBatch(limit: 3, after: first))
     let id = uuid(99)
     #expect(draft.locations.map(\.id) == [late] + ids[3...4])
-    #expect(try workshop.store.acknowledge(first, freezing: draft, id: id, body: [1, 2]) == 3)
+    #expect(try workshop.store.acknowledge(first, freezing: draft, id: id, StoredRequest(body: [1, 2])) == 3)
     #expect(workshop.store.counts().pending == 5)
     try workshop.reopen()
     let second = try #require(try workshop.store.nextFrozen())
-    #expect(second.id == id && second.body == [1, 2] && second.locations == 3)
+    #expect(second.id == id && second.request.body == [1, 2] && second.locations == 3)
     #expect(try workshop.store.acknowledge(first) == 0, "its key may be that of the next batch by now")
     #expect(try workshop.store.nextFrozen() == second)
     #expect(try workshop.store.acknowledge(second) == 3)
@@ -64,7 +64,8 @@ func acknowledgeAndFreezeNothing() throws {
     let draft = try #require(try workshop.store.draftBatch(limit: 2, after: first))
     _ = try workshop.delete(before: 3)
     #expect(try workshop.store.draftBatch(limit: 2, after: first) == nil, "it is dissolved")
-    #expect(try workshop.store.acknowledge(first, freezing: draft, id: uuid(99), body: [1]) == 0)
+    #expect(
+        try workshop.store.acknowledge(first, freezing: draft, id: uuid(99), StoredRequest(body: [1])) == 0)
     #expect(try workshop.store.nextFrozen() == nil)
     #expect(workshop.store.counts().pending == 3)
 }
@@ -104,7 +105,7 @@ func extrasVersions() throws {
 @Test(
     "sets of extras that no row has any more are forgotten; the others keep their rows", arguments: [0, 40])
 func unusedExtras(kept: Int) throws {
-    let workshop = try Workshop(StoreOptions(isSyncing: true))
+    let workshop = try Workshop(StoreOptions(destinations: .main))
     for number in 0..<2100 {
         try workshop.insert(Double(number), extras: #"{"trip":"\#(number)"}"#)
         if workshop.store.counts().pending > kept {
@@ -152,7 +153,7 @@ func draftAfterFailure() throws {
 
 @Test("kept rows are marked, and not sent again")
 func keepUploaded() throws {
-    let workshop = try Workshop(StoreOptions(keepsUploaded: true, isSyncing: true))
+    let workshop = try Workshop(StoreOptions(keepsUploaded: true, destinations: .main))
     _ = try workshop.insert(1...5)
     #expect(try workshop.store.acknowledge(try workshop.freeze(limit: 3)) == 3)
     #expect(workshop.store.counts() == StoreCounts(locations: 5, pending: 2, oldestPending: time(4)))
@@ -249,9 +250,9 @@ private func fillDeadLetters(_ path: String, upTo count: Int) throws {
         """
         CREATE TEMP TABLE one AS SELECT * FROM rejected LIMIT 1;
         WITH RECURSIVE number(n) AS (VALUES(1) UNION ALL SELECT n + 1 FROM number WHERE n < \(count - 4))
-        INSERT INTO rejected SELECT one.rejected_at - n, one.seq, one.ts, one.session, one.id, one.lat, one.lng,
+        INSERT INTO rejected SELECT one.rejected_at - n, one.seq, one.destination, one.ts, one.session, one.id, one.lat, one.lng,
         one.accuracy, one.speed, one.bearing, one.altitude, one.mode, one."trigger", one.motion, one.activity,
-        one.quality, one.is_mock, one.extras, one.odometer, one.batch, one.http_status FROM one, number
+        one.quality, one.is_mock, one.extras, one.odometer, one.mileage, one.batch, one.http_status FROM one, number
         """)
 }
 
@@ -277,7 +278,7 @@ func halves() throws {
             let pieces = halves.enumerated().map {
                 (
                     draft: $0.element, id: uuid(3_000_000 + sent.count * 10 + $0.offset),
-                    body: workshop.body(of: $0.element)
+                    request: StoredRequest(body: workshop.body(of: $0.element))
                 )
             }
             try workshop.store.split(batch, into: pieces)
@@ -303,13 +304,19 @@ func piecesDoNotCount() throws {
     let batch = try workshop.freeze(limit: 8)
     var drafts = try workshop.store.halves(of: batch)
     try workshop.store.split(
-        batch, into: drafts.map { (draft: $0, id: uuid(Int($0.members.first.seq)), body: []) })
+        batch,
+        into: drafts.map {
+            (draft: $0, id: uuid(Int($0.members.first?.seq ?? 0)), request: StoredRequest(body: []))
+        })
     for _ in 0..<2 {
         let half = try #require(try workshop.store.nextFrozen())
         #expect(half.isPiece)
         drafts = try workshop.store.halves(of: half)
         try workshop.store.split(
-            half, into: drafts.map { (draft: $0, id: uuid(90 + Int($0.members.first.seq)), body: []) })
+            half,
+            into: drafts.map {
+                (draft: $0, id: uuid(90 + Int($0.members.first?.seq ?? 0)), request: StoredRequest(body: []))
+            })
     }
     for _ in 0..<4 {
         let piece = try #require(try workshop.store.nextFrozen())

@@ -59,7 +59,7 @@ private final class HistoryReader: Sendable {
 
 @Test("the WAL stays bounded while history is read in pages and fixes are written without a pause")
 func logStaysBounded() throws {
-    let workshop = try Workshop(StoreOptions(maxRows: 20_000, isSyncing: true))
+    let workshop = try Workshop(StoreOptions(maxRows: 20_000, destinations: .main))
     _ = try workshop.insert(1...3000)
     let reader = HistoryReader()
     try reader.start(workshop.directory.path)

@@ -16,7 +16,8 @@ import Testing
 
     private func acknowledge(_ batch: FrozenBatch, freezing draft: BatchDraft) throws -> FrozenBatch? {
         _ = try workshop.store.acknowledge(
-            batch, freezing: draft, id: uuid(3_000_000 + batch.locations), body: workshop.body(of: draft))
+            batch, freezing: draft, id: uuid(3_000_000 + batch.locations),
+            StoredRequest(body: workshop.body(of: draft)))
         return try workshop.store.nextFrozen()
     }
 

@@ -196,7 +196,7 @@ struct EventTests {
         while let batch = try store.nextFrozen() {
             sizes.append([batch.locations, batch.events])
             let holdsPoison =
-                try workshop.count("geofence_events WHERE batch = \(batch.key) AND geofence = 'fence 2'") > 0
+                try workshop.count("events WHERE subject = 'fence 2' AND seq IN (\(batch.eventSeqs))") > 0
             if !holdsPoison {
                 good += try store.acknowledge(batch)
             } else if batch.rows == 1 {
@@ -206,7 +206,9 @@ struct EventTests {
                 #expect(halves.map { $0.locations.count + $0.events.count }.reduce(0, +) == batch.rows)
                 try store.split(
                     batch,
-                    into: halves.enumerated().map { ($1, uuid(6_000_000 + sizes.count * 10 + $0), [1, 2]) })
+                    into: halves.enumerated().map {
+                        ($1, uuid(6_000_000 + sizes.count * 10 + $0), StoredRequest(body: [1, 2]))
+                    })
             }
         }
         #expect(sizes == [[4, 3], [4, 0], [0, 3], [0, 1], [0, 2], [0, 1], [0, 1]])
@@ -301,14 +303,14 @@ struct EventTests {
     @Test("without an upload events go by age; with one only those that were uploaded")
     func age() throws {
         let week = 7 * 86_400
-        workshop.options.isSyncing = false
+        workshop.options.destinations = []
         try insert(1...3)
         try insert(week + 2...week + 2, prunesByAge: true)
         #expect(try stored().map(\.crossing.time) == [2, 3, Double(week) + 2].map(time))
         // A location prunes events as well.
         try workshop.insert(Double(week) + 5, prunesByAge: true)
         #expect(try stored().count == 1)
-        workshop.options.isSyncing = true
+        workshop.options.destinations = .main
         try workshop.insert(3 * Double(week), prunesByAge: true)
         #expect(try stored().count == 1)
         workshop.options.keepsUploaded = true

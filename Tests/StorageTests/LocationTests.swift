@@ -1,4 +1,5 @@
 import Base
+import Glibc
 import SQLite
 import Support
 import Testing
@@ -68,7 +69,7 @@ func historyPages() throws {
 
 @Test("whoever pages through while rows are written and pruned sees each row once, in order")
 func historyWhileWriting() throws {
-    let workshop = try Workshop(StoreOptions(maxRows: 300, isSyncing: true))
+    let workshop = try Workshop(StoreOptions(maxRows: 300, destinations: .main))
     _ = try workshop.insert(1...300)
     let history = try History(directory: workshop.directory.path)
     var cursor = History.Cursor(from: nil, to: time(1000))
@@ -198,6 +199,35 @@ func noRowTwiceOnceSent() throws {
     #expect(workshop.store.counts().pending == 1)
 }
 
+@Test("a row that had reached a database which is gone since is written again", arguments: [true, false])
+func rowOfAFormerDatabase(isDamaged: Bool) throws {
+    let workshop = try Workshop()
+    let new = NewLocation(
+        location: location(1, id: uuid(5)), session: uuid(1), sessionStartedAt: time(0), odometer: 0,
+        extras: nil, prunesByAge: false)
+    #expect(throws: StorageError.self) {
+        _ = try workshop.store.insert(Writer.RowName(new)) { (writer, mayExist) throws(SQLiteError) in
+            try writer.insert(new, mayExist: mayExist)
+            throw SQLiteError(operation: "COMMIT", code: .ioError, message: "failed")
+        }
+    }
+    // The uploader opens the database, and finds the row.
+    _ = try workshop.store.nextFrozen()
+    if isDamaged {
+        let file = try Connection(path: workshop.directory.file("beekon.db"), access: .readWrite)
+        try file.execute("DELETE FROM locations")
+        #expect(throws: StorageError.self) {
+            try workshop.store.perform("damage") { (_: inout Writer) throws(SQLiteError) in
+                throw SQLiteError(operation: "read", code: .corrupt, message: "damaged")
+            }
+        }
+    } else {
+        for suffix in ["", "-wal", "-shm"] { unlink(workshop.directory.file("beekon.db" + suffix)) }
+    }
+    #expect(try workshop.store.insert(new) == 1)
+    #expect(try workshop.count("locations") == 1)
+}
+
 @Test("a write that fails closes the database, and the next one opens it again")
 func failedWrite() throws {
     let workshop = try Workshop()
@@ -215,7 +245,7 @@ func failedWrite() throws {
 
 @Test("the cap prunes the oldest rows, and counts those that nobody has received", arguments: [true, false])
 func rowCap(isSyncing: Bool) throws {
-    let workshop = try Workshop(StoreOptions(maxRows: 10, isSyncing: isSyncing))
+    let workshop = try Workshop(StoreOptions(maxRows: 10, destinations: isSyncing ? .main : []))
     _ = try workshop.insert(1...25)
     #expect(try workshop.stored().map(\.fix.time) == (16...25).map { time(Double($0)) })
     #expect(workshop.store.counts().locations == 10)
@@ -229,7 +259,7 @@ func rowCap(isSyncing: Bool) throws {
 
 @Test("the row just written stays, though it is the oldest of all")
 func capKeepsNewest() throws {
-    let workshop = try Workshop(StoreOptions(maxRows: 3, isSyncing: true))
+    let workshop = try Workshop(StoreOptions(maxRows: 3, destinations: .main))
     _ = try workshop.insert(10...12)
     try workshop.insert(1)
     #expect(try workshop.stored().map(\.fix.time) == [1, 11, 12].map(time))
@@ -240,7 +270,7 @@ func capKeepsNewest() throws {
 
 @Test("the cap spares the rows of a frozen batch, and of one that is about to be frozen")
 func capSparesBatches() throws {
-    let workshop = try Workshop(StoreOptions(maxRows: 10, isSyncing: true))
+    let workshop = try Workshop(StoreOptions(maxRows: 10, destinations: .main))
     _ = try workshop.insert(1...10)
     let draft = try #require(try workshop.store.draftBatch(limit: 4))
     _ = try workshop.insert(11...20)
@@ -256,7 +286,7 @@ func capSparesBatches() throws {
 
 @Test("a lowered cap is reached in steps that do not stall a write")
 func loweredCap() throws {
-    let workshop = try Workshop(StoreOptions(maxRows: 1000, isSyncing: false))
+    let workshop = try Workshop(StoreOptions(maxRows: 1000, destinations: []))
     _ = try workshop.insert(1...500)
     workshop.options.maxRows = 10
     try workshop.insert(501)
@@ -269,7 +299,7 @@ func loweredCap() throws {
 func agePruning() throws {
     let day = 86_400.0
     for isSyncing in [false, true] {
-        let workshop = try Workshop(StoreOptions(retention: 7 * day, isSyncing: isSyncing))
+        let workshop = try Workshop(StoreOptions(retention: 7 * day, destinations: isSyncing ? .main : []))
         _ = try workshop.insert(1...3)
         try workshop.insert(7 * day + 2.5, prunesByAge: false)
         #expect(workshop.store.counts().locations == 4, "the time is not trusted")
@@ -282,7 +312,7 @@ func agePruning() throws {
 @Test("age prunes rows that were kept after their upload")
 func agePruningUploaded() throws {
     let day = 86_400.0
-    let workshop = try Workshop(StoreOptions(retention: 7 * day, keepsUploaded: true, isSyncing: true))
+    let workshop = try Workshop(StoreOptions(retention: 7 * day, keepsUploaded: true, destinations: .main))
     _ = try workshop.insert(1...3)
     _ = try workshop.store.acknowledge(try workshop.freeze(limit: 2))
     #expect(workshop.store.counts() == StoreCounts(locations: 3, pending: 1, oldestPending: time(3)))

@@ -54,7 +54,6 @@ struct Model {
     private(set) var inserted = 0
     private(set) var lastSeq: Int64 = 0
     /// Re-queued rows count down from here.
-    private(set) var lowestSeq: Int64 = 0
     var batches: [Batch] = []
     var draft: Set<UUIDv7> = []
     var rejectionsInARow = 0
@@ -211,23 +210,13 @@ struct Model {
         drop(doomed)
         let letters = wanted.sorted { ($0.rejectedAt, $0.seq) < ($1.rejectedAt, $1.seq) }
             .prefix(free + doomed.count)
-        for letter in letters {
-            lowestSeq -= 1
-            for index in rows.indices where rows[index].id == letter.id { rows[index].seq = lowestSeq }
-        }
-        rows.sort { $0.key < $1.key }
         let ids = Set(letters.map(\.id))
         return move(.pending) { ids.contains($0.id) }
     }
 
-    /// Kept rows are pending again, the oldest with the highest of the new numbers.
+    /// Kept rows are pending again.
     mutating func resend(_ range: ClosedRange<Int64>) -> Int {
         let kept = rows.filter { $0.fate == .uploaded && range.contains($0.ts) }
-        for one in kept {
-            lowestSeq -= 1
-            for index in rows.indices where rows[index].id == one.id { rows[index].seq = lowestSeq }
-        }
-        rows.sort { $0.key < $1.key }
         let ids = Set(kept.map(\.id))
         return move(.pending) { ids.contains($0.id) }
     }

@@ -23,7 +23,7 @@ struct ModelRun: ~Copyable {
     private(set) var latest = ""
 
     init(seed: UInt64) throws {
-        let options = StoreOptions(maxRows: 60, durability: .normal, isSyncing: true)
+        let options = StoreOptions(maxRows: 60, durability: .normal, destinations: .main)
         let directory = try TemporaryDirectory(inMemory: true)
         let store = try Store(
             directory: directory.path, options: options, checkpointPages: 60, largeTable: 30)
@@ -141,10 +141,10 @@ struct ModelRun: ~Copyable {
     private mutating func finish(_ draft: BatchDraft, _ rows: Set<UUIDv7>, isWhole: Bool) throws {
         let id = nextID(2)
         let body = draft.locations.flatMap(\.id.bytes)
-        let batch = try store.freeze(draft, id: id, body: body)
+        let batch = try store.freeze(draft, id: id, StoredRequest(body: body))
         try #require((batch != nil) == isWhole)
         guard let batch else { return }
-        try #require(batch.id == id && batch.body == body && batch.locations == rows.count)
+        try #require(batch.id == id && batch.request.body == body && batch.locations == rows.count)
         model.draft = []
         model.batches.append(Model.Batch(id: id, rows: rows, body: body))
     }
@@ -164,7 +164,7 @@ struct ModelRun: ~Copyable {
         }
         let (id, body, rows) = (nextID(2), next.locations.flatMap(\.id.bytes), Set(next.locations.map(\.id)))
         let isWhole = Set(model.pending.map(\.id)).isSuperset(of: rows)
-        try #require(try store.acknowledge(batch, freezing: next, id: id, body: body) == count)
+        try #require(try store.acknowledge(batch, freezing: next, id: id, StoredRequest(body: body)) == count)
         guard mayFreeze, isWhole else { return }
         model.draft = []
         model.batches.append(Model.Batch(id: id, rows: rows, body: body))
@@ -212,13 +212,14 @@ struct ModelRun: ~Copyable {
         // Nothing moves then.
         if isSuspected { return random.chance(0.5) ? try acknowledge() : () }
         let pieces = try store.halves(of: batch).map { draft in
-            (draft: draft, id: nextID(2), body: draft.locations.flatMap(\.id.bytes))
+            (draft: draft, id: nextID(2), request: StoredRequest(body: draft.locations.flatMap(\.id.bytes)))
         }
         try #require(
             pieces.map(\.draft.locations.count) == [expected.rows.count / 2, (expected.rows.count + 1) / 2])
         try store.split(batch, into: pieces)
         let parts = pieces.map {
-            Model.Batch(id: $0.id, rows: Set($0.draft.locations.map(\.id)), body: $0.body, isPiece: true)
+            Model.Batch(
+                id: $0.id, rows: Set($0.draft.locations.map(\.id)), body: $0.request.body, isPiece: true)
         }
         try #require(parts.reduce(Set<UUIDv7>()) { $0.union($1.rows) } == expected.rows)
         model.batches = parts + model.batches.dropFirst()
@@ -281,7 +282,7 @@ struct ModelRun: ~Copyable {
     private mutating func configure() throws {
         model.options.maxRows = [1, 5, 20, 60, 60, 90].randomElement(using: &random) ?? 60
         model.options.keepsUploaded = random.chance(0.4)
-        model.options.isSyncing = random.chance(0.8)
+        model.options.destinations = random.chance(0.8) ? .main : []
         model.options.retention = Double(Int.random(in: 1...7, using: &random)) * 86_400
         store.configure(model.options)
         guard random.chance(0.5) else { return }
@@ -327,7 +328,7 @@ struct ModelRun: ~Copyable {
         try #require(model.isConserved)
         try #require(store.counts() == model.counts)
         let next = try store.nextFrozen()
-        try #require(next?.id == model.batches.first?.id && next?.body == model.batches.first?.body)
+        try #require(next?.id == model.batches.first?.id && next?.request.body == model.batches.first?.body)
         try #require(next?.isPiece == model.batches.first?.isPiece)
     }
 

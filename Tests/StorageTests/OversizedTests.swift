@@ -11,7 +11,7 @@ struct OversizedTests {
     private var store: Store { workshop.store }
 
     init() throws {
-        workshop = try Workshop(StoreOptions(keepsUploaded: true, isSyncing: true))
+        workshop = try Workshop(StoreOptions(keepsUploaded: true, destinations: .main))
         try workshop.store.adopt(endpoint: 1)
     }
 

@@ -11,7 +11,8 @@ private let day = 86_400.0
 
 @Test("a row goes when it is older than the retention, and not at that age", arguments: [true, false])
 func ageLimitIsExact(isSyncing: Bool) throws {
-    let workshop = try Workshop(StoreOptions(retention: 7 * day, keepsUploaded: true, isSyncing: isSyncing))
+    let workshop = try Workshop(
+        StoreOptions(retention: 7 * day, keepsUploaded: true, destinations: isSyncing ? .main : []))
     _ = try workshop.insert(1...3)
     _ = try workshop.store.acknowledge(try workshop.freeze())
     try workshop.insert(7 * day + 2, prunesByAge: true)
@@ -23,7 +24,7 @@ func ageLimitIsExact(isSyncing: Bool) throws {
 
 @Test("age catches up several rows a write, also past a long backlog that was never sent")
 func ageCatchesUp() throws {
-    let workshop = try Workshop(StoreOptions(retention: day, keepsUploaded: true, isSyncing: true))
+    let workshop = try Workshop(StoreOptions(retention: day, keepsUploaded: true, destinations: .main))
     _ = try workshop.insert(1...40, session: 1)
     _ = try workshop.store.acknowledge(try workshop.freeze(limit: 20))
     _ = try workshop.insert(-40 ... -1, session: 2)
@@ -34,10 +35,10 @@ func ageCatchesUp() throws {
 
 @Test("without a backend a frozen batch of earlier days stays as well")
 func ageSparesBatches() throws {
-    let workshop = try Workshop(StoreOptions(retention: day, isSyncing: true))
+    let workshop = try Workshop(StoreOptions(retention: day, destinations: .main))
     _ = try workshop.insert(1...6)
     let batch = try workshop.freeze(limit: 3)
-    workshop.options.isSyncing = false
+    workshop.options.destinations = []
     try workshop.insert(3 * day, prunesByAge: true)
     #expect(try workshop.stored().map(\.fix.time) == [1, 2, 3, 3 * day].map(time))
     #expect(try workshop.store.nextFrozen() == batch)
@@ -47,7 +48,7 @@ func ageSparesBatches() throws {
 
 @Test("a batch that spans a long time shields its own rows from the cap, and none between them")
 func capPrunesBetween() throws {
-    let workshop = try Workshop(StoreOptions(maxRows: 12, isSyncing: true))
+    let workshop = try Workshop(StoreOptions(maxRows: 12, destinations: .main))
     for second in [1, 50] { try workshop.insert(Double(second), session: 1) }
     _ = try workshop.insert(2...11, session: 2)
     let batch = try workshop.freeze()
@@ -150,23 +151,34 @@ struct Situation: Sendable, CustomTestStringConvertible {
     var prunesByAge = false
 
     static let all = [
-        Situation(testDescription: "below the cap") { _ in StoreOptions(maxRows: 200_000, isSyncing: true) },
-        Situation(testDescription: "at the cap") { StoreOptions(maxRows: $0, isSyncing: true) },
+        Situation(testDescription: "below the cap") { _ in StoreOptions(maxRows: 200_000, destinations: .main)
+        },
+        Situation(testDescription: "at the cap") { StoreOptions(maxRows: $0, destinations: .main) },
         Situation(
             testDescription: "at the cap, behind a frozen batch",
-            options: { StoreOptions(maxRows: $0, isSyncing: true) }, freezes: true),
+            options: { StoreOptions(maxRows: $0, destinations: .main) }, freezes: true),
         Situation(
             testDescription: "without a backend, everything is old",
             options: { _ in StoreOptions(retention: 1, maxRows: 200_000) }, prunesByAge: true),
         Situation(
             testDescription: "everything was uploaded and is kept, at the cap",
-            options: { StoreOptions(maxRows: $0, keepsUploaded: true, isSyncing: true) }, uploaded: "1",
+            options: { StoreOptions(maxRows: $0, keepsUploaded: true, destinations: .main) }, uploaded: "1",
             prunesByAge: true),
         Situation(
             testDescription: "an old backlog lies before what was uploaded",
-            options: { _ in StoreOptions(retention: 1, maxRows: 200_000, keepsUploaded: true, isSyncing: true)
+            options: { _ in
+                StoreOptions(retention: 1, maxRows: 200_000, keepsUploaded: true, destinations: .main)
             },
             uploaded: "n > total - 400", prunesByAge: true),
+        Situation(
+            testDescription: "several destinations, none of which has taken anything, at the cap",
+            options: { StoreOptions(retention: 1, maxRows: $0, destinations: .named(.main, .fleet)) },
+            prunesByAge: true),
+        Situation(
+            testDescription: "several, behind a frozen batch",
+            options: { StoreOptions(retention: 1, maxRows: $0, destinations: .named(.main, .fleet)) },
+            freezes: true,
+            prunesByAge: true),
     ]
 }
 
@@ -197,8 +209,8 @@ private func steps(_ count: Int, _ situation: Situation) throws -> Int {
         """)
     var writer = try Writer.open(path, options: options)
     if situation.freezes {
-        let draft = try #require(try writer.draftBatch(limit: 900))
-        _ = try writer.freeze(draft, id: uuid(2), body: [])
+        let draft = try #require(try writer.draftBatch(for: .main, limit: 900))
+        _ = try writer.freeze(draft, id: uuid(2), StoredRequest(body: []))
     }
     var counter = 0
     let writes = 50

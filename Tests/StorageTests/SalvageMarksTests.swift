@@ -14,7 +14,7 @@ struct SalvageMarksTests {
     private let workshop: Workshop
 
     init() throws {
-        workshop = try Workshop(StoreOptions(isSyncing: true))
+        workshop = try Workshop(StoreOptions(destinations: .main))
     }
 
     private func execute(_ sql: String) throws {
@@ -176,7 +176,8 @@ struct SalvageMarksTests {
         damageAtWork()
         _ = try workshop.insert(20...22)
         let again = try #require(try workshop.store.nextFrozen())
-        #expect(again.id == batch.id && again.body == batch.body && again.ids == Array(ids[..<3]))
+        #expect(
+            again.id == batch.id && again.request.body == batch.request.body && again.ids == Array(ids[..<3]))
         #expect(try workshop.store.beginAttempt(batch))
         #expect(try workshop.store.acknowledge(batch) == 3)
         #expect(try times == [4, 5, 20, 21, 22])
@@ -206,10 +207,10 @@ struct SalvageMarksTests {
             UPDATE sessions SET first_seq = \(number), last_seq = \(~number);
             INSERT INTO sessions (key, id, started_at, first_seq, last_seq) VALUES (\(number), zeroblob(16), 0, 0, 0);
             INSERT INTO extras (version, json) VALUES (\(number), '{}');
-            UPDATE batches SET locations = \(number), max_seq = \(number), events = \(number);
-            INSERT INTO geofence_events (ts, seq, session, id, geofence, kind, extras, uploaded)
+            UPDATE batches SET last_seq = \(number), events = '\(number) \(number)';
+            INSERT INTO events (ts, seq, session, id, subject, kind, extras, uploaded)
                 VALUES (\(number), \(number), 1, zeroblob(16), 'a', 0, 0, \(number));
-            INSERT OR REPLACE INTO counters VALUES ('lowest_seq', \(number)), ('erasing_2', 1),
+            INSERT OR REPLACE INTO counters VALUES ('erasing_2', 1),
                 ('dropped_unsent', \(number)), ('consecutive_rejections', \(number)), ('oversized_count', \(number)),
                 ('age_ran', \(number)), ('age_line_0', \(number)), ('age_line_0_until', \(number));
             """)

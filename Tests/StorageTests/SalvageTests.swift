@@ -53,7 +53,7 @@ struct SalvageTests {
     }
 
     /// Four locations, two of them dead letters, and an event; then what `sql` does, and a table that is not ours.
-    private func spoil(_ sql: String, _ options: StoreOptions = StoreOptions(isSyncing: true)) throws {
+    private func spoil(_ sql: String, _ options: StoreOptions = StoreOptions(destinations: .main)) throws {
         let workshop = try Workshop(options, in: directory)
         _ = try workshop.insert(1...4)
         _ = try workshop.store.reject(try workshop.freeze(limit: 2), status: 422, at: time(9))
@@ -75,7 +75,7 @@ struct SalvageTests {
             ("", 5, true),
             ("UPDATE locations SET id = x'00' WHERE seq = (SELECT max(seq) FROM locations)", 4, false),
             ("UPDATE rejected SET id = x'00' WHERE seq = (SELECT max(seq) FROM rejected)", 4, false),
-            ("UPDATE geofence_events SET id = x'00'", 4, false),
+            ("UPDATE events SET id = x'00'", 4, false),
             // Two rows for one place: they are told apart by their ids.
             (
                 """
@@ -85,9 +85,9 @@ struct SalvageTests {
             ),
             // No row refers to it.
             ("DROP TABLE extras", 5, true), ("DROP TABLE rejected_events", 5, false),
-            ("DROP TABLE geofence_events", 4, false),
+            ("DROP TABLE events", 4, false),
             ("ALTER TABLE locations RENAME COLUMN uploaded TO sent", 3, false),
-            ("ALTER TABLE geofence_events RENAME COLUMN uploaded TO sent", 4, false),
+            ("ALTER TABLE events RENAME COLUMN uploaded TO sent", 4, false),
         ] as [(String, Int, Bool)])
     func notWhole(sql: String, readable: Int, isWhole: Bool) throws {
         try spoil(sql)
@@ -135,7 +135,7 @@ struct SalvageTests {
 
     @Test("losses that were counted stay counted, once, and are not told again")
     func losses() throws {
-        let options = StoreOptions(maxRows: 3, isSyncing: true)
+        let options = StoreOptions(maxRows: 3, destinations: .main)
         var workshop = try Workshop(options, in: directory)
         _ = try workshop.insert(1...5)
         try workshop.store.count(refused: 7)

@@ -13,7 +13,7 @@ import Testing
         ("PRAGMA page_size", "1024"), ("PRAGMA quick_check", "ok"),
         (
             "SELECT group_concat(name) FROM pragma_table_info('locations') WHERE \"notnull\" = 0",
-            "accuracy,speed,bearing,altitude,activity,quality"
+            "accuracy,speed,bearing,altitude,activity,quality,mileage"
         ),
         ("SELECT type FROM pragma_table_info('locations') WHERE name = 'ts'", "INTEGER"),
         (
@@ -62,8 +62,8 @@ func durabilityChanges() throws {
         "SELECT * FROM locations WHERE (ts, seq) > (1, 2) AND ts <= 3 ORDER BY ts, seq LIMIT 10",
         "SELECT * FROM locations WHERE (ts, seq) < (1, 2) ORDER BY ts, seq LIMIT 10",
         "SELECT ts, seq FROM locations WHERE (ts, seq) >= (1, 2) AND uploaded = 0 ORDER BY ts, seq LIMIT 1",
-        "DELETE FROM locations WHERE " + BatchMembers.condition,
-        "UPDATE locations SET uploaded = 1 WHERE " + BatchMembers.condition,
+        "DELETE FROM locations WHERE " + Locations.isInRun,
+        "UPDATE locations SET uploaded = 1 WHERE " + Locations.isInRun,
         "DELETE FROM locations WHERE (ts, seq) <= (1, 2) AND seq <= 3",
         "SELECT 1 FROM locations WHERE ts = 1 AND id = 2",
     ])

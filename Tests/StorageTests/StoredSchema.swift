@@ -68,7 +68,10 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
         try workshop.store.split(
             batch,
             into: halves.enumerated().map {
-                (draft: $0.element, id: uuid(3_000_000 + $0.offset), body: workshop.body(of: $0.element))
+                (
+                    draft: $0.element, id: uuid(3_000_000 + $0.offset),
+                    StoredRequest(body: workshop.body(of: $0.element))
+                )
             })
         if let piece = try workshop.store.nextFrozen() { try workshop.store.markPermanent(piece) }
         // And one under way, older than the others by the times of its fixes.
@@ -126,7 +129,7 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
             "SELECT 'rejected ' || lower(hex(id)) || ' ' || lower(hex(batch)) || ' ' || http_status || ' ' || "
                 + "rejected_at || ' ' || session FROM rejected ORDER BY rejected_at, seq")
         lines += try workshop.lines(
-            "SELECT 'rejected event ' || lower(hex(id)) || ' ' || geofence || ' ' || kind || ' ' || http_status "
+            "SELECT 'rejected event ' || lower(hex(id)) || ' ' || subject || ' ' || kind || ' ' || http_status "
                 + "FROM rejected_events ORDER BY rejected_at, seq")
         lines += try workshop.events().map {
             "crossing \($0.id) \($0.session) \($0.crossing.geofence) \($0.crossing.kind) \($0.crossing.time.milliseconds)"

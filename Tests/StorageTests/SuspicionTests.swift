@@ -59,7 +59,10 @@ private let day = 86_400.0
             #expect(try !store.countRejection(of: batch))
             let halves = try store.halves(of: batch)
             let pieces = halves.enumerated().map {
-                (draft: $1, id: uuid(3_000_000 + workshop.batches * 10 + $0), body: workshop.body(of: $1))
+                (
+                    draft: $1, id: uuid(3_000_000 + workshop.batches * 10 + $0),
+                    request: StoredRequest(body: workshop.body(of: $1))
+                )
             }
             try store.split(batch, into: pieces)
             for _ in pieces { #expect(try reject() == .deadLettered(5)) }
@@ -163,8 +166,8 @@ private let day = 86_400.0
         try Connection(path: workshop.directory.file("beekon.db"), access: .readWrite).execute(
             """
             WITH RECURSIVE numbers(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 9985)
-            INSERT INTO rejected (rejected_at, seq, ts, session, id, lat, lng, mode, "trigger", motion, is_mock, extras, odometer,
-            batch, http_status) SELECT \(start), 1000000 + n, \(start), 1, x'00', 1.0, 2.0, 3, 0, 0, 0, 0, 0.0, x'00', 422
+            INSERT INTO rejected (rejected_at, seq, destination, ts, session, id, lat, lng, mode, "trigger", motion, is_mock, extras, odometer,
+            batch, http_status) SELECT \(start), 1000000 + n, 'main', \(start), 1, x'00', 1.0, 2.0, 3, 0, 0, 0, 0, 0.0, x'00', 422
             FROM numbers
             """)
         try workshop.reopen()
@@ -198,7 +201,7 @@ private let day = 86_400.0
         let batch = try workshop.freeze()
         #expect(try !store.countRejection(of: batch))
         let pieces = try store.halves(of: batch).enumerated().map {
-            (draft: $1, id: uuid(3_000_000 + $0), body: workshop.body(of: $1))
+            (draft: $1, id: uuid(3_000_000 + $0), request: StoredRequest(body: workshop.body(of: $1)))
         }
         try store.split(batch, into: pieces)
         #expect(try reject() == .deadLettered(5))
@@ -218,7 +221,7 @@ private let day = 86_400.0
 
     @Test("uploaded rows that are kept make room: for unsent ones, and for dead letters that come back")
     func uploadedRowsGoFirst() throws {
-        workshop.options = StoreOptions(maxRows: 40, keepsUploaded: true, isSyncing: true)
+        workshop.options = StoreOptions(maxRows: 40, keepsUploaded: true, destinations: .main)
         // The unsent ones are the oldest.
         _ = try workshop.insert(101...120, session: 1)
         try acknowledge()
@@ -244,7 +247,7 @@ private let day = 86_400.0
 
     @Test("what has no room when a suspicion ends does not go all at once")
     func noRoomAtTheEnd() throws {
-        workshop.options = StoreOptions(maxRows: 30, isSyncing: true)
+        workshop.options = StoreOptions(maxRows: 30, destinations: .main)
         _ = try workshop.insert(1...30)
         for _ in 0..<2 { try reject(at: 0) }
         _ = try workshop.insert(101...120)
@@ -259,7 +262,7 @@ private let day = 86_400.0
 @Test("a lowered cap is reached without a fix, in steps, and while a batch can be frozen and acknowledged")
 func capLowered() throws {
     // Far above the pages that the new cap would allow by itself.
-    let workshop = try Workshop(StoreOptions(maxRows: 1_000_000, isSyncing: true))
+    let workshop = try Workshop(StoreOptions(maxRows: 1_000_000, destinations: .main))
     try workshop.insert(0)
     workshop.store.close()
     try Connection(path: workshop.directory.file("beekon.db"), access: .readWrite).execute(
@@ -272,7 +275,7 @@ func capLowered() throws {
     workshop.options.maxRows = 1000
     let session = try #require(try workshop.store.draftBatch(limit: 1))
     let body = [UInt8](repeating: 7, count: 1 << 20)
-    let batch = try #require(try workshop.store.freeze(session, id: uuid(9), body: body))
+    let batch = try #require(try workshop.store.freeze(session, id: uuid(9), StoredRequest(body: body)))
     #expect(try workshop.store.acknowledge(batch) == 1)
     var steps = 1
     while try workshop.store.shrink() { steps += 1 }
@@ -292,10 +295,10 @@ func registry() throws {
     var writer = try Writer.open(workshop.directory.file("beekon.db"), options: workshop.options)
     #expect(
         try Schema.tables(naming: "extras", in: writer.db)
-            == ["batches", "geofence_events", "locations", "rejected", "rejected_events"])
+            == ["batches", "events", "locations", "rejected", "rejected_events"])
     #expect(
         try Schema.tables(naming: "session", in: writer.db)
-            == ["batches", "geofence_events", "locations", "rejected", "rejected_events"])
+            == ["batches", "events", "locations", "rejected", "rejected_events"])
     // One that is added later is in it.
     try writer.db.execute("CREATE TABLE later (extras INTEGER NOT NULL); INSERT INTO later VALUES (7)")
     for version in 1...120 {

@@ -27,6 +27,23 @@ func location(_ seconds: Double, id: UUIDv7, latitude: Double = 52.5) -> Locatio
         trigger: .interval, motion: .unknown)
 }
 
+extension FrozenBatch {
+    /// The numbers of its events, for SQL.
+    var eventSeqs: String { members.events.ranges.joined().map { "\($0)" }.joined(separator: ", ") }
+}
+
+extension StoreCounts {
+    /// With one destination.
+    init(
+        locations: Int = 0, pending: Int = 0, oldestPending: Timestamp? = nil, rejected: Int = 0,
+        losses: Losses = Losses()
+    ) {
+        self.init()
+        (self.locations, self.losses) = (locations, losses)
+        (main.pending, main.oldestPending, main.rejected) = (pending, oldestPending, rejected)
+    }
+}
+
 /// A state directory with a store, which writes without waiting for the disk: what a power cut would do to it is not
 /// tested here.
 final class Workshop {
@@ -39,7 +56,7 @@ final class Workshop {
 
     /// - Parameter database: what `beekon.db` holds to begin with.
     init(
-        _ options: StoreOptions = StoreOptions(isSyncing: true), database: [UInt8]? = nil,
+        _ options: StoreOptions = StoreOptions(destinations: .main), database: [UInt8]? = nil,
         in directory: TemporaryDirectory? = nil
     ) throws {
         var options = options
@@ -96,8 +113,12 @@ final class Workshop {
     }
 
     func freeze(_ draft: BatchDraft) throws -> FrozenBatch? {
+        try freeze(draft, body: body(of: draft))
+    }
+
+    func freeze(_ draft: BatchDraft, body: [UInt8]) throws -> FrozenBatch? {
         batches += 1
-        return try store.freeze(draft, id: uuid(2_000_000 + batches), body: body(of: draft))
+        return try store.freeze(draft, id: uuid(2_000_000 + batches), StoredRequest(body: body))
     }
 
     func body(of draft: BatchDraft) -> [UInt8] {
@@ -153,6 +174,8 @@ final class Workshop {
 extension FrozenBatch {
     /// The ids that it carries, from its body.
     var ids: [UUIDv7] {
-        stride(from: 0, to: body.count, by: 16).compactMap { UUIDv7(bytes: Array(body[$0..<$0 + 16])) }
+        stride(from: 0, to: request.body.count, by: 16).compactMap {
+            UUIDv7(bytes: Array(request.body[$0..<$0 + 16]))
+        }
     }
 }

@@ -1,5 +1,6 @@
 import Base
-import Configuration
+import DaemonConfiguration
+import Envelope
 import Support
 import Testing
 
@@ -28,14 +29,14 @@ struct RequestFactoryTests {
         let batch = format.request(
             batch: id, session: id, sentAt: Timestamp(milliseconds: 0), extras: nil, locations: [])
         let made = try #require(batch)
-        #expect(made == Format.beekon.request(body: made.body))
+        #expect(made == BeekonFormat.request(body: made.body))
         #expect(Format(rawValue: "beekon") == made.format)
         #expect(made.body.starts(with: [0x1F, 0x8B]))
     }
 
     @Test("a token replaces a header of that name, in whatever case")
     func authorization() {
-        var request = Format.beekon.request(body: [])
+        var request = BeekonFormat.request(body: [])
         let plain = factory.options(for: request, authorization: nil)
         let base = ["Content-Type: application/json", "Content-Encoding: gzip"]
         #expect(plain.headers == base + ["authorization: Basic x", "X-Empty;"])
@@ -43,12 +44,27 @@ struct RequestFactoryTests {
         #expect(plain.caFile == "/ca")
         #expect(plain.userAgent == "beekond/1.2.3")
         #expect(plain.method == .post)
-        request.suffix = "?v=1"
+        request.query = "v=1"
         request.encoding = nil
         let authorised = factory.options(for: request, authorization: "Bearer t")
         #expect(authorised.url == "https://api.example.com/up?v=1")
         #expect(
             authorised.headers == ["Content-Type: application/json", "X-Empty;", "Authorization: Bearer t"])
+    }
+
+    @Test("a format's own headers go along, unless the configuration has them")
+    func ownHeaders() {
+        let request = OwnTracksFormat(user: "u", deviceID: "d").request(
+            FormatSamples.bare, sentAt: FormatSamples.sentAt)
+        let own = ["Content-Type: application/json", "X-Limit-U: u", "X-Limit-D: d"]
+        #expect(
+            factory.options(for: request, authorization: nil).headers == own + [
+                "authorization: Basic x", "X-Empty;",
+            ])
+        var factory = factory
+        factory.headers = [("x-limit-u", "other")]
+        #expect(
+            factory.options(for: request, authorization: nil).headers == [own[0], own[2], "x-limit-u: other"])
     }
 
     @Test("an exchange goes to the token endpoint, with none of the headers of a batch")

@@ -76,7 +76,7 @@ final class RawServer: Sendable {
 
 /// The server's end of a connection. Nothing waits for longer than ten seconds.
 final class Link: Sendable {
-    private let raw: Int32
+    let raw: Int32
     private let note: @Sendable ([UInt8]) -> Void
 
     init(_ raw: Int32, note: @escaping @Sendable ([UInt8]) -> Void) {
@@ -109,7 +109,8 @@ final class Link: Sendable {
         return bytes
     }
 
-    private func take(_ count: Int) -> [UInt8]? {
+    /// So many bytes; nil when the connection ended before.
+    func take(_ count: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         var taken = 0
         while taken < count {

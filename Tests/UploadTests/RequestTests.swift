@@ -24,7 +24,6 @@ struct RequestTests {
                 POST /a//b/../c%2f%20d;e?x=1&y=%C3%A9 HTTP/1.1\r
                 Host: 127.0.0.1:\(server.port)\r
                 User-Agent: beekond/1.2.3\r
-                Accept: */*\r
                 Content-Type: application/json\r
                 Content-Encoding: gzip\r
                 X-Api-Key: s3cr%t "x"\r
@@ -34,6 +33,15 @@ struct RequestTests {
                 abc\0d
                 """
             ])
+    }
+
+    @Test("an Accept that is configured is sent, once")
+    func accept() throws {
+        let server = try answering(Self.created)
+        _ = try post(server.url, headers: ["Accept: application/json"])
+        let request = try #require(server.requests.first)
+        #expect(request.components(separatedBy: "Accept").count == 2)
+        #expect(request.contains("\r\nAccept: application/json\r\n"))
     }
 
     @Test("a large body goes out without asking for leave first")

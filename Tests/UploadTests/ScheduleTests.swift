@@ -24,6 +24,46 @@ import Testing
         #expect(firsts.filter { $0 < 75 }.count > 25 && firsts.filter { $0 > 225 }.count > 25)
     }
 
+    /// A fleet that is powered up at one moment. The n-th round comes at the phase plus the sum of n rounds, and each of
+    /// these is uniform within the last tenth of the interval: so is every distribution below.
+    @Test("rounds are up to a tenth early, never late, evenly within that tenth, and a fleet stays spread")
+    func spread() {
+        let (count, rounds, interval) = (2000, 40, 300.0)
+        var lengths: [Double] = []
+        var phases = [[Double]](repeating: [], count: rounds + 1)
+        for seed in 0..<count {
+            var rig = Rig(interval: interval, seed: UInt64(seed))
+            rig.sleep()
+            phases[0].append(rig.now.truncatingRemainder(dividingBy: interval))
+            for round in 1...rounds {
+                let began = rig.now
+                rig.drain(.drained)
+                rig.sleep()
+                lengths.append(rig.now - began)
+                phases[round].append(rig.now.truncatingRemainder(dividingBy: interval))
+            }
+        }
+        // A server that forgets a TLS session after the interval still knows it. (The rig sleeps a microsecond longer.)
+        #expect(lengths.allSatisfy { (0.9 * interval...interval + 1e-5).contains($0) })
+        #expect(abs(lengths.reduce(0, +) / Double(lengths.count) - 0.95 * interval) < 0.1)
+        let tenths = Self.counts(lengths, in: 0.9 * interval...interval)
+        #expect(tenths.allSatisfy { abs(Double($0) / Double(lengths.count) - 0.1) < 0.005 })
+        // Of 2,000 evenly spread, each tenth has 200, with a standard deviation of 13.
+        for round in phases {
+            #expect(Self.counts(round, in: 0...interval).allSatisfy { abs($0 - 200) < 70 })
+        }
+    }
+
+    /// How many of the values are in each tenth of the range.
+    private static func counts(_ values: [Double], in range: ClosedRange<Double>) -> [Int] {
+        var counts = [Int](repeating: 0, count: 10)
+        for value in values {
+            let part = (value - range.lowerBound) / (range.upperBound - range.lowerBound)
+            counts[min(max(Int(part * 10), 0), 9)] += 1
+        }
+        return counts
+    }
+
     @Test(
         "back-off: uniform in the upper half of min(300, 2 · 2ⁿ), and from the start again once all is sent")
     func backOff() throws {

@@ -5,11 +5,12 @@ extension Wire {
     /// fault. Numbers that are clamped in files are clamped here; GetConfig tells what holds. Secrets and
     /// paths of files are refused: they belong into a file, new tokens into SeedAuth. All of gpsd, all of
     /// store, and all of sync but interval_seconds, batch_size and sync_threshold need admin rights. While
-    /// the files hold secrets (header values, refresh payload and headers, tokens, client key), only root may
-    /// send them elsewhere than the files do, with sync.url, sync.auth.refresh_url, sync.proxy or
-    /// sync.allow_insecure_http: otherwise PermissionDenied, with a reason. Such a setting that root has not
-    /// made is not used once the files hold secrets. Names that SetExtras has changed stay as SetExtras wants
-    /// them.
+    /// the files hold secrets (header values, refresh payload and headers, tokens, client key, username,
+    /// password, params), only root may send them elsewhere than the files do, with sync.url,
+    /// sync.auth.refresh_url, sync.proxy or sync.allow_insecure_http: otherwise PermissionDenied, with a
+    /// reason. Such a setting that root has not made is not used once the files hold secrets.
+    /// destination.NAME.KEY is for a table that the files have, and follows the rules of sync.KEY. Names that
+    /// SetExtras has changed stay as SetExtras wants them.
     package enum Configure: ControlMethod {
         package static let name = "org.beekond.Tracker.Configure"
 

@@ -5,6 +5,16 @@ extension Wire {
     package enum GetRejected: ControlMethod {
         package static let name = "org.beekond.Tracker.GetRejected"
 
+        package struct Parameters: ControlParameters {
+            package var destination: String?
+
+            package init(destination: String? = nil) {
+                self.destination = destination
+            }
+
+            package static let names = ["destination"]
+        }
+
         package struct Result: Codable, Sendable, Equatable {
             package var rejected: [Rejected]
 

@@ -4,6 +4,16 @@ extension Wire {
     package enum PurgeRejected: ControlMethod {
         package static let name = "org.beekond.Tracker.PurgeRejected"
 
+        package struct Parameters: ControlParameters {
+            package var destination: String?
+
+            package init(destination: String? = nil) {
+                self.destination = destination
+            }
+
+            package static let names = ["destination"]
+        }
+
         package struct Result: Codable, Sendable, Equatable {
             package var removed: Int
 

@@ -3,9 +3,20 @@ extension Wire {
     /// Dissolves the next batch if it has failed three times in a row because of its size or its time (413,
     /// 408, or a time-out after bytes were sent); otherwise RebatchRefused says why not. Its rows go into
     /// batches of the current sync.batch_size: lower that first. They may then arrive twice, under two batch
-    /// ids. Needs admin rights. Sends nothing: call Sync.
+    /// ids. Needs admin rights. Sends nothing: call Sync. destination: main when absent, here and in all
+    /// methods below that take one.
     package enum Rebatch: ControlMethod {
         package static let name = "org.beekond.Tracker.Rebatch"
+
+        package struct Parameters: ControlParameters {
+            package var destination: String?
+
+            package init(destination: String? = nil) {
+                self.destination = destination
+            }
+
+            package static let names = ["destination"]
+        }
 
         package struct Result: Codable, Sendable, Equatable {
             package var batchId: String

@@ -9,13 +9,15 @@ extension Wire {
         package struct Parameters: ControlParameters {
             package var from: String
             package var to: String?
+            package var destination: String?
 
-            package init(from: String, to: String? = nil) {
+            package init(from: String, to: String? = nil, destination: String? = nil) {
                 self.from = from
                 self.to = to
+                self.destination = destination
             }
 
-            package static let names = ["from", "to"]
+            package static let names = ["from", "to", "destination"]
         }
 
         package struct Result: Codable, Sendable, Equatable {

@@ -6,6 +6,16 @@ extension Wire {
     package enum RetryRejected: ControlMethod {
         package static let name = "org.beekond.Tracker.RetryRejected"
 
+        package struct Parameters: ControlParameters {
+            package var destination: String?
+
+            package init(destination: String? = nil) {
+                self.destination = destination
+            }
+
+            package static let names = ["destination"]
+        }
+
         package struct Result: Codable, Sendable, Equatable {
             package var requeued: Int
 

@@ -11,20 +11,26 @@ extension Wire {
             package var accessToken: String?
             package var refreshToken: String?
             package var expiresAt: Int?
+            package var destination: String?
 
-            package init(accessToken: String? = nil, refreshToken: String? = nil, expiresAt: Int? = nil) {
+            package init(
+                accessToken: String? = nil, refreshToken: String? = nil, expiresAt: Int? = nil,
+                destination: String? = nil
+            ) {
                 self.accessToken = accessToken
                 self.refreshToken = refreshToken
                 self.expiresAt = expiresAt
+                self.destination = destination
             }
 
             private enum CodingKeys: String, CodingKey {
                 case accessToken = "access_token"
                 case refreshToken = "refresh_token"
                 case expiresAt = "expires_at"
+                case destination
             }
 
-            package static let names = ["access_token", "refresh_token", "expires_at"]
+            package static let names = ["access_token", "refresh_token", "expires_at", "destination"]
         }
     }
 }

@@ -18,6 +18,7 @@ extension Wire {
         package var store: StoreStatus
         package var sync: SyncStatus
         package var auth: AuthStatus
+        package var destinations: [Destination]
         package var geofences: Int
         package var degraded: [String]
 
@@ -25,7 +26,7 @@ extension Wire {
             version: String, installId: String, state: State, reason: String? = nil, sessionId: String? = nil,
             sessionStartedAt: String? = nil, uptimeSeconds: Int, lastLocation: Location? = nil,
             source: SourceStatus, gate: GateStatus, store: StoreStatus, sync: SyncStatus, auth: AuthStatus,
-            geofences: Int, degraded: [String]
+            destinations: [Destination], geofences: Int, degraded: [String]
         ) {
             self.version = version
             self.installId = installId
@@ -40,6 +41,7 @@ extension Wire {
             self.store = store
             self.sync = sync
             self.auth = auth
+            self.destinations = destinations
             self.geofences = geofences
             self.degraded = degraded
         }
@@ -58,6 +60,7 @@ extension Wire {
             case store
             case sync
             case auth
+            case destinations
             case geofences
             case degraded
         }

@@ -1,4 +1,4 @@
-internal import Configuration
+internal import DaemonConfiguration
 
 /// Says who may ask for what. Pure.
 enum Authority {
@@ -14,7 +14,8 @@ enum Authority {
             // An unknown name is refused as such, whoever asks.
             case .configure(let offers): offers.keys.contains { Key.named($0)?.key.needsAdmin ?? false }
             case .resetConfig(let names): names.contains { Key.needsAdmin($0) }
-            case .start, .stop, .delete, .requeueRejected, .purgeRejected, .resend, .rebatch, .sync,
+            case .start, .stop, .delete, .requeueRejected, .purgeRejected, .resend, .backfill,
+                .forgetDestination, .rebatch, .sync,
                 .seedAuth, .setExtras, .addGeofences, .removeGeofences, .listGeofences, .locate, .reload:
                 false
             }
@@ -25,7 +26,7 @@ enum Authority {
     static func decide(_ kind: Command.Kind, for origin: Command.Origin) -> Permission {
         if origin == .signal { return kind == .reload ? .granted : .denied }
         switch kind {
-        case .delete, .purgeRejected, .resend, .rebatch, .seedAuth:
+        case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .seedAuth:
             return isAdmin(origin) ? .granted : .denied
         case .start, .stop, .requeueRejected, .sync, .setExtras, .addGeofences, .removeGeofences,
             .listGeofences, .locate, .configure, .resetConfig, .reload:

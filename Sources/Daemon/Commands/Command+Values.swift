@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import Tracking
 internal import Upload
 
@@ -38,15 +38,16 @@ extension Command {
         }
 
         /// Whether the configuration has a use for them.
-        func check(against sync: Settings.Sync?) throws(Failure) {
+        func check(against sync: Settings.Sync?, of name: DestinationName) throws(Failure) {
+            let table = (name == .main ? "sync" : "destination.\(name)") + ".auth"
             guard let auth = sync?.auth else {
                 throw Failure(
-                    kind: .setting(key: "sync.auth"),
-                    reason: "there is no table [sync.auth] to use a token by; write one first")
+                    kind: .setting(key: table),
+                    reason: "there is no table [\(table)] to use a token by; write one first")
             }
             guard tokens.access != nil || auth.refreshURL != nil else {
                 throw Failure(
-                    kind: .setting(key: "sync.auth.refresh_url"),
+                    kind: .setting(key: table + ".refresh_url"),
                     reason: "without it a refresh token alone is of no use")
             }
         }
@@ -99,5 +100,17 @@ extension Timestamp {
     init(checking text: String) throws(Failure) {
         guard let time = Timestamp(iso8601: text) else { throw Failure(kind: .time(text)) }
         self = time
+    }
+}
+
+extension DestinationName {
+    /// - Parameter text: nil: `main`.
+    init(checking text: String?) throws(Failure) {
+        guard let text else {
+            self = .main
+            return
+        }
+        guard let name = DestinationName(text) else { throw Failure(kind: .parameter("destination")) }
+        self = name
     }
 }

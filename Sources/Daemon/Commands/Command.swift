@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import Storage
 internal import Tracking
 
@@ -11,15 +11,18 @@ enum Command: Sendable {
     /// Deletes everything, or what is not later than this.
     case delete(before: Timestamp?)
     /// Dead letters become pending again.
-    case requeueRejected
-    case purgeRejected
+    case requeueRejected(of: DestinationName)
+    case purgeRejected(of: DestinationName)
     /// Kept rows become pending again.
     case resend(Resend)
+    case backfill(Backfill)
+    case forgetDestination(DestinationName)
     /// Smaller batches instead of the one that keeps failing.
-    case rebatch
-    /// An attempt to upload now. When nobody waits for its end, what is pending is answered at once.
-    case sync(isAwaited: Bool)
-    case seedAuth(Seed)
+    case rebatch(of: DestinationName)
+    /// An attempt to upload now, to all destinations unless one is named. When nobody waits for its end, what is pending is
+    /// answered at once.
+    case sync(DestinationName?, isAwaited: Bool)
+    case seedAuth(Seed, of: DestinationName)
     case setExtras(Extras)
     case addGeofences([Geofence])
     /// Unknown ids are ignored.
@@ -35,7 +38,9 @@ enum Command: Sendable {
 
     /// What is asked for, without the values.
     enum Kind: CaseIterable {
-        case start, stop, delete, requeueRejected, purgeRejected, resend, rebatch, sync, seedAuth, setExtras
+        case start, stop, delete, requeueRejected, purgeRejected, resend, backfill, forgetDestination,
+            rebatch, sync
+        case seedAuth, setExtras
         case addGeofences, removeGeofences, listGeofences, locate, configure, resetConfig, reload
 
         /// It changes nothing, and is not worth a line in the log.
@@ -64,6 +69,8 @@ enum Command: Sendable {
         case .requeueRejected: .requeueRejected
         case .purgeRejected: .purgeRejected
         case .resend: .resend
+        case .backfill: .backfill
+        case .forgetDestination: .forgetDestination
         case .rebatch: .rebatch
         case .sync: .sync
         case .seedAuth: .seedAuth

@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import Linux
 internal import Storage
 internal import Tracking
@@ -41,7 +41,9 @@ final class Dispatcher {
         _ command: Command, by caller: Caller, now: BootInstant, waiter: Waiter? = nil
     ) throws(Failure) -> Answer {
         try enforce(Authority.decide(command, for: caller.origin), on: caller)
-        if case .seedAuth(let seed) = command { try seed.check(against: settings.sync) }
+        if case .seedAuth(let seed, let name) = command {
+            try seed.check(against: settings.sync(of: name.text), of: name)
+        }
         if !command.kind.isQuestion, caller.origin != .signal {
             Log.info(.control, "\(caller.request) by \(caller.name)", caller.fields)
         }
@@ -87,18 +89,26 @@ final class Dispatcher {
         case .start: try post(.start(token))
         case .stop: try post(.stop(token))
         case .delete(let cutoff): try post(.delete(before: cutoff, token))
-        case .requeueRejected:
+        case .requeueRejected(let name):
             try takeAttempt(now: now)
-            try post(.rejected(.requeue, token))
-        case .purgeRejected: try post(.rejected(.purge, token))
+            try post(.rejected(.requeue, of: known(name), token))
+        case .purgeRejected(let name): try post(.rejected(.purge, of: known(name), token))
         case .resend(let work):
             try takeAttempt(now: now)
-            try post(.resend(work, token))
-        case .rebatch: try post(toUploader: .rebatch(token))
-        case .sync(let isAwaited): return try sync(token, isAwaited: isAwaited, now: now)
-        case .seedAuth(let seed):
+            _ = try known(work.destination)
+            try post(.owe(.resend(work), token))
+        case .backfill(let work):
             try takeAttempt(now: now)
-            try post(toUploader: .seed(seed.tokens, for: configurator.inForce, token))
+            _ = try configured(work.destination)
+            try post(.owe(.backfill(work), token))
+        case .forgetDestination(let name): try post(.owe(.forget(Forgetting(orphan(name))), token))
+        case .rebatch(let name): try post(.rebatch(token), to: configured(name))
+        case .sync(let name?, let isAwaited):
+            return try sync(configured(name), token, isAwaited: isAwaited, now: now)
+        case .sync(nil, let isAwaited): return try syncAll(token, isAwaited: isAwaited, now: now)
+        case .seedAuth(let seed, let name):
+            try takeAttempt(now: now)
+            try post(.seed(seed.tokens, for: configurator.inForce, token), to: configured(name))
         case .setExtras(let extras): try post(.setExtras(extras.values, token))
         case .addGeofences(let fences): try add(fences, token)
         case .removeGeofences(let ids): try post(.removeGeofences(ids, token))
@@ -116,16 +126,61 @@ final class Dispatcher {
         return .later(token)
     }
 
-    private func sync(_ token: Token, isAwaited: Bool, now: BootInstant) throws(Failure) -> Answer {
-        if settings.sync != nil {
+    private func sync(
+        _ port: UploaderPort, _ token: Token, isAwaited: Bool, now: BootInstant
+    ) throws(Failure) -> Answer {
+        let isConfigured = settings.sync(of: port.name.text) != nil
+        if isConfigured {
             try takeAttempt(now: now)
-            try post(toUploader: isAwaited ? .sync(token) : .trigger(.command))
+            try post(isAwaited ? .sync(token) : .trigger(.command), to: port)
             if isAwaited { return .later(token) }
         }
-        let pending = hub.store.counts().pending
+        let pending = hub.store.counts()[port.name]?.pending ?? 0
         let outcome: SyncResult.Outcome =
-            settings.sync == nil ? .disabled : pending > 0 ? .transient : .nothingPending
+            !isConfigured ? .disabled : pending > 0 ? .transient : .nothingPending
         return .now(.synced(SyncResult(outcome: outcome, uploaded: 0, pending: pending)))
+    }
+
+    /// All of them try. The answer is that of `main` or, where it has no url, the worst of the others.
+    private func syncAll(_ token: Token, isAwaited: Bool, now: BootInstant) throws(Failure) -> Answer {
+        let others = hub.uploaders.all.filter { $0.name != .main }
+        guard settings.sync == nil, isAwaited, !others.isEmpty else {
+            for port in others { port.deliver(.trigger(.command)) }
+            return try sync(hub.uploaders.main, token, isAwaited: isAwaited, now: now)
+        }
+        try takeAttempt(now: now)
+        var gathering = SyncGathering(waitingFor: others.count)
+        for port in others {
+            lastToken += 1
+            waiters[lastToken] = { [weak self] result, now in
+                guard let worst = gathering.add(result) else { return }
+                _ = self?.complete(token, worst, now: now)
+            }
+            port.commands.deliver(.sync(lastToken))
+        }
+        return .later(token)
+    }
+
+    // MARK: Destinations
+
+    /// - Throws: when it is not configured.
+    private func configured(_ name: DestinationName) throws(Failure) -> UploaderPort {
+        if let port = hub.uploaders[name], name == .main || settings.sync(of: name.text) != nil {
+            return port
+        }
+        throw Failure(kind: .parameter("destination"))
+    }
+
+    /// - Throws: when nothing is known of it.
+    private func known(_ name: DestinationName) throws(Failure) -> DestinationName {
+        if hub.store.counts()[name] != nil || settings.sync(of: name.text) != nil { return name }
+        throw Failure(kind: .parameter("destination"))
+    }
+
+    /// - Throws: unless it is known and not configured any more.
+    private func orphan(_ name: DestinationName) throws(Failure) -> DestinationName {
+        if hub.store.counts()[name]?.isOrphaned == true { return name }
+        throw Failure(kind: .parameter("destination"))
     }
 
     private func add(_ fences: [Geofence], _ token: Token) throws(Failure) {
@@ -142,8 +197,8 @@ final class Dispatcher {
         guard hub.reader.post(command) else { throw Failure(kind: .busy(seconds: 1)) }
     }
 
-    private func post(toUploader command: UploaderCommand) throws(Failure) {
-        guard hub.uploader.post(command) else { throw Failure(kind: .busy(seconds: 1)) }
+    private func post(_ command: UploaderCommand, to port: UploaderPort) throws(Failure) {
+        guard port.commands.post(command) else { throw Failure(kind: .busy(seconds: 1)) }
     }
 
     /// What makes beekond ask the backend at once, whatever back-off or `Retry-After` say, is limited.

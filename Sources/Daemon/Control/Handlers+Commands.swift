@@ -1,6 +1,6 @@
 internal import Base
-internal import Configuration
 internal import ControlProtocol
+internal import DaemonConfiguration
 internal import Linux
 internal import Storage
 internal import Tracking
@@ -55,35 +55,61 @@ extension Handlers {
     // MARK: Upload
 
     func sync(_ request: Request) throws -> Answer {
-        let waits = try request.call.parameters(of: Wire.Sync.self).wait ?? true
-        let command = Command.sync(isAwaited: waits && !request.call.oneway)
+        let parameters = try request.call.parameters(of: Wire.Sync.self)
+        let name = try parameters.destination.map(DestinationName.init(checking:))
+        let command = Command.sync(name, isAwaited: parameters.wait ?? true && !request.call.oneway)
         return try give(command, request, as: Wire.Sync.self) { .init($0) }
     }
 
     func rebatch(_ request: Request) throws -> Answer {
-        _ = try request.call.parameters(of: Wire.Rebatch.self)
-        return try give(.rebatch, request, as: Wire.Rebatch.self) { .init($0) }
+        let name = try request.call.parameters(of: Wire.Rebatch.self).destination
+        return try give(.rebatch(of: DestinationName(checking: name)), request, as: Wire.Rebatch.self) {
+            .init($0)
+        }
     }
 
     func resend(_ request: Request) throws -> Answer {
         let parameters = try request.call.parameters(of: Wire.Resend.self)
         try dispatcher.authorise(.resend, by: request.caller)
         let work = Resend(
+            for: try DestinationName(checking: parameters.destination),
             from: try Timestamp(checking: parameters.from),
             to: try parameters.to.map(Timestamp.init(checking:)))
         return try give(.resend(work), request, as: Wire.Resend.self) { $0.count.map { .init(requeued: $0) } }
     }
 
     func retryRejected(_ request: Request) throws -> Answer {
-        _ = try request.call.parameters(of: Wire.RetryRejected.self)
-        return try give(.requeueRejected, request, as: Wire.RetryRejected.self) {
+        let name = try request.call.parameters(of: Wire.RetryRejected.self).destination
+        let command = Command.requeueRejected(of: try DestinationName(checking: name))
+        return try give(command, request, as: Wire.RetryRejected.self) {
             $0.count.map { .init(requeued: $0) }
         }
     }
 
     func purgeRejected(_ request: Request) throws -> Answer {
-        _ = try request.call.parameters(of: Wire.PurgeRejected.self)
-        return try give(.purgeRejected, request, as: Wire.PurgeRejected.self) {
+        let name = try request.call.parameters(of: Wire.PurgeRejected.self).destination
+        let command = Command.purgeRejected(of: try DestinationName(checking: name))
+        return try give(command, request, as: Wire.PurgeRejected.self) {
+            $0.count.map { .init(removed: $0) }
+        }
+    }
+
+    func backfill(_ request: Request) throws -> Answer {
+        let parameters = try request.call.parameters(of: Wire.BackfillDestination.self)
+        try dispatcher.authorise(.backfill, by: request.caller)
+        let work = Backfill(
+            of: try DestinationName(checking: parameters.destination),
+            from: try parameters.from.map(Timestamp.init(checking:)))
+        return try give(.backfill(work), request, as: Wire.BackfillDestination.self) {
+            $0.count.map { .init(owed: $0) }
+        }
+    }
+
+    func forgetDestination(_ request: Request) throws -> Answer {
+        let name = try request.call.parameters(of: Wire.ForgetDestination.self).destination
+        try dispatcher.authorise(.forgetDestination, by: request.caller)
+        let command = Command.forgetDestination(try DestinationName(checking: name))
+        return try give(command, request, as: Wire.ForgetDestination.self) {
             $0.count.map { .init(removed: $0) }
         }
     }
@@ -93,7 +119,8 @@ extension Handlers {
         try dispatcher.authorise(.seedAuth, by: request.caller)
         let seed = try Command.Seed(
             access: parameters.accessToken, refresh: parameters.refreshToken, expiresAt: parameters.expiresAt)
-        return try give(.seedAuth(seed), request, as: Wire.SeedAuth.self) { .init($0) }
+        let name = try DestinationName(checking: parameters.destination)
+        return try give(.seedAuth(seed, of: name), request, as: Wire.SeedAuth.self) { .init($0) }
     }
 
     // MARK: Settings

@@ -79,8 +79,8 @@ extension Handlers {
     }
 
     func rejected(_ call: Call) throws -> Answer {
-        _ = try call.parameters(of: Wire.GetRejected.self)
-        var cursor = History.RejectedCursor()
+        let name = try call.parameters(of: Wire.GetRejected.self).destination
+        var cursor = History.RejectedCursor(of: try DestinationName(checking: name))
         if call.more { return .history(.rejected(cursor)) }
         let rows = try inOneReply { try $0.next(&cursor, limit: $1) }
         return .reply(

@@ -1,6 +1,6 @@
 internal import Base
-internal import Configuration
 internal import ControlProtocol
+internal import DaemonConfiguration
 internal import Linux
 internal import Storage
 internal import Tracking
@@ -57,6 +57,8 @@ final class Handlers {
         case Wire.Sync.name: try sync(request)
         case Wire.Rebatch.name: try rebatch(request)
         case Wire.Resend.name: try resend(request)
+        case Wire.BackfillDestination.name: try backfill(request)
+        case Wire.ForgetDestination.name: try forgetDestination(request)
         case Wire.GetPendingUploadCount.name: try pendingCount(call)
         case Wire.GetLocations.name: try locations(call)
         case Wire.GetSessions.name: try sessions(call)

@@ -81,7 +81,6 @@ struct UploaderSnapshot: Equatable, Sendable {
 /// What the threads publish for one another: immutable snapshots, and a few flags.
 final class Board: Sendable {
     private let reader = Mutex(ReaderSnapshot())
-    private let uploader = Mutex(UploaderSnapshot())
     private let extrasInForce = Mutex<[String: String]>([:])
     private let damaged = Mutex<Set<String>>([])
     /// The daemon is stopping: every loop ends when it sees this.
@@ -89,10 +88,8 @@ final class Board: Sendable {
     /// Somebody subscribes to locations; without subscribers none is handed over.
     let hasListeners = Atomic(false)
     let readerWork = Work()
-    let uploaderWork = Work()
 
     var readerSnapshot: ReaderSnapshot { reader.withLock { $0 } }
-    var uploaderSnapshot: UploaderSnapshot { uploader.withLock { $0 } }
     /// What the next stored row carries.
     var extras: [String: String] { extrasInForce.withLock { $0 } }
 
@@ -113,10 +110,6 @@ final class Board: Sendable {
 
     func publish(extras: [String: String]) {
         extrasInForce.withLock { $0 = extras }
-    }
-
-    func publish(_ snapshot: UploaderSnapshot) {
-        uploader.withLock { $0 = snapshot }
     }
 }
 

@@ -1,6 +1,6 @@
 internal import Base
-internal import Configuration
 internal import ControlProtocol
+internal import DaemonConfiguration
 internal import Glibc
 internal import Linux
 internal import Storage
@@ -42,6 +42,7 @@ package enum Daemon {
     package static func check(_ options: Options) -> Int32 {
         do {
             let loaded = try Loader.load(file: options.file, isDefaultPath: options.configuration == nil)
+            try Configurator.check(loaded.settings, options)
             for warning in loaded.warnings { print("warning: " + warning) }
             print(Loader.approval(of: options.file))
             return EX_OK

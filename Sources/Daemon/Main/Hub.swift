@@ -15,8 +15,7 @@ final class Hub: Sendable {
     let ages = Mutex<AgeTrust?>(nil)
     let reader: Mailbox<ReaderCommand>
     let readerSettings: Slot<NewSettings>
-    let uploader: Mailbox<UploaderCommand>
-    let uploaderSettings: Slot<SettingsInForce>
+    let uploaders: UploaderPorts
     let main: Mailbox<MainMessage>
     private let unheard = Atomic(0)
 
@@ -27,8 +26,7 @@ final class Hub: Sendable {
         self.files = files
         reader = try Mailbox(limit: 256)
         readerSettings = Slot(waking: reader.wakeup)
-        uploader = try Mailbox(limit: 1024)
-        uploaderSettings = Slot(waking: uploader.wakeup)
+        uploaders = try UploaderPorts()
         main = try Mailbox(limit: Self.mainLimit)
     }
 
@@ -45,10 +43,9 @@ final class Hub: Sendable {
         }
     }
 
-    /// For messages between threads. Commands of clients are posted to the mailbox itself, and refused when there are too
-    /// many.
-    func post(toUploader command: UploaderCommand) {
-        uploader.deliver(command) { command.merge(into: &$0) }
+    /// To the uploader of every destination.
+    func post(toUploaders command: UploaderCommand) {
+        for port in uploaders.all { port.deliver(command) }
     }
 
     /// Answers a command, once.

@@ -16,6 +16,10 @@ struct Lifecycle {
         self.running = running
     }
 
+    mutating func started(_ name: String) {
+        running.insert(name)
+    }
+
     mutating func resumed() {
         hasResumed = true
     }

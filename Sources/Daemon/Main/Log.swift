@@ -27,6 +27,7 @@ enum Log {
         case batchRejected = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0e"
         case batchDissolved = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a42"
         case rowsResent = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a43"
+        case destinationForgotten = "8d1f3be27c5a4d0b9b6e40a1f72c9d58"
         case uploaded = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0f"
         case control = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a10"
         case configuration = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a11"

@@ -1,3 +1,4 @@
+internal import Base
 internal import Tracking
 
 /// What reaches the main thread.
@@ -22,18 +23,18 @@ enum MainMessage: Sendable {
     case stateChanged(StateChange)
     // Hints: the change itself is on the board.
     case sourceChanged
-    case syncChanged
-    case authChanged
+    case syncChanged(DestinationName)
+    case authChanged(DestinationName)
     // Without these the daemon would not end.
     case readerEnded
-    case uploaderEnded
+    case uploaderEnded(DestinationName)
 
     var whenFull: WhenFull {
         switch self {
         case .location, .crossed: .drop
         case .sourceChanged: .merge("source")
-        case .syncChanged: .merge("sync")
-        case .authChanged: .merge("auth")
+        case .syncChanged(let name): .merge("sync " + name.text)
+        case .authChanged(let name): .merge("auth " + name.text)
         // A change of state results from a command, and commands are bounded.
         case .completed, .settingsApplied, .stateChanged, .readerEnded, .uploaderEnded: .keep
         }

@@ -1,6 +1,6 @@
 internal import Base
-internal import Configuration
 internal import ControlProtocol
+internal import DaemonConfiguration
 internal import GPSD
 internal import Linux
 internal import Storage
@@ -15,7 +15,8 @@ final class Supervisor {
     private let dispatcher: Dispatcher
     private let status: StatusReport
     private let server: ControlServer
-    private var lifecycle = Lifecycle(running: ["reader", "uploader"])
+    private let uploaders: UploaderThreads
+    private var lifecycle = Lifecycle(running: ["reader", UploaderThreads.name(of: .main)])
     private let network: NetworkWatch
     private var memory = MemoryRelease()
     private var watchdog: Watchdog?
@@ -48,12 +49,13 @@ final class Supervisor {
             in: place,
             handlers: Handlers(
                 hub: hub, configurator: configurator, dispatcher: dispatcher, status: status))
+        uploaders = UploaderThreads(hub: hub, directory: directory.path, installID: installation.id)
         network = NetworkWatch(now: startedAt)
         memory.schedule(now: startedAt)
         if let interval = Notifier.watchdogInterval() {
             watchdog = Watchdog(timeout: interval, now: startedAt)
         }
-        network.watch(settings.sync != nil)
+        network.watch(settings.uploads)
     }
 
     /// Starts the threads and serves until the end.
@@ -89,22 +91,22 @@ final class Supervisor {
     }
 
     private func startThreads() throws(SystemError) {
-        let (hub, settings, installID) = (hub, configurator.loaded.settings, status.installID)
-        let tokens = TokenStore(
-            directory: try StateDirectory(status.directory),
-            credentials: SecretPlaces.ofThisProcess().credentialsDirectory)
+        let (hub, settings) = (hub, configurator.loaded.settings)
         try startThread(named: "reader") {
             guard let reader = Reader(hub: hub, settings: settings) else { return hub.post(.readerEnded) }
             reader.run()
         }
-        try startThread(named: "uploader") {
-            guard
-                let uploader = Uploader(
-                    hub: hub, settings: settings, installID: installID, tokens: tokens, now: .current())
-            else {
-                return hub.post(.uploaderEnded)
-            }
-            uploader.run()
+        try uploaders.start(hub.uploaders.main, configurator.inForce)
+        startUploaders()
+    }
+
+    /// Those of the destinations that are configured and have none yet; the others are told to end.
+    private func startUploaders() {
+        do {
+            let started = try uploaders.follow(configurator.inForce)
+            for name in started { lifecycle.started(UploaderThreads.name(of: name)) }
+        } catch {
+            Log.error(.started, "an uploader could not be started: " + error.description)
         }
     }
 
@@ -119,7 +121,7 @@ final class Supervisor {
         Notifier.stopping()
         hub.board.isStopping.store(true, ordering: .relaxed)
         hub.reader.deliver(.end)
-        hub.uploader.deliver(.end)
+        hub.post(toUploaders: .end)
     }
 
     private func end() -> Int32 {
@@ -141,6 +143,15 @@ final class Supervisor {
         stop(now: now)
     }
 
+    /// That of a destination which is not configured any more ends, and may be wanted again by now.
+    private func uploaderEnded(_ name: DestinationName, now: BootInstant) {
+        guard uploaders.ended(name), lifecycle.stopBy == nil else {
+            return threadEnded(UploaderThreads.name(of: name), now: now)
+        }
+        _ = lifecycle.ended(UploaderThreads.name(of: name))
+        startUploaders()
+    }
+
     // MARK: What comes in
 
     private func handle(_ signal: Signals.Signal, now: BootInstant) {
@@ -158,7 +169,8 @@ final class Supervisor {
             if dispatcher.complete(token, result, now: now) { memory.schedule(now: now) }
         case .settingsApplied(let result):
             configurator.finish(result, hub)
-            network.watch(configurator.loaded.settings.sync != nil)
+            network.watch(configurator.loaded.settings.uploads)
+            if lifecycle.stopBy == nil { startUploaders() }
             // To read a configuration takes a megabyte, of which nothing remains.
             memory.schedule(now: now)
         case .crossed(let event): server.publish(Wire.Event(event), now: now)
@@ -167,10 +179,10 @@ final class Supervisor {
             lifecycle.resumed()
             publish(Wire.Event(change), now: now)
         case .sourceChanged: publish(status.sourceEvent(), now: now)
-        case .syncChanged: publish(status.syncEvent(now: now), now: now)
-        case .authChanged: publish(status.authEvent(), now: now)
+        case .syncChanged(let name): publish(status.syncEvent(of: name, now: now), now: now)
+        case .authChanged(let name): publish(status.authEvent(of: name), now: now)
         case .readerEnded: threadEnded("reader", now: now)
-        case .uploaderEnded: threadEnded("uploader", now: now)
+        case .uploaderEnded(let name): uploaderEnded(name, now: now)
         }
     }
 
@@ -185,15 +197,15 @@ final class Supervisor {
     }
 
     private func noteNetwork(now: BootInstant) {
-        for outage in network.outages(now: now) where hub.store.counts().pending > 0 {
-            hub.post(toUploader: .trigger(.networkReturned(outage: outage)))
+        for outage in network.outages(now: now) where hub.store.counts().hasPending {
+            hub.post(toUploaders: .trigger(.networkReturned(outage: outage)))
         }
     }
 
     private func feedWatchdog(now: BootInstant) {
-        let busy = [
-            ("reader", hub.board.readerWork.busyFor(now)), ("uploader", hub.board.uploaderWork.busyFor(now)),
-        ]
+        let busy =
+            [("reader", hub.board.readerWork.busyFor(now))]
+            + hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work.busyFor(now)) }
         switch watchdog?.look(now: now, busy: busy) {
         case nil, .wait: break
         case .feed: Notifier.feedWatchdog()
@@ -210,7 +222,21 @@ extension StoreOptions {
             retention: settings.store.retentionDays * 86_400, maxRows: settings.store.maxRows,
             durability: settings.store.durability == .full ? .full : .normal,
             keepsUploaded: settings.store.keepUploaded,
-            isSyncing: settings.sync != nil || settings.awaitsSync,
+            destinations: settings.owedDestinations,
             holdsRows: settings.holdsRows)
+    }
+}
+
+extension Settings {
+    /// Those that every row is owed to.
+    fileprivate var owedDestinations: [StoreOptions.Destination] {
+        var owed = allDestinations.filter { $0.sync.deliver == .all }.compactMap { destination in
+            DestinationName(destination.name).map {
+                StoreOptions.Destination($0, carriesEvents: destination.sync.format.carriesEvents)
+            }
+        }
+        // Its url waits for an approval.
+        if sync == nil, awaitsSync { owed.insert(StoreOptions.Destination(.main), at: 0) }
+        return owed
     }
 }

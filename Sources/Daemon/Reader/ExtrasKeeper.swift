@@ -1,4 +1,5 @@
-internal import Configuration
+internal import DaemonConfiguration
+internal import Envelope
 internal import Storage
 internal import Upload
 

@@ -140,7 +140,9 @@ struct FixPipeline {
             context.session ?? context.eventSession ?? Session(id: ids.next(at: time), startedAt: time)
         if context.session == nil, !outcome.crossings.isEmpty { decision.eventSession = home }
         let events = outcome.crossings.map { crossing in
-            GeofenceEvent(id: ids.next(at: crossing.time), session: home.id, crossing: crossing)
+            GeofenceEvent(
+                id: ids.next(at: crossing.time), session: home.id, crossing: crossing,
+                coordinate: observed.fix.coordinate, accuracy: observed.fix.accuracy)
         }
         decision.crossings = NewCrossings(
             events: events, changes: outcome.changes, session: home.id, sessionStartedAt: home.startedAt,

@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import Storage
 
 /// Logs which rows are lost by rule, or because storage fails.

@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import GPSD
 internal import Linux
 internal import Storage
@@ -19,13 +19,14 @@ extension Reader {
             }
         case .delete(let cutoff, let token):
             begin(token) { () throws(Failure) in try delete(before: cutoff, for: token, now: now) }
-        case .rejected(let act, let token):
+        case .rejected(let act, let destination, let token):
             begin(token) { () throws(Failure) in
-                try work.begin(act, for: token, isDeletionKnown: !sessions.recall.isMissing(.deletion))
+                try work.begin(
+                    act, of: destination, for: token, isDeletionKnown: !sessions.recall.isMissing(.deletion))
             }
-        case .resend(let resend, let token):
+        case .owe(let owed, let token):
             begin(token) { () throws(Failure) in
-                try work.begin(resend, for: token, isDeletionKnown: !sessions.recall.isMissing(.deletion))
+                try work.begin(owed, for: token, isDeletionKnown: !sessions.recall.isMissing(.deletion))
             }
         case .setExtras(let wanted, let token):
             complete(token) { () throws(Failure) in
@@ -101,7 +102,7 @@ extension Reader {
         adjustLink(now: now)
         flush(now: now)
         sessions.close(session, at: hub.clock.time(now: now), now: now)
-        if hub.store.counts().pending > 0 { hub.post(toUploader: .trigger(.sessionStopped)) }
+        if hub.store.counts().pending > 0 { hub.post(toUploaders: .trigger(.sessionStopped)) }
         publishState(now: now)
     }
 

@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import GPSD
 internal import Storage
 internal import Synchronization
@@ -75,7 +75,7 @@ extension Reader {
         recall(now: now)
         let hadFailed = recorder.error != nil
         let result = recorder.flush(now: now, clock: BootInstant.current)
-        if hadFailed, recorder.error == nil { hub.post(toUploader: .storageRecovered) }
+        if hadFailed, recorder.error == nil { hub.post(toUploaders: .storageRecovered) }
         // However long the disk took, it has answered: this thread gets on.
         hub.board.readerWork.begin(.current())
         publish(result)
@@ -90,8 +90,9 @@ extension Reader {
         if let pending = result.pending, let sync = settings.sync, sync.syncThreshold > 0,
             pending >= sync.syncThreshold
         {
-            hub.post(toUploader: .trigger(.threshold))
+            hub.uploaders.main.deliver(.trigger(.threshold))
         }
+        if result.pending != nil { triggerOthers() }
         for event in result.events {
             let verb = event.crossing.kind == .enter ? "entered" : "left"
             Log.info(
@@ -100,7 +101,17 @@ extension Reader {
                 [(.geofence, event.crossing.geofence), (.session, event.session.description)])
             if hasListeners { hub.post(.crossed(event)) }
         }
-        if !result.events.isEmpty, settings.sync != nil { hub.post(toUploader: .trigger(.geofence)) }
+        if !result.events.isEmpty, settings.uploads { hub.post(toUploaders: .trigger(.geofence)) }
+    }
+
+    /// The thresholds of the destinations besides `main`.
+    private func triggerOthers() {
+        for destination in settings.destinations where destination.sync.syncThreshold > 0 {
+            guard let name = DestinationName(destination.name),
+                let counts = hub.store.counts()[name], counts.pending >= destination.sync.syncThreshold
+            else { continue }
+            hub.uploaders[name]?.deliver(.trigger(.threshold))
+        }
     }
 
     // MARK: Whether fixes are needed

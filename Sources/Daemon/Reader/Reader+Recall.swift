@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import Linux
 internal import Storage
 internal import Tracking

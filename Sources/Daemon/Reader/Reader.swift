@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import GPSD
 internal import Linux
 internal import Storage
@@ -92,7 +92,7 @@ final class Reader {
     private func reportLosses(now: BootInstant) {
         losses.report(
             hub.store.takeLosses(), refused: recorder.refused, limits: settings.store,
-            uploads: settings.sync != nil, now: now)
+            uploads: settings.uploads, now: now)
     }
 
     /// The last epoch may still be open: what the receiver has sent is stored before the end.
@@ -101,7 +101,7 @@ final class Reader {
         flush(now: now)
         while recorder.error == nil, recorder.waiting > 0 { flush(now: .current()) }
         reportLosses(now: now)
-        losses.reportRest(limits: settings.store, uploads: settings.sync != nil)
+        losses.reportRest(limits: settings.store, uploads: settings.uploads)
         recorder.reportLoss()
         publish(now: now)
         hub.board.readerWork.rest()

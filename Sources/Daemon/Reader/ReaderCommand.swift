@@ -9,9 +9,9 @@ enum ReaderCommand: Sendable {
     case start(Token)
     case stop(Token)
     case delete(before: Timestamp?, Token)
-    case rejected(RejectedWork.Act, Token)
-    /// Kept rows become pending again.
-    case resend(Resend, Token)
+    case rejected(RejectedWork.Act, of: DestinationName, Token)
+    /// Changes what a destination is owed.
+    case owe(OwedWork, Token)
     case setExtras([String: String], Token)
     case addGeofences([Geofence], Token)
     case removeGeofences([String], Token)

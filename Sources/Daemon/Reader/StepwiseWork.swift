@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import Linux
 internal import Storage
 internal import Tracking
@@ -35,7 +35,7 @@ final class StepwiseWork {
     private let hub: Hub
     private let recorder: Recorder
     private var deletion: DeletionUnderWay?
-    private var resend: (work: Resend, token: Token)?
+    private var owed: (work: OwedWork, token: Token)?
     private var rejected: (work: RejectedWork, act: RejectedWork.Act, token: Token)?
     /// There may be more rows outside of batches than the cap allows.
     private var mayShrink = true
@@ -49,15 +49,15 @@ final class StepwiseWork {
     /// Something is to be done before the next fix.
     var hasSteps: Bool {
         if let deletion { return deletion.retryAt == nil || rejected?.act == .purge }
-        return rejected != nil || resend != nil
+        return rejected != nil || owed != nil
     }
 
     /// One step of each.
     ///
     /// - Returns: what has ended with it.
     func run(now: BootInstant) -> [Answer] {
-        guard isDeleting || rejected != nil || resend != nil else { return [] }
-        return [continueDeletion(now: now), continueRejected(), continueResend()].compactMap(\.self)
+        guard isDeleting || rejected != nil || owed != nil else { return [] }
+        return [continueDeletion(now: now), continueRejected(), continueOwed()].compactMap(\.self)
     }
 
     // MARK: Deletion
@@ -129,7 +129,7 @@ final class StepwiseWork {
             return retry(current, after: error, now: now)
         }
         if current.work.dissolved.count > dissolved {
-            hub.post(toUploader: .abort(Array(current.work.dissolved[dissolved...])))
+            hub.post(toUploaders: .abort(Array(current.work.dissolved[dissolved...])))
         }
         deletion = current.work.isFinished ? nil : current
         return current.work.isFinished ? completed(current) : nil
@@ -161,25 +161,27 @@ final class StepwiseWork {
 
     // MARK: Rows on their way back into the queue
 
-    /// Kept rows are to be sent again.
+    /// A destination is to be owed more, or nothing.
     ///
     /// - Parameter isDeletionKnown: the store has said whether a deletion was interrupted.
-    func begin(_ work: Resend, for token: Token, isDeletionKnown: Bool) throws(Failure) {
-        guard resend == nil else {
+    func begin(_ work: OwedWork, for token: Token, isDeletionKnown: Bool) throws(Failure) {
+        guard owed == nil else {
             throw Failure(kind: .busy(seconds: 1), reason: "rows are being put back into the queue already")
         }
         try refuseBeforeDeletion(isKnown: isDeletionKnown)
-        resend = (work, token)
+        owed = (work, token)
     }
 
     /// Dead letters are to be re-queued, or deleted.
-    func begin(_ act: RejectedWork.Act, for token: Token, isDeletionKnown: Bool) throws(Failure) {
+    func begin(
+        _ act: RejectedWork.Act, of destination: DestinationName, for token: Token, isDeletionKnown: Bool
+    ) throws(Failure) {
         guard rejected == nil else {
             throw Failure(kind: .busy(seconds: 1), reason: "dead letters are being moved already")
         }
         if act == .requeue { try refuseBeforeDeletion(isKnown: isDeletionKnown) }
         do {
-            rejected = (try hub.store.begin(act), act, token)
+            rejected = (try hub.store.begin(act, of: destination), act, token)
         } catch {
             throw Failure(reason: error.message)
         }
@@ -190,23 +192,19 @@ final class StepwiseWork {
         throw Failure(kind: .busy(seconds: 1), reason: "a deletion has to be completed first")
     }
 
-    private func continueResend() -> Answer? {
-        guard deletion == nil, let (started, token) = resend else { return nil }
+    private func continueOwed() -> Answer? {
+        guard deletion == nil, let (started, token) = owed else { return nil }
         var work = started
         do {
-            try hub.store.proceed(with: &work)
+            try work.proceed(in: hub.store)
         } catch {
-            resend = nil
+            owed = nil
             return Answer(token: token, result: .failure(Failure(reason: error.message)))
         }
-        resend = work.isFinished ? nil : (work, token)
+        owed = work.isFinished ? nil : (work, token)
         guard work.isFinished else { return nil }
-        if work.done > 0 {
-            Log.notice(
-                .rowsResent, "\(work.done) kept locations and events are pending again, under their ids",
-                [(.count, "\(work.done)")])
-            hub.post(toUploader: .trigger(.command))
-        }
+        work.report()
+        if work.isDueAtOnce { hub.uploaders[work.destination]?.deliver(.trigger(.command)) }
         return Answer(token: token, result: .success(.count(work.done)))
     }
 
@@ -223,8 +221,9 @@ final class StepwiseWork {
         guard work.isFinished else { return nil }
         // Whoever re-queues them believes that the server has been fixed: one attempt at once, in every state.
         // The same goes for room that the upload has been waiting for.
-        let hasRoom = act == .purge && hub.board.uploaderSnapshot.failure == .deadLettersFull
-        if act == .requeue || hasRoom, work.done > 0 { hub.post(toUploader: .trigger(.command)) }
+        let port = hub.uploaders[work.destination]
+        let hasRoom = act == .purge && port?.snapshot.failure == .deadLettersFull
+        if act == .requeue || hasRoom, work.done > 0 { port?.deliver(.trigger(.command)) }
         return Answer(token: token, result: .success(.count(work.done)))
     }
 

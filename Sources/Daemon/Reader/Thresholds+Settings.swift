@@ -1,4 +1,4 @@
-internal import Configuration
+internal import DaemonConfiguration
 internal import Tracking
 
 extension Admission.Thresholds {

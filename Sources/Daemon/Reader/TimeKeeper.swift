@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import Linux
 internal import Storage
 internal import Synchronization
@@ -29,7 +29,7 @@ final class TimeKeeper {
     func setClock(by fix: Fix, now: BootInstant) {
         guard hub.clock.observe(fix.time, now: now) else { return }
         // A token may have expired by the clock that there is now.
-        hub.uploader.wakeup.signal()
+        for port in hub.uploaders.all { port.commands.wakeup.signal() }
     }
 
     // MARK: Ages

@@ -1,4 +1,4 @@
-internal import Configuration
+internal import DaemonConfiguration
 internal import Linux
 
 /// The configuration in force, and its changes: one at a time, each durable and applied by the reader before it is answered.
@@ -102,7 +102,7 @@ final class Configurator {
             if change.isFromFiles { isStale = false }
             present = change
             revision += 1
-            hub.uploaderSettings.put(inForce)
+            for port in hub.uploaders.all { port.settings.put(inForce) }
             report(change)
         }
         hub.complete(token, result.map { .done })
@@ -165,6 +165,9 @@ final class Configurator {
             }
             throw Failure(kind: .setting(key: error.key), reason: error.reason)
         }
+        if let missing = decision.result.loaded.settings.unavailable {
+            throw Failure(kind: .setting(key: missing.key), reason: missing.message)
+        }
         var change = Change(
             layers: layers, runtime: decision.runtime, approved: decision.approved,
             result: decision.result)
@@ -203,7 +206,15 @@ final class Configurator {
     }
 
     private static func read(_ options: Daemon.Options) throws(ConfigurationError) -> Layers {
-        try Loader.layers(file: options.file, isDefaultPath: options.configuration == nil)
+        let layers = try Loader.layers(file: options.file, isDefaultPath: options.configuration == nil)
+        try check(layers.loaded(with: [:], approved: []).loaded.settings, options)
+        return layers
+    }
+
+    /// - Throws: what this version cannot carry out.
+    static func check(_ settings: Settings, _ options: Daemon.Options) throws(ConfigurationError) {
+        guard let missing = settings.unavailable else { return }
+        throw ConfigurationError([.init(file: options.file, key: missing.key, message: missing.message)])
     }
 
     private static func change(to layers: Layers, _ found: RuntimeSettings.LoadResult) -> Change {

@@ -1,4 +1,4 @@
-internal import Configuration
+internal import DaemonConfiguration
 internal import Glibc
 internal import Linux
 

@@ -1,4 +1,4 @@
-internal import Configuration
+internal import DaemonConfiguration
 
 /// Settings in force, numbered in the order in which they came into force since the start.
 struct SettingsInForce: Sendable {

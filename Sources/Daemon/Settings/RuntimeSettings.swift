@@ -1,5 +1,5 @@
-internal import Configuration
 internal import ControlProtocol
+internal import DaemonConfiguration
 internal import FoundationEssentials
 internal import Glibc
 internal import Linux
@@ -173,6 +173,7 @@ extension JSONValue {
             case .integer(let number): .integer(Int64(number))
             case .number(let number): .number(number)
             case .string(let text): .string(text)
+            case .list(let texts): .array(texts.map { .string($0) })
             }
     }
 }
@@ -186,7 +187,9 @@ extension ProposedValue {
             case .number(let number): .value(.number(number))
             case .string(let text): .value(.string(text))
             case .null: .other("null")
-            case .array: .other("a list")
+            case .array(let values):
+                values.allSatisfy { $0.stringValue != nil }
+                    ? .value(.list(values.compactMap(\.stringValue))) : .other("a list")
             case .object: .other("an object")
             }
     }

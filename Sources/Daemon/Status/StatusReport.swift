@@ -1,6 +1,6 @@
 internal import Base
-internal import Configuration
 internal import ControlProtocol
+internal import DaemonConfiguration
 internal import GPSD
 internal import Linux
 internal import Storage
@@ -18,7 +18,7 @@ struct StatusReport {
 
     func status(now: BootInstant) -> Wire.Status {
         let reader = hub.board.readerSnapshot
-        let uploader = hub.board.uploaderSnapshot
+        let uploader = hub.uploaders.main.snapshot
         let counts = hub.store.counts()
         let storageError = reader.storageError ?? uploader.storageError
         return Wire.Status(
@@ -35,7 +35,8 @@ struct StatusReport {
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.losses.dropped,
                 refused: reader.refused, pruned: counts.losses.pruned, expired: counts.losses.expired,
                 lastError: storageError, directory: directory),
-            sync: syncStatus(now: now), auth: Wire.AuthStatus(uploader.auth),
+            sync: syncStatus(of: .main, counts, now: now), auth: Wire.AuthStatus(uploader.auth),
+            destinations: destinations(counts, now: now),
             geofences: reader.geofences,
             degraded: Self.degraded(
                 reader, uploader, hasDamagedFiles: !hub.board.damagedFiles.isEmpty,
@@ -67,12 +68,30 @@ struct StatusReport {
         ["", "-wal", "-shm"].reduce(0) { $0 + (fileSize(directory + "/beekon.db" + $1) ?? 0) }
     }
 
-    private func syncStatus(now: BootInstant) -> Wire.SyncStatus {
-        let snapshot = hub.board.uploaderSnapshot
+    private func syncStatus(
+        of name: DestinationName, _ counts: StoreCounts, now: BootInstant
+    ) -> Wire.SyncStatus {
+        let snapshot = hub.uploaders[name]?.snapshot ?? UploaderSnapshot()
         let next = snapshot.nextAttempt.map { max($0.seconds(since: now), 0) }
         return Wire.SyncStatus(
-            snapshot, hub.store.counts(),
+            snapshot, counts[name] ?? DestinationCounts(),
             nextAttempt: next.map { hub.clock.time(now: now).advanced(bySeconds: $0) })
+    }
+
+    /// Those that are configured, and those that something is still owed to.
+    private func destinations(_ counts: StoreCounts, now: BootInstant) -> [Wire.Destination] {
+        let settings = configurator.loaded.settings
+        let names = Set(
+            [DestinationName.main] + settings.destinations.compactMap { DestinationName($0.name) })
+        return names.union(counts.others.keys).sorted().map { name in
+            let sync = settings.sync(of: name.text)
+            let own = counts[name] ?? DestinationCounts()
+            return Wire.Destination(
+                name: name.text, format: sync?.format.name.rawValue, deliver: sync?.deliver.rawValue,
+                orphaned: own.isOrphaned, dropped: own.losses.dropped,
+                sync: syncStatus(of: name, counts, now: now),
+                auth: Wire.AuthStatus(hub.uploaders[name]?.snapshot.auth ?? AuthState()))
+        }
     }
 
     // MARK: Events
@@ -80,7 +99,8 @@ struct StatusReport {
     /// How things stand, for a new subscriber.
     func present(now: BootInstant) -> [Wire.Event] {
         let reader = hub.board.readerSnapshot
-        return [Wire.Event(reader.change), sourceEvent(), syncEvent(now: now), authEvent()]
+        return [Wire.Event(reader.change), sourceEvent()]
+            + hub.uploaders.all.flatMap { [syncEvent(of: $0.name, now: now), authEvent(of: $0.name)] }
             + (reader.lastLocation.map { [Wire.Event($0)] } ?? [])
     }
 
@@ -88,11 +108,14 @@ struct StatusReport {
         Wire.Event(kind: "source", source: Wire.SourceStatus(hub.board.readerSnapshot))
     }
 
-    func syncEvent(now: BootInstant) -> Wire.Event {
-        Wire.Event(kind: "sync", sync: syncStatus(now: now))
+    func syncEvent(of name: DestinationName, now: BootInstant) -> Wire.Event {
+        Wire.Event(
+            kind: "sync", sync: syncStatus(of: name, hub.store.counts(), now: now), destination: name.text)
     }
 
-    func authEvent() -> Wire.Event {
-        Wire.Event(kind: "auth", auth: Wire.AuthStatus(hub.board.uploaderSnapshot.auth))
+    func authEvent(of name: DestinationName) -> Wire.Event {
+        Wire.Event(
+            kind: "auth", auth: Wire.AuthStatus(hub.uploaders[name]?.snapshot.auth ?? AuthState()),
+            destination: name.text)
     }
 }

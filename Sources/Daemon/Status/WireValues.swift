@@ -1,6 +1,6 @@
 internal import Base
-internal import Configuration
 internal import ControlProtocol
+internal import DaemonConfiguration
 internal import GPSD
 internal import Storage
 internal import Tracking
@@ -117,7 +117,7 @@ extension Wire.SourceHealth {
 
 extension Wire.SyncStatus {
     /// - Parameter nextAttempt: in the best clock known.
-    init(_ snapshot: UploaderSnapshot, _ counts: StoreCounts, nextAttempt: Timestamp?) {
+    init(_ snapshot: UploaderSnapshot, _ counts: DestinationCounts, nextAttempt: Timestamp?) {
         let state: Wire.SyncState =
             if !snapshot.isConfigured {
                 .disabled

@@ -1,4 +1,4 @@
-internal import Configuration
+internal import DaemonConfiguration
 internal import Upload
 
 // `[sync.auth]` in the terms of `Upload`, and the words for credentials that can no longer be used.

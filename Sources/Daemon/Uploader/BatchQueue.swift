@@ -1,6 +1,7 @@
 internal import Base
-internal import Configuration
 internal import ControlProtocol
+internal import DaemonConfiguration
+internal import Envelope
 internal import Linux
 internal import Storage
 internal import Synchronization
@@ -11,16 +12,17 @@ internal import Upload
 ///
 /// Confined to the uploader's thread.
 final class BatchQueue {
+    private let port: UploaderPort
     private let hub: Hub
-    private let installID: String
-    private let model: String?
-    private var format: BeekonFormat
+    private var maker: RequestMaker
     private var ids: UUIDv7Generator
     private var random = SystemRandomNumberGenerator()
     /// The store knows where batches go now.
     private var isEndpointRegistered = false
     /// The batch under way, frozen.
     private(set) var current: FrozenBatch?
+    /// What goes out for it.
+    private(set) var request: Request?
 
     /// What becomes of a rejected batch.
     enum Fate: Equatable {
@@ -34,28 +36,32 @@ final class BatchQueue {
     }
 
     /// - Returns: nil when zlib cannot work here.
-    init?(hub: Hub, installID: String, _ sync: Settings.Sync?) {
-        let model = Machine.model()
-        guard let format = BeekonFormat(device: Device(installID: installID, sync, model: model)) else {
-            return nil
-        }
+    init?(port: UploaderPort, hub: Hub, installID: String, _ sync: Settings.Sync?) {
+        guard let maker = RequestMaker(installID: installID, sync) else { return nil }
+        self.port = port
         self.hub = hub
-        self.installID = installID
-        self.model = model
-        self.format = format
+        self.maker = maker
         ids = UUIDv7Generator(using: &random)
     }
 
     /// Other settings: new batches go by them, and the endpoint is another one, perhaps.
     func configure(_ sync: Settings.Sync?) {
-        format.reset(device: Device(installID: installID, sync, model: model))
+        maker.configure(sync)
         isEndpointRegistered = false
     }
 
     /// Tells the store where batches go now. What fails is tried again with the next drain.
     func registerEndpoint(_ sync: Settings.Sync?) throws(StorageError) {
         guard !isEndpointRegistered, let sync else { return }
-        try hub.store.adopt(endpoint: sync.fingerprint)
+        let dissolved = try hub.store.adopt(
+            endpoint: sync.fingerprint, format: sync.format.fingerprint, of: port.name)
+        if dissolved > 0 {
+            Log.notice(
+                .batchDissolved,
+                "\(dissolved) frozen batches for \(port.name) have been dissolved because their format has changed: "
+                    + "their rows go out in the new one, and arrive twice if an answer was lost",
+                [(.count, "\(dissolved)")])
+        }
         isEndpointRegistered = true
     }
 
@@ -64,40 +70,44 @@ final class BatchQueue {
     /// The frozen batch, or the next rows, frozen: committed with id and bytes before the first byte is sent.
     ///
     /// - Returns: nil when nothing is pending.
-    func freezeNext(limit: Int) throws(StorageError) -> FrozenBatch? {
+    func freezeNext(_ sync: Settings.Sync) throws(StorageError) -> FrozenBatch? {
         while true {
             reportProgress()
-            if let frozen = try hub.store.nextFrozen() {
-                current = frozen
-                return frozen
+            if let frozen = try hub.store.nextFrozen(for: port.name) {
+                if begin(frozen) { return frozen }
+                try hub.store.dissolve(frozen)
+                continue
             }
-            guard let draft = try hub.store.draftBatch(limit: limit) else { return nil }
-            let (id, body) = try encode(draft)
+            guard
+                let draft = try hub.store.draftBatch(
+                    for: port.name, limit: sync.batchSize, asOne: sync.format.name.isOneRow)
+            else { return nil }
+            let (id, request) = try encode(draft)
             reportProgress()
             // nil: the user deleted some of these rows meanwhile.
-            if let frozen = try hub.store.freeze(draft, id: id, body: body) {
-                current = frozen
-                return frozen
-            }
+            if let frozen = try hub.store.freeze(draft, id: id, request), begin(frozen) { return frozen }
         }
+    }
+
+    /// - Returns: false when its request cannot be read: then it has to be made anew.
+    private func begin(_ batch: FrozenBatch) -> Bool {
+        request = Request(batch.request)
+        current = request == nil ? nil : batch
+        return current != nil
     }
 
     /// Every operation of the store may have to wait for a slow disk twice: for the reader's write and for its own.
     private func reportProgress() {
-        hub.board.uploaderWork.begin(.current())
+        port.work.begin(.current())
     }
 
-    private func encode(_ draft: BatchDraft) throws(StorageError) -> (id: UUIDv7, body: [UInt8]) {
+    private func encode(_ draft: BatchDraft) throws(StorageError) -> (id: UUIDv7, request: StoredRequest) {
         let sentAt = hub.clock.time(now: .current())
         let id = ids.next(at: sentAt)
-        guard
-            let request = format.request(
-                batch: id, session: draft.session, sentAt: sentAt, extras: draft.extras,
-                locations: draft.locations, events: draft.events)
-        else {
+        guard let request = maker.request(for: draft, batch: id, sentAt: sentAt) else {
             throw StorageError(operation: "compress", kind: .other, message: "zlib failed")
         }
-        return (id, request.body)
+        return (id, request.stored)
     }
 
     /// The attempt is on the disk before the first byte is sent.
@@ -111,13 +121,16 @@ final class BatchQueue {
 
     /// The backend has the batch.
     ///
-    /// - Parameter limit: rows of the next batch, which is frozen in the same transaction; nil for none.
-    func acknowledge(_ batch: FrozenBatch, limit: Int?) throws(StorageError) {
+    /// - Parameter sync: by which the next batch is frozen in the same transaction; nil for none.
+    func acknowledge(_ batch: FrozenBatch, freezingNextFor sync: Settings.Sync?) throws(StorageError) {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
-        if let limit, let draft = try hub.store.draftBatch(limit: limit, after: batch) {
-            let (id, body) = try encode(draft)
+        if let sync,
+            let draft = try hub.store.draftBatch(
+                limit: sync.batchSize, asOne: sync.format.name.isOneRow, after: batch)
+        {
+            let (id, request) = try encode(draft)
             reportProgress()
-            _ = try hub.store.acknowledge(batch, freezing: draft, id: id, body: body)
+            _ = try hub.store.acknowledge(batch, freezing: draft, id: id, request)
         } else {
             _ = try hub.store.acknowledge(batch)
         }
@@ -145,10 +158,10 @@ final class BatchQueue {
     func isolate(_ batch: FrozenBatch) throws(StorageError) -> Fate {
         let before = hub.store.counts()
         guard try !hub.store.countRejection(of: batch) else { return suspected(since: before) }
-        var pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])] = []
+        var pieces: [(draft: BatchDraft, id: UUIDv7, request: StoredRequest)] = []
         for half in try hub.store.halves(of: batch) {
-            let (id, body) = try encode(half)
-            pieces.append((half, id, body))
+            let (id, request) = try encode(half)
+            pieces.append((half, id, request))
         }
         try hub.store.split(batch, into: pieces)
         return .split
@@ -176,14 +189,18 @@ final class BatchQueue {
 
     private func suspected(since before: StoreCounts) -> Fate {
         // Only this thread creates dead letters; if the user has purged some meanwhile, there are fewer, too.
-        .suspected(returned: before.rejected - hub.store.counts().rejected)
+        .suspected(returned: rejected(before) - rejected(hub.store.counts()))
+    }
+
+    private func rejected(_ counts: StoreCounts) -> Int {
+        counts[port.name]?.rejected ?? 0
     }
 
     /// An administrator wants smaller batches instead of the one that keeps failing.
     func dissolve() -> Result<Rebatched, Failure> {
         let result: Rebatch
         do {
-            result = try hub.store.rebatch()
+            result = try hub.store.rebatch(for: port.name)
         } catch {
             return .failure(.init(reason: error.message))
         }
@@ -205,20 +222,14 @@ final class BatchQueue {
     /// No batch is under way any more: its body need not be kept until the next drain.
     func endBatch() {
         current = nil
+        request = nil
     }
 
     /// Gives back what a long drain took: the next may be months away.
     func releaseMemory() {
-        format.reset()
+        maker.reset()
         hub.store.releaseMemory()
         releaseUnusedMemory()
-    }
-}
-
-extension Request {
-    /// The request of a frozen batch. All batches are in one format so far.
-    init(_ batch: FrozenBatch) {
-        self = Format.beekon.request(body: batch.body)
     }
 }
 
@@ -236,16 +247,23 @@ extension Settings.Sync {
         sync.intervalSeconds = 0
         sync.syncThreshold = 0
         sync.onReject = .drop
+        sync.triggers = Settings.Triggers()
         return sync
     }
 
-    /// Differs whenever the url or the batch size does: FNV-1a, which is the same in every run.
+    /// Differs whenever the url, the batch size, or what else may have been refused does.
     var fingerprint: Int64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in "\(batchSize) \(url)".utf8 {
-            hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+        switch format {
+        case .beekon: "\(batchSize) \(url)".fingerprint
+        case .template, .overland, .owntracks: "\(batchSize) \(url) \(format.name.rawValue)".fingerprint
+        case .osmand(let own): "\(batchSize) \(url) osmand \(own.speedUnit.rawValue)".fingerprint
         }
-        return Int64(bitPattern: hash)
+    }
+
+    /// Whether the answer makes dead letters of the rows although the format keeps them.
+    func rejects(_ judgement: Judgement, in format: Format) -> Bool {
+        format.isForeign && onReject != .keep && judgement.verdict == .permanent && judgement.doubt == nil
+            && [400, 402, 404, 422].contains(judgement.status)
     }
 }
 

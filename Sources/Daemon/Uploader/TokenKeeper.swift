@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import Linux
 internal import Synchronization
 internal import Tracking
@@ -11,9 +11,9 @@ internal import Upload
 /// Confined to the uploader's thread.
 final class TokenKeeper {
     private let store: TokenStore
+    private let port: UploaderPort
     private let board: Board
     private let clock: WallClock
-    private let wakeup: Wakeup
     private let report: UploadReport
     private var authenticator: Authenticator
     private var random = SystemRandomNumberGenerator()
@@ -24,15 +24,14 @@ final class TokenKeeper {
     /// Seconds that an exchange has left when the daemon stops: a lost answer may be a lost pair.
     private static let lastExchange = 0.9
 
-    /// - Parameter wakeup: signalled when the daemon stops; ends the wait within an exchange.
     init(
-        store: TokenStore, board: Board, clock: WallClock, wakeup: Wakeup, report: UploadReport,
+        store: TokenStore, port: UploaderPort, board: Board, clock: WallClock, report: UploadReport,
         now: BootInstant
     ) {
         self.store = store
+        self.port = port
         self.board = board
         self.clock = clock
-        self.wakeup = wakeup
         self.report = report
         authenticator = Authenticator(record: nil, now: now, using: &random)
     }
@@ -154,10 +153,12 @@ final class TokenKeeper {
     }
 
     private func post(_ body: [UInt8], _ options: HTTPOptions, over client: inout HTTPClient) -> HTTPOutcome {
+        // Signalled when the daemon stops.
+        let wakeup = port.commands.wakeup
         var stopSeen: BootInstant?
-        let outcome = client.post(body, options, keepsBody: true, wakeup: wakeup) {
+        let outcome = client.post(body, options, keepsBody: true, wakeup: wakeup, resumingAt: .current()) {
             let now = BootInstant.current()
-            board.uploaderWork.begin(now)
+            port.work.begin(now)
             // Commands wait until the exchange is over; the wake-up would come again and again.
             wakeup.clear()
             guard board.isStopping.load(ordering: .relaxed) else { return false }

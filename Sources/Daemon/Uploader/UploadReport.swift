@@ -1,5 +1,5 @@
 internal import Base
-internal import Configuration
+internal import DaemonConfiguration
 internal import Storage
 internal import Synchronization
 internal import Tracking
@@ -9,6 +9,7 @@ internal import Upload
 ///
 /// Confined to the uploader's thread.
 final class UploadReport {
+    private let port: UploaderPort
     private let board: Board
     private let post: (MainMessage) -> Void
     private let warn: (Log.Event, String, [(Log.Field, String)]) -> Void
@@ -26,9 +27,10 @@ final class UploadReport {
     ///   - post: hands a hint to the main thread.
     ///   - warn: writes a line to the journal.
     init(
-        board: Board, post: @escaping (MainMessage) -> Void,
+        port: UploaderPort, board: Board, post: @escaping (MainMessage) -> Void,
         warn: @escaping (Log.Event, String, [(Log.Field, String)]) -> Void = { Log.warning($0, $1, $2) }
     ) {
+        self.port = port
         self.board = board
         self.post = post
         self.warn = warn
@@ -40,13 +42,13 @@ final class UploadReport {
         snapshot.retries = retries
         snapshot.nextAttempt = nextAttempt
         snapshot.auth = auth
-        let before = board.uploaderSnapshot
+        let before = port.snapshot
         guard snapshot != before else { return }
-        board.publish(snapshot)
+        port.publish(snapshot)
         if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure {
-            post(.syncChanged)
+            post(.syncChanged(port.name))
         }
-        if snapshot.auth != before.auth { post(.authChanged) }
+        if snapshot.auth != before.auth { post(.authChanged(port.name)) }
     }
 
     func configured(_ sync: Settings.Sync?) {
@@ -90,7 +92,7 @@ final class UploadReport {
 
     /// The answer counts.
     func recorded(_ judgement: Judgement, of batch: FrozenBatch) {
-        snapshot.bytesSent += batch.body.count
+        snapshot.bytesSent += batch.request.body.count
         snapshot.isClockSuspected = false
         guard judgement.verdict != .accepted else { return }
         snapshot.lastError = "the server answers \(judgement.status)" + (judgement.doubt?.words ?? "")
@@ -107,7 +109,7 @@ final class UploadReport {
         snapshot.uploaded += count
         snapshot.lastSuccess = time
         Log.debug(
-            .uploaded, "uploaded \(count) locations and events, \(batch.body.count) bytes",
+            .uploaded, "uploaded \(count) locations and events, \(batch.request.body.count) bytes",
             [(.batch, batch.id.description), (.count, "\(count)")])
     }
 

@@ -1,4 +1,4 @@
-internal import Configuration
+internal import DaemonConfiguration
 internal import Upload
 
 // The outcome of a drain in the words of the journal and of the control interface.
@@ -38,6 +38,7 @@ extension Doubt {
         switch self {
         case .page: " with a page, which is not believed"
         case .noAck: " without an acknowledgement of the batch (sync.require_ack)"
+        case .refused: " with a result other than ok"
         }
     }
 }

@@ -1,6 +1,6 @@
 internal import Base
-internal import Configuration
 internal import ControlProtocol
+internal import DaemonConfiguration
 internal import Linux
 internal import Storage
 internal import Synchronization
@@ -12,6 +12,7 @@ internal import Upload
 /// Confined to its thread.
 final class Uploader {
     private let hub: Hub
+    private let port: UploaderPort
     private var inForce: SettingsInForce
     private var schedule: DrainSchedule
     private var drain = Drain()
@@ -22,66 +23,75 @@ final class Uploader {
     private var random = SystemRandomNumberGenerator()
     /// Clients that asked for an attempt and wait for its result.
     private var waiting: [Token] = []
+    /// The destination is not configured any more.
+    private var hasEnded = false
 
     /// Rows; a drain of as many fills SQLite's cache, and leaves holes all over the heap.
     private static let longDrain = 2000
 
     /// - Returns: nil when libcurl or zlib cannot work here.
-    init?(hub: Hub, settings: Settings, installID: String, tokens: TokenStore, now: BootInstant) {
+    init?(
+        port: UploaderPort, hub: Hub, inForce: SettingsInForce, installID: String, tokens: TokenStore,
+        now: BootInstant
+    ) {
+        let sync = inForce.settings.sync(of: port.name.text)
         guard let client = HTTPClient(),
-            let queue = BatchQueue(hub: hub, installID: installID, settings.sync)
+            let queue = BatchQueue(port: port, hub: hub, installID: installID, sync)
         else { return nil }
         self.hub = hub
-        inForce = SettingsInForce(revision: 0, settings: settings)
+        self.port = port
+        self.inForce = inForce
         self.client = client
         self.queue = queue
-        report = UploadReport(board: hub.board, post: { hub.post($0) })
+        report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
         self.tokens = TokenKeeper(
-            store: tokens, board: hub.board, clock: hub.clock, wakeup: hub.uploader.wakeup, report: report,
-            now: now)
-        schedule = DrainSchedule(interval: settings.sync?.intervalSeconds ?? 300, now: now, using: &random)
+            store: tokens, port: port, board: hub.board, clock: hub.clock, report: report, now: now)
+        schedule = DrainSchedule(interval: sync?.intervalSeconds ?? 300, now: now, using: &random)
     }
 
     /// Runs until the daemon stops.
     func run() {
-        apply(settings)
-        if settings.sync != nil, report.snapshot.storageError != nil || hub.store.counts().pending > 0 {
+        apply()
+        if sync != nil, report.snapshot.storageError != nil || pending > 0 {
             schedule.trigger(.started, now: .current(), using: &random)
         }
         while !isStopping {
             let now = BootInstant.current()
-            hub.board.uploaderWork.begin(now)
+            port.work.begin(now)
             runCommands(now: now)
-            if settings.sync != nil, schedule.due <= now { upload() } else { refreshWhenIdle(now: now) }
+            if sync != nil, schedule.due <= now { upload() } else { refreshWhenIdle(now: now) }
             publish()
-            hub.board.uploaderWork.rest()
+            port.work.rest()
             if !isStopping { waitForWork() }
         }
         client.disconnect()
-        hub.post(.uploaderEnded)
+        hub.post(.uploaderEnded(port.name))
     }
 
-    var settings: Settings { inForce.settings }
+    /// The destination's table; nil while it has no url.
+    var sync: Settings.Sync? { inForce.settings.sync(of: port.name.text) }
 
-    private var isStopping: Bool { hub.board.isStopping.load(ordering: .relaxed) }
+    private var pending: Int { hub.store.counts()[port.name]?.pending ?? 0 }
+
+    private var isStopping: Bool { hasEnded || hub.board.isStopping.load(ordering: .relaxed) }
 
     private func waitForWork() {
         var poll = PollSet()
-        poll.add(hub.uploader.wakeup.descriptor)
+        poll.add(port.commands.wakeup.descriptor)
         let now = BootInstant.current()
-        let due = settings.sync == nil ? nil : min(schedule.due, tokens.idleDue(now: now) ?? schedule.due)
+        let due = sync == nil ? nil : min(schedule.due, tokens.idleDue(now: now) ?? schedule.due)
         poll.wait(seconds: due.map { max($0.seconds(since: now), 0) })
     }
 
     private func publish() {
         report.publish(
-            retries: schedule.retries, nextAttempt: settings.sync == nil ? nil : schedule.due,
+            retries: schedule.retries, nextAttempt: sync == nil ? nil : schedule.due,
             auth: tokens.state(now: .current()))
     }
 
     /// Refreshes a token that is about to expire, or tries dead ones once more, though there is nothing to upload.
     private func refreshWhenIdle(now: BootInstant) {
-        guard let sync = settings.sync, let due = tokens.idleDue(now: now), due <= now else { return }
+        guard let sync, let due = tokens.idleDue(now: now), due <= now else { return }
         report.keepingLastError {
             tokens.exchange(with: RequestFactory(sync, version: Release.version), over: &client, isIdle: true)
         }
@@ -96,9 +106,9 @@ final class Uploader {
     /// Tokens belong to the host of the settings that they were given for: those come into force before them, and no later
     /// ones do. So what was posted before new settings is done before they are.
     func runCommands(now: BootInstant) {
-        for command in hub.uploader.takeAll() { run(command, now: now) }
-        while let latest = hub.uploaderSettings.take() {
-            for command in hub.uploader.takeAll() { run(command, now: now) }
+        for command in port.commands.takeAll() { run(command, now: now) }
+        while let latest = port.settings.take() {
+            for command in port.commands.takeAll() { run(command, now: now) }
             configure(latest, now: now)
         }
     }
@@ -119,13 +129,12 @@ final class Uploader {
             if report.snapshot.storageError != nil {
                 schedule.trigger(.command, now: now, using: &random)
             }
-        case .end: break
+        case .end: hasEnded = true
         }
     }
 
     private func sync(_ token: Token, now: BootInstant) {
-        let pending = hub.store.counts().pending
-        guard settings.sync != nil else {
+        guard sync != nil else {
             let result = SyncResult(outcome: .disabled, uploaded: 0, pending: pending)
             return hub.complete(token, .success(.synced(result)))
         }
@@ -136,6 +145,7 @@ final class Uploader {
     private func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, Failure> {
         let result = tokens.seed(pair)
         guard case .success = result else { return result }
+        client.forgetSessions()
         schedule.trigger(.command, now: now, using: &random)
         Log.notice(.tokenRefreshed, "new tokens have been given")
         publish()
@@ -152,30 +162,30 @@ final class Uploader {
         let result = queue.dissolve()
         if case .success(let dissolved) = result {
             if report.snapshot.inFlightBatch == dissolved.batch { drain.abort() }
-            report.dissolved(dissolved, settings.sync)
+            report.dissolved(dissolved, sync)
         }
         return result
     }
 
     private func configure(_ latest: SettingsInForce, now: BootInstant) {
         guard latest.revision > inForce.revision else { return }
-        let (old, new) = (settings.sync, latest.settings)
+        let old = sync
         inForce = latest
-        guard new.sync != old else { return }
-        drain.change(isEnabled: new.sync != nil, isOtherRequest: new.sync?.request != old?.request)
-        apply(new)
-        if let sync = new.sync {
+        guard sync != old else { return }
+        drain.change(isEnabled: sync != nil, isOtherRequest: sync?.request != old?.request)
+        apply()
+        if let sync {
             schedule.change(interval: sync.intervalSeconds, now: now, using: &random)
             schedule.trigger(.command, now: now, using: &random)
         }
     }
 
-    private func apply(_ settings: Settings) {
-        queue.configure(settings.sync)
-        report.configured(settings.sync)
-        tokens.configure(settings.sync, now: .current())
+    private func apply() {
+        queue.configure(sync)
+        report.configured(sync)
+        tokens.configure(sync, now: .current())
         do {
-            try queue.registerEndpoint(settings.sync)
+            try queue.registerEndpoint(sync)
         } catch {
             report.endpointUnwritten(error, now: .current())
         }
@@ -193,7 +203,7 @@ final class Uploader {
         let before = report.snapshot.uploaded
         // While storage fails nobody knows what is pending.
         let hadWork =
-            drain.isOwed || report.snapshot.storageError != nil || hub.store.counts().pending > 0
+            drain.isOwed || report.snapshot.storageError != nil || pending > 0
         let outcome = runDrain(hasWork: hadWork, isForced: isForced)
         // The reader reports what has happened to the database.
         if hadWork { hub.reader.wakeup.signal() }
@@ -204,12 +214,11 @@ final class Uploader {
         let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
         report.drainEnded(
             outcome, retryIn: delay, hadWork: hadWork, isOwed: drain.isOwed, authAdvice: tokens.advice,
-            settings.sync, now: ended)
+            sync, now: ended)
         publish()
-        let pending = hub.store.counts().pending
         // The url may have been removed meanwhile: pending rows then stay pending.
         let result = SyncResult(
-            outcome: settings.sync == nil ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork),
+            outcome: sync == nil ? .disabled : SyncResult.Outcome(outcome, hadWork: hadWork),
             uploaded: report.snapshot.uploaded - before, pending: pending)
         for token in askers { hub.complete(token, .success(.synced(result))) }
         if result.uploaded >= Self.longDrain { queue.releaseMemory() }
@@ -221,7 +230,7 @@ final class Uploader {
             switch step {
             case .finish(let outcome): return outcome
             case .perform(let action):
-                hub.board.uploaderWork.begin(.current())
+                port.work.begin(.current())
                 let event: Drain.Event
                 do {
                     event = try perform(action)
@@ -238,12 +247,10 @@ final class Uploader {
     private func perform(_ action: Drain.Action) throws(StorageError) -> Drain.Event {
         switch action {
         case .registerEndpoint:
-            try queue.registerEndpoint(settings.sync)
+            try queue.registerEndpoint(sync)
             return .done
         case .freezeNext:
-            guard let sync = settings.sync, let batch = try queue.freezeNext(limit: sync.batchSize) else {
-                return .nothingPending
-            }
+            guard let sync, let batch = try queue.freezeNext(sync) else { return .nothingPending }
             return .frozen(rows: batch.rows, isIsolating: sync.onReject == .isolate)
         case .checkToken(let isForced): return .token(tokens.check(isForced: isForced, now: .current()))
         case .checkRefusedToken(let isForced):
@@ -263,7 +270,7 @@ final class Uploader {
             return .done
         case .acknowledge(let freezesNext):
             let batch = try batch()
-            try queue.acknowledge(batch, limit: freezesNext ? settings.sync?.batchSize : nil)
+            try queue.acknowledge(batch, freezingNextFor: freezesNext ? sync : nil)
             report.acknowledged(batch, at: hub.clock.time(now: .current()))
             return .done
         case .reject(let status):
@@ -286,7 +293,7 @@ final class Uploader {
     }
 
     private func exchangeToken() -> Drain.TokenCheck {
-        guard let sync = settings.sync else { return .due(hasToken: false) }
+        guard let sync else { return .due(hasToken: false) }
         let check = tokens.exchange(
             with: RequestFactory(sync, version: Release.version), over: &client, isIdle: false)
         publish()
@@ -294,7 +301,7 @@ final class Uploader {
     }
 
     private func send(_ batch: FrozenBatch) throws(StorageError) -> Drain.Event {
-        guard let sync = settings.sync else { return .gone }
+        guard let sync, let request = queue.request else { return .gone }
         // Before the store is asked: whoever dissolves the batch after its answer aborts the request.
         report.claimed(batch.id)
         guard try queue.beginAttempt(batch) else {
@@ -303,17 +310,18 @@ final class Uploader {
         }
         report.sending(at: hub.clock.time(now: .current()))
         publish()
-        let request = Request(batch)
         let options = RequestFactory(sync, version: Release.version).options(
             for: request, authorization: tokens.authorise())
-        client.begin(request.body, options, keepsBody: sync.requireAck)
+        client.begin(
+            request.body, options, keepsBody: request.format.readsBody(acknowledging: sync.requireAck),
+            resumingAt: .current())
         // What has come in meanwhile may keep the first byte from being sent.
         runCommands(now: .current())
         return .underway
     }
 
     private func awaitAnswer() -> Drain.Event {
-        switch client.advance(wakeup: hub.uploader.wakeup) {
+        switch client.advance(wakeup: port.commands.wakeup) {
         case .underway:
             runCommands(now: .current())
             return .underway
@@ -330,11 +338,11 @@ final class Uploader {
             report.failed(failure)
             return .failed(isForTime: failure.isForTime)
         case .answer(let answer):
-            guard let batch = queue.current else { return .gone }
-            let request = Request(batch)
-            let demanded = settings.sync?.requireAck == false ? nil : batch.id
-            let judgement = request.format.judge(
+            guard let batch = queue.current, let request = queue.request else { return .gone }
+            let demanded = sync?.requireAck == false ? nil : batch.id
+            var judgement = request.format.judge(
                 answer, acknowledging: demanded, at: hub.clock.time(now: .current()))
+            if sync?.rejects(judgement, in: request.format) == true { judgement.verdict = .rejected }
             tokens.note(judgement.verdict)
             report.answered(judgement.status)
             return .answered(judgement, canRenew: tokens.isActive)

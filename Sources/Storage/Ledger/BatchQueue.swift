@@ -1,4 +1,4 @@
-/// The frozen batches, and the draft of the next one.
+/// The frozen batches of one destination, and the draft of the next one.
 struct BatchQueue: Equatable, Sendable {
     /// In the order in which they are to be sent.
     private(set) var frozen: [Ledger.Frozen] = []
@@ -9,15 +9,15 @@ struct BatchQueue: Equatable, Sendable {
     /// The latest draft, while it holds every pending row of its session up to its last one: what follows it then begins
     /// there.
     private(set) var gapless: BatchMembers?
-    /// What lies before this one belongs to a batch.
-    var prunableFrom = RowKey.first
+    /// Counts the changes of what is reserved.
+    private(set) var stamp = 0
 
     /// What neither the cap nor age may take.
     var reserved: [BatchMembers] { frozen.map(\.members) + (draft.map { [$0] } ?? []) }
 
     mutating func replace(with batches: [Ledger.Frozen]) {
         frozen = batches
-        prunableFrom = .first
+        stamp += 1
     }
 
     mutating func append(_ batch: Ledger.Frozen) {
@@ -43,20 +43,19 @@ struct BatchQueue: Equatable, Sendable {
     ///   - changes: the number of rows that the connection has changed so far.
     ///   - isGapless: the draft holds every pending row of its session up to its last one.
     mutating func drafted(_ members: BatchMembers, changes: Int64, isGapless: Bool) {
-        if members != draft { prunableFrom = .first }
+        if members != draft { stamp += 1 }
         draft = members
         changesAtDraft = changes
         gapless = isGapless ? members : nil
     }
 
     mutating func dropDraft() {
-        if draft != nil { prunableFrom = .first }
+        if draft != nil { stamp += 1 }
         draft = nil
     }
 
     /// A pending row has been added.
     mutating func added(_ key: RowKey) {
-        prunableFrom = min(prunableFrom, key)
         if let last = gapless?.last, key <= last { gapless = nil }
     }
 

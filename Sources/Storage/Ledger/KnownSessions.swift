@@ -17,8 +17,9 @@ struct KnownSessions: Equatable, Sendable {
 
     init() {}
 
-    init(_ ids: [Int64: UUIDv7]) {
+    init(_ ids: [Int64: UUIDv7], current: CurrentSession? = nil) {
         self.ids = ids
+        self.current = current
     }
 
     /// For one that is not there yet.

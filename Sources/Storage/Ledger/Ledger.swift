@@ -1,20 +1,20 @@
+internal import Base
+
 /// What is known of the rows without asking the database. A value, changed only once a transaction has been committed.
 ///
 /// Only sequence numbers may run ahead of the database: one that is skipped does no harm, one that is given twice does.
 struct Ledger: Equatable, Sendable {
     var locations = Tally()
     var events = Tally()
-    var queue = BatchQueue()
+    /// Of `main`, and of each destination that something is, or may be, owed to: in the order of their names.
+    private(set) var backlogs = [Backlog(name: .main, owed: .everything)]
     var sessions = KnownSessions()
     var extras = KnownExtras()
     /// As the counters in the database say.
     var losses = Losses()
-    /// Whether there have been dead letters since the latest acknowledgement.
-    var hasStreak = false
-    /// The lowest sequence number given to a location: those of re-queued rows count down from 0.
-    private(set) var lowestSeq: Int64 = 0
     /// No uploaded location lies before this one.
     var uploadedFrom = RowKey.first
+    private var prunable = Prunable()
 
     /// A batch without its bytes.
     struct Frozen: Equatable, Sendable {
@@ -28,58 +28,161 @@ struct Ledger: Equatable, Sendable {
         }
     }
 
-    /// Dead letters of all kinds.
-    var rejected: Int { locations.rejected + events.rejected }
+    /// Where the search for rows outside every batch begins.
+    private struct Prunable: Equatable, Sendable {
+        var from = RowKey.first
+        /// That of the queues when it was found.
+        var stamp = 0
+    }
 
-    /// The sessions with pending rows besides those of `sent`, oldest first.
-    func sessionsLeft(after sent: FrozenBatch?) -> [Int64] {
-        func left(_ pending: [Int64: Int], _ count: Int?) -> [Int64] {
-            pending.filter { $0.key != sent?.members.session || $0.value > count ?? 0 }.map(\.key)
+    // MARK: Destinations
+
+    /// A destination that is not known is owed nothing, and a change to it has no effect.
+    subscript(_ name: DestinationName) -> Backlog {
+        get { backlogs.first { $0.name == name } ?? Backlog(name: name) }
+        _modify {
+            if let index = backlogs.firstIndex(where: { $0.name == name }) {
+                yield &backlogs[index]
+            } else {
+                var unknown = Backlog(name: name)
+                yield &unknown
+            }
         }
-        return Set(left(locations.pending, sent?.locations) + left(events.pending, sent?.events)).sorted()
     }
 
-    /// Where the pending locations of a session begin. Behind a batch without gaps none of its rows need be read again
-    /// and skipped.
-    func pendingFrom(session: Int64, after sent: BatchMembers?) -> RowKey? {
-        if let sent, sent == queue.gapless, sent.session == session, sent.count > 0 { return sent.last.next }
-        return locations.oldestPending
+    /// `main` first, the others by name.
+    var names: [DestinationName] { backlogs.map(\.name) }
+
+    /// Each debt is written down; otherwise `main` is owed everything.
+    private(set) var hasDebts = false
+
+    /// Replaces what is known of the destinations. Without any, `main` is owed everything.
+    mutating func replace(backlogs new: [Backlog]) {
+        hasDebts = !new.isEmpty
+        let all = new.isEmpty ? [Backlog(name: .main, owed: .everything)] : new
+        backlogs = all.sorted { $0.name < $1.name }
+        prunable = Prunable(stamp: -1)
     }
+
+    /// What the others are owed.
+    func owed(besides name: DestinationName) -> Backlog.Owed {
+        var owed = Backlog.Owed()
+        for backlog in backlogs where backlog.name != name {
+            owed.locations.formUnion(backlog.owed.locations)
+            owed.events.formUnion(backlog.owed.events)
+        }
+        return owed
+    }
+
+    /// What any of the others has received, or refused.
+    func settled(besides name: DestinationName) -> Backlog.Owed {
+        var settled = Backlog.Owed()
+        for backlog in backlogs where backlog.name != name {
+            settled.locations.formUnion(backlog.offered.locations.subtracting(backlog.owed.locations))
+            settled.events.formUnion(backlog.offered.events.subtracting(backlog.owed.events))
+        }
+        return settled
+    }
+
+    /// The rows that nobody is owed, or only destinations that are not configured any more.
+    var owedToNobodyConfigured: Backlog.Owed {
+        backlogs.filter { !$0.isOrphaned }.reduce(.everything) { $0.subtracting($1.owed) }
+    }
+
+    /// The rows that `main` is not owed.
+    var hadByMain: Backlog.Owed { .everything.subtracting(self[.main].owed) }
+
+    /// At most so many pending locations, and events, are owed to nobody that is configured: where there are none, no table
+    /// need be searched for them.
+    var mostOwedToNobodyConfigured: (locations: Int, events: Int) {
+        guard hasDebts else { return (0, 0) }
+        let configured = backlogs.filter { !$0.isOrphaned }
+        return (
+            locations.rows - locations.uploaded - (configured.map(\.locations.count).max() ?? 0),
+            events.rows - events.uploaded - (configured.map(\.events.count).max() ?? 0)
+        )
+    }
+
+    /// The pending locations that `main` is not owed.
+    var countHadByMain: Int { locations.rows - locations.uploaded - self[.main].locations.count }
+
+    /// Dead letters of all kinds and destinations.
+    var rejected: Int { backlogs.reduce(0) { $0 + $1.rejected } }
+
+    /// What neither the cap nor age may take.
+    var reserved: [BatchMembers] { backlogs.flatMap(\.queue.reserved) }
 
     // MARK: Changes
 
     /// A new fix has been stored.
     mutating func inserted(_ row: LocationRow, in session: CurrentSession) {
         locations.pass(row.key.seq)
-        add(row.key, session: row.session)
+        locations.added()
+        owe(row.key, session: row.session)
         sessions.current = session
     }
 
     mutating func inserted(_ rows: [EventRow]) {
         for row in rows {
             events.pass(row.key.seq)
-            events.add(row.key, session: row.session)
+            events.added()
+            for index in backlogs.indices { backlogs[index].added(event: row.key, session: row.session) }
         }
     }
 
-    /// Locations are pending again, under the numbers below `lowestSeq`, in this order.
-    mutating func returned(_ rows: [(ts: Int64, session: Int64)]) {
-        for row in rows {
-            lowestSeq -= 1
-            add(RowKey(ts: row.ts, seq: lowestSeq), session: row.session)
+    /// A location is pending for all that are owed its number.
+    private mutating func owe(_ key: RowKey, session: Int64) {
+        prunable.from = min(prunable.from, key)
+        for index in backlogs.indices { backlogs[index].added(key, session: session) }
+    }
+
+    /// A location that came back is pending for this one.
+    mutating func owe(_ key: RowKey, session: Int64, to name: DestinationName) {
+        prunable.from = min(prunable.from, key)
+        self[name].added(key, session: session)
+    }
+
+    /// A destination is no longer owed the rows of the batch, which is gone.
+    mutating func paid(_ batch: FrozenBatch, _ payment: Payment) {
+        let session = batch.members.session
+        locations.paid(payment.settled.locations, areKept: false)
+        locations.paid(payment.kept.locations, areKept: true)
+        events.paid(payment.settled.events, areKept: false)
+        events.paid(payment.kept.events, areKept: true)
+        self[batch.destination].queue.remove(batch)
+        self[batch.destination].owed = payment.owed
+        self[batch.destination].locations.subtract(payment.locations, session: session)
+        self[batch.destination].events.subtract(payment.events, session: session)
+        if payment.kept.locations > 0, let first = batch.members.first {
+            uploadedFrom = min(uploadedFrom, first)
         }
     }
 
-    private mutating func add(_ key: RowKey, session: Int64) {
-        locations.add(key, session: session)
-        queue.added(key)
+    mutating func lost(_ account: LossAccount) {
+        losses = losses + account.all
+        for (name, lost) in account.byName { self[name].losses = self[name].losses + lost }
     }
 
-    mutating func acknowledged(_ batch: FrozenBatch, locations count: Int, areKept: Bool) {
-        queue.remove(batch)
-        locations.acknowledge(count, session: batch.members.session, areKept: areKept)
-        if areKept { uploadedFrom = min(uploadedFrom, batch.members.first) }
+    /// What is lost with rows that are to be deleted.
+    func losses(of rows: [RetainedRow], _ owed: (Backlog.Owed) -> SeqSet) -> LossAccount {
+        var account = LossAccount(all: Losses(of: rows))
+        guard hasDebts, account.all != Losses() else { return account }
+        for backlog in backlogs {
+            let own = rows.filter { owed(backlog.owed).contains($0.key.seq) }
+            account.byName[backlog.name] = Losses(of: own)
+        }
+        return account
     }
+
+    // MARK: Pruning
+
+    /// What lies before this one belongs to a batch.
+    var prunableFrom: RowKey {
+        get { prunable.stamp == queueStamp ? prunable.from : .first }
+        set { prunable = Prunable(from: newValue, stamp: queueStamp) }
+    }
+
+    private var queueStamp: Int { backlogs.reduce(0) { $0 &+ $1.queue.stamp } }
 
     // MARK: Numbers
 
@@ -88,23 +191,18 @@ struct Ledger: Equatable, Sendable {
     struct Numbers: Equatable, Sendable {
         var next: Int64 = 1
         var nextEvent: Int64 = 1
-        var lowest: Int64 = 0
 
         mutating func cover(_ other: Numbers) {
             next = max(next, other.next)
             nextEvent = max(nextEvent, other.nextEvent)
-            lowest = min(lowest, other.lowest)
         }
     }
 
-    var numbers: Numbers {
-        Numbers(next: locations.nextSeq, nextEvent: events.nextSeq, lowest: lowestSeq)
-    }
+    var numbers: Numbers { Numbers(next: locations.nextSeq, nextEvent: events.nextSeq) }
 
     mutating func cover(_ other: Numbers) {
         locations.pass(other.next - 1)
         events.pass(other.nextEvent - 1)
-        lowestSeq = min(lowestSeq, other.lowest)
     }
 }
 

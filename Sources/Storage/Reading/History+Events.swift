@@ -26,7 +26,7 @@ extension History {
             let ids = try sessionIDs()
             let rows = try statements.db.prepare(
                 """
-                SELECT \(EventRow.columns) FROM geofence_events \
+                SELECT \(EventRow.columns) FROM events \
                 WHERE (ts, seq) > (?, ?) AND ts <= ? ORDER BY ts, seq LIMIT ?
                 """)
             try rows.bind([
@@ -37,7 +37,7 @@ extension History {
             var count = 0
             while try rows.step() {
                 count += 1
-                cursor.last = RowKey(ts: rows.integer(0), seq: rows.integer(1))
+                cursor.last = RowKey(ts: rows.integer(1), seq: rows.integer(0))
                 guard let row = EventRow(rows), let session = ids[row.session] else { continue }
                 events.append(row.event(session: session))
             }

@@ -19,13 +19,16 @@ package struct RejectedRow: Equatable, Sendable {
 extension History {
     /// A place in the list of dead letters: locations first, then geofence events.
     package struct RejectedCursor: Sendable {
+        let destination: DestinationName
         var last: (at: Int64, seq: Int64) = (.min, .min)
         var isAtEvents = false
         /// The list has been read to its end.
         package fileprivate(set) var isAtEnd = false
 
         /// Before the first.
-        package init() {}
+        package init(of destination: DestinationName = .main) {
+            self.destination = destination
+        }
     }
 
     /// The next dead letters in the order of their rejection, at most `limit`.
@@ -49,9 +52,12 @@ extension History {
         let rows = try statements.db.prepare(
             """
             SELECT \(Schema.columns), batch, http_status, rejected_at FROM rejected \
-            WHERE (rejected_at, seq) > (?, ?) ORDER BY rejected_at, seq LIMIT ?
+            WHERE (rejected_at, seq) > (?, ?) AND destination = ? ORDER BY rejected_at, seq LIMIT ?
             """)
-        try rows.bind([.integer(cursor.last.at), .integer(cursor.last.seq), .integer(Int64(limit))])
+        try rows.bind([
+            .integer(cursor.last.at), .integer(cursor.last.seq), .text(cursor.destination.text),
+            .integer(Int64(limit)),
+        ])
         var found: [RejectedRow] = []
         var count = 0
         while try rows.step() {
@@ -76,22 +82,25 @@ extension History {
         let rows = try statements.db.prepare(
             """
             SELECT \(EventRow.columns), batch, http_status, rejected_at FROM rejected_events \
-            WHERE (rejected_at, seq) > (?, ?) ORDER BY rejected_at, seq LIMIT ?
+            WHERE (rejected_at, seq) > (?, ?) AND destination = ? ORDER BY rejected_at, seq LIMIT ?
             """)
-        try rows.bind([.integer(cursor.last.at), .integer(cursor.last.seq), .integer(Int64(limit))])
+        try rows.bind([
+            .integer(cursor.last.at), .integer(cursor.last.seq), .text(cursor.destination.text),
+            .integer(Int64(limit)),
+        ])
         var found: [RejectedRow] = []
         var count = 0
         while try rows.step() {
             count += 1
-            cursor.last = (rows.integer(9), rows.integer(1))
+            cursor.last = (rows.integer(13), rows.integer(0))
             guard let row = EventRow(rows), let session = ids[row.session],
-                let batch = UUIDv7(bytes: rows.blob(7))
+                let batch = UUIDv7(bytes: rows.blob(11))
             else { continue }
             found.append(
                 RejectedRow(
                     location: nil, event: row.event(session: session), batch: batch,
-                    httpStatus: Int(clamping: rows.integer(8)),
-                    rejectedAt: Timestamp(milliseconds: rows.integer(9))))
+                    httpStatus: Int(clamping: rows.integer(12)),
+                    rejectedAt: Timestamp(milliseconds: rows.integer(13))))
         }
         cursor.isAtEnd = count < limit
         return found

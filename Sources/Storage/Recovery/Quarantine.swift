@@ -24,6 +24,11 @@ enum Quarantine {
         do {
             let connection = try Connection(path: path, access: .readWrite)
             connection.leaveLogOnClose()
+            // What it may write to and could not open for that, SQLite opens for reading, without a word.
+            guard !connection.isReadOnly || access(path, W_OK) != 0 else {
+                throw StorageError(
+                    operation: "check", kind: .io, message: path + " cannot be opened for writing")
+            }
             let hasLog = fileSize(path + "-wal") ?? 0 > 0
             try check(connection, hasLog: hasLog)
             guard !connection.isReadOnly || access(path, W_OK) != 0 else {

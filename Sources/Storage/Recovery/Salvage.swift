@@ -12,6 +12,8 @@ struct Salvage: ~Copyable {
     struct Row {
         var row: LocationRow
         var isUploaded: Bool
+        /// Who refused it: it is owed to them again.
+        var refusedBy: Set<DestinationName> = []
     }
 
     struct Session {
@@ -39,6 +41,8 @@ struct Salvage: ~Copyable {
     static let complete: Int64 = 100
     /// Rows read and written at once.
     static let step = 1000
+    /// Dead letters that are read at most: those of as many destinations as there can be.
+    static let letterLimit = 8 * DeadLetters.limit
     /// Bytes of the longest value that is read: a frozen body is shorter.
     private static let longestValue: Int32 = 16 << 20
     /// Bytes of extras that are taken over.
@@ -51,9 +55,10 @@ struct Salvage: ~Copyable {
     private(set) var erased: [Deletion.Bounds] = []
     /// What was known of the observed times; nil when it cannot be read.
     private(set) var ages: AgeTrust.Memory?
-    private(set) var lowestSeq: Int64 = 0
-    /// Where its batches went.
-    private(set) var endpoint: Int64 = 0
+    /// What each destination was owed; empty where all was owed to `main`, nil when it cannot be read.
+    private(set) var debts: [DestinationName: Backlog.Owed]? = [:]
+    /// Where the batches of each went.
+    private(set) var endpoints: [DestinationName: Int64] = [:]
     /// The counters of the damaged database.
     private(set) var losses = Losses()
     private var extrasBytes = 0
@@ -83,13 +88,32 @@ struct Salvage: ~Copyable {
             // With transactions of its WAL the file may have lost the mark.
             erased = marked + erasing.filter { !marked.contains($0) }
             ages = try Counters.ages(counter)
-            lowestSeq = Bounded.lowestSeq(try counter(Counters.lowestSeq))
-            endpoint = try counter(Counters.endpoint)
             losses = try Losses(reading: counter)
+            debts = try hasTable("debts") ? Debts.owed(db) : [:]
+            for name in Set(debts.map { Array($0.keys) } ?? []).union([.main]) {
+                endpoints[name] = try counter(Counters.name(Counters.endpoint, of: name))
+            }
         } catch {
             // No row depends on the others.
             erased = erasing
+            debts = nil
         }
+    }
+
+    func hasTable(_ name: String) throws(SQLiteError) -> Bool {
+        try db.value("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '\(name)'") != nil
+    }
+
+    /// Whom a row is owed to; nil: to everybody, as it is not known.
+    ///
+    /// - Parameter seq: its number in that database.
+    func creditors(ofSeq seq: Int64, _ kind: RecordKind) -> Set<DestinationName>? {
+        guard let debts else { return nil }
+        if debts.isEmpty { return [.main] }
+        return Set(
+            debts.filter { _, owed in
+                (kind.code == RecordKind.locations.code ? owed.locations : owed.events).contains(seq)
+            }.keys)
     }
 
     /// Whether the user has deleted it.
@@ -215,17 +239,21 @@ struct Salvage: ~Copyable {
         var found: [RowKey: Row] = [:]
         for direction in ["ASC", "DESC"] {
             do {
+                let destination = try destinationColumn(of: RecordKind.locations.rejected)
                 let letters = try db.prepare(
                     """
-                    SELECT \(Schema.columns(of: "rejected", in: db)), 0 FROM rejected \
-                    ORDER BY rejected_at \(direction), seq \(direction) LIMIT \(DeadLetters.limit + 1)
+                    SELECT \(Schema.columns(of: "rejected", in: db)), 0, \(destination) FROM rejected \
+                    ORDER BY rejected_at \(direction), seq \(direction) LIMIT \(Self.letterLimit + 1)
                     """)
                 var count = 0
                 while try letters.step() {
                     count += 1
-                    if let row = row(letters) { found[row.row.key] = row }
+                    guard var row = row(letters), let name = letters.text(19).flatMap({ DestinationName($0) })
+                    else { continue }
+                    row.refusedBy = (found[row.row.key]?.refusedBy ?? []).union([name])
+                    found[row.row.key] = row
                 }
-                if count > DeadLetters.limit { isComplete = false }
+                if count > Self.letterLimit { isComplete = false }
                 // All of it is readable in one direction.
                 break
             } catch {
@@ -233,5 +261,11 @@ struct Salvage: ~Copyable {
             }
         }
         return found.values.sorted { $0.row.key < $1.row.key }
+    }
+
+    /// Before the third schema there was only one.
+    func destinationColumn(of table: RecordKind.Table) throws(SQLiteError) -> String {
+        let name = try db.value("SELECT 1 FROM pragma_table_info('\(table)') WHERE name = 'destination'")
+        return name == nil ? "'\(DestinationName.main)'" : "destination"
     }
 }

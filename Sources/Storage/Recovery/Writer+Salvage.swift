@@ -15,27 +15,29 @@ extension Writer {
         let attempts = try tables.counters.value(attempt)
         guard (0..<Salvage.attempts).contains(attempts) else { return attempts == Salvage.complete }
         let (losses, erased, ages) = (salvage.losses, salvage.erased, salvage.ages)
-        let present = try tables.counters.value(Counters.endpoint)
-        let endpoint = present == 0 ? salvage.endpoint : present
+        var endpoints = salvage.endpoints
+        for name in endpoints.keys where try tables.counters.value(Counters.endpoint, of: name) != 0 {
+            endpoints[name] = nil
+        }
         let known = try tables.counters.deletions()
         let marks = known.filter { bounds in !erased.contains { $0.covers(bounds) } } + erased
         let knowsAges = try tables.counters.ages() != nil
         var numbers = Ledger.Numbers()
         for bounds in erased { numbers.cover(Ledger.Numbers(past: bounds)) }
-        numbers.lowest = min(numbers.lowest, salvage.lowestSeq)
         ledger.cover(numbers)
-        let lowest = ledger.lowestSeq
         try db.transaction { () throws(SQLiteError) in
             try tables.counters.set(attempt, to: attempts + 1)
             guard attempts == 0 else { return }
-            try tables.counters.add(losses)
+            try tables.counters.add(LossAccount(all: losses))
             if !erased.isEmpty {
                 try tables.counters.set(deletions: Array(marks.suffix(Counters.deletionLimit)))
             }
             if !knowsAges, let ages { try tables.counters.set(ages) }
-            try tables.counters.set(Counters.lowestSeq, to: lowest)
-            try tables.counters.set(Counters.endpoint, to: endpoint)
+            for (name, endpoint) in endpoints {
+                try tables.counters.set(Counters.endpoint, of: name, to: endpoint)
+            }
         }
+        try addOrphans(salvage.debts ?? [:])
         return nil
     }
 
@@ -64,9 +66,9 @@ extension Writer {
             var rows = salvage.next(&cursor)
             // In order of time, because a session resumes from its last row.
             let end = rows.last?.row.key
-            let due = letters.prefix { letter in cursor.isAtEnd || end.map { letter.row.key < $0 } ?? false }
+            let due = letters.prefix { letter in cursor.isAtEnd || end.map { letter.row.key <= $0 } ?? false }
             letters = letters.dropFirst(due.count)
-            rows = (due + rows).sorted { $0.row.key < $1.row.key }
+            rows = Self.merge(rows, due)
             for start in stride(from: 0, to: rows.count, by: Salvage.step) {
                 try write(rows[start..<min(start + Salvage.step, rows.count)], &salvage, &names)
             }
@@ -76,6 +78,17 @@ extension Writer {
         try settle(names.sessions)
         done += try importEvents(&salvage, &names)
         try importBatches(salvage, names)
+    }
+
+    /// A row that one destination refused is still there while others are owed it.
+    private static func merge(_ rows: [Salvage.Row], _ letters: ArraySlice<Salvage.Row>) -> [Salvage.Row] {
+        var merged = Dictionary(
+            rows.map { ($0.row.location.id, $0) }, uniquingKeysWith: { first, _ in first })
+        for letter in letters {
+            merged[letter.row.location.id, default: letter].refusedBy = letter.refusedBy
+            merged[letter.row.location.id]?.isUploaded = false
+        }
+        return merged.values.sorted { $0.row.key < $1.row.key }
     }
 
     /// What sessions and extras of the damaged database are called in this one.
@@ -90,6 +103,7 @@ extension Writer {
         _ rows: ArraySlice<Salvage.Row>, _ salvage: inout Salvage, _ names: inout Names
     ) throws(SQLiteError) {
         var renamed: [Salvage.Row] = []
+        var owed = ledger.backlogs.map { ($0.name, $0.owed) }
         for var salvaged in rows {
             let row = salvaged.row
             salvaged.row.session = key(ofSession: row.session, firstTime: row.key.ts, &salvage, &names)
@@ -97,14 +111,38 @@ extension Writer {
             salvaged.row.key.seq = ledger.locations.nextSeq
             ledger.locations.pass(salvaged.row.key.seq)
             renamed.append(salvaged)
+            Self.owe(
+                salvaged.row.key.seq, to: salvage.creditors(ofSeq: row.key.seq, .locations),
+                and: salvaged.refusedBy, \.locations, &owed)
         }
         let new = names.new
         let firstSeq = renamed.first?.row.key.seq ?? ledger.locations.nextSeq
         try db.transaction { () throws(SQLiteError) in
             try tables.sessions.insert(salvaged: new, firstSeq: firstSeq)
             try tables.locations.insert(salvaged: renamed)
+            if ledger.hasDebts { try writeDebts(owed) }
         }
+        for (name, owed) in owed { ledger[name].owed = owed }
         names.new = []
+    }
+
+    /// A salvaged row has this number now.
+    ///
+    /// - Parameters:
+    ///   - creditors: whom it was owed to; nil: to everybody.
+    ///   - refusers: those who are owed it again.
+    private static func owe(
+        _ seq: Int64, to creditors: Set<DestinationName>?, and refusers: Set<DestinationName>,
+        _ kind: WritableKeyPath<Backlog.Owed, SeqSet>, _ owed: inout [(DestinationName, Backlog.Owed)]
+    ) {
+        guard let creditors, owed.count > 1 else { return }
+        for index in owed.indices {
+            if creditors.contains(owed[index].0) || refusers.contains(owed[index].0) {
+                owed[index].1[keyPath: kind].insert(seq)
+            } else {
+                owed[index].1[keyPath: kind].subtract(SeqSet([seq...seq]))
+            }
+        }
     }
 
     /// The session's key in this database. One that is not there yet is to be written in the transaction of its rows.
@@ -153,7 +191,8 @@ extension Writer {
     private mutating func importEvents(_ salvage: inout Salvage, _ names: inout Names) throws(SQLiteError)
         -> Int
     {
-        var renamed = salvage.geofenceEvents()
+        var renamed = salvage.events()
+        var owed = ledger.backlogs.map { ($0.name, $0.owed) }
         for index in renamed.indices {
             let row = renamed[index].row
             renamed[index].row.session = key(
@@ -161,40 +200,50 @@ extension Writer {
             renamed[index].row.extras = try version(ofExtras: row.extras, &salvage, &names)
             renamed[index].row.key.seq = ledger.events.nextSeq
             ledger.events.pass(renamed[index].row.key.seq)
+            Self.owe(
+                renamed[index].row.key.seq, to: salvage.creditors(ofSeq: row.key.seq, .events),
+                and: renamed[index].refusedBy, \.events, &owed)
         }
         let (new, nextSeq) = (names.new, ledger.locations.nextSeq)
         try db.transaction { () throws(SQLiteError) in
             try tables.sessions.insert(salvaged: new, firstSeq: nextSeq)
             try tables.events.insert(salvaged: renamed)
+            if ledger.hasDebts { try writeDebts(owed) }
         }
+        for (name, owed) in owed { ledger[name].owed = owed }
         names.new = []
         return renamed.count
     }
 
-    /// After their rows. A batch is imported only if all of its rows were, and if no later rows lie between them: new
-    /// numbers cannot distinguish those.
+    /// After their rows. A batch is imported only if all of its rows were.
     private func importBatches(_ salvage: borrowing Salvage, _ names: Names) throws(SQLiteError) {
         for key in salvage.batchKeys() {
             guard let batch = salvage.batch(key), let session = names.sessions[batch.members.session],
-                let extras = names.extras[batch.members.extras]
+                let extras = names.extras[batch.members.extras], try tables.batches.key(of: batch.id) == nil,
+                let rows = try tables.locations.pending(batch.locations, of: session, extras: extras),
+                let events = try tables.events.pending(batch.events, of: session, extras: extras)
             else { continue }
-            var members = batch.members
-            (members.session, members.extras) = (session, extras)
-            (members.maxSeq, members.minSeq) = (ledger.locations.nextSeq - 1, ledger.lowestSeq)
-            (members.first, members.last) = BatchMembers.none
-            guard let rows = try tables.locations.pending(batch.locations, as: members),
-                let events = try tables.events.unassigned(batch.events, as: members)
-            else { continue }
-            if let first = rows.min(), let last = rows.max() { (members.first, members.last) = (first, last) }
-            guard try tables.locations.count(members) == Int64(rows.count),
-                try tables.batches.key(of: batch.id) == nil
-            else { continue }
+            let members = BatchMembers(
+                session: session, extras: extras, runs: RowRun.runs(of: rows.sorted()), events: events)
+            guard try isFree(members, of: batch.destination) else { continue }
             try db.transaction { () throws(SQLiteError) in
                 let key = try tables.batches.insert(
-                    members, id: batch.id, body: batch.body, isPiece: batch.isPiece)
-                try tables.events.assign(events, toBatch: key)
+                    members, to: batch.destination, id: batch.id, batch.request, isPiece: batch.isPiece)
                 if batch.isPermanent { try tables.batches.markPermanent(key: key) }
             }
+        }
+    }
+
+    /// Whether it is owed all of these rows, and no batch of it holds any of them: two of a damaged file may claim the same.
+    private func isFree(_ members: BatchMembers, of destination: DestinationName) throws(SQLiteError) -> Bool
+    {
+        let owed = ledger[destination].owed
+        guard owed.locations.isSuperset(of: members.seqs), owed.events.isSuperset(of: members.events) else {
+            return false
+        }
+        let others = try tables.batches.all().filter { $0.destination == destination }.map(\.batch.members)
+        return others.allSatisfy {
+            $0.seqs.intersection(members.seqs).isEmpty && $0.events.intersection(members.events).isEmpty
         }
     }
 }

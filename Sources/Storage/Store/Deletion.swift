@@ -31,6 +31,11 @@ package struct Deletion: Sendable {
         var maxSeq: Int64
         var maxEventSeq: Int64
 
+        /// Covers a row of any table, its parameter being `lastTime`. A row without a time goes with everything only.
+        static let coversTime = "coalesce(ts, \(Int64.max)) <= ?"
+
+        var lastTime: Int64 { cutoff?.milliseconds ?? .max }
+
         /// Whether nothing remains to do for `earlier` once this is done. Sequence numbers only grow.
         func covers(_ earlier: Bounds) -> Bool {
             guard let cutoff else { return true }

@@ -1,3 +1,5 @@
+internal import Base
+
 /// Rows that are gone without any backend having received them, by the rule that removed them. Counted in the
 /// database, in the transaction that removes them, across all restarts.
 package struct Losses: Equatable, Sendable {
@@ -30,5 +32,16 @@ package struct Losses: Equatable, Sendable {
         Losses(
             dropped: left.dropped - right.dropped, pruned: left.pruned - right.pruned,
             expired: left.expired - right.expired, refused: left.refused - right.refused)
+    }
+}
+
+/// What a transaction loses: each row once, and once more for each destination that it was owed to, where each debt is
+/// written down.
+struct LossAccount: Equatable, Sendable {
+    var all = Losses()
+    var byName: [DestinationName: Losses] = [:]
+
+    static func + (left: LossAccount, right: LossAccount) -> LossAccount {
+        LossAccount(all: left.all + right.all, byName: left.byName.merging(right.byName) { $0 + $1 })
     }
 }

@@ -85,9 +85,11 @@ extension Store {
 
     /// Starts to re-queue, or to delete, the dead letters that are there now.
     @available(*, noasync, message: "blocks on the disk")
-    package func begin(_ act: RejectedWork.Act) throws(StorageError) -> RejectedWork {
+    package func begin(_ act: RejectedWork.Act, of destination: DestinationName = .main) throws(StorageError)
+        -> RejectedWork
+    {
         try perform("read dead letters") { (writer) throws(SQLiteError) in
-            RejectedWork(act: act, left: writer.ledger.rejected)
+            RejectedWork(act: act, destination: destination, left: writer.ledger[destination].rejected)
         }
     }
 
@@ -105,6 +107,26 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     package func proceed(with work: inout Resend) throws(StorageError) {
         work = try performAtAnyCost("send again") { [work] (writer) throws(SQLiteError) in
+            var work = work
+            try writer.proceed(with: &work)
+            return work
+        }
+    }
+
+    /// One step of at most 1,000 rows, in one transaction.
+    @available(*, noasync, message: "blocks on the disk")
+    package func proceed(with work: inout Backfill) throws(StorageError) {
+        work = try performAtAnyCost("backfill") { [work] (writer) throws(SQLiteError) in
+            var work = work
+            try writer.proceed(with: &work)
+            return work
+        }
+    }
+
+    /// One step of at most 1,000 rows. A destination that is configured, or unknown, is not forgotten.
+    @available(*, noasync, message: "blocks on the disk")
+    package func proceed(with work: inout Forgetting) throws(StorageError) {
+        work = try performAtAnyCost("forget destination") { [work] (writer) throws(SQLiteError) in
             var work = work
             try writer.proceed(with: &work)
             return work

@@ -5,30 +5,43 @@ internal import SQLite
 extension Store {
     /// The frozen batch that goes next.
     @available(*, noasync, message: "blocks on the disk")
-    package func nextFrozen() throws(StorageError) -> FrozenBatch? {
-        try perform("read batch") { (writer) throws(SQLiteError) in try writer.nextFrozen() }
+    package func nextFrozen(for destination: DestinationName = .main) throws(StorageError) -> FrozenBatch? {
+        try perform("read batch") { (writer) throws(SQLiteError) in
+            try writer.nextFrozen(for: destination)
+        }
     }
 
     /// The rows that the next batch should carry; nil when nothing is pending or a batch is frozen already.
+    ///
+    /// - Parameter asOne: one location or one event, whichever is older; otherwise up to `limit` of each.
     @available(*, noasync, message: "blocks on the disk")
-    package func draftBatch(limit: Int) throws(StorageError) -> BatchDraft? {
-        try perform("draft batch") { (writer) throws(SQLiteError) in try writer.draftBatch(limit: limit) }
+    package func draftBatch(
+        for destination: DestinationName = .main, limit: Int, asOne: Bool = false
+    ) throws(StorageError) -> BatchDraft? {
+        try perform("draft batch") { (writer) throws(SQLiteError) in
+            try writer.draftBatch(for: destination, limit: limit, asOne: asOne)
+        }
     }
 
     /// The rows of the batch behind one that has been sent, to be frozen with its acknowledgement; nil when nothing else is
     /// pending, or other batches are frozen.
     @available(*, noasync, message: "blocks on the disk")
-    package func draftBatch(limit: Int, after batch: FrozenBatch) throws(StorageError) -> BatchDraft? {
+    package func draftBatch(limit: Int, asOne: Bool = false, after batch: FrozenBatch) throws(StorageError)
+        -> BatchDraft?
+    {
         try perform("draft batch") { (writer) throws(SQLiteError) in
-            try writer.draftBatch(limit: limit, after: writer.known(batch))
+            try writer.draftBatch(
+                for: batch.destination, limit: limit, asOne: asOne, after: writer.known(batch))
         }
     }
 
     /// Commits the batch; nil when the user deleted some of its rows since it was drafted.
     @available(*, noasync, message: "blocks on the disk")
-    package func freeze(_ draft: BatchDraft, id: UUIDv7, body: [UInt8]) throws(StorageError) -> FrozenBatch? {
+    package func freeze(_ draft: BatchDraft, id: UUIDv7, _ request: StoredRequest) throws(StorageError)
+        -> FrozenBatch?
+    {
         try performAtAnyCost("freeze batch") { (writer) throws(SQLiteError) in
-            try writer.freeze(draft, id: id, body: body)
+            try writer.freeze(draft, id: id, request)
         }
     }
 
@@ -44,10 +57,10 @@ extension Store {
     /// deleted some of its rows since it was drafted.
     @available(*, noasync, message: "blocks on the disk")
     package func acknowledge(
-        _ batch: FrozenBatch, freezing draft: BatchDraft, id: UUIDv7, body: [UInt8]
+        _ batch: FrozenBatch, freezing draft: BatchDraft, id: UUIDv7, _ request: StoredRequest
     ) throws(StorageError) -> Int {
         try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in
-            try writer.acknowledge(writer.known(batch), freezing: (draft, id, body))
+            try writer.acknowledge(writer.known(batch), freezing: (draft, id, request))
         }
     }
 
@@ -84,7 +97,7 @@ extension Store {
     /// Puts the pieces in the batch's place.
     @available(*, noasync, message: "blocks on the disk")
     package func split(
-        _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
+        _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, request: StoredRequest)]
     ) throws(StorageError) {
         try performAtAnyCost("split batch") { (writer) throws(SQLiteError) in
             try writer.split(writer.known(batch), into: pieces)
@@ -100,11 +113,27 @@ extension Store {
     }
 
     /// Records where batches go now, as a number that differs whenever the url or the batch size does. Batches that the
-    /// old endpoint refused for good are dissolved; their rows go into new ones.
+    /// old endpoint refused for good are dissolved; their rows go into new ones. So are all batches of another format.
+    ///
+    /// - Parameter format: a number that differs whenever the format does.
+    /// - Returns: how many batches have been dissolved for their format.
     @available(*, noasync, message: "blocks on the disk")
-    package func adopt(endpoint: Int64) throws(StorageError) {
+    @discardableResult
+    package func adopt(
+        endpoint: Int64, format: Int64 = 0, of destination: DestinationName = .main
+    ) throws(StorageError) -> Int {
         try performAtAnyCost("adopt endpoint") { (writer) throws(SQLiteError) in
-            try writer.change(endpoint: endpoint)
+            let dissolved = try writer.change(format: format, of: destination)
+            try writer.change(endpoint: endpoint, of: destination)
+            return dissolved
+        }
+    }
+
+    /// The batch cannot be sent as it is: its rows go into new ones.
+    @available(*, noasync, message: "blocks on the disk")
+    package func dissolve(_ batch: FrozenBatch) throws(StorageError) {
+        try performAtAnyCost("dissolve batch") { (writer) throws(SQLiteError) in
+            try writer.dissolve(writer.known(batch))
         }
     }
 
@@ -142,7 +171,9 @@ extension Store {
     /// Dissolves the next batch if it has failed three times in a row because of its size or its time. Its rows may
     /// then arrive twice, under different batch ids.
     @available(*, noasync, message: "blocks on the disk")
-    package func rebatch() throws(StorageError) -> Rebatch {
-        try performAtAnyCost("dissolve batch") { (writer) throws(SQLiteError) in try writer.rebatch() }
+    package func rebatch(for destination: DestinationName = .main) throws(StorageError) -> Rebatch {
+        try performAtAnyCost("dissolve batch") { (writer) throws(SQLiteError) in
+            try writer.rebatch(for: destination)
+        }
     }
 }

@@ -66,7 +66,10 @@ package final class Store: Sendable {
 
     /// Applies new options to the next write.
     package func configure(_ options: StoreOptions) {
-        state.withLock { $0.configure(options) }
+        state.withLock { state in
+            state.configure(options)
+            publish(&state)
+        }
     }
 
     /// What has happened to the database since the last call.
@@ -125,11 +128,10 @@ package final class Store: Sendable {
         try state.withLock { (state) throws(StorageError) in
             defer { publish(&state) }
             let mayExist = state.doubts.hasFailed
-            let hasLanded = name != nil && name == state.doubts.landed
             state.doubts.unsure = name
             let pending = try state.perform("insert") { (writer) throws(SQLiteError) in
-                if !hasLanded { try body(&writer, mayExist) }
-                return writer.ledger.locations.rows - writer.ledger.locations.uploaded
+                try body(&writer, mayExist)
+                return writer.ledger[.main].locations.count
             }
             state.doubts.hasFailed = false
             (state.doubts.unsure, state.doubts.landed) = (nil, nil)

@@ -1,7 +1,21 @@
+package import Base
+
 /// How the store behaves; all of it may change while it is open.
 package struct StoreOptions: Equatable, Sendable {
     /// What a power cut may take: with `full` nothing stored, with `normal` the latest commits.
     package enum Durability: String, Sendable { case full, normal }
+
+    /// A place that every row is delivered to.
+    package struct Destination: Equatable, Sendable {
+        package var name: DestinationName
+        /// Its format carries events as well.
+        package var carriesEvents: Bool
+
+        package init(_ name: DestinationName, carriesEvents: Bool = true) {
+            self.name = name
+            self.carriesEvents = carriesEvents
+        }
+    }
 
     /// Seconds.
     package var retention: Double
@@ -11,21 +25,28 @@ package struct StoreOptions: Equatable, Sendable {
     package var durability: Durability
     /// Keep acknowledged rows, marked, under the rules of retention.
     package var keepsUploaded: Bool
-    /// An upload is configured: rows that are still pending are never pruned by age.
-    package var isSyncing: Bool
+    /// Those that every row is owed to. While there is one, rows that are still pending are never pruned by age.
+    package var destinations: [Destination]
     /// The cap is not to be trusted: as many rows as there were when the database was opened are kept whatever it is.
     package var holdsRows: Bool
 
     /// The defaults are those of the configuration.
     package init(
         retention: Double = 7 * 86_400, maxRows: Int = 100_000, durability: Durability = .full,
-        keepsUploaded: Bool = false, isSyncing: Bool = false, holdsRows: Bool = false
+        keepsUploaded: Bool = false, destinations: [Destination] = [], holdsRows: Bool = false
     ) {
         self.retention = retention
         self.maxRows = maxRows
         self.durability = durability
         self.keepsUploaded = keepsUploaded
-        self.isSyncing = isSyncing
+        self.destinations = destinations
         self.holdsRows = holdsRows
     }
+    /// Something is to be uploaded.
+    var isSyncing: Bool { !destinations.isEmpty }
+}
+
+extension [StoreOptions.Destination] {
+    /// `main` alone.
+    package static let main = [StoreOptions.Destination(.main)]
 }

@@ -79,13 +79,13 @@ struct StoreState: ~Copyable {
     /// nil while no database is open.
     mutating func counts() -> StoreCounts? {
         guard let ledger = writer?.ledger else { return nil }
-        let (locations, events) = (ledger.locations, ledger.events)
-        let oldest = [locations.oldestPending, events.oldestPending].compactMap(\.self).min()
-        return StoreCounts(
-            locations: locations.rows,
-            pending: locations.rows - locations.uploaded + events.rows - events.uploaded,
-            oldestPending: oldest.map { Timestamp(milliseconds: $0.ts) }, rejected: ledger.rejected,
-            losses: ledger.losses)
+        var counts = StoreCounts(
+            locations: ledger.locations.rows, main: DestinationCounts(ledger[.main]), losses: ledger.losses)
+        guard ledger.hasDebts else { return counts }
+        for backlog in ledger.backlogs where backlog.name != .main {
+            counts.others[backlog.name] = DestinationCounts(backlog)
+        }
+        return counts
     }
 
     // MARK: Operations
@@ -162,10 +162,13 @@ struct StoreState: ~Copyable {
         }
         // Before anybody else, who might send it and delete it.
         if let name = doubts.unsure, (try? writer?.exists(name)) == true { doubts.landed = name }
+        writer?.landed = doubts.landed
         ballast.hold()
     }
 
     private mutating func openOnce() throws(StorageError) {
+        // What had reached a database that is gone is in none, unless it is found again.
+        if doubts.hasMoved { doubts.landed = nil }
         var unread = try Quarantine.unread(path)
         var reason: String?
         if !unread.isEmpty, !Quarantine.exists(path) {
@@ -181,6 +184,7 @@ struct StoreState: ~Copyable {
             reason = error.message
             writer = try Writer.open(path, options: options)
         }
+        if !unread.isEmpty { doubts.landed = nil }
         for aside in unread {
             let known = aside == unread.last ? reason : nil
             try salvage(aside, reason: known ?? "found before the latest start")

@@ -7,55 +7,59 @@ struct Batches: ~Copyable {
     private let select: Statement
     private let insertRow: Statement
     private let deleteRow: Statement
-
-    /// As `members(_:)` reads them.
-    static let columns = """
-        key, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, locations, is_permanent, events
-        """
 }
 
 extension Batches {
     init(_ db: Connection) throws(SQLiteError) {
         self.init(
             db: db,
-            select: try db.prepare("SELECT id, body, is_piece FROM batches WHERE key = ?"),
+            select: try db.prepare("SELECT id, format, request, body, is_piece FROM batches WHERE key = ?"),
             insertRow: try db.prepare(
                 """
-                INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, min_seq, \
-                locations, events, body, is_piece) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO batches (destination, id, format, request, body, is_piece, \(BatchMembers.columns)) \
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """),
             deleteRow: try db.prepare("DELETE FROM batches WHERE key = ? AND id = ?"))
     }
 
-    /// In the order in which they are to be sent.
-    func all() throws(SQLiteError) -> [Ledger.Frozen] {
-        let rows = try db.prepare("SELECT \(Self.columns) FROM batches ORDER BY first_ts, first_seq, key")
-        var frozen: [Ledger.Frozen] = []
+    /// In the order in which they are to be sent. One that cannot be read is none: its rows go into another.
+    func all() throws(SQLiteError) -> [(destination: DestinationName, batch: Ledger.Frozen)] {
+        let rows = try db.prepare(
+            """
+            SELECT key, destination, is_permanent, \(BatchMembers.columns) FROM batches \
+            ORDER BY first_ts IS NULL, first_ts, first_seq, key
+            """)
+        var frozen: [(DestinationName, Ledger.Frozen)] = []
         while try rows.step() {
+            guard let destination = rows.text(1).flatMap({ DestinationName($0) }),
+                let members = BatchMembers(rows, from: 3)
+            else { continue }
             frozen.append(
-                Ledger.Frozen(
-                    key: rows.integer(0), members: Self.members(rows), isPermanent: rows.integer(10) != 0))
+                (
+                    destination,
+                    Ledger.Frozen(key: rows.integer(0), members: members, isPermanent: rows.integer(2) != 0)
+                ))
         }
         return frozen
     }
 
-    static func members(_ row: borrowing Statement) -> BatchMembers {
-        BatchMembers(
-            session: row.integer(1), extras: row.integer(2),
-            first: RowKey(ts: row.integer(3), seq: row.integer(4)),
-            last: RowKey(ts: row.integer(5), seq: row.integer(6)), maxSeq: row.integer(7),
-            minSeq: row.integer(8), count: Bounded.count(row.integer(9)),
-            events: Bounded.count(row.integer(11)))
-    }
-
     /// With its bytes.
-    func read(_ batch: Ledger.Frozen, session: UUIDv7) throws(SQLiteError) -> FrozenBatch? {
+    func read(
+        _ batch: Ledger.Frozen, of destination: DestinationName, session: UUIDv7
+    ) throws(SQLiteError) -> FrozenBatch? {
         try select.bind([.integer(batch.key)])
         defer { select.reset() }
         guard try select.step(), let id = UUIDv7(bytes: select.blob(0)) else { return nil }
         return FrozenBatch(
-            id: id, session: session, locations: batch.members.count, events: batch.members.events,
-            body: select.blob(1), isPiece: select.integer(2) != 0, key: batch.key, members: batch.members)
+            destination: destination, id: id, session: session, request: Self.request(select, from: 1),
+            isPiece: select.integer(4) != 0, key: batch.key, members: batch.members)
+    }
+
+    /// - Parameter column: of the format; those of the head and of the body follow.
+    static func request(_ row: borrowing Statement, from column: Int32) -> StoredRequest {
+        StoredRequest(
+            format: row.text(column), head: row.isNull(column + 1) ? nil : row.blob(column + 1),
+            body: row.blob(column + 2))
     }
 
     func key(of id: UUIDv7) throws(SQLiteError) -> Int64? {
@@ -66,13 +70,14 @@ extension Batches {
 
     /// - Returns: its key.
     func insert(
-        _ members: BatchMembers, id: UUIDv7, body: [UInt8], isPiece: Bool
+        _ members: BatchMembers, to destination: DestinationName, id: UUIDv7, _ request: StoredRequest,
+        isPiece: Bool
     ) throws(SQLiteError) -> Int64 {
         try insertRow.run(
-            .blob(id.bytes), .integer(members.session), .integer(members.extras), .integer(members.first.ts),
-            .integer(members.first.seq), .integer(members.last.ts), .integer(members.last.seq),
-            .integer(members.maxSeq), .integer(members.minSeq), .integer(Int64(members.count)),
-            .integer(Int64(members.events)), .blob(body), .integer(isPiece ? 1 : 0))
+            [
+                .text(destination.text), .blob(id.bytes), request.format.map { .text($0) } ?? .null,
+                request.head.map { .blob($0) } ?? .null, .blob(request.body), .integer(isPiece ? 1 : 0),
+            ] + members.values)
         return db.lastInsertRowid
     }
 
@@ -88,55 +93,13 @@ extension Batches {
         return try id.step() ? UUIDv7(bytes: id.blob(0)) : nil
     }
 
-    func removePermanent() throws(SQLiteError) {
-        try db.execute("DELETE FROM batches WHERE is_permanent = 1")
-    }
-
     /// Whether the latest answer was a permanent refusal.
     func set(_ batch: FrozenBatch, isPermanent: Bool) throws(SQLiteError) {
         try db.prepare("UPDATE batches SET is_permanent = \(isPermanent ? 1 : 0) WHERE key = ? AND id = ?")
-            .run(
-                .integer(batch.key), .blob(batch.id.bytes))
-    }
-
-    // MARK: Salvage
-
-    /// A row with this time and id that a salvaged batch may hold.
-    static let isPendingMember = "ts = ? AND id = ? AND session = ? AND extras = ? AND uploaded = 0"
-
-    /// - Parameter select: the sequence number of a row, by `isPendingMember`.
-    /// - Returns: nil when a row is missing.
-    static func keys(
-        of rows: [(ts: Int64, id: [UInt8])], _ members: BatchMembers, _ select: borrowing Statement
-    ) throws(SQLiteError) -> [RowKey]? {
-        var keys: [RowKey] = []
-        for (ts, id) in rows {
-            try select.bind([.integer(ts), .blob(id), .integer(members.session), .integer(members.extras)])
-            guard try select.step() else { return nil }
-            keys.append(RowKey(ts: ts, seq: select.integer(0)))
-            select.reset()
-        }
-        return keys
+            .run(.integer(batch.key), .blob(batch.id.bytes))
     }
 
     func markPermanent(key: Int64) throws(SQLiteError) {
         try db.execute("UPDATE batches SET is_permanent = 1 WHERE key = \(key)")
-    }
-}
-
-extension BatchMembers {
-    /// The locations of a batch: parameters 1 to 8 are `values`. The same rule as `contains`.
-    static let condition = """
-        (ts, seq) >= (?1, ?2) AND (ts, seq) <= (?3, ?4) AND seq <= ?5 AND seq >= ?6 AND session = ?7 \
-        AND extras = ?8 AND uploaded = 0
-        """
-
-    static let parameters = 8
-
-    var values: [Value] {
-        [
-            .integer(first.ts), .integer(first.seq), .integer(last.ts), .integer(last.seq), .integer(maxSeq),
-            .integer(minSeq), .integer(session), .integer(extras),
-        ]
     }
 }

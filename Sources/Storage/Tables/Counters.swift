@@ -1,3 +1,4 @@
+internal import Base
 internal import SQLite
 
 /// Named numbers; 0 where there is none of that name.
@@ -7,8 +8,8 @@ struct Counters: ~Copyable {
 
     /// Where batches are sent, as a number.
     static let endpoint = "endpoint"
-    /// The lowest sequence number ever given.
-    static let lowestSeq = "lowest_seq"
+    /// In which format they are, as a number.
+    static let format = "format"
 
     private let db: Connection
     private let select: Statement
@@ -40,17 +41,47 @@ extension Counters {
             .text(name), .integer(value))
     }
 
+    // MARK: Destinations
+
+    /// That of one destination.
+    static func name(_ name: String, of destination: DestinationName) -> String {
+        destination == .main ? name : name + suffix(destination)
+    }
+
+    private static func suffix(_ destination: DestinationName) -> String { "@\(destination)" }
+
+    func value(_ name: String, of destination: DestinationName) throws(SQLiteError) -> Int64 {
+        try value(Self.name(name, of: destination))
+    }
+
+    func set(_ name: String, of destination: DestinationName, to value: Int64) throws(SQLiteError) {
+        try set(Self.name(name, of: destination), to: value)
+    }
+
+    /// Forgets what is kept under its name.
+    func removeAll(of destination: DestinationName) throws(SQLiteError) {
+        try db.prepare("DELETE FROM counters WHERE substr(name, -?1) = ?2").run(
+            .integer(Int64(destination.text.utf8.count + 1)), .text(Self.suffix(destination)))
+    }
+
     // MARK: Losses
 
     /// Part of the transaction that loses them.
-    func add(_ lost: Losses) throws(SQLiteError) {
+    func add(_ lost: LossAccount) throws(SQLiteError) {
+        try add(lost.all, suffix: "")
+        for (name, losses) in lost.byName { try add(losses, suffix: Self.suffix(name)) }
+    }
+
+    private func add(_ lost: Losses, suffix: String) throws(SQLiteError) {
         for (name, field) in Losses.names where lost[keyPath: field] > 0 {
-            try raise.run(.text(name), .integer(Int64(lost[keyPath: field])))
+            try raise.run(.text(name + suffix), .integer(Int64(lost[keyPath: field])))
         }
     }
 
-    func losses() throws(SQLiteError) -> Losses {
-        try Losses(reading: { (name) throws(SQLiteError) in try value(name) })
+    /// - Parameter destination: nil for the losses of all.
+    func losses(of destination: DestinationName? = nil) throws(SQLiteError) -> Losses {
+        let suffix = destination.map { Self.suffix($0) } ?? ""
+        return try Losses(reading: { (name) throws(SQLiteError) in try value(name + suffix) })
     }
 }
 

@@ -3,163 +3,210 @@ internal import SQLite
 
 /// Dead letters: rows that the server refused for good, of each kind of record, in the order of their refusal; and the
 /// streak of batches that became dead letters since the latest acknowledgement.
-struct DeadLetters: ~Copyable {
-    /// Kept at most, of all kinds together.
+struct DeadLetters {
+    /// Kept at most of each destination, of all kinds together.
     static let limit = 10_000
 
     private let db: Connection
-    private let copyLocations: Statement
 
-    /// Those of the streak.
-    static let isInStreak = "batch IN (SELECT batch FROM streak)"
+    /// Those of the streak, where 1 is the destination.
+    static let isInStreak = "batch IN (SELECT batch FROM streak WHERE destination = ?1)"
     /// Those of the streak do not expire: it is not yet known whose fault it was.
-    private static let isExpired = "rejected_at < ? AND NOT \(isInStreak)"
+    private static let isExpired = "rejected_at < ?2 AND NOT \(isInStreak)"
 
-    init(_ db: Connection) throws(SQLiteError) {
+    init(_ db: Connection) {
         self.db = db
-        copyLocations = try db.prepare(
-            """
-            INSERT INTO rejected (\(Schema.columns), batch, http_status, rejected_at) \
-            SELECT \(Schema.columns), ?9, ?10, ?11 FROM locations WHERE
-            """ + " " + BatchMembers.condition)
     }
 
-    func count(_ kind: RecordKind) throws(SQLiteError) -> Int {
-        Int(try db.value("SELECT COUNT(*) FROM \(kind.rejected)") ?? "") ?? 0
+    func count(_ kind: RecordKind, of destination: DestinationName) throws(SQLiteError) -> Int {
+        let row = try db.prepare("SELECT COUNT(*) FROM \(kind.rejected) WHERE destination = ?")
+        try row.bind([.text(destination.text)])
+        return try row.step() ? Int(clamping: row.integer(0)) : 0
     }
 
-    /// The number of events, and the highest of their sequence numbers.
-    func eventCount() throws(SQLiteError) -> (count: Int, lastSeq: Int64) {
-        let row = try db.prepare("SELECT COUNT(*), MAX(seq) FROM rejected_events")
-        return try row.step() ? (Int(row.integer(0)), row.integer(1)) : (0, 0)
+    /// The numbers of those of one destination.
+    func seqs(_ kind: RecordKind, of destination: DestinationName) throws(SQLiteError) -> SeqSet {
+        let rows = try db.prepare("SELECT seq FROM \(kind.rejected) WHERE destination = ?")
+        try rows.bind([.text(destination.text)])
+        var found: [ClosedRange<Int64>] = []
+        while try rows.step() { found.append(rows.integer(0)...rows.integer(0)) }
+        return SeqSet(found)
     }
 
-    func lastLocationSeq() throws(SQLiteError) -> Int64 {
-        Int64(try db.value("SELECT MAX(seq) FROM rejected") ?? "") ?? 0
+    /// The highest sequence number in use.
+    func lastSeq(_ kind: RecordKind) throws(SQLiteError) -> Int64 {
+        Int64(try db.value("SELECT MAX(seq) FROM \(kind.rejected)") ?? "") ?? 0
     }
 
     // MARK: The way in
 
-    /// Copies the rows of a batch, which are deleted next.
-    func insertLocations(
-        of batch: FrozenBatch, status: Int, at time: Timestamp
-    ) throws(SQLiteError) {
-        try copyLocations.run(batch.members.values + Self.circumstances(batch, status, time))
+    /// Why, when and in which batch rows were refused.
+    struct Refusal {
+        var batch: FrozenBatch
+        /// Those of its rows that the destination was still owed.
+        var due: Backlog.Owed
+        var status: Int
+        var time: Timestamp
+
+        var values: [Value] {
+            [
+                .text(batch.destination.text), .blob(batch.id.bytes), .integer(Int64(status)),
+                .integer(time.milliseconds),
+            ]
+        }
     }
 
-    /// The same for its events.
-    func insertEvents(of batch: FrozenBatch, status: Int, at time: Timestamp) throws(SQLiteError) {
-        try db.prepare(
-            """
-            INSERT INTO rejected_events (\(EventRow.columns), batch, http_status, rejected_at) \
-            SELECT \(EventRow.columns), ?2, ?3, ?4 FROM geofence_events WHERE \(Events.isMember)
-            """
-        ).run([.integer(batch.key)] + Self.circumstances(batch, status, time))
-    }
-
-    private static func circumstances(_ batch: FrozenBatch, _ status: Int, _ time: Timestamp) -> [Value] {
-        [.blob(batch.id.bytes), .integer(Int64(status)), .integer(time.milliseconds)]
+    /// Copies the rows of a batch.
+    func insert(_ refusal: Refusal) throws(SQLiteError) {
+        for (run, seqs) in refusal.batch.members.parts(in: refusal.due.locations) {
+            try db.prepare(
+                """
+                INSERT INTO rejected (\(Schema.columns), mileage, destination, batch, http_status, rejected_at) \
+                SELECT \(Schema.columns), mileage, ?7, ?8, ?9, ?10 FROM locations WHERE \(Locations.isInRun)
+                """
+            ).run(Locations.bounds(of: run, seqs) + refusal.values)
+        }
+        for range in refusal.due.events.ranges {
+            try db.prepare(
+                """
+                INSERT INTO rejected_events (\(EventRow.columns), destination, batch, http_status, rejected_at) \
+                SELECT \(EventRow.columns), ?3, ?4, ?5, ?6 FROM events WHERE seq BETWEEN ?1 AND ?2 AND uploaded = 0
+                """
+            ).run([.integer(range.lowerBound), .integer(range.upperBound)] + refusal.values)
+        }
     }
 
     // MARK: The streak
 
-    var hasStreak: Bool {
-        get throws(SQLiteError) { try db.value("SELECT 1 FROM streak LIMIT 1") != nil }
+    func hasStreak(_ destination: DestinationName) throws(SQLiteError) -> Bool {
+        let row = try db.prepare("SELECT 1 FROM streak WHERE destination = ? LIMIT 1")
+        try row.bind([.text(destination.text)])
+        return try row.step()
     }
 
-    func addToStreak(_ batch: UUIDv7) throws(SQLiteError) {
-        try db.prepare("INSERT OR IGNORE INTO streak (batch) VALUES (?)").run(.blob(batch.bytes))
+    func addToStreak(_ batch: FrozenBatch) throws(SQLiteError) {
+        try db.prepare("INSERT OR IGNORE INTO streak (destination, batch) VALUES (?, ?)").run(
+            .text(batch.destination.text), .blob(batch.id.bytes))
     }
 
-    func endStreak() throws(SQLiteError) {
-        try db.execute("DELETE FROM streak")
+    func endStreak(of destination: DestinationName) throws(SQLiteError) {
+        try db.prepare("DELETE FROM streak WHERE destination = ?").run(.text(destination.text))
     }
 
-    func countInStreak(_ kind: RecordKind) throws(SQLiteError) -> Int {
-        Int(try db.value("SELECT COUNT(*) FROM \(kind.rejected) WHERE \(Self.isInStreak)") ?? "") ?? 0
+    func countInStreak(_ kind: RecordKind, of destination: DestinationName) throws(SQLiteError) -> Int {
+        let row = try db.prepare(
+            "SELECT COUNT(*) FROM \(kind.rejected) WHERE destination = ?1 AND \(Self.isInStreak)")
+        try row.bind([.text(destination.text)])
+        return try row.step() ? Int(clamping: row.integer(0)) : 0
     }
 
     // MARK: The way out
 
-    /// A location.
+    /// A refused record.
     struct Letter: Equatable, Sendable {
         var rejectedAt: Int64
-        var seq: Int64
-        var ts: Int64
+        var key: RowKey
         var session: Int64
+        var id: [UInt8]
     }
 
-    /// The first locations that match the rule, in the order of their rejection.
-    func locations(where rule: String = "1", limit: Int) throws(SQLiteError) -> [Letter] {
+    /// The first that match the rule, in the order of their rejection.
+    func first(
+        _ kind: RecordKind, of destination: DestinationName, where rule: String = "1", limit: Int
+    ) throws(SQLiteError) -> [Letter] {
         guard limit > 0 else { return [] }
         let rows = try db.prepare(
-            "SELECT rejected_at, seq, ts, session FROM rejected WHERE \(rule) ORDER BY rejected_at, seq LIMIT ?"
-        )
-        try rows.bind([.integer(Int64(limit))])
+            """
+            SELECT rejected_at, seq, ts, session, id FROM \(kind.rejected) WHERE destination = ?1 AND \(rule) \
+            ORDER BY rejected_at, seq LIMIT \(limit)
+            """)
+        try rows.bind([.text(destination.text)])
         var letters: [Letter] = []
         while try rows.step() {
             letters.append(
                 Letter(
-                    rejectedAt: rows.integer(0), seq: rows.integer(1), ts: rows.integer(2),
-                    session: rows.integer(3)))
+                    rejectedAt: rows.integer(0), key: RowKey(ts: rows.integer(2), seq: rows.integer(1)),
+                    session: rows.integer(3), id: rows.blob(4)))
         }
         return letters
     }
 
-    /// The rows get new sequence numbers, lower than any given before: none may join a batch
-    /// that is already frozen and be acknowledged with it unsent, nor be taken for the newest of its session.
-    func requeue(_ letters: [Letter], below lowest: Int64) throws(SQLiteError) {
-        guard !letters.isEmpty else { return }
-        let columns = Schema.columns.split(separator: ", ").map { $0 == "seq" ? "?3" : String($0) }
-        let move = try db.prepare(
-            """
-            INSERT INTO locations (\(Schema.columns)) \
-            SELECT \(columns.joined(separator: ", ")) FROM rejected WHERE rejected_at = ?1 AND seq = ?2
-            """)
-        let delete = try db.prepare("DELETE FROM rejected WHERE rejected_at = ? AND seq = ?")
-        for (index, letter) in letters.enumerated() {
-            try move.run(
-                .integer(letter.rejectedAt), .integer(letter.seq), .integer(lowest - 1 - Int64(index)))
-            try delete.run(.integer(letter.rejectedAt), .integer(letter.seq))
+    /// What has become of the row of a letter that was re-queued.
+    struct Returned: Equatable {
+        var key: RowKey
+        var session: Int64
+        /// It was gone, and is back.
+        var isNew = false
+        /// It was kept, though nobody was owed it any more.
+        var wasKept = false
+    }
+
+    /// Makes the letters' rows pending. What is still there stays where it is; what has left comes back under its number.
+    ///
+    /// - Parameter nextSeq: where another row has that number, as it may in a damaged file, this is the first of others.
+    func requeue(
+        _ letters: [Letter], _ kind: RecordKind, of destination: DestinationName, nextSeq: Int64
+    ) throws(SQLiteError) -> [Returned] {
+        guard !letters.isEmpty else { return [] }
+        let isLocation = kind.code == RecordKind.locations.code
+        let columns = isLocation ? Schema.columns + ", mileage" : EventRow.columns
+        let values = columns.split(separator: ", ").map { $0 == "seq" ? "?4" : String($0) }
+            .joined(separator: ", ")
+        let isLetter = "rejected_at = ?1 AND seq = ?2 AND destination = ?3"
+        let find = try db.prepare(
+            "SELECT uploaded, id = ?3 FROM \(kind.table) WHERE seq = ?2" + (isLocation ? " AND ts = ?1" : ""))
+        let unmark = try db.prepare("UPDATE \(kind.table) SET uploaded = 0 WHERE seq = ?2 AND ts = ?1")
+        let insert = try db.prepare(
+            "INSERT INTO \(kind.table) (\(columns)) SELECT \(values) FROM \(kind.rejected) WHERE \(isLetter)")
+        let delete = try db.prepare("DELETE FROM \(kind.rejected) WHERE \(isLetter)")
+        var returned: [Returned] = []
+        var fresh = nextSeq
+        for letter in letters {
+            let key: [Value] = [.integer(letter.key.ts), .integer(letter.key.seq)]
+            let name: [Value] = [
+                .integer(letter.rejectedAt), .integer(letter.key.seq), .text(destination.text),
+            ]
+            var row = Returned(key: letter.key, session: letter.session)
+            try find.bind(key + [.blob(letter.id)])
+            let isTaken = try find.step()
+            let isThere = isTaken && find.integer(1) != 0
+            row.wasKept = isThere && find.integer(0) != 0
+            row.isNew = !isThere
+            find.reset()
+            if row.wasKept { try unmark.run(key) }
+            if row.isNew {
+                if isTaken { (row.key.seq, fresh) = (fresh, fresh + 1) }
+                try insert.run(name + [.integer(row.key.seq)])
+            }
+            try delete.run(name)
+            returned.append(row)
         }
+        return returned
     }
 
-    func removeLocations(upTo last: Letter) throws(SQLiteError) {
-        try db.prepare("DELETE FROM rejected WHERE (rejected_at, seq) <= (?, ?)").run(
-            .integer(last.rejectedAt), .integer(last.seq))
-    }
-
-    /// Makes the first events that match the rule pending. They keep their numbers, because a
-    /// batch names its events one by one.
-    func requeueEvents(where rule: String = "1", limit: Int) throws(SQLiteError) {
-        guard limit > 0 else { return }
-        try db.execute(
+    func remove(_ kind: RecordKind, of destination: DestinationName, limit: Int) throws(SQLiteError) {
+        try db.prepare(
             """
-            INSERT INTO geofence_events (\(EventRow.columns)) SELECT \(EventRow.columns) FROM rejected_events \
-            WHERE \(rule) ORDER BY rejected_at, seq LIMIT \(limit)
-            """)
-        try removeEvents(where: rule, limit: limit)
-    }
-
-    func removeEvents(where rule: String = "1", limit: Int) throws(SQLiteError) {
-        try db.execute(
+            DELETE FROM \(kind.rejected) WHERE (rejected_at, seq, destination) IN (SELECT rejected_at, seq, destination \
+            FROM \(kind.rejected) WHERE destination = ?1 ORDER BY rejected_at, seq LIMIT \(limit))
             """
-            DELETE FROM rejected_events WHERE (rejected_at, seq) IN \
-            (SELECT rejected_at, seq FROM rejected_events WHERE \(rule) ORDER BY rejected_at, seq LIMIT \(limit))
-            """)
+        ).run(.text(destination.text))
     }
 
     /// How many have expired.
-    func countExpired(_ kind: RecordKind, before expiry: Timestamp) throws(SQLiteError) -> Int {
-        let row = try db.prepare("SELECT COUNT(*) FROM \(kind.rejected) WHERE \(Self.isExpired)")
-        try row.bind([.integer(expiry.milliseconds)])
-        return try row.step() ? Int(row.integer(0)) : 0
+    func countExpired(
+        _ kind: RecordKind, of destination: DestinationName, before expiry: Timestamp
+    ) throws(SQLiteError) -> Int {
+        let row = try db.prepare(
+            "SELECT COUNT(*) FROM \(kind.rejected) WHERE destination = ?1 AND \(Self.isExpired)")
+        try row.bind([.text(destination.text), .integer(expiry.milliseconds)])
+        return try row.step() ? Int(clamping: row.integer(0)) : 0
     }
 
-    func removeExpired(before expiry: Timestamp) throws(SQLiteError) {
+    func removeExpired(of destination: DestinationName, before expiry: Timestamp) throws(SQLiteError) {
         for kind in RecordKind.all {
-            try db.prepare("DELETE FROM \(kind.rejected) WHERE \(Self.isExpired)").run(
-                .integer(expiry.milliseconds))
+            try db.prepare("DELETE FROM \(kind.rejected) WHERE destination = ?1 AND \(Self.isExpired)").run(
+                .text(destination.text), .integer(expiry.milliseconds))
         }
     }
 }

@@ -8,11 +8,14 @@ struct EventRow {
     var key: RowKey
     var session: Int64
     var extras: Int64
-    var id: UUIDv7
-    var crossing: Crossing
+    /// Without its session, of which the row has only the key.
+    private var stored: GeofenceEvent
 
-    /// In the order of `values`, without `uploaded` and `batch`.
-    static let columns = "ts, seq, session, id, geofence, kind, extras"
+    var id: UUIDv7 { stored.id }
+    var crossing: Crossing { stored.crossing }
+
+    /// In the order of `values`, without `uploaded`.
+    static let columns = "seq, ts, session, id, kind, subject, extras, lat, lng, accuracy, fence_added_at"
 
     // The position in the list is the stored code: append only.
     private static let kinds: [Crossing.Kind] = [.enter, .exit]
@@ -21,32 +24,41 @@ struct EventRow {
         self.key = key
         self.session = session
         self.extras = extras
-        id = event.id
-        crossing = event.crossing
+        stored = event
     }
 
     /// The values for `columns`.
     var values: [Value] {
         [
-            .integer(key.ts), .integer(key.seq), .integer(session), .blob(id.bytes), .text(crossing.geofence),
-            .integer(Int64(Self.kinds.firstIndex(of: crossing.kind) ?? 0)), .integer(extras),
+            .integer(key.seq), .integer(key.ts), .integer(session), .blob(id.bytes),
+            .integer(Int64(Self.kinds.firstIndex(of: crossing.kind) ?? 0)), .text(crossing.geofence),
+            .integer(extras), .optional(stored.coordinate?.latitude), .optional(stored.coordinate?.longitude),
+            .optional(stored.accuracy), .optional(stored.fenceAddedAt?.milliseconds),
         ]
     }
 
     /// Reads a row that was selected with `columns`; nil for one that no version of beekond writes.
     init?(_ row: borrowing Statement) {
-        guard let id = UUIDv7(bytes: row.blob(3)), let geofence = row.text(4),
-            let code = Int(exactly: row.integer(5)), Self.kinds.indices.contains(code)
+        guard let id = UUIDv7(bytes: row.blob(3)), let geofence = row.text(5),
+            let code = Int(exactly: row.integer(4)), Self.kinds.indices.contains(code)
         else { return nil }
-        key = RowKey(ts: row.integer(0), seq: row.integer(1))
+        key = RowKey(ts: row.integer(1), seq: row.integer(0))
         session = row.integer(2)
         extras = row.integer(6)
-        self.id = id
-        crossing = Crossing(
-            geofence: geofence, kind: Self.kinds[code], time: Timestamp(milliseconds: key.ts))
+        let coordinate = row.optionalReal(7).flatMap { latitude in
+            row.optionalReal(8).flatMap { Coordinate(latitude: latitude, longitude: $0) }
+        }
+        stored = GeofenceEvent(
+            id: id, session: id,
+            crossing: Crossing(
+                geofence: geofence, kind: Self.kinds[code], time: Timestamp(milliseconds: key.ts)),
+            coordinate: coordinate, accuracy: row.optionalReal(9),
+            fenceAddedAt: row.optionalInteger(10).map { Timestamp(milliseconds: $0) })
     }
 
     func event(session: UUIDv7) -> GeofenceEvent {
-        GeofenceEvent(id: id, session: session, crossing: crossing)
+        var event = stored
+        event.session = session
+        return event
     }
 }

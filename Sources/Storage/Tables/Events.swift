@@ -1,7 +1,8 @@
 internal import Base
 internal import SQLite
 
-/// Geofence events. There are few of them, so each statement is prepared where it is used.
+/// Events of every kind. There are few of them, so each statement is prepared where it is used. One whose time is not known
+/// yet has none, and is pending for nobody.
 struct Events {
     /// Kept at most, uploaded and pending together.
     static let limit = 10_000
@@ -14,146 +15,144 @@ struct Events {
 
     func counts() throws(SQLiteError) -> [SessionCount] { try RecordKind.events.counts(db) }
 
-    func oldestPending() throws(SQLiteError) -> RowKey? {
-        let oldest = try db.prepare(
-            "SELECT ts, seq FROM geofence_events WHERE uploaded = 0 ORDER BY ts, seq LIMIT 1")
-        return try oldest.step() ? RowKey(ts: oldest.integer(0), seq: oldest.integer(1)) : nil
-    }
-
-    func exists(ts: Int64, id: [UInt8]) throws(SQLiteError) -> Bool {
-        let row = try db.prepare("SELECT 1 FROM geofence_events WHERE ts = ? AND id = ?")
-        try row.bind([.integer(ts), .blob(id)])
+    func exists(ts: Int64, id: UUIDv7) throws(SQLiteError) -> Bool {
+        let row = try db.prepare("SELECT 1 FROM events WHERE ts = ? AND id = ?")
+        try row.bind([.integer(ts), .blob(id.bytes)])
         return try row.step()
     }
 
     func insert(_ rows: [EventRow]) throws(SQLiteError) {
         guard !rows.isEmpty else { return }
-        let insert = try db.prepare(
-            "INSERT INTO geofence_events (\(EventRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?)")
+        let insert = try Self.insertion(db, columns: EventRow.columns)
         for row in rows { try insert.run(row.values) }
     }
 
     /// Those of another database that are not there yet.
     func insert(salvaged events: [Salvage.Event]) throws(SQLiteError) {
-        let exists = try db.prepare("SELECT 1 FROM geofence_events WHERE ts = ? AND id = ?")
-        let insert = try db.prepare(
-            "INSERT INTO geofence_events (\(EventRow.columns), uploaded) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-        for event in events {
-            try exists.bind([.integer(event.row.key.ts), .blob(event.row.id.bytes)])
-            defer { exists.reset() }
-            if try exists.step() { continue }
+        let insert = try Self.insertion(db, columns: EventRow.columns + ", uploaded")
+        for event in events where try !exists(ts: event.row.key.ts, id: event.row.id) {
             try insert.run(event.row.values + [.integer(event.isUploaded ? 1 : 0)])
         }
     }
 
+    private static func insertion(_ db: Connection, columns: String) throws(SQLiteError) -> Statement {
+        let places = columns.split(separator: ",").map { _ in "?" }.joined(separator: ", ")
+        return try db.prepare("INSERT INTO events (\(columns)) VALUES (\(places))")
+    }
+
     func remove(_ rows: [RetainedRow]) throws(SQLiteError) {
         guard !rows.isEmpty else { return }
-        let delete = try db.prepare("DELETE FROM geofence_events WHERE ts = ? AND seq = ?")
-        for row in rows { try delete.run(.integer(row.key.ts), .integer(row.key.seq)) }
+        let delete = try db.prepare("DELETE FROM events WHERE seq = ?")
+        for row in rows { try delete.run(.integer(row.key.seq)) }
     }
 
     /// Outside every batch; received ones first.
-    func oldest(where rule: String = "1", limit: Int) throws(SQLiteError) -> [RetainedRow] {
+    func oldest(
+        where rule: String, in seqs: SeqSet = .everything, besides reserved: SeqSet, limit: Int
+    ) throws(SQLiteError) -> [RetainedRow] {
         let rows = try db.prepare(
-            """
-            SELECT ts, seq, session, uploaded FROM geofence_events WHERE batch IS NULL AND \(rule) \
-            ORDER BY uploaded DESC, ts, seq LIMIT \(limit)
-            """)
-        return try RetainedRow.all(rows)
-    }
-
-    /// Kept ones become pending. They keep their numbers, because a batch names its events one
-    /// by one.
-    func resend(_ keys: [RowKey]) throws(SQLiteError) {
-        let move = try db.prepare(
-            """
-            UPDATE geofence_events SET uploaded = 0, batch = NULL \
-            WHERE ts = ? AND seq = ? AND uploaded = 1
-            """)
-        for key in keys { try move.run(.integer(key.ts), .integer(key.seq)) }
-    }
-}
-
-/// The events of batches: an event names the batch that holds it.
-extension Events {
-    /// A batch's key may be used again, once it is gone; its id is not.
-    static let isMember = "batch = ?1 AND EXISTS (SELECT 1 FROM batches WHERE key = ?1 AND id = ?2)"
-
-    /// The oldest of the session that no batch holds.
-    func pending(of session: Int64, limit: Int) throws(SQLiteError) -> [EventRow] {
-        try rows("session = ? AND uploaded = 0 AND batch IS NULL", session, limit: limit)
-    }
-
-    func members(of batch: FrozenBatch) throws(SQLiteError) -> [EventRow] {
-        guard batch.events > 0 else { return [] }
-        return try rows("batch = ?", batch.key, limit: batch.events)
-    }
-
-    private func rows(_ rule: String, _ value: Int64, limit: Int) throws(SQLiteError) -> [EventRow] {
-        let rows = try db.prepare(
-            "SELECT \(EventRow.columns) FROM geofence_events WHERE \(rule) ORDER BY ts, seq LIMIT ?")
-        try rows.bind([.integer(value), .integer(Int64(limit))])
-        var found: [EventRow] = []
-        while try rows.step() { if let row = EventRow(rows) { found.append(row) } }
+            "SELECT ts, seq, session, uploaded FROM events WHERE \(rule) ORDER BY uploaded DESC, ts, seq")
+        var found: [RetainedRow] = []
+        while found.count < limit, try rows.step() {
+            let key = RowKey(ts: rows.integer(0), seq: rows.integer(1))
+            guard seqs.contains(key.seq), !reserved.contains(key.seq) else { continue }
+            found.append(
+                RetainedRow(key: key, session: rows.integer(2), isUploaded: rows.integer(3) != 0))
+        }
         return found
     }
 
-    /// Whether all of them are still there, and pending.
-    func arePending(_ keys: [RowKey]) throws(SQLiteError) -> Bool {
-        guard !keys.isEmpty else { return true }
-        let row = try db.prepare("SELECT 1 FROM geofence_events WHERE ts = ? AND seq = ? AND uploaded = 0")
-        for key in keys {
-            try row.bind([.integer(key.ts), .integer(key.seq)])
-            guard try row.step() else { return false }
+    /// Kept ones become pending.
+    func resend(_ keys: [RowKey]) throws(SQLiteError) {
+        let move = try db.prepare("UPDATE events SET uploaded = 0 WHERE seq = ? AND uploaded = 1")
+        for key in keys { try move.run(.integer(key.seq)) }
+    }
+
+    // MARK: Owed
+
+    /// The oldest of the session that are owed.
+    func pending(of session: Int64, in owed: SeqSet, limit: Int) throws(SQLiteError) -> [EventRow] {
+        try rows("session = \(session) AND uploaded = 0 AND ts IS NOT NULL", in: owed, limit: limit)
+    }
+
+    /// The members of a batch.
+    func rows(in seqs: SeqSet) throws(SQLiteError) -> [EventRow] {
+        guard !seqs.isEmpty else { return [] }
+        return try rows("uploaded = 0", in: seqs, limit: seqs.count)
+    }
+
+    private func rows(_ rule: String, in seqs: SeqSet, limit: Int) throws(SQLiteError) -> [EventRow] {
+        let rows = try db.prepare("SELECT \(EventRow.columns) FROM events WHERE \(rule) ORDER BY ts, seq")
+        var found: [EventRow] = []
+        while found.count < limit, try rows.step() {
+            if seqs.contains(rows.integer(0)), let row = EventRow(rows) { found.append(row) }
+        }
+        return found
+    }
+
+    /// How many pending events each session has that are owed, and which is the oldest of all.
+    func pending(in owed: SeqSet) throws(SQLiteError) -> (counts: [Int64: Int], oldest: RowKey?) {
+        let rows = try db.prepare(
+            "SELECT session, ts, seq FROM events WHERE uploaded = 0 AND ts IS NOT NULL ORDER BY ts, seq")
+        var counts: [Int64: Int] = [:]
+        var oldest: RowKey?
+        while try rows.step() {
+            guard owed.contains(rows.integer(2)) else { continue }
+            counts[rows.integer(0), default: 0] += 1
+            oldest = oldest ?? RowKey(ts: rows.integer(1), seq: rows.integer(2))
+        }
+        return (counts, oldest)
+    }
+
+    func count(in seqs: SeqSet) throws(SQLiteError) -> Int {
+        var count: Int64 = 0
+        for range in seqs.ranges {
+            let row = try db.prepare("SELECT COUNT(*) FROM events WHERE seq BETWEEN ? AND ? AND uploaded = 0")
+            try row.bind([.integer(range.lowerBound), .integer(range.upperBound)])
+            if try row.step() { count += row.integer(0) }
+        }
+        return Int(clamping: count)
+    }
+
+    /// Deletes them.
+    ///
+    /// - Parameter keeps: they are marked instead.
+    /// - Returns: how many there were.
+    func settle(_ seqs: SeqSet, keeps: Bool) throws(SQLiteError) -> Int {
+        let act = keeps ? "UPDATE events SET uploaded = 1" : "DELETE FROM events"
+        var count = 0
+        for range in seqs.ranges {
+            try db.prepare(act + " WHERE seq BETWEEN ? AND ? AND uploaded = 0").run(
+                .integer(range.lowerBound), .integer(range.upperBound))
+            count += db.changes
+        }
+        return count
+    }
+
+    /// The numbers of the pending events that a deletion covers.
+    func pending(in deletion: Deletion) throws(SQLiteError) -> SeqSet {
+        let rows = try db.prepare(
+            "SELECT seq FROM events WHERE \(Deletion.Bounds.coversTime) AND seq <= ? AND uploaded = 0 ORDER BY seq"
+        )
+        try rows.bind([.integer(deletion.current.lastTime), .integer(deletion.maxEventSeq)])
+        var found = SeqSet()
+        while try rows.step() { found.insert(rows.integer(0)) }
+        return found
+    }
+
+    /// The numbers of the pending events of a salvaged batch; nil when one is missing.
+    func pending(_ rows: [(ts: Int64, id: [UInt8])], of session: Int64, extras: Int64) throws(SQLiteError)
+        -> SeqSet?
+    {
+        let row = try db.prepare(
+            "SELECT seq FROM events WHERE ts = ? AND id = ? AND session = ? AND extras = ? AND uploaded = 0")
+        var found = SeqSet()
+        for (ts, id) in rows {
+            try row.bind([.integer(ts), .blob(id), .integer(session), .integer(extras)])
+            guard try row.step() else { return nil }
+            found.insert(row.integer(0))
             row.reset()
         }
-        return true
-    }
-
-    func assign(_ keys: [RowKey], toBatch batch: Int64) throws(SQLiteError) {
-        guard !keys.isEmpty else { return }
-        let assign = try db.prepare("UPDATE geofence_events SET batch = ? WHERE ts = ? AND seq = ?")
-        for key in keys { try assign.run(.integer(batch), .integer(key.ts), .integer(key.seq)) }
-    }
-
-    /// - Parameter keeps: they are marked instead of deleted.
-    /// - Returns: how many there were.
-    func acknowledge(_ batch: FrozenBatch, keeps: Bool) throws(SQLiteError) -> Int {
-        guard batch.events > 0 else { return 0 }
-        let act =
-            keeps ? "UPDATE geofence_events SET uploaded = 1, batch = NULL" : "DELETE FROM geofence_events"
-        try db.prepare(act + " WHERE " + Self.isMember).run(.integer(batch.key), .blob(batch.id.bytes))
-        return db.changes
-    }
-
-    /// - Returns: how many there were.
-    func removeMembers(of batch: FrozenBatch) throws(SQLiteError) -> Int {
-        try db.prepare("DELETE FROM geofence_events WHERE " + Self.isMember).run(
-            .integer(batch.key), .blob(batch.id.bytes))
-        return db.changes
-    }
-
-    /// The batch is dissolved, and its events go into other ones.
-    func release(fromBatch key: Int64) throws(SQLiteError) {
-        try db.prepare("UPDATE geofence_events SET batch = NULL WHERE batch = ?").run(.integer(key))
-    }
-
-    /// The batches that hold events which a deletion covers.
-    func batches(in deletion: Deletion) throws(SQLiteError) -> [Int64] {
-        let rows = try db.prepare(
-            "SELECT DISTINCT batch FROM geofence_events WHERE ts <= ? AND seq <= ? AND batch IS NOT NULL")
-        try rows.bind([.integer(deletion.cutoff?.milliseconds ?? .max), .integer(deletion.maxEventSeq)])
-        var keys: [Int64] = []
-        while try rows.step() { keys.append(rows.integer(0)) }
-        return keys
-    }
-
-    /// The keys of events of a salvaged batch that no batch holds here; nil when one is missing.
-    func unassigned(
-        _ rows: [(ts: Int64, id: [UInt8])], as members: BatchMembers
-    ) throws(SQLiteError) -> [RowKey]? {
-        let row = try db.prepare(
-            "SELECT seq FROM geofence_events WHERE \(Batches.isPendingMember) AND batch IS NULL")
-        return try Batches.keys(of: rows, members, row)
+        return found
     }
 }

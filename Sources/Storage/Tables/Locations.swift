@@ -12,11 +12,14 @@ struct Locations: ~Copyable {
     private let selectOldestPending: Statement
     private let selectUploaded: Statement
     private let selectPending: Statement
-    private let deleteMembers: Statement
-    private let markMembers: Statement
-    private let countMembers: Statement
+    private let deleteRun: Statement
+    private let markRun: Statement
+    private let countRun: Statement
 
-    private static let retained = "ts, seq, session, uploaded, extras"
+    private static let retained = "ts, seq, session, uploaded"
+    /// The rows of a run that are stored and not yet received by all: parameters 1 to 6 are `bounds(of:_:)`.
+    static let isInRun =
+        "(ts, seq) >= (?1, ?2) AND (ts, seq) <= (?3, ?4) AND seq BETWEEN ?5 AND ?6 AND uploaded = 0"
 }
 
 extension Locations {
@@ -30,7 +33,7 @@ extension Locations {
                 "SELECT \(Self.retained) FROM locations WHERE (ts, seq) >= (?, ?) ORDER BY ts, seq LIMIT ?"),
             deleteRow: try db.prepare("DELETE FROM locations WHERE ts = ? AND seq = ?"),
             selectOldestPending: try db.prepare(
-                "SELECT ts, seq FROM locations WHERE (ts, seq) >= (?, ?) AND uploaded = 0 ORDER BY ts, seq LIMIT 1"
+                "SELECT ts, seq FROM locations WHERE (ts, seq) >= (?, ?) AND uploaded = 0 ORDER BY ts, seq"
             ),
             selectUploaded: try db.prepare(
                 """
@@ -40,11 +43,11 @@ extension Locations {
             selectPending: try db.prepare(
                 """
                 SELECT \(Schema.columns) FROM locations WHERE (ts, seq) >= (?, ?) AND session = ? AND uploaded = 0 \
-                ORDER BY ts, seq LIMIT ?
+                ORDER BY ts, seq
                 """),
-            deleteMembers: try db.prepare("DELETE FROM locations WHERE " + BatchMembers.condition),
-            markMembers: try db.prepare("UPDATE locations SET uploaded = 1 WHERE " + BatchMembers.condition),
-            countMembers: try db.prepare("SELECT COUNT(*) FROM locations WHERE " + BatchMembers.condition))
+            deleteRun: try db.prepare("DELETE FROM locations WHERE " + Self.isInRun),
+            markRun: try db.prepare("UPDATE locations SET uploaded = 1 WHERE " + Self.isInRun),
+            countRun: try db.prepare("SELECT COUNT(*) FROM locations WHERE " + Self.isInRun))
     }
 
     func counts() throws(SQLiteError) -> [SessionCount] { try RecordKind.locations.counts(db) }
@@ -56,8 +59,8 @@ extension Locations {
         return LocationRow(row, sessionID: sessionID)?.location
     }
 
-    func exists(_ location: Location) throws(SQLiteError) -> Bool {
-        try selectByID.bind([.integer(location.fix.time.milliseconds), .blob(location.id.bytes)])
+    func exists(ts: Int64, id: UUIDv7) throws(SQLiteError) -> Bool {
+        try selectByID.bind([.integer(ts), .blob(id.bytes)])
         defer { selectByID.reset() }
         return try selectByID.step()
     }
@@ -69,7 +72,8 @@ extension Locations {
     /// Those of another database that are not there yet.
     func insert(salvaged rows: [Salvage.Row]) throws(SQLiteError) {
         let mark = try db.prepare("UPDATE locations SET uploaded = 1 WHERE ts = ? AND seq = ?")
-        for salvaged in rows where try !exists(salvaged.row.location) {
+        for salvaged in rows
+        where try !exists(ts: salvaged.row.key.ts, id: salvaged.row.location.id) {
             try insert(salvaged.row)
             guard salvaged.isUploaded else { continue }
             try mark.run(.integer(salvaged.row.key.ts), .integer(salvaged.row.key.seq))
@@ -82,85 +86,117 @@ extension Locations {
 
     // MARK: Searches
 
-    func oldestPending(from start: RowKey) throws(SQLiteError) -> RowKey? {
+    /// The first that is pending and owed.
+    func oldestPending(from start: RowKey, in owed: SeqSet) throws(SQLiteError) -> RowKey? {
         try selectOldestPending.bind([.integer(start.ts), .integer(start.seq)])
         defer { selectOldestPending.reset() }
-        return try selectOldestPending.step()
-            ? RowKey(ts: selectOldestPending.integer(0), seq: selectOldestPending.integer(1)) : nil
+        while try selectOldestPending.step() {
+            let key = RowKey(ts: selectOldestPending.integer(0), seq: selectOldestPending.integer(1))
+            if owed.contains(key.seq) { return key }
+        }
+        return nil
     }
 
     func oldest(from start: RowKey, limit: Int) throws(SQLiteError) -> [RetainedRow] {
         try selectOldest.bind([.integer(start.ts), .integer(start.seq), .integer(Int64(limit))])
-        return try RetainedRow.all(selectOldest, hasExtras: true)
+        return try RetainedRow.all(selectOldest)
     }
 
     func uploaded(from start: RowKey, before cutoff: Int64, limit: Int) throws(SQLiteError) -> [RetainedRow] {
         try selectUploaded.bind([
             .integer(start.ts), .integer(start.seq), .integer(cutoff), .integer(Int64(limit)),
         ])
-        return try RetainedRow.all(selectUploaded, hasExtras: true)
+        return try RetainedRow.all(selectUploaded)
     }
 
-    /// The oldest pending rows of a session.
+    /// The oldest pending rows of a session that are owed.
     ///
     /// - Parameters:
     ///   - sent: a batch that is taken for acknowledged.
     ///   - expected: how many there are about.
     func pending(
-        of session: Int64, id: UUIDv7?, from start: RowKey, limit: Int, besides sent: BatchMembers?,
-        expected: Int
+        of session: Int64, id: UUIDv7?, in owed: SeqSet, from start: RowKey, limit: Int,
+        besides sent: BatchMembers?, expected: Int
     ) throws(SQLiteError) -> [LocationRow] {
-        try selectPending.bind([
-            .integer(start.ts), .integer(start.seq), .integer(session),
-            .integer(Int64(limit + (sent?.count ?? 0))),
-        ])
+        try selectPending.bind([.integer(start.ts), .integer(start.seq), .integer(session)])
         defer { selectPending.reset() }
         var rows: [LocationRow] = []
         rows.reserveCapacity(min(limit, expected))
         while rows.count < limit, try selectPending.step() {
+            let key = RowKey(ts: selectPending.integer(0), seq: selectPending.integer(1))
+            guard owed.contains(key.seq), sent?.contains(key) != true else { continue }
             guard let row = LocationRow(selectPending, sessionID: { _ in id }) else {
                 // An unreadable row belongs to no batch: it would be deleted with it, or be missing from it.
                 guard rows.isEmpty else { break }
                 continue
             }
-            let isSent = sent?.contains(
-                row.key, session: row.session, extras: row.extras, isUploaded: false)
-            if isSent != true { rows.append(row) }
+            rows.append(row)
         }
         return rows
     }
 
+    /// How many pending rows each session has that are owed.
+    func countPending(in owed: SeqSet) throws(SQLiteError) -> [Int64: Int] {
+        let rows = try db.prepare("SELECT session, seq FROM locations WHERE uploaded = 0")
+        var counts: [Int64: Int] = [:]
+        while try rows.step() {
+            if owed.contains(rows.integer(1)) { counts[rows.integer(0), default: 0] += 1 }
+        }
+        return counts
+    }
+
     // MARK: Members of batches
 
-    func count(_ members: BatchMembers) throws(SQLiteError) -> Int64? {
-        try countMembers.bind(members.values)
-        defer { countMembers.reset() }
-        return try countMembers.step() ? countMembers.integer(0) : nil
+    static func bounds(of run: RowRun, _ seqs: ClosedRange<Int64>) -> [Value] {
+        [
+            .integer(run.first.ts), .integer(run.first.seq), .integer(run.last.ts), .integer(run.last.seq),
+            .integer(seqs.lowerBound), .integer(seqs.upperBound),
+        ]
+    }
+
+    /// How many of them there still are.
+    ///
+    /// - Parameter seqs: those with these numbers.
+    func count(_ members: BatchMembers, in seqs: SeqSet = .everything) throws(SQLiteError) -> Int {
+        var count = 0
+        for (run, range) in members.parts(in: seqs) {
+            try countRun.bind(Self.bounds(of: run, range))
+            defer { countRun.reset() }
+            if try countRun.step() { count += Int(clamping: countRun.integer(0)) }
+        }
+        return count
     }
 
     /// Oldest first.
     func members(_ members: BatchMembers, sessionID: (Int64) -> UUIDv7?) throws(SQLiteError) -> [LocationRow]
     {
         let select = try db.prepare(
-            "SELECT \(Schema.columns) FROM locations WHERE \(BatchMembers.condition) ORDER BY ts, seq")
-        try select.bind(members.values)
+            "SELECT \(Schema.columns) FROM locations WHERE \(Self.isInRun) ORDER BY ts, seq")
         var rows: [LocationRow] = []
-        while try select.step() {
-            if let row = LocationRow(select, sessionID: sessionID) { rows.append(row) }
+        for run in members.runs {
+            try select.bind(Self.bounds(of: run, run.seqs))
+            while try select.step() {
+                if let row = LocationRow(select, sessionID: sessionID) { rows.append(row) }
+            }
         }
         return rows
     }
 
-    /// - Parameter keeps: they are marked instead of deleted.
+    /// Deletes those of the members that have these numbers.
+    ///
+    /// - Parameter keeps: they are marked instead.
     /// - Returns: how many there were.
-    func acknowledge(_ members: BatchMembers, keeps: Bool) throws(SQLiteError) -> Int {
-        if keeps { try markMembers.run(members.values) } else { try deleteMembers.run(members.values) }
-        return db.changes
-    }
-
-    /// - Returns: how many there were.
-    func removeMembers(_ members: BatchMembers) throws(SQLiteError) -> Int {
-        try acknowledge(members, keeps: false)
+    func settle(_ members: BatchMembers, in seqs: SeqSet, keeps: Bool) throws(SQLiteError) -> Int {
+        var count = 0
+        for (run, range) in members.parts(in: seqs) {
+            if keeps {
+                try markRun.run(Self.bounds(of: run, range))
+            } else {
+                try deleteRun.run(Self.bounds(of: run, range))
+            }
+            count += db.changes
+        }
+        return count
     }
 }
 
@@ -177,44 +213,38 @@ extension Locations {
         return try RetainedRow.all(rows)
     }
 
+    /// Pending rows become kept ones.
+    func keep(_ keys: [RowKey]) throws(SQLiteError) {
+        let mark = try db.prepare("UPDATE locations SET uploaded = 1 WHERE ts = ? AND seq = ?")
+        for key in keys { try mark.run(.integer(key.ts), .integer(key.seq)) }
+    }
+
     func remove(upTo last: RowKey, maxSeq: Int64) throws(SQLiteError) {
         try db.prepare("DELETE FROM locations WHERE (ts, seq) <= (?, ?) AND seq <= ?").run(
             .integer(last.ts), .integer(last.seq), .integer(maxSeq))
     }
 
-    /// Which of the batches hold one of the rows that go; others may reach as far back, with rows of their own behind.
-    func losing(_ batches: [Ledger.Frozen], upTo end: RowKey, maxSeq: Int64) throws(SQLiteError)
-        -> [Ledger.Frozen]
-    {
-        let own = BatchMembers.parameters + 1
-        let loss = try db.prepare(
-            """
-            SELECT 1 FROM locations WHERE \(BatchMembers.condition) AND (ts, seq) <= (?\(own), ?\(own + 1)) \
-            AND seq <= ?\(own + 2) LIMIT 1
-            """)
-        var losing: [Ledger.Frozen] = []
-        for batch in batches where batch.members.first <= end {
-            try loss.bind(
-                batch.members.values + [.integer(end.ts), .integer(end.seq), .integer(maxSeq)])
-            if try loss.step() { losing.append(batch) }
-        }
-        return losing
-    }
-
-    /// Kept rows become pending, under the numbers below `lowest`.
-    func resend(_ keys: [RowKey], below lowest: Int64) throws(SQLiteError) {
+    /// Kept rows become pending.
+    func resend(_ keys: [RowKey]) throws(SQLiteError) {
         let move = try db.prepare(
-            "UPDATE locations SET uploaded = 0, seq = ? WHERE ts = ? AND seq = ? AND uploaded = 1")
-        for (index, key) in keys.enumerated() {
-            try move.run(.integer(lowest - 1 - Int64(index)), .integer(key.ts), .integer(key.seq))
-        }
+            "UPDATE locations SET uploaded = 0 WHERE ts = ? AND seq = ? AND uploaded = 1")
+        for key in keys { try move.run(.integer(key.ts), .integer(key.seq)) }
     }
 
     /// The keys of the pending rows of a salvaged batch; nil when one is missing.
-    func pending(
-        _ rows: [(ts: Int64, id: [UInt8])], as members: BatchMembers
-    ) throws(SQLiteError) -> [RowKey]? {
-        let row = try db.prepare("SELECT seq FROM locations WHERE " + Batches.isPendingMember)
-        return try Batches.keys(of: rows, members, row)
+    func pending(_ rows: [(ts: Int64, id: [UInt8])], of session: Int64, extras: Int64) throws(SQLiteError)
+        -> [RowKey]?
+    {
+        let row = try db.prepare(
+            "SELECT seq FROM locations WHERE ts = ? AND id = ? AND session = ? AND extras = ? AND uploaded = 0"
+        )
+        var keys: [RowKey] = []
+        for (ts, id) in rows {
+            try row.bind([.integer(ts), .blob(id), .integer(session), .integer(extras)])
+            guard try row.step() else { return nil }
+            keys.append(RowKey(ts: ts, seq: row.integer(0)))
+            row.reset()
+        }
+        return keys
     }
 }

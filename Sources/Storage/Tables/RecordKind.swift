@@ -5,24 +5,33 @@ internal import SQLite
 /// What refers to sessions and extras is found by its columns instead (`Schema.tables(naming:)`), so that nothing that
 /// is referred to is ever forgotten because of a list.
 struct RecordKind: Sendable {
-    /// The table of the records: key `(ts, seq)`, with a column `uploaded`.
-    let table: String
-    /// The table of those that became dead letters: key `(rejected_at, seq)`.
-    let rejected: String
+    /// The table of the records, with the columns `ts`, `seq`, `session` and `uploaded`.
+    let table: Table
+    /// The table of those that became dead letters.
+    let rejected: Table
+    /// In the column `kind` of the debts. Append only.
+    let code: Int64
     /// The last sequence number that a deletion covers.
     let maxSeq: @Sendable (Deletion.Bounds) -> Int64
 
-    static let locations = RecordKind(table: "locations", rejected: "rejected", maxSeq: \.maxSeq)
+    struct Table: Sendable, CustomStringConvertible {
+        let name: String
+        /// The columns of its key.
+        let key: String
+
+        var description: String { name }
+    }
+
+    static let locations = RecordKind(
+        table: Table(name: "locations", key: "ts, seq"), rejected: .rejected("rejected"), code: 0,
+        maxSeq: \.maxSeq)
+    /// Not all of them have a time yet.
     static let events = RecordKind(
-        table: "geofence_events", rejected: "rejected_events", maxSeq: \.maxEventSeq)
+        table: Table(name: "events", key: "seq"), rejected: .rejected("rejected_events"), code: 1,
+        maxSeq: \.maxEventSeq)
 
     /// In the order in which they are read, deleted and re-queued.
     static let all = [locations, events]
-
-    /// Every table that holds records, with the first column of its key.
-    static let tables: [(kind: RecordKind, name: String, key: String)] = all.flatMap {
-        [($0, $0.table, "ts"), ($0, $0.rejected, "rejected_at")]
-    }
 
     /// Counts all of them.
     func counts(_ db: Connection) throws(SQLiteError) -> [SessionCount] {
@@ -40,6 +49,12 @@ struct RecordKind: Sendable {
     }
 }
 
+extension RecordKind.Table {
+    fileprivate static func rejected(_ name: String) -> Self {
+        Self(name: name, key: "rejected_at, seq, destination")
+    }
+}
+
 /// What a count of all records of a kind found in one session.
 struct SessionCount {
     var session: Int64
@@ -54,33 +69,27 @@ struct RetainedRow: Equatable, Sendable {
     var key: RowKey
     var session: Int64
     var isUploaded: Bool
-    var extras: Int64 = 0
     /// It is deleted for its age, not for lack of room.
     var isOld = false
 
-    /// What a statement selects as ts, seq, session, uploaded and, perhaps, extras.
-    static func all(_ rows: borrowing Statement, hasExtras: Bool = false) throws(SQLiteError) -> [RetainedRow]
-    {
+    /// What a statement selects as ts, seq, session, uploaded.
+    static func all(_ rows: borrowing Statement) throws(SQLiteError) -> [RetainedRow] {
         var found: [RetainedRow] = []
         while try rows.step() {
             found.append(
                 RetainedRow(
                     key: RowKey(ts: rows.integer(0), seq: rows.integer(1)), session: rows.integer(2),
-                    isUploaded: rows.integer(3) != 0, extras: hasExtras ? rows.integer(4) : 0))
+                    isUploaded: rows.integer(3) != 0))
         }
         rows.reset()
         return found
     }
 
-    func isMember(of batch: BatchMembers) -> Bool {
-        batch.contains(key, session: session, extras: extras, isUploaded: isUploaded)
-    }
 }
 
 /// A damaged file may hold any number; these leave room to count on from.
 enum Bounded {
     static func seq(_ seq: Int64) -> Int64 { min(seq, 1 << 62) }
-    static func lowestSeq(_ seq: Int64) -> Int64 { min(max(seq, -1 << 62), 0) }
     static func count(_ rows: Int64) -> Int { Int(clamping: min(max(rows, 0), 1 << 32)) }
     static func losses(_ count: Int64) -> Int { Int(clamping: min(max(count, 0), 1 << 52)) }
     /// A key that is not in use, higher than all others if there is one.

@@ -7,6 +7,7 @@ struct Tables: ~Copyable {
     let events: Events
     let deadLetters: DeadLetters
     let batches: Batches
+    let debts: Debts
     let sessions: Sessions
     let extras: Extras
     let counters: Counters
@@ -18,8 +19,9 @@ extension Tables {
         self.init(
             locations: try Locations(db),
             events: Events(db),
-            deadLetters: try DeadLetters(db),
+            deadLetters: DeadLetters(db),
             batches: try Batches(db),
+            debts: Debts(db),
             sessions: try Sessions(db),
             extras: Extras(db),
             counters: try Counters(db),

@@ -6,44 +6,43 @@ extension Writer {
     /// Commits a batch: from here on it has these bytes and this id for ever.
     ///
     /// - Returns: nil when rows of the draft were deleted meanwhile; take a new draft.
-    mutating func freeze(_ draft: BatchDraft, id: UUIDv7, body: [UInt8]) throws(SQLiteError) -> FrozenBatch? {
+    mutating func freeze(_ draft: BatchDraft, id: UUIDv7, _ request: StoredRequest) throws(SQLiteError)
+        -> FrozenBatch?
+    {
         guard try isComplete(draft, isUntouched: isUntouched(draft)) else { return nil }
         let key = try db.transaction { () throws(SQLiteError) in
-            try insertBatch(draft, id: id, body: body, isPiece: false)
+            try tables.batches.insert(
+                draft.members, to: draft.destination, id: id, request, isPiece: false)
         }
-        ledger.queue.append(Ledger.Frozen(key: key, members: draft.members, isPermanent: false))
-        ledger.queue.dropDraft()
-        return try nextFrozen()
+        frozen(draft, key: key)
+        return try nextFrozen(for: draft.destination)
     }
 
-    /// Part of a transaction.
-    ///
-    /// - Returns: the batch's key.
-    private func insertBatch(
-        _ draft: BatchDraft, id: UUIDv7, body: [UInt8], isPiece: Bool
-    ) throws(SQLiteError) -> Int64 {
-        let key = try tables.batches.insert(draft.members, id: id, body: body, isPiece: isPiece)
-        try tables.events.assign(draft.eventKeys, toBatch: key)
-        return key
+    /// After COMMIT.
+    private mutating func frozen(_ draft: BatchDraft, key: Int64) {
+        ledger[draft.destination].queue.append(
+            Ledger.Frozen(key: key, members: draft.members, isPermanent: false))
+        ledger[draft.destination].queue.dropDraft()
     }
 
     /// The frozen batch that is to be sent next.
-    func nextFrozen() throws(SQLiteError) -> FrozenBatch? {
-        guard let next = ledger.queue.frozen.first, let session = ledger.sessions.ids[next.members.session]
+    func nextFrozen(for destination: DestinationName) throws(SQLiteError) -> FrozenBatch? {
+        guard let next = ledger[destination].queue.frozen.first,
+            let session = ledger.sessions.ids[next.members.session]
         else { return nil }
-        return try tables.batches.read(next, session: session)
+        return try tables.batches.read(next, of: destination, session: session)
     }
 
     /// The batch under the numbers of this database: another may have been put aside while it was being sent.
     func known(_ batch: FrozenBatch) throws(SQLiteError) -> FrozenBatch {
-        let frozen = ledger.queue.frozen
+        let frozen = ledger[batch.destination].queue.frozen
         if frozen.contains(where: { $0.isOf(batch) }) { return batch }
         guard let key = try tables.batches.key(of: batch.id),
             let found = frozen.first(where: { $0.key == key })
         else { return batch }
         return FrozenBatch(
-            id: batch.id, session: batch.session, locations: batch.locations, events: batch.events,
-            body: batch.body, isPiece: batch.isPiece, key: found.key, members: found.members)
+            destination: batch.destination, id: batch.id, session: batch.session, request: batch.request,
+            isPiece: batch.isPiece, key: found.key, members: found.members)
     }
 
     /// A complete 2xx: the backend has them now. Deletes the rows, or marks them, and forgets the batch, in one
@@ -53,71 +52,140 @@ extension Writer {
     ///   after this one.
     /// - Returns: how many rows this acknowledged; fewer than were sent when the user deleted some meanwhile.
     mutating func acknowledge(
-        _ batch: FrozenBatch, freezing next: (draft: BatchDraft, id: UUIDv7, body: [UInt8])? = nil
+        _ batch: FrozenBatch, freezing next: (draft: BatchDraft, id: UUIDv7, request: StoredRequest)? = nil
     ) throws(SQLiteError) -> Int {
-        let keeps = options.keepsUploaded
-        let mayFreeze = ledger.queue.isAlone(batch)
+        let mayFreeze = ledger[batch.destination].queue.isAlone(batch)
         let isNextUntouched = next.map { isUntouched($0.draft) } ?? false
-        let (count, eventCount, key) = try db.transaction { () throws(SQLiteError) in
-            let count = try tables.locations.acknowledge(batch.members, keeps: keeps)
-            let eventCount = try tables.events.acknowledge(batch, keeps: keeps)
+        let (payment, key) = try db.transaction { () throws(SQLiteError) in
+            let payment = try pay(batch, isAccepted: true)
             try tables.batches.remove(batch)
-            try endStreak()
+            try endStreak(of: batch.destination)
             try writeTail()
             var key: Int64?
             if mayFreeze, let next, try isComplete(next.draft, isUntouched: isNextUntouched) {
-                key = try insertBatch(next.draft, id: next.id, body: next.body, isPiece: false)
+                key = try tables.batches.insert(
+                    next.draft.members, to: batch.destination, id: next.id, next.request, isPiece: false)
             }
-            return (count, eventCount, key)
+            return (payment, key)
         }
-        ledger.hasStreak = false
-        ledger.acknowledged(batch, locations: count, areKept: keeps)
-        if let next, let key {
-            ledger.queue.append(Ledger.Frozen(key: key, members: next.draft.members, isPermanent: false))
-            ledger.queue.dropDraft()
+        ledger[batch.destination].hasStreak = false
+        try paid(batch, payment)
+        if let next, let key { frozen(next.draft, key: key) }
+        return payment.rows
+    }
+
+    /// Part of the transaction in which a destination gets, or refuses, the rows of a batch. Those that nobody else is
+    /// owed leave, or are marked if they are to be kept and anybody has received them.
+    func pay(_ batch: FrozenBatch, isAccepted: Bool) throws(SQLiteError) -> Payment {
+        let members = batch.members
+        let due = due(of: batch)
+        var payment = Payment(owed: ledger[batch.destination].owed)
+        guard ledger.hasDebts else {
+            let keeps = isAccepted && options.keepsUploaded
+            let left = try settle(members, due, keeps: keeps)
+            (payment.locations, payment.events) = (left.locations, left.events)
+            if keeps { payment.kept = left } else { payment.settled = left }
+            return payment
         }
-        try findOldestPending(from: ledger.locations.oldestPending ?? batch.members.first)
-        if eventCount > 0 {
-            ledger.events.acknowledge(eventCount, session: batch.members.session, areKept: keeps)
-            try findOldestPendingEvent()
+        payment.locations = try tables.locations.count(members, in: due.locations)
+        payment.events = try tables.events.count(in: due.events)
+        payment.owed.locations.subtract(due.locations)
+        payment.owed.events.subtract(due.events)
+        try tables.debts.change(batch.destination, from: ledger[batch.destination].owed, to: payment.owed)
+        let others = ledger.owed(besides: batch.destination)
+        let left = Backlog.Owed(
+            locations: due.locations.subtracting(others.locations),
+            events: due.events.subtracting(others.events))
+        guard options.keepsUploaded else {
+            payment.settled = try settle(members, left, keeps: false)
+            return payment
         }
-        return count + eventCount
+        let had = isAccepted ? .everything : ledger.settled(besides: batch.destination)
+        payment.kept = try settle(members, left.intersection(had), keeps: true)
+        payment.settled = try settle(members, left, keeps: false)
+        return payment
+    }
+
+    /// What the destination is still owed of a batch: its answer may come twice, after a COMMIT that was said to have failed.
+    func due(of batch: FrozenBatch) -> Backlog.Owed {
+        Backlog.Owed(locations: batch.members.seqs, events: batch.members.events)
+            .intersection(ledger[batch.destination].owed)
+    }
+
+    private func settle(
+        _ members: BatchMembers, _ due: Backlog.Owed, keeps: Bool
+    ) throws(SQLiteError) -> Payment.Count {
+        Payment.Count(
+            locations: try tables.locations.settle(members, in: due.locations, keeps: keeps),
+            events: try tables.events.settle(due.events, keeps: keeps))
+    }
+
+    /// After COMMIT.
+    mutating func paid(_ batch: FrozenBatch, _ payment: Payment) throws(SQLiteError) {
+        let name = batch.destination
+        ledger.paid(batch, payment)
+        if let from = ledger[name].locations.oldest ?? batch.members.first {
+            try findOldestPending(of: name, from: from)
+        }
+        if payment.events > 0 { try countPendingEvents(of: name) }
     }
 
     /// Puts pieces in the place of a rejected batch, ahead of everything else.
     mutating func split(
-        _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, body: [UInt8])]
+        _ batch: FrozenBatch, into pieces: [(draft: BatchDraft, id: UUIDv7, request: StoredRequest)]
     ) throws(SQLiteError) {
         for piece in pieces { guard try isComplete(piece.draft) else { return } }
         let keys = try db.transaction { () throws(SQLiteError) in
             try tables.batches.remove(batch)
             var keys: [Int64] = []
             for piece in pieces {
-                keys.append(try insertBatch(piece.draft, id: piece.id, body: piece.body, isPiece: true))
+                keys.append(
+                    try tables.batches.insert(
+                        piece.draft.members, to: batch.destination, id: piece.id, piece.request, isPiece: true
+                    ))
             }
             return keys
         }
         let frozen = zip(keys, pieces).map {
             Ledger.Frozen(key: $0, members: $1.draft.members, isPermanent: false)
         }
-        ledger.queue.replace(with: frozen + ledger.queue.frozen.filter { !$0.isOf(batch) })
+        let others = ledger[batch.destination].queue.frozen.filter { !$0.isOf(batch) }
+        ledger[batch.destination].queue.replace(with: frozen + others)
     }
 
     /// Remembers that the latest answer was a permanent refusal.
     mutating func markPermanent(_ batch: FrozenBatch) throws(SQLiteError) {
         try tables.batches.set(batch, isPermanent: true)
-        ledger.queue.set(batch, isPermanent: true)
+        ledger[batch.destination].queue.set(batch, isPermanent: true)
+    }
+
+    /// Dissolves all batches of the destination when `format` is another than before.
+    ///
+    /// - Returns: how many there were.
+    mutating func change(format: Int64, of destination: DestinationName) throws(SQLiteError) -> Int {
+        guard try tables.counters.value(Counters.format, of: destination) != format else { return 0 }
+        let frozen = ledger[destination].queue.frozen
+        try db.transaction { () throws(SQLiteError) in
+            for batch in frozen { _ = try tables.batches.remove(key: batch.key) }
+            try tables.counters.set(Counters.format, of: destination, to: format)
+        }
+        ledger[destination].queue.replace(with: [])
+        return frozen.count
+    }
+
+    mutating func dissolve(_ batch: FrozenBatch) throws(SQLiteError) {
+        try tables.batches.remove(batch)
+        ledger[batch.destination].queue.remove(batch)
     }
 
     /// Dissolves batches whose latest answer was a permanent refusal when `endpoint` is another than before.
-    mutating func change(endpoint: Int64) throws(SQLiteError) {
-        guard try tables.counters.value(Counters.endpoint) != endpoint else { return }
-        let refused = ledger.queue.frozen.filter(\.isPermanent)
+    mutating func change(endpoint: Int64, of destination: DestinationName) throws(SQLiteError) {
+        guard try tables.counters.value(Counters.endpoint, of: destination) != endpoint else { return }
+        let refused = ledger[destination].queue.frozen.filter(\.isPermanent)
         try db.transaction { () throws(SQLiteError) in
-            for batch in refused { try tables.events.release(fromBatch: batch.key) }
-            try tables.batches.removePermanent()
-            try tables.counters.set(Counters.endpoint, to: endpoint)
+            for batch in refused { _ = try tables.batches.remove(key: batch.key) }
+            try tables.counters.set(Counters.endpoint, of: destination, to: endpoint)
         }
-        ledger.queue.remove(where: \.isPermanent)
+        ledger[destination].queue.remove(where: \.isPermanent)
     }
 }

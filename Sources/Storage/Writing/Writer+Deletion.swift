@@ -12,10 +12,11 @@ extension Writer {
         let room = Self.deletionStep - Int64(rows.count)
         let (dissolved, left) = try delete(upTo: last, doomed: doomed, deletion, room: room)
         deletion.dissolved += dissolved
-        ledger.queue.remove(where: { batch in doomed.contains { $0.key == batch.key } })
-        _ = ledger.locations.remove(rows)
-        if let oldest = ledger.locations.oldestPending { try findOldestPending(from: oldest) }
-        ledger.locations.count(rejected: try tables.deadLetters.count(.locations))
+        for name in ledger.names {
+            ledger[name].queue.remove(where: { batch in doomed.contains { $0.key == batch.key } })
+        }
+        try removed(rows)
+        try countLetters()
         try countEvents()
         deletion.removed += rows.count + Int(room - left)
         if left > 0 { deletion.stage = .sessions }
@@ -24,13 +25,13 @@ extension Writer {
     /// The frozen batches that hold rows which are to be deleted.
     private func batches(losing deletion: Deletion, upTo last: RowKey?) throws(SQLiteError) -> [Ledger.Frozen]
     {
-        let frozen = ledger.queue.frozen
-        var doomed: [Ledger.Frozen] = []
-        if let last { doomed = try tables.locations.losing(frozen, upTo: last, maxSeq: deletion.maxSeq) }
-        guard frozen.contains(where: { $0.members.events > 0 }) else { return doomed }
-        let keys = try tables.events.batches(in: deletion).filter { key in !doomed.contains { $0.key == key }
+        let frozen = ledger.backlogs.flatMap(\.queue.frozen)
+        let hasEvents = frozen.contains { !$0.members.events.isEmpty }
+        let events = hasEvents ? try tables.events.pending(in: deletion) : SeqSet()
+        return frozen.filter { batch in
+            last.map { batch.members.holdsLocations(upTo: $0, maxSeq: deletion.maxSeq) } ?? false
+                || !batch.members.events.intersection(events).isEmpty
         }
-        return doomed + keys.compactMap { key in frozen.first { $0.key == key } }
     }
 
     private func delete(
@@ -39,7 +40,6 @@ extension Writer {
         try securely { () throws(SQLiteError) in
             var dissolved: [UUIDv7] = []
             for batch in doomed {
-                try tables.events.release(fromBatch: batch.key)
                 if let id = try tables.batches.remove(key: batch.key) { dissolved.append(id) }
             }
             if let last { try tables.locations.remove(upTo: last, maxSeq: deletion.maxSeq) }
@@ -53,14 +53,16 @@ extension Writer {
     private func deleteOthers(_ deletion: Deletion, room: Int64) throws(SQLiteError) -> Int64 {
         var room = room
         let bounds = deletion.current
-        for (kind, table, key) in RecordKind.tables where room > 0 && table != RecordKind.locations.table {
+        let others =
+            [(RecordKind.locations, RecordKind.locations.rejected)]
+            + RecordKind.all.dropFirst().flatMap { [($0, $0.table), ($0, $0.rejected)] }
+        for (kind, table) in others where room > 0 {
             try db.prepare(
                 """
-                DELETE FROM \(table) WHERE (\(key), seq) IN \
-                (SELECT \(key), seq FROM \(table) WHERE ts <= ? AND seq <= ? LIMIT ?)
+                DELETE FROM \(table) WHERE (\(table.key)) IN \
+                (SELECT \(table.key) FROM \(table) WHERE \(Deletion.Bounds.coversTime) AND seq <= ? LIMIT ?)
                 """
-            ).run(
-                .integer(bounds.cutoff?.milliseconds ?? .max), .integer(kind.maxSeq(bounds)), .integer(room))
+            ).run(.integer(bounds.lastTime), .integer(kind.maxSeq(bounds)), .integer(room))
             room -= Int64(db.changes)
         }
         return room

@@ -11,7 +11,7 @@ extension Writer {
     mutating func insert(
         _ new: NewLocation, _ crossings: NewCrossings? = nil, mayExist: Bool
     ) throws(SQLiteError) {
-        if mayExist, try tables.locations.exists(new.location) { return }
+        if mayExist, try wasWritten(RowName(new)) { return }
         try enter(session: new.session, startedAt: new.sessionStartedAt)
         guard var session = ledger.sessions.current else { return }
         let extras = try version(ofExtras: new.extras)
@@ -20,11 +20,12 @@ extension Writer {
             key: RowKey(ts: time.milliseconds, seq: ledger.locations.nextSeq), session: session.key,
             extras: extras, odometer: new.odometer, location: new.location)
         let eventRows = try crossings.map { (new) throws(SQLiteError) in try rows(for: new) } ?? []
+        if new.prunesByAge { try ageOrphans(at: time) }
         let cutoff = new.prunesByAge ? cutoff(at: time, onlyBefore: new.agesOnlyBefore) : nil
         let pruned = try prunable(before: cutoff)
         let prunedEvents = try prunableEvents(before: cutoff, besides: eventRows.count)
         let memory = new.memory ?? session.tail.memory
-        let lost = Losses(of: pruned) + Losses(of: prunedEvents)
+        let lost = ledger.losses(of: pruned, \.locations) + ledger.losses(of: prunedEvents, \.events)
         try db.transaction { () throws(SQLiteError) in
             try tables.locations.insert(row)
             if memory != session.tail.memory { try tables.sessions.write(memory, of: session.key) }
@@ -38,7 +39,7 @@ extension Writer {
             reference: Gate.Reference(
                 time: time, coordinate: new.location.fix.coordinate, bearing: new.location.fix.bearing),
             odometer: new.odometer, memory: memory)
-        ledger.losses = ledger.losses + lost
+        ledger.lost(lost)
         ledger.inserted(row, in: session)
         try removed(pruned)
         ledger.inserted(eventRows)
@@ -50,20 +51,16 @@ extension Writer {
     /// - Parameter mayExist: an earlier attempt failed. Its COMMIT may have reached the file all the same.
     mutating func insert(_ new: NewCrossings, mayExist: Bool) throws(SQLiteError) {
         // States alone may be written twice.
-        if mayExist, let event = new.events.first,
-            try tables.events.exists(ts: event.crossing.time.milliseconds, id: event.id.bytes)
-        {
-            return
-        }
+        if mayExist, let name = RowName(new), try wasWritten(name) { return }
         let rows = try rows(for: new)
         let cutoff = new.prunesByAge ? cutoff(at: new.time, onlyBefore: new.agesOnlyBefore) : nil
         let pruned = try prunableEvents(before: cutoff, besides: rows.count)
-        let lost = Losses(of: pruned)
+        let lost = ledger.losses(of: pruned, \.events)
         try db.transaction { () throws(SQLiteError) in
             try write(rows, new.changes, pruning: pruned)
             try tables.counters.add(lost)
         }
-        ledger.losses = ledger.losses + lost
+        ledger.lost(lost)
         ledger.inserted(rows)
         try removed(events: pruned)
     }
@@ -110,9 +107,9 @@ extension Writer {
 
     /// Records the loss of fixes that never reached the store.
     mutating func count(refused: Int) throws(SQLiteError) {
-        let lost = Losses(refused: refused)
+        let lost = LossAccount(all: Losses(refused: refused))
         try tables.counters.add(lost)
-        ledger.losses = ledger.losses + lost
+        ledger.lost(lost)
     }
 
     // MARK: Geofence states

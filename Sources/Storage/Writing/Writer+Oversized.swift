@@ -25,9 +25,12 @@ extension Writer {
         id.bytes.suffix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }
     }
 
-    private func oversizedFailures(of id: UUIDv7) throws(SQLiteError) -> Int {
-        guard try tables.counters.value(Self.oversizedBatch) == Self.name(of: id) else { return 0 }
-        return Int(clamping: min(max(try tables.counters.value(Self.oversizedCount), 0), 1 << 32))
+    private func oversizedFailures(of batch: FrozenBatch) throws(SQLiteError) -> Int {
+        let name = batch.destination
+        guard try tables.counters.value(Self.oversizedBatch, of: name) == Self.name(of: batch.id) else {
+            return 0
+        }
+        return Int(clamping: min(max(try tables.counters.value(Self.oversizedCount, of: name), 0), 1 << 32))
     }
 
     /// Records the start of an attempt. A permanent answer to an earlier one is no longer the latest, whatever the
@@ -35,10 +38,12 @@ extension Writer {
     ///
     /// - Returns: false when the batch has been dissolved meanwhile; then it must not be sent.
     mutating func beginAttempt(_ batch: FrozenBatch) throws(SQLiteError) -> Bool {
-        guard let known = ledger.queue.frozen.first(where: { $0.isOf(batch) }) else { return false }
+        guard let known = ledger[batch.destination].queue.frozen.first(where: { $0.isOf(batch) }) else {
+            return false
+        }
         guard known.isPermanent else { return true }
         try tables.batches.set(batch, isPermanent: false)
-        ledger.queue.set(batch, isPermanent: false)
+        ledger[batch.destination].queue.set(batch, isPermanent: false)
         return true
     }
 
@@ -47,33 +52,32 @@ extension Writer {
     /// - Parameter isPermanent: the answer was a permanent refusal.
     /// - Returns: the number of such failures in a row.
     mutating func countOversized(_ batch: FrozenBatch, isPermanent: Bool) throws(SQLiteError) -> Int {
-        let count = try oversizedFailures(of: batch.id) + 1
+        let (name, count) = (batch.destination, try oversizedFailures(of: batch) + 1)
         try db.transaction { () throws(SQLiteError) in
-            try tables.counters.set(Self.oversizedBatch, to: Self.name(of: batch.id))
-            try tables.counters.set(Self.oversizedCount, to: Int64(count))
+            try tables.counters.set(Self.oversizedBatch, of: name, to: Self.name(of: batch.id))
+            try tables.counters.set(Self.oversizedCount, of: name, to: Int64(count))
             if isPermanent { try tables.batches.set(batch, isPermanent: true) }
         }
-        if isPermanent { ledger.queue.set(batch, isPermanent: true) }
+        if isPermanent { ledger[name].queue.set(batch, isPermanent: true) }
         return count
     }
 
     /// Records that the batch got another answer, so its size is not the cause. Writes only if something is counted.
     func forgetOversized(_ batch: FrozenBatch) throws(SQLiteError) {
-        guard try oversizedFailures(of: batch.id) > 0 else { return }
-        try tables.counters.set(Self.oversizedCount, to: 0)
+        guard try oversizedFailures(of: batch) > 0 else { return }
+        try tables.counters.set(Self.oversizedCount, of: batch.destination, to: 0)
     }
 
     /// Dissolves the next batch, if it has failed often enough.
-    mutating func rebatch() throws(SQLiteError) -> Rebatch {
-        guard let batch = try nextFrozen() else { return .nothingFrozen }
-        let failures = try oversizedFailures(of: batch.id)
+    mutating func rebatch(for destination: DestinationName) throws(SQLiteError) -> Rebatch {
+        guard let batch = try nextFrozen(for: destination) else { return .nothingFrozen }
+        let failures = try oversizedFailures(of: batch)
         guard failures >= Self.oversizedLimit else { return .tooFew(failures: failures) }
         try db.transaction { () throws(SQLiteError) in
-            try tables.events.release(fromBatch: batch.key)
             try tables.batches.remove(batch)
-            try tables.counters.set(Self.oversizedCount, to: 0)
+            try tables.counters.set(Self.oversizedCount, of: destination, to: 0)
         }
-        ledger.queue.remove(batch)
+        ledger[destination].queue.remove(batch)
         return .dissolved(id: batch.id, locations: batch.locations, events: batch.events)
     }
 }

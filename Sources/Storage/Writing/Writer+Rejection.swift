@@ -17,19 +17,20 @@ extension Writer {
     private static let lifetime = 7.0 * 86_400
 
     /// A damaged file may hold any number.
-    private func consecutiveRejections() throws(SQLiteError) -> Int64 {
-        min(max(try tables.counters.value(Self.consecutiveRejections), 0), Self.suspicionLimit)
+    private func consecutiveRejections(by destination: DestinationName) throws(SQLiteError) -> Int64 {
+        let count = try tables.counters.value(Self.consecutiveRejections, of: destination)
+        return min(max(count, 0), Self.suspicionLimit)
     }
 
     /// Counts a rejection, unless it is of a piece, and returns whether the endpoint is now suspected.
     mutating func countRejection(of batch: FrozenBatch) throws(SQLiteError) -> Bool {
-        let before = try consecutiveRejections()
+        let before = try consecutiveRejections(by: batch.destination)
         let consecutive = before + (batch.isPiece ? 0 : 1)
         if isSuspected(batch, before: before, consecutive) {
-            try suspect(after: consecutive)
+            try suspect(batch.destination, after: consecutive)
             return true
         }
-        try tables.counters.set(Self.consecutiveRejections, to: consecutive)
+        try tables.counters.set(Self.consecutiveRejections, of: batch.destination, to: consecutive)
         return false
     }
 
@@ -40,46 +41,39 @@ extension Writer {
     mutating func reject(
         _ batch: FrozenBatch, status: Int, at time: Timestamp, trusted: Timestamp?
     ) throws(SQLiteError) -> Rejection {
-        let before = try consecutiveRejections()
+        let name = batch.destination
+        let before = try consecutiveRejections(by: name)
         let consecutive = before + (batch.isPiece ? 0 : 1)
         // While the server is at fault, no dead letter expires.
         guard !isSuspected(batch, before: before, consecutive) else {
-            try suspect(after: consecutive)
+            try suspect(name, after: consecutive)
             return .suspected
         }
-        let expiry = try expiry(at: trusted)
-        let expired = try expired(before: expiry)
-        guard ledger.rejected - expired.all + batch.rows <= DeadLetters.limit else { return .full }
-        let (count, eventCount) = try db.transaction { () throws(SQLiteError) in
+        let expiry = try expiry(of: name, at: trusted)
+        let expired = try expired(of: name, before: expiry)
+        guard ledger[name].rejected - expired.all + batch.rows <= DeadLetters.limit else { return .full }
+        var lost = LossAccount(all: Losses(expired: expired.all))
+        if ledger.hasDebts { lost.byName[name] = lost.all }
+        let payment = try db.transaction { () throws(SQLiteError) in
             if let expiry, expired.all > 0 {
-                try tables.deadLetters.removeExpired(before: expiry)
-                try tables.counters.add(Losses(expired: expired.all))
+                try tables.deadLetters.removeExpired(of: name, before: expiry)
+                try tables.counters.add(lost)
             }
-            try tables.deadLetters.insertLocations(of: batch, status: status, at: time)
-            let count = try tables.locations.removeMembers(batch.members)
-            var eventCount = 0
-            if batch.events > 0 {
-                try tables.deadLetters.insertEvents(of: batch, status: status, at: time)
-                eventCount = try tables.events.removeMembers(of: batch)
-            }
+            try tables.deadLetters.insert(
+                .init(batch: batch, due: due(of: batch), status: status, time: time))
+            let payment = try pay(batch, isAccepted: false)
             try tables.batches.remove(batch)
-            try tables.counters.set(Self.consecutiveRejections, to: consecutive)
-            try tables.deadLetters.addToStreak(batch.id)
+            try tables.counters.set(Self.consecutiveRejections, of: name, to: consecutive)
+            try tables.deadLetters.addToStreak(batch)
             try writeTail()
-            return (count, eventCount)
+            return payment
         }
-        ledger.hasStreak = true
-        ledger.losses.expired += expired.all
-        ledger.locations.remove(rejected: expired.locations)
-        ledger.events.remove(rejected: expired.events)
-        ledger.queue.remove(batch)
-        ledger.locations.reject(count, session: batch.members.session)
-        try findOldestPending(from: ledger.locations.oldestPending ?? batch.members.first)
-        if eventCount > 0 {
-            ledger.events.reject(eventCount, session: batch.members.session)
-            try findOldestPendingEvent()
-        }
-        return .deadLettered(count + eventCount)
+        ledger[name].hasStreak = true
+        ledger[name].locations.rejected += payment.locations - expired.locations
+        ledger[name].events.rejected += payment.events - expired.events
+        ledger.lost(lost)
+        try paid(batch, payment)
+        return .deadLettered(payment.rows)
     }
 
     /// Pieces of an isolation do not raise a suspicion; but while there is one nothing is sent, pieces included.
@@ -89,36 +83,48 @@ extension Writer {
 
     /// The batch stays frozen as the probe, and the dead letters of the streak are pending again, as many as there is
     /// room for; the others follow with the next probe when there is room, or when a deletion under way is completed.
-    private mutating func suspect(after consecutive: Int64) throws(SQLiteError) {
-        // They come back with new numbers, by which a deletion under way would not know them any more.
-        let room = try room(for: tables.counters.isErasing ? 0 : countInStreak(.locations))
-        let eventRoom = try eventRoom(for: countInStreak(.events))
-        let letters = try tables.deadLetters.locations(where: DeadLetters.isInStreak, limit: room.count)
-        try db.transaction { () throws(SQLiteError) in
-            try tables.counters.set(Self.consecutiveRejections, to: max(consecutive, Self.suspicionLimit))
+    private mutating func suspect(_ name: DestinationName, after consecutive: Int64) throws(SQLiteError) {
+        // A deletion under way might already have passed their places.
+        let room = try room(for: tables.counters.isErasing ? 0 : countInStreak(.locations, of: name))
+        let eventRoom = try eventRoom(for: countInStreak(.events, of: name))
+        let letters = try tables.deadLetters.first(
+            .locations, of: name, where: DeadLetters.isInStreak, limit: room.count)
+        let eventLetters = try tables.deadLetters.first(
+            .events, of: name, where: DeadLetters.isInStreak, limit: eventRoom.count)
+        let (rows, events) = try db.transaction { () throws(SQLiteError) in
+            try tables.counters.set(
+                Self.consecutiveRejections, of: name, to: max(consecutive, Self.suspicionLimit))
             try tables.locations.remove(room.doomed)
-            try requeue(letters)
             try tables.events.remove(eventRoom.doomed)
-            try tables.deadLetters.requeueEvents(where: DeadLetters.isInStreak, limit: eventRoom.count)
+            return (
+                try requeue(letters, .locations, of: name), try requeue(eventLetters, .events, of: name)
+            )
         }
         try removed(room.doomed)
-        requeued(letters)
-        if eventRoom.count > 0 { try countEvents() }
+        try removed(events: eventRoom.doomed)
+        requeued(rows, of: name)
+        try requeued(events: events, of: name)
     }
 
     /// The number of dead letters of the streak.
-    private func countInStreak(_ kind: RecordKind) throws(SQLiteError) -> Int {
-        guard ledger.hasStreak, ledger.rejected > 0 else { return 0 }
-        return try tables.deadLetters.countInStreak(kind)
+    private func countInStreak(_ kind: RecordKind, of name: DestinationName) throws(SQLiteError) -> Int {
+        guard ledger[name].hasStreak, ledger[name].rejected > 0 else { return 0 }
+        return try tables.deadLetters.countInStreak(kind, of: name)
+    }
+
+    /// Those of a destination that is forgotten.
+    func forgetRejections(by name: DestinationName) throws(SQLiteError) {
+        try tables.counters.set(Self.consecutiveRejections, of: name, to: 0)
+        try tables.counters.set(Self.trustedSince, of: name, to: 0)
     }
 
     /// Part of the transaction of an acknowledgement: the server accepts what it is sent.
-    func endStreak() throws(SQLiteError) {
-        if try tables.counters.value(Self.consecutiveRejections) >= Self.suspicionLimit {
-            try tables.counters.set(Self.trustedSince, to: Self.notYet)
+    func endStreak(of name: DestinationName) throws(SQLiteError) {
+        if try tables.counters.value(Self.consecutiveRejections, of: name) >= Self.suspicionLimit {
+            try tables.counters.set(Self.trustedSince, of: name, to: Self.notYet)
         }
-        try tables.counters.set(Self.consecutiveRejections, to: 0)
-        if ledger.hasStreak { try tables.deadLetters.endStreak() }
+        try tables.counters.set(Self.consecutiveRejections, of: name, to: 0)
+        if ledger[name].hasStreak { try tables.deadLetters.endStreak(of: name) }
     }
 
     /// What was rejected before this has expired; nil: nothing has. Many dead letters may have reached their age while a
@@ -126,12 +132,12 @@ extension Writer {
     /// time to act.
     ///
     /// - Parameter trusted: taken for the end of the suspicion if it is the first since.
-    private func expiry(at trusted: Timestamp?) throws(SQLiteError) -> Timestamp? {
+    private func expiry(of name: DestinationName, at trusted: Timestamp?) throws(SQLiteError) -> Timestamp? {
         guard let trusted else { return nil }
         let expiry = trusted.advanced(bySeconds: -Self.lifetime)
-        let since = try tables.counters.value(Self.trustedSince)
+        let since = try tables.counters.value(Self.trustedSince, of: name)
         guard since > trusted.milliseconds else { return since < expiry.milliseconds ? expiry : nil }
-        try tables.counters.set(Self.trustedSince, to: trusted.milliseconds)
+        try tables.counters.set(Self.trustedSince, of: name, to: trusted.milliseconds)
         return nil
     }
 
@@ -141,10 +147,10 @@ extension Writer {
         var all: Int { locations + events }
     }
 
-    private func expired(before expiry: Timestamp?) throws(SQLiteError) -> Expired {
-        guard let expiry, ledger.rejected > 0 else { return Expired() }
+    private func expired(of name: DestinationName, before expiry: Timestamp?) throws(SQLiteError) -> Expired {
+        guard let expiry, ledger[name].rejected > 0 else { return Expired() }
         return Expired(
-            locations: try tables.deadLetters.countExpired(.locations, before: expiry),
-            events: try tables.deadLetters.countExpired(.events, before: expiry))
+            locations: try tables.deadLetters.countExpired(.locations, of: name, before: expiry),
+            events: try tables.deadLetters.countExpired(.events, of: name, before: expiry))
     }
 }

@@ -5,6 +5,8 @@ internal import SQLite
 /// that are pending, frozen or dead are not changed. If interrupted, the rows reached so far are pending, and another
 /// request continues with the rest.
 package struct Resend: Sendable {
+    /// Who is to get them again.
+    package let destination: DestinationName
     let from: Int64
     let to: Int64
     /// Rows at or before these keys have been processed, and may have been acknowledged again meanwhile.
@@ -17,9 +19,11 @@ package struct Resend: Sendable {
     package internal(set) var isFinished = false
 
     /// - Parameters:
+    ///   - destination: who is to get them again.
     ///   - from: the first time of a row, inclusive.
-    /// - to: the last time, inclusive; nil: no end.
-    package init(from: Timestamp, to: Timestamp?) {
+    ///   - to: the last time, inclusive; nil: no end.
+    package init(for destination: DestinationName = .main, from: Timestamp, to: Timestamp?) {
+        self.destination = destination
         self.from = from.milliseconds
         self.to = to?.milliseconds ?? .max
         locationsUpTo = RowKey(ts: from.milliseconds, seq: .min)
@@ -28,12 +32,10 @@ package struct Resend: Sendable {
 }
 
 extension Writer {
-    private static let resendStep = 1000
-    /// Number of rows that one step examines.
-    private static let resendSearch = 10_000
-
     /// One step: locations first, then events.
     mutating func proceed(with work: inout Resend) throws(SQLiteError) {
+        // Nobody would ever get them.
+        guard ledger.names.contains(work.destination) else { return work.isFinished = true }
         if work.hasAllLocations {
             try resendEvents(&work)
         } else {
@@ -41,57 +43,52 @@ extension Writer {
         }
     }
 
-    /// The next kept rows after `key`, at most one step of them.
-    ///
-    /// - Returns: the rows, and where to continue; nil at the end of the range. Kept rows may be few among many: a
-    ///   step examines no more than a few thousand.
-    private func kept(
-        _ kind: RecordKind, after key: RowKey, to: Int64
-    ) throws(SQLiteError) -> (rows: [(key: RowKey, session: Int64)], next: RowKey?) {
-        let rows = try db.prepare(
-            """
-            SELECT ts, seq, session, uploaded FROM \(kind.table) WHERE (ts, seq) > (?, ?) AND ts <= ? \
-            ORDER BY ts, seq LIMIT \(Self.resendSearch)
-            """)
-        try rows.bind([.integer(key.ts), .integer(key.seq), .integer(to)])
-        var found: [(RowKey, Int64)] = []
-        var last: RowKey?
-        var looked = 0
-        while found.count < Self.resendStep, try rows.step() {
-            let key = RowKey(ts: rows.integer(0), seq: rows.integer(1))
-            if rows.integer(3) != 0 { found.append((key, rows.integer(2))) }
-            last = key
-            looked += 1
-        }
-        let isAll = found.count < Self.resendStep && looked < Self.resendSearch
-        return (found, isAll ? nil : last)
-    }
-
-    /// They get new sequence numbers, lower than any given before, like re-queued dead letters: none may join a batch
-    /// that is frozen, or about to be, and be acknowledged with it unsent.
+    /// What the destination has received: rows that are kept, and those that only others are owed.
     private mutating func resendLocations(_ work: inout Resend) throws(SQLiteError) {
-        let (rows, next) = try kept(.locations, after: work.locationsUpTo, to: work.to)
+        let name = work.destination
+        let received = try received(by: name, .locations)
+        let (rows, next) = try page(of: .locations, after: work.locationsUpTo, to: work.to) { key, isKept in
+            received.kept.contains(key.seq) && (isKept || received.others.contains(key.seq))
+        }
         work.locationsUpTo = next ?? work.locationsUpTo
         work.hasAllLocations = next == nil
         guard !rows.isEmpty else { return }
-        let lowest = ledger.lowestSeq
         try db.transaction { () throws(SQLiteError) in
-            try tables.locations.resend(rows.map(\.key), below: lowest)
-            try tables.counters.set(Counters.lowestSeq, to: lowest - Int64(rows.count))
-            // The newest row of a session is identified by its number.
-            try writeTail()
+            try tables.locations.resend(rows.map(\.key))
+            try writeDebts(afterOwing(rows, .locations, to: name))
         }
-        ledger.locations.remove(uploaded: rows.count)
-        ledger.returned(rows.map { ($0.key.ts, $0.session) })
+        owe(rows, to: name)
         work.done += rows.count
     }
 
+    /// Among the rows that are kept, and among those that others are still owed.
+    private func received(
+        by name: DestinationName, _ kind: RecordKind
+    ) throws(SQLiteError) -> (kept: SeqSet, others: SeqSet) {
+        let backlog = ledger[name]
+        let refused = backlog.rejected > 0 ? try tables.deadLetters.seqs(kind, of: name) : SeqSet()
+        guard ledger.hasDebts else { return (SeqSet.everything.subtracting(refused), SeqSet()) }
+        let isLocation = kind.code == RecordKind.locations.code
+        let offered = isLocation ? backlog.offered.locations : backlog.offered.events
+        let owed = isLocation ? backlog.owed.locations : backlog.owed.events
+        let kept = offered.subtracting(refused)
+        return (kept, kept.subtracting(owed))
+    }
+
     private mutating func resendEvents(_ work: inout Resend) throws(SQLiteError) {
-        let (rows, next) = try kept(.events, after: work.eventsUpTo, to: work.to)
+        let name = work.destination
+        let received = try received(by: name, .events)
+        let (rows, next) = try page(of: .events, after: work.eventsUpTo, to: work.to) { key, isKept in
+            received.kept.contains(key.seq) && (isKept || received.others.contains(key.seq))
+        }
         work.eventsUpTo = next ?? work.eventsUpTo
         work.isFinished = next == nil
         guard !rows.isEmpty else { return }
-        try db.transaction { () throws(SQLiteError) in try tables.events.resend(rows.map(\.key)) }
+        try db.transaction { () throws(SQLiteError) in
+            try tables.events.resend(rows.map(\.key))
+            try writeDebts(afterOwing(rows, .events, to: name))
+        }
+        for (name, owed) in afterOwing(rows, .events, to: name) { ledger[name].owed = owed }
         try countEvents()
         work.done += rows.count
     }

@@ -29,18 +29,44 @@ extension Writer {
             try options.isSyncing
             ? uploaded(before: cutoff, limit: Self.ageLimit)
             : oldest(Self.ageLimit).filter { $0.key.ts < cutoff }
+        let most = options.isSyncing ? ledger.mostOwedToNobodyConfigured.locations : 0
+        if most > 0 {
+            let seqs = ledger.owedToNobodyConfigured.locations
+            old += try oldest(min(Self.ageLimit, most), pendingIn: seqs, before: cutoff)
+        }
         for index in old.indices { old[index].isOld = true }
         doomed += old.filter { row in !doomed.contains { $0.key == row.key } }
         return doomed
     }
 
-    /// The rows that exceed the cap once `count` more have been written: first those that a backend has received.
+    /// The rows that exceed the cap once `count` more have been written: first those that everybody has received; then
+    /// those that only destinations are owed which are not configured any more; then those that `main` has; then the
+    /// oldest.
     private mutating func overCap(adding count: Int = 0, limit: Int) throws(SQLiteError) -> [RetainedRow] {
         let surplus = min(ledger.locations.rows + count - rowLimit, limit)
         guard surplus > 0 else { return [] }
-        let received = try uploaded(before: .max, limit: surplus)
-        guard received.count < surplus else { return received }
-        return Array((received + (try oldest(surplus).filter { !$0.isUploaded })).prefix(surplus))
+        var doomed = try uploaded(before: .max, limit: surplus)
+        func add(_ rows: [RetainedRow]) {
+            // Those that are counted already lie among them.
+            let more = rows.filter { row in !row.isUploaded && !doomed.contains { $0.key == row.key } }
+            doomed += more.prefix(surplus - doomed.count)
+        }
+        for (seqs, count) in classes() where doomed.count < surplus && count > 0 {
+            add(try oldest(min(surplus, count), pendingIn: seqs))
+        }
+        if doomed.count < surplus { add(try oldest(surplus)) }
+        return doomed
+    }
+
+    /// Which numbers go before the oldest, and how many of them there may be outside every batch.
+    private func classes() -> [(seqs: SeqSet, count: Int)] {
+        guard ledger.hasDebts else { return [] }
+        let reserved = SeqSet(ledger.reserved.flatMap(\.seqs.ranges))
+        let all = [
+            (ledger.owedToNobodyConfigured.locations, ledger.mostOwedToNobodyConfigured.locations),
+            (ledger.hadByMain.locations, ledger.countHadByMain),
+        ]
+        return all.map { seqs, count in (seqs, count - reserved.intersection(seqs).count) }
     }
 
     /// One step towards a cap that has been lowered, without a new fix.
@@ -49,13 +75,13 @@ extension Writer {
     mutating func shrink() throws(SQLiteError) -> Bool {
         let pruned = try overCap(limit: Self.shrinkStep)
         guard !pruned.isEmpty else { return false }
-        let lost = Losses(of: pruned)
+        let lost = ledger.losses(of: pruned, \.locations)
         try db.transaction { () throws(SQLiteError) in
             try tables.locations.remove(pruned)
             try tables.counters.add(lost)
             try writeTail()
         }
-        ledger.losses = ledger.losses + lost
+        ledger.lost(lost)
         try removed(pruned)
         return ledger.locations.rows > rowLimit
     }
@@ -81,25 +107,45 @@ extension Writer {
 
     /// The oldest rows outside every batch.
     private mutating func oldest(_ limit: Int) throws(SQLiteError) -> [RetainedRow] {
-        let reserved = ledger.queue.reserved
+        let (found, end) = try search(limit, before: .max) { _ in true }
+        ledger.prunableFrom = found.first?.key ?? end
+        return found
+    }
+
+    /// The oldest pending rows outside every batch with these numbers.
+    private func oldest(
+        _ limit: Int, pendingIn seqs: SeqSet, before cutoff: Int64 = .max
+    ) throws(SQLiteError) -> [RetainedRow] {
+        try search(limit, before: cutoff) { !$0.isUploaded && seqs.contains($0.key.seq) }.found
+    }
+
+    private func search(
+        _ limit: Int, before cutoff: Int64, where isMeant: (RetainedRow) -> Bool
+    ) throws(SQLiteError) -> (found: [RetainedRow], end: RowKey) {
+        let reserved = ledger.reserved
         var step = limit
         var found: [RetainedRow] = []
-        var from = ledger.queue.prunableFrom
-        while found.count < limit {
+        var from = ledger.prunableFrom
+        while found.count < limit, from.ts < cutoff {
             let page = try tables.locations.oldest(from: from, limit: step)
-            found += page.filter { row in !reserved.contains { row.isMember(of: $0) } }
+            found += page.filter { row in
+                row.key.ts < cutoff && isMeant(row) && !reserved.contains { $0.contains(row.key) }
+            }
             guard page.count == step, let last = page.last?.key else { break }
             from = last.next
             step = max(limit, Self.searchStep)
         }
-        ledger.queue.prunableFrom = found.first?.key ?? from
-        return Array(found.prefix(limit))
+        return (Array(found.prefix(limit)), from)
     }
 
     /// After COMMIT: these locations are deleted.
     mutating func removed(_ rows: [RetainedRow]) throws(SQLiteError) {
-        let oldest = ledger.locations.oldestPending
-        if ledger.locations.remove(rows), let oldest { try findOldestPending(from: oldest) }
+        guard !rows.isEmpty else { return }
+        ledger.locations.removed(rows)
+        for name in ledger.names {
+            let oldest = ledger[name].locations.oldest
+            if ledger[name].removed(rows), let oldest { try findOldestPending(of: name, from: oldest) }
+        }
     }
 
     // MARK: Events
@@ -108,16 +154,38 @@ extension Writer {
     ///
     /// - Parameter cutoff: older rows are deleted for their age; nil: none are.
     func prunableEvents(before cutoff: Int64?, besides count: Int) throws(SQLiteError) -> [RetainedRow] {
-        let surplus = ledger.events.rows + count - Events.limit
-        var doomed =
-            surplus > 0 ? try tables.events.oldest(limit: min(surplus, Self.eventPruneLimit)) : []
-        if let cutoff, ledger.events.rows > 0, !options.isSyncing || ledger.events.uploaded > 0 {
+        var doomed = try eventsOverCap(min(ledger.events.rows + count - Events.limit, Self.eventPruneLimit))
+        guard let cutoff, ledger.events.rows > 0 else { return doomed }
+        var old: [RetainedRow] = []
+        if !options.isSyncing || ledger.events.uploaded > 0 {
             let rule = "ts < \(cutoff)" + (options.isSyncing ? " AND uploaded = 1" : "")
-            for var row in try tables.events.oldest(where: rule, limit: Self.eventPruneLimit)
-            where !doomed.contains(where: { $0.key == row.key }) {
-                row.isOld = true
-                doomed.append(row)
-            }
+            old = try tables.events.oldest(where: rule, besides: reservedEvents, limit: Self.eventPruneLimit)
+        }
+        if options.isSyncing, ledger.mostOwedToNobodyConfigured.events > 0 {
+            old += try tables.events.oldest(
+                where: "ts < \(cutoff) AND uploaded = 0", in: ledger.owedToNobodyConfigured.events,
+                besides: reservedEvents, limit: Self.eventPruneLimit)
+        }
+        for var row in old where !doomed.contains(where: { $0.key == row.key }) {
+            row.isOld = true
+            doomed.append(row)
+        }
+        return doomed
+    }
+
+    /// In the same order as the locations.
+    private func eventsOverCap(_ surplus: Int) throws(SQLiteError) -> [RetainedRow] {
+        guard surplus > 0 else { return [] }
+        var reserved = reservedEvents
+        var doomed = try tables.events.oldest(where: "uploaded = 1", besides: reserved, limit: surplus)
+        let classes =
+            ledger.hasDebts
+            ? [ledger.owedToNobodyConfigured.events, ledger.hadByMain.events, .everything] : [.everything]
+        for seqs in classes where doomed.count < surplus {
+            let more = try tables.events.oldest(
+                where: "uploaded = 0", in: seqs, besides: reserved, limit: surplus - doomed.count)
+            reserved.formUnion(SeqSet(more.map { $0.key.seq...$0.key.seq }))
+            doomed += more
         }
         return doomed
     }
@@ -126,13 +194,21 @@ extension Writer {
     func eventRoom(for wanted: Int) throws(SQLiteError) -> (count: Int, doomed: [RetainedRow]) {
         let free = max(Events.limit - ledger.events.rows, 0)
         let doomed =
-            wanted > free ? try tables.events.oldest(where: "uploaded = 1", limit: wanted - free) : []
+            wanted > free
+            ? try tables.events.oldest(where: "uploaded = 1", besides: reservedEvents, limit: wanted - free)
+            : []
         return (min(wanted, free + doomed.count), doomed)
+    }
+
+    private var reservedEvents: SeqSet {
+        SeqSet(ledger.reserved.flatMap(\.events.ranges))
     }
 
     /// After COMMIT: these events are deleted.
     mutating func removed(events rows: [RetainedRow]) throws(SQLiteError) {
-        if ledger.events.remove(rows) { try findOldestPendingEvent() }
+        guard !rows.isEmpty else { return }
+        ledger.events.removed(rows)
+        for name in ledger.names where ledger[name].removed(events: rows) { try countPendingEvents(of: name) }
     }
 }
 

@@ -4,25 +4,31 @@ internal import Tracking
 
 extension Writer {
     /// Finds a location or a geofence event again, in whatever database.
-    struct RowName: Equatable {
-        let table: String
-        let ts: Int64
-        let id: UUIDv7
+    enum RowName: Equatable {
+        case location(ts: Int64, id: UUIDv7)
+        case event(ts: Int64, id: UUIDv7)
 
         init(_ new: NewLocation) {
-            (table, ts, id) = ("locations", new.location.fix.time.milliseconds, new.location.id)
+            self = .location(ts: new.location.fix.time.milliseconds, id: new.location.id)
         }
 
         /// - Returns: nil without events: states may be written twice.
         init?(_ new: NewCrossings) {
             guard let event = new.events.first else { return nil }
-            (table, ts, id) = ("geofence_events", event.crossing.time.milliseconds, event.id)
+            self = .event(ts: event.crossing.time.milliseconds, id: event.id)
         }
     }
 
+    /// Whether it is there, or was.
+    func wasWritten(_ name: RowName) throws(SQLiteError) -> Bool {
+        if name == landed { return true }
+        return try exists(name)
+    }
+
     func exists(_ name: RowName) throws(SQLiteError) -> Bool {
-        let row = try db.prepare("SELECT 1 FROM \(name.table) WHERE ts = ? AND id = ?")
-        try row.bind([.integer(name.ts), .blob(name.id.bytes)])
-        return try row.step()
+        switch name {
+        case .location(let ts, let id): try tables.locations.exists(ts: ts, id: id)
+        case .event(let ts, let id): try tables.events.exists(ts: ts, id: id)
+        }
     }
 }

@@ -1,3 +1,4 @@
+internal import Base
 internal import SQLite
 
 /// The result of counting all rows, stored in the database at a clean shutdown: a start then takes as long with a
@@ -8,9 +9,10 @@ extension Writer {
     static let largeTable = 50_000
     private static let rows = "tally_rows"
     /// Counters beside the pending rows of each session; that of the rows shows that there are tallies.
-    private static let names = [
-        rows, "tally_uploaded", "tally_next_seq", "tally_oldest_ts", "tally_oldest_seq",
-    ]
+    private static let names = [rows, "tally_uploaded", "tally_next_seq"]
+    /// Of each destination.
+    private static let oldestTime = "tally_oldest_ts"
+    private static let oldestSeq = "tally_oldest_seq"
 
     static func hasTallies(_ db: Connection) throws(SQLiteError) -> Bool {
         // An empty file does not have this table.
@@ -21,38 +23,61 @@ extension Writer {
     func writeTallies(from limit: Int) throws(SQLiteError) {
         let tally = ledger.locations
         guard tally.rows >= max(limit, 1) else { return }
-        let oldest = tally.oldestPending ?? .first
-        let values = [Int64(tally.rows), Int64(tally.uploaded), tally.nextSeq, oldest.ts, oldest.seq]
         try db.transaction { () throws(SQLiteError) in
             try writeTail()
+            let values = [Int64(tally.rows), Int64(tally.uploaded), tally.nextSeq]
             for (name, value) in zip(Self.names, values) { try tables.counters.set(name, to: value) }
-            let insert = try db.prepare("INSERT OR REPLACE INTO tallies (key, pending) VALUES (?, ?)")
-            for (session, count) in tally.pending {
-                try insert.run(.integer(session), .integer(Int64(count)))
+            let insert = try db.prepare(
+                "INSERT OR REPLACE INTO tallies (destination, key, pending) VALUES (?, ?, ?)")
+            for backlog in ledger.backlogs {
+                let oldest = backlog.locations.oldest ?? .first
+                try tables.counters.set(Self.oldestTime, of: backlog.name, to: oldest.ts)
+                try tables.counters.set(Self.oldestSeq, of: backlog.name, to: oldest.seq)
+                for (session, count) in backlog.locations.bySession {
+                    try insert.run(.text(backlog.name.text), .integer(session), .integer(Int64(count)))
+                }
             }
         }
     }
 
-    /// Removes them.
+    /// Takes over what was counted, and removes it.
     ///
-    /// - Returns: nil when there were none, or none that can be right.
-    func consumeTallies() throws(SQLiteError) -> Tally? {
-        guard try Self.hasTallies(db) else { return nil }
+    /// - Returns: false when there is nothing, or nothing that can be right.
+    mutating func consumeTallies() throws(SQLiteError) -> Bool {
+        guard try Self.hasTallies(db) else { return false }
         var numbers: [Int64] = []
         for name in Self.names { numbers.append(try tables.counters.value(name)) }
-        let sessions = try db.prepare("SELECT key, pending FROM tallies")
-        var pending: [Int64: Int] = [:]
-        while try sessions.step() { pending[sessions.integer(0)] = Int(clamping: sessions.integer(1)) }
-        let all = pending.values.reduce(0) { $0 &+ $1 }
+        var pending: [DestinationName: Pending] = [:]
+        for name in ledger.names { pending[name] = try tally(of: name) }
         try db.transaction { () throws(SQLiteError) in
             try db.execute("DELETE FROM tallies; DELETE FROM counters WHERE name LIKE 'tally!_%' ESCAPE '!'")
         }
         // A damaged file may contain any numbers.
-        guard all >= 0, pending.values.allSatisfy({ (0...1 << 40).contains($0) }), numbers[1] >= 0,
-            numbers[0] == numbers[1] &+ Int64(all), (1...1 << 62) ~= numbers[2]
-        else { return nil }
-        return Tally(
-            uploaded: Int(numbers[1]), pending: pending,
-            oldestPending: all > 0 ? RowKey(ts: numbers[3], seq: numbers[4]) : nil, nextSeq: numbers[2])
+        let counts = 0...Int64(1 << 40)
+        guard pending.count == ledger.names.count, numbers.allSatisfy(counts.contains), numbers[2] > 0,
+            numbers[0] >= numbers[1], let all = pending[.main]?.count,
+            pending.values.allSatisfy({ Int64($0.count) <= numbers[0] - numbers[1] }),
+            ledger.hasDebts || Int64(all) == numbers[0] - numbers[1]
+        else { return false }
+        ledger.locations = Tally(
+            rows: Int(numbers[0]), uploaded: Int(numbers[1]),
+            nextSeq: max(ledger.locations.nextSeq, numbers[2]))
+        for (name, pending) in pending { ledger[name].locations = pending }
+        return true
+    }
+
+    /// - Returns: nil for one that cannot be right.
+    private func tally(of name: DestinationName) throws(SQLiteError) -> Pending? {
+        let sessions = try db.prepare("SELECT key, pending FROM tallies WHERE destination = ?")
+        try sessions.bind([.text(name.text)])
+        var bySession: [Int64: Int] = [:]
+        while try sessions.step() {
+            guard (0...1 << 40).contains(sessions.integer(1)) else { return nil }
+            bySession[sessions.integer(0)] = Int(sessions.integer(1))
+        }
+        let oldest = RowKey(
+            ts: try tables.counters.value(Self.oldestTime, of: name),
+            seq: try tables.counters.value(Self.oldestSeq, of: name))
+        return Pending(bySession: bySession, oldest: bySession.isEmpty ? nil : oldest)
     }
 }

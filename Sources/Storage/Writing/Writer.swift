@@ -9,6 +9,8 @@ struct Writer: ~Copyable {
     let tables: Tables
     var ledger = Ledger()
     private(set) var options: StoreOptions
+    /// A row whose COMMIT had reported a failure and was found all the same; since then it may have been sent and deleted.
+    var landed: RowName?
     /// Rows that there were when the database was opened.
     private var rowsAtOpen = 0
     /// Whether the recorded state of each session is complete, except for the current one.
@@ -31,6 +33,7 @@ struct Writer: ~Copyable {
             try Schema.migrate(db)
             var writer = Writer(db: db, tables: try Tables(db), options: options)
             try writer.load()
+            try writer.reconcile()
             writer.rowsAtOpen = writer.ledger.locations.rows
             // The names of the database and its WAL. SQLite syncs them, too, but does not look at the result.
             try StateDirectory.synchronise(Quarantine.directory(of: path))
@@ -57,6 +60,7 @@ struct Writer: ~Copyable {
         let former = self.options
         self.options = options
         try Pragmas.change(db, from: former, to: options)
+        if options.destinations != former.destinations { try reconcile() }
     }
 
     /// Makes a checkpoint once the WAL is long enough.
@@ -82,53 +86,95 @@ struct Writer: ~Copyable {
     // MARK: What is in the database
 
     mutating func load() throws(SQLiteError) {
-        ledger.sessions = KnownSessions(try tables.sessions.ids())
+        ledger.sessions = KnownSessions(try tables.sessions.ids(), current: ledger.sessions.current)
+        try loadBacklogs()
         let counted = try consumeTallies()
-        tailsAreWritten = counted != nil
+        tailsAreWritten = counted
         let counts = try tailsAreWritten ? [] : tables.locations.counts()
-        if let counted { ledger.locations = counted } else { try count(counts) }
-        var numbers = Ledger.Numbers()
-        numbers.lowest = Bounded.lowestSeq(try tables.counters.value(Counters.lowestSeq))
-        ledger.locations.count(rejected: try tables.deadLetters.count(.locations))
+        if !counted {
+            let lastSeq = max(
+                try tables.sessions.lastSeq(), try tables.deadLetters.lastSeq(.locations),
+                lastSeq(\.locations, \.seqs))
+            ledger.locations.reset(to: counts, lastSeq: lastSeq)
+            try countPending(counts)
+        }
+        try countLetters()
         try countEvents()
+        var numbers = Ledger.Numbers()
         for bounds in try tables.counters.deletions() { numbers.cover(Ledger.Numbers(past: bounds)) }
         ledger.cover(numbers)
         ledger.losses = try tables.counters.losses()
-        ledger.hasStreak = try tables.deadLetters.hasStreak
         ledger.extras = KnownExtras(try tables.extras.all())
         // At each start that checks the rows anyway: they would pile up where they change often.
         if !tailsAreWritten, ledger.extras.versions.count > KnownExtras.startLimit {
             try forgetUnusedExtras()
         }
-        ledger.queue.replace(with: try tables.batches.all())
         guard !tailsAreWritten else { return }
-        try findOldestPending(from: .first)
         // Its rows may leave before it is entered again.
-        for session in try tables.sessions.lagging(counts) {
+        for session in try tables.sessions.lagging(counts) where ledger.sessions.current?.key != session {
             ledger.sessions.current = try tables.sessions.load(session, tailIsWritten: false)
         }
     }
 
-    private mutating func count(_ counts: [SessionCount]) throws(SQLiteError) {
-        let lastSeq = max(try tables.sessions.lastSeq(), try tables.deadLetters.lastLocationSeq())
-        ledger.locations.reset(to: counts, rejected: 0, lastSeq: lastSeq)
+    /// What each destination is owed, and the batches that are under way.
+    private mutating func loadBacklogs() throws(SQLiteError) {
+        ledger.replace(backlogs: try tables.debts.backlogs())
+        for (name, batch) in try tables.batches.all() { ledger[name].queue.append(batch) }
+        for name in ledger.names {
+            ledger[name].hasStreak = try tables.deadLetters.hasStreak(name)
+            if ledger.hasDebts { ledger[name].losses = try tables.counters.losses(of: name) }
+        }
+    }
+
+    /// The highest number that a debt or a batch knows of: an open debt begins behind all that had been given. The events of
+    /// a batch may be gone, and no other may take their place in it.
+    private func lastSeq(_ debts: (Backlog.Owed) -> SeqSet, _ members: (BatchMembers) -> SeqSet) -> Int64 {
+        let sets = ledger.backlogs.flatMap { backlog in
+            [debts(backlog.owed), debts(backlog.offered)] + backlog.queue.frozen.map { members($0.members) }
+        }
+        let last = sets.compactMap(\.ranges.last)
+        return last.map { $0.upperBound == .max ? max($0.lowerBound, 1) - 1 : $0.upperBound }.max() ?? 0
+    }
+
+    /// - Parameter counts: of all locations.
+    private mutating func countPending(_ counts: [SessionCount]) throws(SQLiteError) {
+        for name in ledger.names {
+            let bySession =
+                try ledger.hasDebts
+                ? tables.locations.countPending(in: ledger[name].owed.locations)
+                : Dictionary(counts.map { ($0.session, $0.rows - $0.uploaded) }, uniquingKeysWith: +)
+            ledger[name].locations = Pending(bySession: bySession)
+            try findOldestPending(of: name, from: .first)
+        }
+    }
+
+    mutating func countLetters() throws(SQLiteError) {
+        for name in ledger.names {
+            ledger[name].locations.rejected = try tables.deadLetters.count(.locations, of: name)
+        }
     }
 
     /// Counts the events and those that are dead letters.
     mutating func countEvents() throws(SQLiteError) {
         let counts = try tables.events.counts()
-        let letters = try tables.deadLetters.eventCount()
-        ledger.events.reset(to: counts, rejected: letters.count, lastSeq: letters.lastSeq)
-        try findOldestPendingEvent()
+        ledger.events.reset(
+            to: counts, lastSeq: max(try tables.deadLetters.lastSeq(.events), lastSeq(\.events, \.events)))
+        for name in ledger.names { try countPendingEvents(of: name) }
+    }
+
+    mutating func countPendingEvents(of name: DestinationName) throws(SQLiteError) {
+        let isEmpty = ledger.events.rows == ledger.events.uploaded
+        let pending = isEmpty ? ([:], nil) : try tables.events.pending(in: ledger[name].owed.events)
+        ledger[name].events = Pending(
+            bySession: pending.0, oldest: pending.1,
+            rejected: try tables.deadLetters.count(.events, of: name))
     }
 
     /// Looks for the oldest pending location at or after `start`.
-    mutating func findOldestPending(from start: RowKey) throws(SQLiteError) {
-        ledger.locations.oldestPending = try tables.locations.oldestPending(from: start)
-    }
-
-    mutating func findOldestPendingEvent() throws(SQLiteError) {
-        let hasPending = ledger.events.rows > ledger.events.uploaded
-        ledger.events.oldestPending = hasPending ? try tables.events.oldestPending() : nil
+    mutating func findOldestPending(of name: DestinationName, from start: RowKey) throws(SQLiteError) {
+        let backlog = ledger[name]
+        ledger[name].locations.oldest =
+            backlog.locations.count == 0
+            ? nil : try tables.locations.oldestPending(from: start, in: backlog.owed.locations)
     }
 }

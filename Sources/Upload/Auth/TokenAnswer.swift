@@ -1,4 +1,5 @@
 internal import Base
+internal import Envelope
 
 /// What a token endpoint answered with a 2xx. A pure function of the bytes.
 ///

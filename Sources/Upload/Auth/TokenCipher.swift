@@ -51,7 +51,7 @@ package enum SHA256 {
 /// Bytes sealed with AES-256-GCM (NIST SP 800-38D).
 ///
 /// Magic (4 bytes), version (1), key id (8), nonce (12), ciphertext, tag (16). Everything before the nonce is authenticated
-/// with the text, and the nonce is part of the cipher: no byte can change unnoticed.
+/// with the text, and so is the destination whose tokens they are, unless it is `main`, and the nonce is part of the cipher: no byte can change unnoticed.
 package enum TokenEnvelope {
     /// Bytes of a nonce. Random for each write: 2³² writes with one key are safe.
     package static let nonceSize = Int(CCRYPTO_NONCE)
@@ -72,24 +72,33 @@ package enum TokenEnvelope {
         case damaged
     }
 
-    /// - Parameter nonce: ``nonceSize`` random bytes, never used twice with a key.
+    /// - Parameters:
+    ///   - owner: without it the envelope cannot be opened.
+    ///   - nonce: ``nonceSize`` random bytes, never used twice with a key.
     /// - Returns: nil only when libcrypto has no memory, or the nonce is of another size.
-    package static func seal(_ text: [UInt8], with key: TokenKey, nonce: [UInt8]) -> [UInt8]? {
+    package static func seal(
+        _ text: [UInt8], with key: TokenKey, of owner: String = "", nonce: [UInt8]
+    ) -> [UInt8]? {
         guard nonce.count == nonceSize, text.count < limit else { return nil }
         let header = magic + [version] + key.id
+        let known = header + Array(owner.utf8)
         var sealed = [UInt8](repeating: 0, count: text.count)
         var tag = [UInt8](repeating: 0, count: tagSize)
         guard
             ccrypto_seal(
-                key.bytes, nonce, header, Int32(header.count), text, Int32(text.count), &sealed, &tag) == 1
+                key.bytes, nonce, known, Int32(known.count), text, Int32(text.count), &sealed, &tag) == 1
         else { return nil }
         return header + nonce + sealed + tag
     }
 
     /// What was sealed.
     ///
-    /// - Parameter keys: all that might fit; the envelope names the one it needs.
-    package static func open(_ bytes: [UInt8], with keys: [TokenKey]) throws(Refusal) -> [UInt8] {
+    /// - Parameters:
+    ///   - keys: all that might fit; the envelope names the one it needs.
+    ///   - owner: as it was sealed.
+    package static func open(
+        _ bytes: [UInt8], with keys: [TokenKey], of owner: String = ""
+    ) throws(Refusal) -> [UInt8] {
         guard bytes.count >= headerSize + nonceSize + tagSize, bytes.count <= limit, bytes.starts(with: magic)
         else { throw .damaged }
         guard bytes[4] == version else { throw bytes[4] > version ? .newerVersion : .damaged }
@@ -97,12 +106,13 @@ package enum TokenEnvelope {
         guard let key = keys.first(where: { header.suffix(TokenKey.idSize).elementsEqual($0.id) }) else {
             throw .unknownKey
         }
+        let known = header + Array(owner.utf8)
         let nonce = Array(bytes[headerSize..<headerSize + nonceSize])
         let sealed = Array(bytes[(headerSize + nonceSize)..<(bytes.count - tagSize)])
         var text = [UInt8](repeating: 0, count: sealed.count)
         guard
             ccrypto_open(
-                key.bytes, nonce, header, Int32(header.count), sealed, Int32(sealed.count), &text,
+                key.bytes, nonce, known, Int32(known.count), sealed, Int32(sealed.count), &text,
                 Array(bytes.suffix(tagSize))) == 1
         else { throw .damaged }
         return text

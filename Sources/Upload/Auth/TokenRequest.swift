@@ -1,3 +1,5 @@
+internal import Envelope
+
 /// How tokens are refreshed, as configured.
 package struct RefreshRules: Equatable, Sendable {
     /// A name, and a text in which `{accessToken}` and `{refreshToken}` stand for the tokens.

@@ -1,3 +1,4 @@
+package import Base
 internal import FoundationEssentials
 internal import Glibc
 package import Linux
@@ -27,7 +28,7 @@ package struct TokenStore: Sendable {
     /// Whether a file in the state directory would let others upload in the name of this installation: the tokens,
     /// including those put aside, and their key.
     package static func holdsSecrets(_ file: String) -> Bool {
-        [name, keyName].contains { file == $0 || file.hasPrefix($0 + ".") }
+        [name, keyName].contains { file == $0 || file.hasPrefix($0 + ".") } || file.hasPrefix(name + "-")
     }
 
     /// The name of the credential, and of the key file.
@@ -35,11 +36,18 @@ package struct TokenStore: Sendable {
     static let name = "tokens"
 
     private let directory: StateDirectory
+    /// Of the file; what is sealed in it cannot be opened under another.
+    private let name: String
+    private let owner: String
     private let credentials: String?
 
-    /// - Parameter credentials: the folder of the systemd credentials; nil for none.
-    package init(directory: StateDirectory, credentials: String?) {
+    /// - Parameters:
+    ///   - credentials: the folder of the systemd credentials; nil for none.
+    ///   - destination: whose tokens they are.
+    package init(directory: StateDirectory, credentials: String?, destination: DestinationName = .main) {
         self.directory = directory
+        name = destination == .main ? Self.name : "\(Self.name)-\(destination)"
+        owner = destination == .main ? "" : destination.text
         self.credentials = credentials
     }
 
@@ -49,17 +57,17 @@ package struct TokenStore: Sendable {
     package func load() throws(SystemError) -> Content {
         let bytes: [UInt8]
         do throws(SystemError) {
-            guard let found = try directory.read(Self.name, limit: TokenEnvelope.limit) else {
+            guard let found = try directory.read(name, limit: TokenEnvelope.limit) else {
                 return .nothing
             }
             bytes = found
         } catch {
             // The file may be intact: too many are open, there is no memory, or it is not ours to open.
             if error.isForbidden || [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
-            return .damaged(aside: try directory.putAside(Self.name))
+            return .damaged(aside: try directory.putAside(name))
         }
         do throws(TokenEnvelope.Refusal) {
-            let text = try TokenEnvelope.open(bytes, with: keys())
+            let text = try TokenEnvelope.open(bytes, with: keys(), of: owner)
             if let record = try? JSONDecoder().decode(AuthRecord.self, from: Data(text)) {
                 return .record(record)
             }
@@ -70,7 +78,7 @@ package struct TokenStore: Sendable {
             case .damaged: break
             }
         }
-        return .damaged(aside: try directory.putAside(Self.name))
+        return .damaged(aside: try directory.putAside(name))
     }
 
     /// Seals and writes the record; when this returns, a power cut cannot undo it.
@@ -83,11 +91,11 @@ package struct TokenStore: Sendable {
             let key = try sealingKey(using: &random)
             let text = [UInt8](try JSONEncoder().encode(record))
             let nonce = Self.bytes(TokenEnvelope.nonceSize, using: &random)
-            guard let envelope = TokenEnvelope.seal(text, with: key, nonce: nonce) else {
+            guard let envelope = TokenEnvelope.seal(text, with: key, of: owner, nonce: nonce) else {
                 throw Failure(description: "libcrypto failed")
             }
-            if !isOverwriting { _ = try directory.putAside(Self.name) }
-            try directory.replace(Self.name, with: envelope)
+            if !isOverwriting { _ = try directory.putAside(name) }
+            try directory.replace(name, with: envelope)
         } catch let failure as Failure {
             throw failure
         } catch {

@@ -39,6 +39,7 @@ package enum DrainOutcome: Equatable, Sendable {
             switch doubt {
             case .page: self = .page
             case .noAck: self = .noAck
+            case .refused: self = .permanent
             }
         }
     }

@@ -33,6 +33,8 @@ package enum Doubt: String, Equatable, Sendable {
     case page
     /// An acknowledgement was demanded, and the body does not acknowledge this batch.
     case noAck = "no_ack"
+    /// The body says that the batch was not taken.
+    case refused
 }
 
 /// An answer as the format of the batch reads it.

@@ -1,4 +1,5 @@
 package import Base
+package import Envelope
 package import Tracking
 
 /// The format `beekon`: one JSON object a batch, compressed with gzip, in a POST; answered as the upload contract says.
@@ -32,10 +33,9 @@ package struct BeekonFormat: ~Copyable {
         payload = BeekonPayload(device: device ?? payload.device)
     }
 
-    static func request(body: [UInt8]) -> Request {
-        Request(
-            format: .beekon, method: .post, suffix: "", contentType: "application/json", encoding: "gzip",
-            body: body)
+    /// A request with a body that this format made earlier: a frozen batch goes out again to the byte.
+    package static func request(body: [UInt8]) -> Request {
+        Request(format: .beekon, contentType: "application/json", encoding: "gzip", body: body)
     }
 
     static func judge(_ answer: Answer, acknowledging id: UUIDv7?, at time: Timestamp) -> Judgement {

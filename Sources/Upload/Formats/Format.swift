@@ -1,25 +1,83 @@
 package import Base
 
 /// How batches are written, and how answers to them are read. One file for each in this folder; the raw value is its name.
-package enum Format: String, Sendable {
+package enum Format: String, CaseIterable, Sendable {
     /// beekond's own: `BeekonFormat`.
     case beekon
+    /// Batches of the app Overland: `OverlandFormat`.
+    case overland
+    /// Messages of OwnTracks, by HTTP or MQTT: `OwnTracksFormat`.
+    case owntracks
+    /// Parameters of the url, for Traccar: `OsmAndFormat`.
+    case osmand
 
-    /// A request with a body that this format made earlier: a frozen batch goes out again to the byte.
-    package func request(body: [UInt8]) -> Request {
+    /// A request holds one row: one location or, if the format carries them, one geofence event.
+    package var isOneRow: Bool {
         switch self {
-        case .beekon: BeekonFormat.request(body: body)
+        case .beekon, .overland: false
+        case .owntracks, .osmand: true
         }
     }
+
+    /// Geofence events are owed to a destination of this format.
+    package var carriesEvents: Bool {
+        switch self {
+        case .beekon, .owntracks: true
+        case .overland, .osmand: false
+        }
+    }
+
+    /// The server was made for other clients: its 4xx may be about the vehicle, a quota or the url rather than the rows.
+    package var isForeign: Bool {
+        switch self {
+        case .beekon: false
+        case .overland, .owntracks, .osmand: true
+        }
+    }
+
+    /// `judge` decides by the body of the answer, so that it must be kept.
+    ///
+    /// - Parameter acknowledging: an acknowledgement is demanded.
+    package func readsBody(acknowledging: Bool) -> Bool {
+        switch self {
+        case .beekon: acknowledging
+        case .overland: true
+        case .owntracks, .osmand: false
+        }
+    }
+
+    /// What shows whether a destination of this format works, and changes nothing there that matters.
+    package enum Harmless: Equatable, Sendable {
+        /// A batch without rows.
+        case emptyBatch
+        /// The newest location. The server stores it, so the user is asked first.
+        case newestLocation
+    }
+
+    /// See `Harmless`.
+    package var harmless: Harmless { isOneRow ? .newestLocation : .emptyBatch }
 
     /// What an answer means.
     ///
     /// - Parameters:
     ///   - id: the batch that the body of a 2xx must acknowledge to be believed; nil when no acknowledgement is demanded.
+    ///     Foreign servers know no batches.
     ///   - time: the best clock known, for a `Retry-After` that is a date.
     package func judge(_ answer: Answer, acknowledging id: UUIDv7?, at time: Timestamp) -> Judgement {
         switch self {
         case .beekon: BeekonFormat.judge(answer, acknowledging: id, at: time)
+        case .overland: Self.foreign(answer, doubt: OverlandFormat.doubt(answer), at: time)
+        case .owntracks, .osmand: Self.foreign(answer, doubt: answer.isPage ? .page : nil, at: time)
         }
+    }
+
+    /// 400 and 422 say nothing against a row: that is how Traccar answers about an unknown vehicle, and PhoneTrack when
+    /// its quota is used up.
+    private static func foreign(_ answer: Answer, doubt: Doubt?, at time: Timestamp) -> Judgement {
+        var judgement = Judgement(
+            status: answer.status, retryAfter: answer.retryAfter.flatMap { RetryAfter.seconds($0, at: time) },
+            doubt: doubt)
+        if judgement.verdict == .rejected { judgement.verdict = .permanent }
+        return judgement
     }
 }

@@ -35,6 +35,10 @@ extension HTTPClient {
             (CURLOPT_LOW_SPEED_LIMIT, Self.lowSpeed), (CURLOPT_LOW_SPEED_TIME, Self.lowSpeedTime),
             (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_TCP_KEEPIDLE, 30), (CURLOPT_TCP_KEEPINTVL, 10),
             (CURLOPT_MAXAGE_CONN, 60),
+            // Sessions are resumed from what all requests of this client share, if at all.
+            (CURLOPT_SSL_SESSIONID_CACHE, options.identity == nil ? 0 : 1),
+            // Only the server's own headers are looked at.
+            (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
             // A name that is still being looked up must not hold up the end of the process.
             (CURLOPT_QUICK_EXIT, 1),
         ]

@@ -1,3 +1,4 @@
+package import Base
 internal import CCurl
 package import Linux
 
@@ -16,6 +17,7 @@ package struct HTTPClient: ~Copyable {
     private var multi: OpaquePointer?
     private var easy: OpaquePointer?
     private var transfer: Transfer?
+    private var sessions = TLSSessions()
 
     /// - Returns: nil when libcurl cannot work here: no memory, or built without a resolver that can time out.
     package init?() {
@@ -36,18 +38,32 @@ package struct HTTPClient: ~Copyable {
 
     /// Prepares a request; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
     ///
-    /// - Parameter keepsBody: the caller wants to read the body of the answer.
-    package mutating func begin(_ body: [UInt8], _ options: HTTPOptions, keepsBody: Bool = false) {
+    /// - Parameters:
+    ///   - keepsBody: the caller wants to read the body of the answer.
+    ///   - now: the age of TLS sessions is counted with it; nil: none is resumed, and none is left behind.
+    package mutating func begin(
+        _ body: [UInt8], _ options: HTTPOptions, keepsBody: Bool = false, resumingAt now: BootInstant? = nil
+    ) {
         cancel()
-        let transfer = Transfer(body: body, headers: options.headers, keepsBody: keepsBody)
+        var options = options
+        if let now, let terms = SessionLifetime.Terms(options) {
+            if sessions.begin(terms, now: now) { dropSessions() }
+        } else {
+            options.identity = nil
+        }
+        let transfer = Transfer(body: body, options, keepsBody: keepsBody)
         self.transfer = transfer
-        easy = easy ?? curl_easy_init().map { OpaquePointer($0) }
+        start(transfer)
+    }
+
+    private mutating func start(_ transfer: Transfer) {
+        easy = easy ?? makeHandle()
         multi = multi ?? curl_multi_init().map { OpaquePointer($0) }
         guard let easy, let multi else {
             transfer.fault = "no memory for libcurl"
             return
         }
-        configure(UnsafeMutableRawPointer(easy), options, transfer)
+        configure(UnsafeMutableRawPointer(easy), transfer.options, transfer)
         if curl_multi_add_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(easy)) != CURLM_OK {
             transfer.fault = "libcurl takes no request"
         }
@@ -72,7 +88,19 @@ package struct HTTPClient: ~Copyable {
         transfer.hasStarted = true
         var running: Int32 = 0
         if curl_multi_perform(multi, &running) == CURLM_OK, running > 0 { return .underway }
-        let outcome = outcome(multi, easy, transfer)
+        let (outcome, handshake) = result(multi, easy, transfer)
+        if transfer.options.identity != nil {
+            switch sessions.end(handshake) {
+            case .keep: break
+            case .forget: dropSessions()
+            case .forgetAndRepeat:
+                dropSessions()
+                transfer.rewind()
+                self.transfer = transfer
+                start(transfer)
+                return .underway
+            }
+        }
         // After a fault nothing of the connection is used again.
         if case .answer = outcome { end(keepsConnection: true) } else { end(keepsConnection: false) }
         return .ended(outcome)
@@ -87,12 +115,13 @@ package struct HTTPClient: ~Copyable {
     ///
     /// - Parameters:
     ///   - wakeup: makes `isCancelled` be asked at once.
+    ///   - now: as in `begin`.
     ///   - isCancelled: ends the request when true; asked before the first byte is sent, too.
     package mutating func post(
         _ body: [UInt8], _ options: HTTPOptions, keepsBody: Bool = false, wakeup: Wakeup,
-        isCancelled: () -> Bool
+        resumingAt now: BootInstant? = nil, isCancelled: () -> Bool
     ) -> HTTPOutcome {
-        begin(body, options, keepsBody: keepsBody)
+        begin(body, options, keepsBody: keepsBody, resumingAt: now)
         while !isCancelled() {
             if case .ended(let outcome) = advance(wakeup: wakeup) { return outcome }
         }
@@ -105,6 +134,26 @@ package struct HTTPClient: ~Copyable {
         end(keepsConnection: false)
         if let multi { curl_multi_cleanup(UnsafeMutableRawPointer(multi)) }
         multi = nil
+    }
+
+    /// Other credentials are in use: the next request is made over another connection, with a full handshake. The one under
+    /// way goes on.
+    package mutating func forgetSessions() {
+        sessions.expire()
+    }
+
+    private mutating func dropSessions() {
+        disconnect()
+        sessions.drop()
+    }
+
+    /// A handle that shares the sessions with those before and after it.
+    private mutating func makeHandle() -> OpaquePointer? {
+        guard let easy = curl_easy_init() else { return nil }
+        if let share = sessions.handle() {
+            _ = ccurl_set_pointer(easy, CURLOPT_SHARE, UnsafeMutableRawPointer(share))
+        }
+        return OpaquePointer(easy)
     }
 
     private mutating func end(keepsConnection: Bool) {
@@ -120,16 +169,18 @@ package struct HTTPClient: ~Copyable {
         transfer = nil
     }
 
-    private func outcome(
+    private func result(
         _ multi: UnsafeMutableRawPointer, _ handle: UnsafeMutableRawPointer, _ transfer: Transfer
-    ) -> HTTPOutcome {
+    ) -> (HTTPOutcome, SessionLifetime.Handshake) {
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             if message.pointee.msg == CURLMSG_DONE {
-                return outcome(handle, ccurl_message_result(message), transfer)
+                let code = ccurl_message_result(message)
+                return (outcome(handle, code, transfer), handshake(handle, code, transfer))
             }
         }
-        return .failure(TransportFailure(kind: .network, message: "libcurl gave no result"))
+        let failure = TransportFailure(kind: .network, message: "libcurl gave no result")
+        return (.failure(failure), .doubtful)
     }
 
     private func outcome(

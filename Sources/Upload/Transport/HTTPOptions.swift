@@ -18,11 +18,14 @@ package struct HTTPOptions: Equatable, Sendable {
     package var clientKey: String?
     /// nil for none: the environment is never asked.
     package var proxy: String?
+    /// Whose TLS sessions it may resume; nil for none, and then it leaves none behind either.
+    package var identity: SessionIdentity?
 
-    /// Without files and proxy: the system's authorities, a direct connection.
+    /// Without files and proxy: the system's authorities, a direct connection. Without an identity: no sessions.
     package init(
         url: String, headers: [String], userAgent: String, timeout: Double, caFile: String? = nil,
-        clientCertificate: String? = nil, clientKey: String? = nil, proxy: String? = nil
+        clientCertificate: String? = nil, clientKey: String? = nil, proxy: String? = nil,
+        identity: SessionIdentity? = nil
     ) {
         self.url = url
         self.headers = headers
@@ -32,5 +35,6 @@ package struct HTTPOptions: Equatable, Sendable {
         self.clientCertificate = clientCertificate
         self.clientKey = clientKey
         self.proxy = proxy
+        self.identity = identity
     }
 }

@@ -1,4 +1,4 @@
-package import Configuration
+package import DaemonConfiguration
 
 /// Makes requests to one destination: where they go, what goes with each of them, and how long they may take.
 package struct RequestFactory: Sendable {
@@ -18,6 +18,8 @@ package struct RequestFactory: Sendable {
     package var clientKey: String?
     /// nil for none: the environment is never asked.
     package var proxy: String?
+    /// Whose TLS sessions the requests may resume; nil for none.
+    package var identity: SessionIdentity?
 
     /// - Parameter version: that of beekond.
     package init(_ sync: Settings.Sync, version: String) {
@@ -29,6 +31,7 @@ package struct RequestFactory: Sendable {
         clientCertificate = sync.clientCertificate
         clientKey = sync.clientKey
         proxy = sync.proxy
+        identity = SessionIdentity(sync)
     }
 
     /// For a batch.
@@ -37,9 +40,13 @@ package struct RequestFactory: Sendable {
     package func options(for request: Request, authorization: String?) -> HTTPOptions {
         let coding = request.encoding.map { ["Content-Encoding: " + $0] } ?? []
         let fixed = headers.filter { authorization == nil || $0.name.lowercased() != "authorization" }
+        let own = request.headers.filter { own in
+            !headers.contains { $0.name.lowercased() == own.name.rawValue.lowercased() }
+        }
         return options(
-            url: url + request.suffix,
-            headers: ["Content-Type: " + request.contentType] + coding
+            url: request.url(url),
+            headers: [HTTPOptions.typeLine(request.contentType)] + coding
+                + own.map { HTTPOptions.line($0.name.rawValue, $0.value) }
                 + fixed.map { HTTPOptions.line($0.name, $0.value) }
                 + (authorization.map { ["Authorization: " + $0] } ?? []),
             timeout: timeout)
@@ -53,11 +60,16 @@ package struct RequestFactory: Sendable {
     private func options(url: String, headers: [String], timeout: Double) -> HTTPOptions {
         HTTPOptions(
             url: url, headers: headers, userAgent: userAgent, timeout: timeout, caFile: caFile,
-            clientCertificate: clientCertificate, clientKey: clientKey, proxy: proxy)
+            clientCertificate: clientCertificate, clientKey: clientKey, proxy: proxy, identity: identity)
     }
 }
 
 extension HTTPOptions {
+    /// Without a type, libcurl would name one of its own.
+    static func typeLine(_ type: String?) -> String {
+        type.map { "Content-Type: " + $0 } ?? "Content-Type:"
+    }
+
     /// A header line for libcurl, which takes "Name:" for a header to be left out, and "Name;" for an empty one.
     static func line(_ name: String, _ value: String) -> String {
         value.isEmpty ? name + ";" : "\(name): \(value)"

@@ -7,20 +7,25 @@ final class Transfer {
     /// The list of header lines; nil when there was no memory for it.
     let headers: UnsafeMutablePointer<curl_slist>?
     let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-    let response: Response
+    private(set) var response: Response
+    let options: HTTPOptions
+    private let keepsBody: Bool
     /// Why the request cannot even begin.
     var fault: String?
     /// libcurl has been given control once.
     var hasStarted = false
 
-    init(body: [UInt8], headers: [String], keepsBody: Bool) {
+    init(body: [UInt8], _ options: HTTPOptions, keepsBody: Bool) {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: body.count, alignment: 1)
         copy.copyBytes(from: body)
         self.body = UnsafeRawBufferPointer(copy)
         var list: UnsafeMutablePointer<curl_slist>?
-        // "Expect:" without a value: a round trip before the body gains nothing for bodies this small.
-        for line in headers + ["Expect:"] { list = curl_slist_append(list, line) }
-        self.headers = list
+        // A name without a value keeps libcurl from adding that header: "Accept: */*" says nothing, and a round trip before
+        // the body ("Expect") gains nothing for bodies this small. A configured Accept stays.
+        for line in options.headers + ["Accept:", "Expect:"] { list = curl_slist_append(list, line) }
+        headers = list
+        self.options = options
+        self.keepsBody = keepsBody
         response = Response(keepsBody: keepsBody)
         errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
@@ -29,6 +34,13 @@ final class Transfer {
         body.deallocate()
         curl_slist_free_all(headers)
         errorBuffer.deallocate()
+    }
+
+    /// The same request is made once more, by another handle of libcurl.
+    func rewind() {
+        hasStarted = false
+        response = Response(keepsBody: keepsBody)
+        errorBuffer.update(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
     /// libcurl's more detailed words on what went wrong.
@@ -52,6 +64,9 @@ final class Response {
     private let keepsBody: Bool
     fileprivate var bodyCount = 0
     fileprivate var headCount = 0
+
+    /// Something of it has arrived.
+    var hasBegun: Bool { headCount > 0 }
 
     init(keepsBody: Bool) {
         self.keepsBody = keepsBody

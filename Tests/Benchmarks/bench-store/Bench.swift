@@ -52,7 +52,7 @@ final class Bench {
         var random = SystemRandomNumberGenerator()
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: Self.start)
-        let options = StoreOptions(durability: durability, isSyncing: true)
+        let options = StoreOptions(durability: durability, destinations: .main)
         store = try Store(directory: directory, options: options)
         _ = try store.insert(next())
         guard rows > 1 else { return }
@@ -62,7 +62,7 @@ final class Bench {
             """
             WITH RECURSIVE numbers(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < \(rows - 1))
             INSERT INTO locations SELECT ts - n * 1000, seq + n, session, randomblob(16), lat, lng, accuracy, speed, bearing,
-            altitude, mode, "trigger", motion, activity, quality, is_mock, extras, odometer, uploaded FROM locations, numbers
+            altitude, mode, "trigger", motion, activity, quality, is_mock, extras, odometer, uploaded, mileage FROM locations, numbers
             """)
     }
 
@@ -70,7 +70,8 @@ final class Bench {
     ///
     /// - Returns: the CPU that it took, in nanoseconds.
     static func drain(directory: String, url: String, batch: Int) throws -> Int64 {
-        let store = try Store(directory: directory, options: StoreOptions(durability: .full, isSyncing: true))
+        let store = try Store(
+            directory: directory, options: StoreOptions(durability: .full, destinations: .main))
         let before = cpuTime()
         try Drain(store: store, url: url, batch: batch).run()
         return cpuTime() - before

@@ -1,4 +1,5 @@
 import Base
+import Envelope
 import Linux
 import Storage
 import Synchronization
@@ -60,11 +61,11 @@ final class Drain: Sendable {
         }
         guard let first = try store.draftBatch(limit: batch) else { return }
         let (id, body) = try encode(first)
-        var frozen = try store.freeze(first, id: id, body: body)
+        var frozen = try store.freeze(first, id: id, StoredRequest(body: body))
         while let sent = frozen {
             guard
                 case .answer(let answer) = client.post(
-                    sent.body, options, wakeup: wakeup, isCancelled: { false }),
+                    sent.request.body, options, wakeup: wakeup, isCancelled: { false }),
                 answer.status == 200
             else { throw BenchFailure(message: "a batch could not be sent") }
             // Fixes go on coming in: the last batch is the first that is not full.
@@ -74,7 +75,7 @@ final class Drain: Sendable {
                 return
             }
             let (id, body) = try encode(draft)
-            _ = try store.acknowledge(sent, freezing: draft, id: id, body: body)
+            _ = try store.acknowledge(sent, freezing: draft, id: id, StoredRequest(body: body))
             frozen = try store.nextFrozen()
         }
     }

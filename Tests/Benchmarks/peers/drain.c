@@ -109,8 +109,8 @@ static void settle_all(void) {
     check(sqlite3_prepare_v2(db, "DELETE FROM locations WHERE (ts, seq) <= (?, ?)", -1, &delete_rows, NULL));
     check(sqlite3_prepare_v2(db, "DELETE FROM batches", -1, &delete_batch, NULL));
     check(sqlite3_prepare_v2(db,
-        "INSERT INTO batches (id, session, extras, first_ts, first_seq, last_ts, last_seq, max_seq, locations, body)"
-        " VALUES (zeroblob(16), 1, 0, 0, 0, 0, 0, 0, 0, ?)", -1, &insert_batch, NULL));
+        "INSERT INTO batches (destination, id, session, extras, first_ts, first_seq, last_ts, last_seq, body)"
+        " VALUES ('main', zeroblob(16), 1, 0, 0, 0, 0, 0, ?)", -1, &insert_batch, NULL));
     size_t size = (row_count + count - 1) / count;
     for (size_t index = 0; index < count; index++) {
         size_t last = (index + 1) * size < row_count ? (index + 1) * size - 1 : row_count - 1;

@@ -6,7 +6,9 @@ struct Subject: Sendable {
     let name: String
     let run: @Sendable (UnsafeRawBufferPointer) -> Void
 
-    static let all = [answer, retryAfter, token, envelope, toml, configuration, varlink, gpsd]
+    static let all = [
+        answer, request, retryAfter, token, envelope, toml, configuration, template, varlink, gpsd, mqtt,
+    ]
 }
 
 /// Selected by `BEEKOND_FUZZ_SUBJECT`: a single program for all, because they share most of what must be linked.

@@ -2,7 +2,7 @@ import Base
 import ControlProtocol
 import Tracking
 
-@testable import Configuration
+@testable import DaemonConfiguration
 @testable import GPSD
 
 extension Subject {
@@ -26,7 +26,11 @@ extension Subject {
         guard let loaded = try? assembly.finish() else { return }
         let settings = loaded.settings
         precondition(settings.tracking.intervalSeconds.isFinite && settings.tracking.intervalSeconds >= 0)
-        precondition(settings.sync.map { (1...1000).contains($0.batchSize) } ?? true)
+        precondition(settings.destinations.count <= Settings.Destination.limit)
+        for destination in settings.allDestinations {
+            precondition((1...1000).contains(destination.sync.batchSize) && !destination.sync.url.isEmpty)
+            precondition(destination.sync.intervalSeconds >= (destination.sync.deliver == .latest ? 5 : 60))
+        }
         precondition(Settings.complaint(aboutExtras: settings.extras) == nil)
     }
 

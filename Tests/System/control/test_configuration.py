@@ -29,6 +29,12 @@ BROKEN: list[tuple[str, str, list]] = [
     ("a header the uploader writes itself", '[sync]\nurl = "https://a.example/"\n[sync.headers]\nHost = "b"\n',
      [(4, "sync.headers.Host", "remove")]),
     ("a key twice", "[store]\nmax_rows = 5\nmax_rows = 6\n", [(3, None, "max_rows")]),
+    ("a misspelt table of destinations", '[destinations.home]\nurl = "https://a.example/"\n',
+     [(1, "destinations", "destination")]),
+    ("a destination without a url", '[destination.home]\nurl = "https://a.example/"\n[destination.hoem]\nmode = "auto"\n',
+     [(3, "destination.hoem", "destination.home")]),
+    ("a setting of another format", '[destination.home]\nurl = "https://a.example/"\nspeed_unit = "mps"\n',
+     [(3, "destination.home.speed_unit", "osmand")]),
     ("several at once", '[store]\nmax_rows = 0\ndurability = "none"\n[extras]\nn = 5\n',
      [(2, "store.max_rows", "1"), (3, "store.durability", "full"), (5, "extras.n", "text")]),
 ]

@@ -89,6 +89,33 @@ class SettingsRightsTests(UsersTest):
             expected = "done" if key in tunable else "PermissionDenied"
             self.assertEqual(self.calls(daemon, calls, TUNER), [expected] * 2, key)
 
+    def test_destinations(self):
+        """Those of the files can be tuned by all and changed by administrators; nobody can make one."""
+        home = {"destination.home": {"url": "https://a.example/"}, "destination.home.headers": {"X-Key": "hunter2"}}
+        daemon = self.unprivileged_daemon(1, **home).start()
+        tunable = [configure(destination__home__interval_seconds=70, destination__home__batch_size=5,
+                             destination__home__sync_threshold=7), reset("destination.home.batch_size")]
+        guarded = [configure(destination__home__timeout_seconds=5),
+                   configure(destination__home__metered_interfaces=["wwan*"]), reset("destination.home.timeout_seconds"),
+                   configure(destination__home__url="https://a.example/elsewhere")]
+        elsewhere = [configure(destination__home__url="https://b.example/")]
+        unknown = [configure(destination__away__interval_seconds=70), configure(destination__home__auth="main")]
+        self.assertEqual(self.calls(daemon, guarded, TUNER), ["PermissionDenied"] * len(guarded))
+        self.assertEqual(self.calls(daemon, tunable, TUNER), ["done"] * len(tunable))
+        # A threshold starts uploads, which are left to a person then.
+        manual = [configure(destination__home__mode="manual")]
+        self.assertEqual(self.calls(daemon, manual, TUNER), ["PermissionDenied"])
+        self.assertEqual(self.calls(daemon, manual, ADMINISTRATOR), ["InvalidConfiguration"])
+        self.assertEqual(self.calls(daemon, guarded, ADMINISTRATOR), ["done"] * len(guarded))
+        self.assertEqual(self.calls(daemon, elsewhere + unknown, ADMINISTRATOR),
+                         ["PermissionDenied", "InvalidConfiguration", "InvalidConfiguration"])
+        self.assertEqual(self.calls(daemon, elsewhere, "root"), ["done"])
+        found = {row["key"]: row["value"] for row in daemon.call("GetConfig")["settings"]}
+        self.assertEqual(found["destination.home.url"], "https://b.example/")
+        self.assertEqual(found["destination.home.metered_interfaces"], ["wwan*"])
+        self.assertEqual(found["destination.home.headers.X-Key"], "(set)")
+        self.assertNotIn("hunter2", daemon.text())
+
     def test_settings_from_another_version_keep_their_rights(self):
         daemon = self.unprivileged_daemon(1)
         path = os.path.join(daemon.state, "settings.json")

@@ -17,10 +17,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.cuts import syscalls
+from support.faults import STRACE, no_strace
 from support.programs import ROOT, installed, program
 
 EXERCISER = program("store-exerciser")
-STRACE = shutil.which("strace")
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 # A run makes fewer than 200 calls of each kind.
 LIMIT = 1000
@@ -28,22 +28,17 @@ LIMIT = 1000
 
 def missing():
     """Why these tests cannot run here; None if they can."""
-    if not os.access(EXERCISER, os.X_OK):
-        return "store-exerciser is not built"
-    if STRACE is None:
-        return "strace is not installed"
-    probe = subprocess.run([STRACE, "-qq", "-o", os.devnull, "-e", "inject=getppid:retval=1", "true"],
-                           capture_output=True, text=True)
-    return None if probe.returncode == 0 else "strace may not trace here: " + probe.stderr.strip()
+    return no_strace() if os.access(EXERCISER, os.X_OK) else "store-exerciser is not built"
 
 
 class Life:
     """One run of the exerciser, and its output."""
 
-    def __init__(self, directory, call, fault, verb="run"):
+    def __init__(self, directory, call, fault, verb="run", path=None):
         with tempfile.NamedTemporaryFile("r", prefix="beekond-strace-") as log:
             command = [installed(STRACE), "-f", "-y", "-qq", "-o", log.name, "-e", "trace=" + syscalls(call),
-                       "-e", "signal=none", "-e", f"inject={syscalls(call)}:{fault}", EXERCISER, verb, directory]
+                       "-e", "signal=none", "-e", f"inject={syscalls(call)}:{fault}", *(["-P", path] if path else []),
+                       EXERCISER, verb, directory]
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
             self.injected = [line for line in log.read().splitlines() if "(INJECTED)" in line or "(DELAYED)" in line]
         self.status, self.errors = done.returncode, done.stderr
@@ -171,6 +166,23 @@ class StoreFaultTests(unittest.TestCase):
             self.assertEqual([line.split(" ")[1] for line in lines if line.startswith("location ")], ids, context)
             if first.status == 0 and not first.injected:
                 return
+
+    def test_a_database_that_once_could_not_be_opened_is_sound(self):
+        """SQLite then opens it for reading only, and does not say so."""
+        path, ids = next(self.stored_schemas())
+        for number in range(1, LIMIT):
+            shutil.rmtree(self.directory)
+            os.mkdir(self.directory)
+            database = os.path.join(self.directory, "beekon.db")
+            shutil.copy(path, database)
+            life = Life(self.directory, "openat", f"error=EIO:when={number}", verb="check", path=database)
+            if not life.injected:
+                break
+            done = subprocess.run([EXERCISER, "check", self.directory], capture_output=True, text=True, timeout=60)
+            found = [line.split(" ")[1] for line in done.stdout.splitlines() if line.startswith("location ")]
+            self.assertEqual(found, ids, (number, done.stdout))
+            self.assertFalse([name for name in os.listdir(self.directory) if ".corrupt-" in name], number)
+        self.assertGreater(number, 2)
 
     def test_errors_at_every_call(self):
         # The last three syncs belong to the final checkpoint: what it should have written is still in the WAL.

@@ -13,11 +13,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.faults import STRACE, no_strace
 from support.programs import installed, program
 from support.system_test import SystemTest
 
 EXERCISER = program("store-exerciser")
-STRACE = shutil.which("strace")
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 # A run makes fewer calls of each kind.
 LIMIT = 1000
@@ -27,13 +27,7 @@ ROWS = 2300
 
 def missing():
     """Why these tests cannot run here; None if they can."""
-    if not os.access(EXERCISER, os.X_OK):
-        return "store-exerciser is not built"
-    if STRACE is None:
-        return "strace is not installed"
-    probe = subprocess.run([STRACE, "-qq", "-o", os.devnull, "-e", "inject=getppid:retval=1", "true"],
-                           capture_output=True, text=True)
-    return None if probe.returncode == 0 else "strace may not trace here: " + probe.stderr.strip()
+    return no_strace() if os.access(EXERCISER, os.X_OK) else "store-exerciser is not built"
 
 
 def check(directory: str, kill: str | None = None) -> subprocess.CompletedProcess:

@@ -73,21 +73,15 @@ class Ledger:
 
 
 class DatabaseContents:
-    """The locations, dead letters and frozen batches in a database.
-
-    renumbered: rows that were put back into the queue. They got numbers below zero, which they keep.
-    """
+    """The locations, dead letters and frozen batches in a database."""
 
     def __init__(self, daemon):
-        rows = daemon.query("SELECT id, uploaded, NULL, seq FROM locations UNION ALL SELECT id, 0, batch, seq FROM rejected")
+        rows = daemon.query("SELECT id, uploaded, NULL FROM locations UNION ALL SELECT id, 0, batch FROM rejected")
         self.counts: dict = {}
         self.pending, self.uploaded, self.dead = set(), set(), {}
-        self.renumbered: set = set()
-        for identity, uploaded, batch, seq in rows:
+        for identity, uploaded, batch in rows:
             name = str(uuid.UUID(bytes=identity))
             self.counts[name] = self.counts.get(name, 0) + 1
-            if seq < 0:
-                self.renumbered.add(name)
             if batch is not None:
                 self.dead[name] = str(uuid.UUID(bytes=batch))
             elif uploaded:

@@ -165,7 +165,7 @@ class Beekond:
         if method in ("DeleteLocations", "Rebatch"):
             self.ledger.dissolved |= before.frozen - after.frozen
         if method == "Resend":
-            self.ledger.resent |= after.renumbered - before.renumbered
+            self.ledger.resent |= before.uploaded
 
     def status(self) -> dict:
         return self.call("GetStatus")["status"]

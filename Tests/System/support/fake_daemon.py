@@ -103,7 +103,7 @@ def status(**parts) -> dict:
         "store": {"degraded": False, "locations": 1234, "bytes": 1_234_567, "waiting_in_memory": 0, "dropped_unsent": 0,
                   "refused": 0},
         "sync": {"state": "disabled", "pending": 0, "uploaded": 0, "rejected": 0, "retries": 0, "bytes_sent": 0},
-        "auth": {"state": "none", "failures": 0},
+        "auth": {"state": "none", "failures": 0}, "destinations": [],
     }
     for name, value in parts.items():
         found[name] = {**found[name], **value} if isinstance(value, dict) and name in found else value

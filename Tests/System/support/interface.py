@@ -62,6 +62,8 @@ CALLS = (
     Row("PurgeRejected", who=ADMINISTRATORS, is_logged=True),
     Row("Resend", {"from": LONG_AGO, "to": LONG_AGO}, ADMINISTRATORS, is_logged=True),
     Row("Rebatch", who=ADMINISTRATORS, is_logged=True, answer="org.beekond.Tracker.RebatchRefused"),
+    Row("BackfillDestination", {"destination": "main"}, ADMINISTRATORS, is_logged=True),
+    Row("ForgetDestination", {"destination": "gone"}, ADMINISTRATORS, is_logged=True, answer=SERVICE + ".InvalidParameter"),
     Row("Configure", {"settings": {"tracking.angle_degrees": 30}}, is_logged=True),
     Row("Configure", {"settings": {"gpsd.host": "127.0.0.1"}}, ADMINISTRATORS, is_logged=True),
     Row("ResetConfig", {"keys": ["tracking.angle_degrees"]}, is_logged=True),

@@ -292,7 +292,7 @@ class UploadTests(GeofenceTest):
         daemon.sync()
         again = receiver.requests[1]
         self.assertEqual((again.batch_id, again.sha256), (first.batch_id, first.sha256))
-        self.assertEqual(daemon.query("SELECT COUNT(*) FROM geofence_events"), [(0,)])
+        self.assertEqual(daemon.query("SELECT COUNT(*) FROM events"), [(0,)])
 
     def test_rejected_events_are_dead_letters(self):
         receiver, vehicle, daemon = self.uploading([422])

@@ -99,10 +99,9 @@ class FakeDaemon:
     installation = ONE
 
     def __init__(self, pending=(), uploaded=(), dead=(), frozen=()):
-        rows: list = [(number(row), 0, None) for row in pending]
-        rows += [(number(row), 1, None) for row in uploaded]
-        rows += [(number(row), 0, number(batch)) for row, batch in dead]
-        self._rows = [(*row, seq) for seq, row in enumerate(rows, 1)]
+        self._rows: list = [(number(row), 0, None) for row in pending]
+        self._rows += [(number(row), 1, None) for row in uploaded]
+        self._rows += [(number(row), 0, number(batch)) for row, batch in dead]
         self._frozen = [(number(batch),) for batch in frozen]
 
     def query(self, statement: str) -> list:

@@ -144,9 +144,9 @@ class RejectedTests(SystemTest):
         with contextlib.closing(sqlite3.connect(os.path.join(daemon.state, "beekon.db"))) as database, database:
             database.execute(
                 "WITH RECURSIVE numbers(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ?) INSERT INTO rejected "
-                '(rejected_at, seq, ts, session, id, lat, lng, mode, "trigger", motion, is_mock, extras, odometer, batch, '
-                "http_status) SELECT 4000000000000, 1000000 + n, 1700000000000, 1, randomblob(16), 1.0, 2.0, 3, 0, 0, 0, 0, 0.0, "
-                "randomblob(16), 422 FROM numbers", (count,))
+                '(rejected_at, seq, destination, ts, session, id, lat, lng, mode, "trigger", motion, is_mock, extras, odometer, '
+                "batch, http_status) SELECT 4000000000000, 1000000 + n, 'main', 1700000000000, 1, randomblob(16), 1.0, 2.0, 3, "
+                "0, 0, 0, 0, 0.0, randomblob(16), 422 FROM numbers", (count,))
 
     def test_a_full_table_is_named_and_a_purge_lets_the_upload_go_on(self):
         for on_reject in ("drop", "isolate"):

@@ -237,7 +237,7 @@ class KillTests(AgainTest):
             self.assertGreaterEqual(len(daemon.stored_ids()), known, "kept, or pending: never gone")
             if "Resend" in dict(asked):
                 # Answered or not, it may have been carried out.
-                daemon.ledger.resent |= DatabaseContents(daemon).renumbered
+                daemon.ledger.resent |= set(DatabaseContents(daemon).counts)
             self.note_dissolved(daemon, receiver)
             daemon.start()
             daemon.call("Start")

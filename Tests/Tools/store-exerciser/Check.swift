@@ -12,7 +12,7 @@ struct Check {
 
     func run() {
         do {
-            let store = try Store(directory: directory, options: StoreOptions(isSyncing: true))
+            let store = try Store(directory: directory, options: StoreOptions(destinations: .main))
             for event in store.takeEvents() { say("event \(event)") }
             let db = try Connection(path: directory + "/beekon.db", access: .readOnly)
             say("integrity " + (try db.value("PRAGMA integrity_check") ?? "no answer"))

@@ -40,7 +40,7 @@ struct Exercise {
     private func open() -> Store? {
         for _ in 0..<Self.attempts {
             do throws(StorageError) {
-                let store = try Store(directory: directory, options: StoreOptions(isSyncing: true))
+                let store = try Store(directory: directory, options: StoreOptions(destinations: .main))
                 for case .notOpened(let error) in store.takeEvents() { say("cannot open \(error)") }
                 return store
             } catch {
@@ -84,7 +84,7 @@ struct Exercise {
             if let draft = try store.draftBatch(limit: 4) {
                 let id = ids.next(at: Timestamp(milliseconds: 1_700_000_000_000))
                 let body = [UInt8](draft.locations.map(\.id.description).joined(separator: "\n").utf8)
-                _ = try store.freeze(draft, id: id, body: body)
+                _ = try store.freeze(draft, id: id, StoredRequest(body: body))
             }
             guard let batch = try store.nextFrozen() else { return }
             unacknowledged = batch
@@ -95,7 +95,7 @@ struct Exercise {
     }
 
     private mutating func acknowledge(_ batch: FrozenBatch, _ store: Store) throws(StorageError) {
-        let members = String(decoding: batch.body, as: UTF8.self).split(separator: "\n")
+        let members = String(decoding: batch.request.body, as: UTF8.self).split(separator: "\n")
         for id in members { say("leaving \(id)") }
         _ = try store.acknowledge(batch)
         unacknowledged = nil

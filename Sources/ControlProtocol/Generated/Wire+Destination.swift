@@ -1,0 +1,28 @@
+// Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
+extension Wire {
+    /// One destination: main, which is [sync], or a table [destination.NAME]. deliver is all or latest.
+    /// orphaned: it is not configured any more, and what it is owed waits until it is again, or is forgotten.
+    /// format and deliver are then absent.
+    package struct Destination: Codable, Sendable, Equatable {
+        package var name: String
+        package var format: String?
+        package var deliver: String?
+        package var orphaned: Bool
+        package var dropped: Int
+        package var sync: SyncStatus
+        package var auth: AuthStatus
+
+        package init(
+            name: String, format: String? = nil, deliver: String? = nil, orphaned: Bool, dropped: Int,
+            sync: SyncStatus, auth: AuthStatus
+        ) {
+            self.name = name
+            self.format = format
+            self.deliver = deliver
+            self.orphaned = orphaned
+            self.dropped = dropped
+            self.sync = sync
+            self.auth = auth
+        }
+    }
+}

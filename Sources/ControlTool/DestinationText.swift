@@ -1,0 +1,119 @@
+package import ControlProtocol
+
+/// Destinations as a table, and the one that is meant.
+package enum DestinationText {
+    /// The header and one line per destination.
+    ///
+    /// - Parameter columns: on a terminal, whose table has 80 columns, long names are cut; nil leaves them whole.
+    package static func table(
+        _ destinations: [Wire.Destination], clock: Clock, palette: Palette, columns: Int?
+    ) -> [String] {
+        let names = destinations.map { Text.safe($0.name) }
+        let longest = max(names.map(Text.columns).max() ?? 0, 14)
+        let width = columns.map { min(longest, max($0 - 66, 14)) } ?? longest
+        let header = [
+            Text.left("NAME", width), Text.left("FORMAT", 9), Text.left("DELIVER", 7), Text.left("STATE", 9),
+            Text.right("PENDING", 7), Text.right("OLDEST", 7), Text.right("LAST SUCCESS", 12), "REJECTED",
+        ].joined(separator: " ")
+        return [header]
+            + zip(names, destinations).map { name, destination in
+                let sync = destination.sync
+                let state = Text.fitted(word(destination), 9)
+                return [
+                    Text.fitted(name, width), Text.fitted(Text.safe(destination.format ?? "-"), 9),
+                    Text.fitted(Text.safe(destination.deliver ?? "-"), 7),
+                    destination.orphaned
+                        ? palette.warning(state) : StatusText.colour(state, of: sync, palette),
+                    Text.right(Quantity.short(sync.pending), 7),
+                    Text.right(sync.oldestPending.map { brief($0, clock) } ?? "-", 7),
+                    Text.right(sync.lastSuccess.map { brief($0, clock) } ?? "-", 12),
+                    Text.right(Quantity.short(sync.rejected), 8),
+                ].joined(separator: " ")
+            }
+    }
+
+    private static func word(_ destination: Wire.Destination) -> String {
+        destination.isAbandoned ? "orphaned" : destination.sync.state.rawValue
+    }
+
+    /// How long ago, in its largest unit alone: `33 min`.
+    private static func brief(_ iso: String, _ clock: Clock) -> String {
+        guard let seconds = clock.secondsSince(iso) else { return "?" }
+        return Text.cut(
+            Quantity.duration(seconds: seconds).split(separator: " ").prefix(2).joined(separator: " "), to: 7)
+    }
+
+    /// `home (owntracks): failed (auth), 120 pending, oldest 3 h 05 min ago`, in at most 70 columns.
+    static func summary(_ destination: Wire.Destination, clock: Clock, palette: Palette) -> String {
+        let sync = destination.sync
+        let format = destination.format.map { " (\(Text.cut(Text.safe($0), to: 20)))" } ?? ""
+        var rest = sync.pending > 0 ? ", \(Quantity.count(sync.pending)) pending" : ", nothing pending"
+        if sync.pending > 0, let oldest = sync.oldestPending { rest += ", oldest \(clock.age(oldest))" }
+        let state = destination.isAbandoned ? "orphaned" : StatusText.syncWord(sync)
+        let short = DestinationNames(destination.name).name
+        // A long name and a long state leave no room for the format.
+        let name = Text.columns(short + format + state) > 60 ? short + ": " : short + format + ": "
+        rest = Text.cut(rest, to: 70 - Text.columns(name + state))
+        return name
+            + (destination.isAbandoned ? palette.warning(state) : StatusText.colour(state, of: sync, palette))
+            + rest
+    }
+
+    /// What is lost when a destination is forgotten, as a question.
+    package static func question(_ destination: Wire.Destination) -> String {
+        let sync = destination.sync
+        return
+            "Forget \(DestinationNames(destination.name).name), and with it \(Quantity.count(sync.pending)) pending and "
+            + "\(Quantity.count(sync.rejected)) rejected locations?"
+    }
+}
+
+extension Wire.Destination {
+    /// An orphan that somebody has to decide on. `main` without a url is one only while something waits for it.
+    package var isAbandoned: Bool {
+        orphaned && (name != DestinationNames.main || sync.pending > 0 || sync.rejected > 0)
+    }
+}
+
+extension Wire.Status {
+    /// - Parameter name: nil is `main`.
+    /// - Throws: when there is none of this name.
+    package func destination(named name: String?) throws(Failure) -> Wire.Destination {
+        let name = name ?? DestinationNames.main
+        if let found = destinations.first(where: { $0.name == name }) { return found }
+        guard name == DestinationNames.main else { throw Failure(unknownDestination: name) }
+        return Wire.Destination(name: name, orphaned: false, dropped: 0, sync: sync, auth: auth)
+    }
+
+    /// A destination that is not configured any more.
+    ///
+    /// - Throws: when there is none of this name, or when it is configured.
+    package func orphan(named name: String) throws(Failure) -> Wire.Destination {
+        let found = try destination(named: name)
+        guard found.orphaned else {
+            let table = DestinationNames(name).table
+            throw Failure(
+                "\(name) is configured: take [\(table)] out of the configuration, and beekonctl reload, first",
+                exitCode: 65)
+        }
+        return found
+    }
+}
+
+extension Failure {
+    /// Nobody knows of a destination.
+    package init(unknownDestination name: String) {
+        self.init("there is no destination \"\(name)\": beekonctl destinations lists them", exitCode: 64)
+    }
+
+    /// Converts an error of a verb that has named a destination. nil for all other errors.
+    package init?(_ error: any Error, naming destination: String?) {
+        if let destination, let error = error as? ControlError, error == .invalidParameter("destination") {
+            self.init(
+                "there is no destination \"\(destination)\", or it is not configured any more: beekonctl destinations lists "
+                    + "them", exitCode: 64)
+        } else {
+            self.init(error)
+        }
+    }
+}

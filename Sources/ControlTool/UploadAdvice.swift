@@ -1,0 +1,111 @@
+internal import ControlProtocol
+
+/// What is wrong with the upload to one destination and what the operator can do, in one or two sentences each.
+struct UploadAdvice {
+    private let sync: Wire.SyncStatus
+    private let auth: Wire.AuthStatus
+    private let names: DestinationNames
+
+    init(sync: Wire.SyncStatus, auth: Wire.AuthStatus, of name: String? = nil) {
+        self.sync = sync
+        self.auth = auth
+        names = DestinationNames(name)
+    }
+
+    /// The upload first, then the token. Empty when all is well.
+    var urgent: [String] { [upload, token].compactMap(\.self) }
+
+    private var upload: String? {
+        guard sync.state == .failed else { return retrying }
+        let code = sync.lastHttpStatus.map { " (HTTP \($0))" } ?? ""
+        let kept = "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+        let again = "then \(names.sync). \(kept)"
+        switch sync.failure {
+        case "auth":
+            return
+                "\(names.capitalisedServer) refuses our credentials\(code): correct [\(names.table).headers] or "
+                + "[\(names.table).auth], \(again)"
+        case "rejected":
+            return
+                "\(names.capitalisedServer) rejects every batch\(code), so the endpoint is suspected, not the data: see "
+                + "its log, \(again)"
+        case "dead_letters_full":
+            return
+                "\(names.capitalisedServer) rejects a batch\(code), and there is no room for more dead letters: beekonctl "
+                + "rejected list\(names.option) shows them, retry sends them again, purge deletes them. \(kept)"
+        case "page":
+            return
+                "A page answers\(code) in the backend's place: look for a captive portal, a single-page app's fallback or "
+                + "a maintenance page at \(names.table).url, \(again)"
+        case "no_ack":
+            return
+                "The answer\(code) does not acknowledge the batch, which \(names.table).require_ack demands: let the "
+                + "backend answer a JSON object with the batch_id, or set it to false. \(kept)"
+        case "permanent" where isOversized: return oversized
+        case "permanent":
+            return
+                "The answer\(code) of \(names.server) will not change by itself: correct \(names.table).url, or "
+                + "\(names.table).batch_size after 413, \(again)"
+        default: return "\(names.upload) failed\(code): journalctl -u beekond says why. \(kept)"
+        }
+    }
+
+    /// Dead letters that nothing else explains.
+    var deadLetters: [String] {
+        guard sync.rejected > 0, !["rejected", "dead_letters_full"].contains(sync.failure) else { return [] }
+        return [
+            "\(names.capitalisedServer) has rejected \(Quantity.count(sync.rejected)) locations, which are kept for 7 "
+                + "days: beekonctl rejected list\(names.option) shows them, beekonctl rejected retry\(names.option) "
+                + "sends them again."
+        ]
+    }
+
+    /// Needs no action by the operator, but is worth looking into when it persists.
+    private var retrying: String? {
+        guard sync.lastError != nil, sync.state != .disabled, sync.pending > 0 else { return nil }
+        if isOversized { return oversized }
+        return
+            "\(names.upload) is failing at the moment and will be retried: beekonctl doctor shows where it gets "
+            + "stuck. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+    }
+
+    /// As many failures as the daemon requires before it lets a batch be dissolved.
+    private var isOversized: Bool { sync.oversizedFailures ?? 0 >= 3 }
+
+    private var oversized: String {
+        "\(names.nextBatch) has failed \(Quantity.count(sync.oversizedFailures ?? 0)) times in a row because "
+            + "of its size or its time: raise \(names.table).timeout_seconds, or lower \(names.table).batch_size and then "
+            + "\(names.sync) --rebatch. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+    }
+
+    /// What is wrong with the token; nil when nothing is.
+    var token: String? {
+        switch auth.state {
+        case "dead": dead
+        case "breaker_open":
+            "Refreshing the token fails repeatedly: see the log of the token endpoint, \(names.table).auth.refresh_url."
+        default: nil
+        }
+    }
+
+    private var dead: String {
+        let seed = "beekonctl auth seed" + names.option
+        let renew = "put a new one into [\(names.table).auth] and beekonctl reload, or \(seed)."
+        return switch auth.reason {
+        case "refused": "The token endpoint refuses to refresh the token: \(renew)"
+        case "no_token":
+            "The token endpoint answers without a token: correct \(names.table).auth.refresh_url or response_mapping, "
+                + "then raise \(names.table).auth.seed_epoch or \(seed)."
+        case "rotation_interrupted":
+            "A refresh was cut off, and the token that it began with is refused now: \(renew)"
+        case "no_refresh":
+            "\(names.capitalisedServer) refuses the token, and nothing can refresh it: \(renew)"
+        case "host_changed":
+            "The tokens were for another host, port, scheme or http proxy, and have been dropped: \(renew)"
+        case "key":
+            "The stored tokens cannot be decrypted: bring the credential or the file beekond.key back and restart "
+                + "beekond, or \(seed)."
+        default: "The token can no longer be refreshed: \(renew)"
+        }
+    }
+}

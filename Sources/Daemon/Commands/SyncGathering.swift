@@ -1,0 +1,40 @@
+internal import Upload
+
+/// The results of attempts at several destinations, until there is one for each: then the worst of them is the answer.
+struct SyncGathering {
+    private var missing: Int
+    private var worst: Result<Completion, Failure>?
+    private var uploaded = 0
+    private var pending = 0
+
+    init(waitingFor count: Int) {
+        missing = count
+    }
+
+    /// - Returns: the answer, with the last result.
+    mutating func add(_ result: Result<Completion, Failure>) -> Result<Completion, Failure>? {
+        missing -= 1
+        if case .success(.synced(let one)) = result {
+            uploaded += one.uploaded
+            pending += one.pending
+        }
+        if Self.gravity(result) >= worst.map(Self.gravity) ?? 0 { worst = result }
+        guard missing == 0, let worst else { return nil }
+        guard case .success(.synced(var answer)) = worst else { return worst }
+        (answer.uploaded, answer.pending) = (uploaded, pending)
+        return .success(.synced(answer))
+    }
+
+    private static func gravity(_ result: Result<Completion, Failure>) -> Int {
+        guard case .success(.synced(let one)) = result else { return 7 }
+        return switch one.outcome {
+        case .disabled: 0
+        case .nothingPending: 1
+        case .drained: 2
+        case .transient: 3
+        case .rejected: 4
+        case .permanent: 5
+        case .auth: 6
+        }
+    }
+}

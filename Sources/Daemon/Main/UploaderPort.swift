@@ -1,0 +1,60 @@
+internal import Base
+internal import Linux
+internal import Synchronization
+
+/// The way to the uploader of one destination, and what it publishes.
+final class UploaderPort: Sendable {
+    let name: DestinationName
+    let commands: Mailbox<UploaderCommand>
+    let settings: Slot<SettingsInForce>
+    let work = Work()
+    private let published = Mutex(UploaderSnapshot())
+
+    private static let commandLimit = 1024
+
+    init(_ name: DestinationName) throws(SystemError) {
+        self.name = name
+        commands = try Mailbox(limit: Self.commandLimit)
+        settings = Slot(waking: commands.wakeup)
+    }
+
+    /// How the uploader is doing, as it last published it.
+    var snapshot: UploaderSnapshot { published.withLock { $0 } }
+
+    func publish(_ snapshot: UploaderSnapshot) {
+        published.withLock { $0 = snapshot }
+    }
+
+    /// For messages between threads. Commands of clients are posted to the mailbox itself, and refused when there are too
+    /// many.
+    func deliver(_ command: UploaderCommand) {
+        commands.deliver(command) { command.merge(into: &$0) }
+    }
+}
+
+/// The ports of all uploaders: that of `main`, which there always is, and one for each other destination that is configured.
+final class UploaderPorts: Sendable {
+    let main: UploaderPort
+    private let others = Mutex<[DestinationName: UploaderPort]>([:])
+
+    init() throws(SystemError) {
+        main = try UploaderPort(.main)
+    }
+
+    /// `main` first, the others by name.
+    var all: [UploaderPort] {
+        [main] + others.withLock { $0.values.sorted { $0.name < $1.name } }
+    }
+
+    subscript(_ name: DestinationName) -> UploaderPort? {
+        name == .main ? main : others.withLock { $0[name] }
+    }
+
+    func add(_ port: UploaderPort) {
+        others.withLock { $0[port.name] = port }
+    }
+
+    func remove(_ name: DestinationName) {
+        others.withLock { $0[name] = nil }
+    }
+}

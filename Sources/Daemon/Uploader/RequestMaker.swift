@@ -1,0 +1,111 @@
+internal import Base
+internal import DaemonConfiguration
+internal import Envelope
+internal import Storage
+internal import Upload
+
+/// Makes the requests of one destination, in the format that it is configured with.
+struct RequestMaker: ~Copyable {
+    /// Formats of other people's servers need no buffers.
+    enum Foreign {
+        case overland(OverlandFormat)
+        case owntracks(OwnTracksFormat)
+        case osmand(OsmAndFormat)
+    }
+
+    /// nil unless it is the format: its buffers take a quarter of a megabyte.
+    private var beekon: BeekonFormat?
+    private var foreign: Foreign?
+    private let installID: String
+    private let model: String?
+
+    /// - Returns: nil when zlib cannot work here.
+    init?(installID: String, _ sync: Settings.Sync?) {
+        self.installID = installID
+        model = Machine.model()
+        configure(sync)
+        if foreign == nil, beekon == nil { return nil }
+    }
+
+    /// Other settings, for the requests from now on.
+    mutating func configure(_ sync: Settings.Sync?) {
+        foreign = sync.flatMap { Foreign($0.format) }
+        beekon =
+            foreign == nil ? BeekonFormat(device: Device(installID: installID, sync, model: model)) : nil
+    }
+
+    /// Gives back the buffers.
+    mutating func reset() {
+        beekon?.reset()
+    }
+
+    /// - Returns: nil when zlib fails.
+    mutating func request(for draft: BatchDraft, batch: UUIDv7, sentAt: Timestamp) -> Request? {
+        switch foreign {
+        case nil:
+            beekon?.request(
+                batch: batch, session: draft.session, sentAt: sentAt, extras: draft.extras,
+                locations: draft.locations, events: draft.events)
+        case .overland(let format): format.request(draft.locations)
+        case .owntracks(let format):
+            draft.locations.first.map { format.request($0, sentAt: sentAt) }
+                ?? draft.events.first.flatMap { format.request($0) }
+        case .osmand(let format):
+            draft.locations.first.map { format.request($0, extras: draft.extras) }
+        }
+    }
+}
+
+extension RequestMaker.Foreign {
+    fileprivate init?(_ format: Settings.Format) {
+        switch format {
+        case .beekon, .template: return nil
+        case .overland(let own): self = .overland(OverlandFormat(deviceID: own.deviceID))
+        case .owntracks(let own):
+            self = .owntracks(OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID))
+        case .osmand(let own):
+            self = .osmand(
+                OsmAndFormat(deviceID: own.deviceID, speedUnit: own.speedUnit == .knots ? .knots : .mps))
+        }
+    }
+}
+
+extension Request {
+    /// The request of a frozen batch; nil when it cannot be read back: the file is damaged, or a later version wrote it.
+    init?(_ stored: StoredRequest) {
+        guard let name = stored.format else {
+            self = BeekonFormat.request(body: stored.body)
+            return
+        }
+        self.init(format: name, head: stored.head, body: stored.body)
+    }
+
+    /// As it is kept with its batch: nothing but the body of the usual batch.
+    var stored: StoredRequest {
+        StoredRequest(format: head == nil ? nil : format.rawValue, head: head, body: body)
+    }
+}
+
+extension Settings.Format {
+    /// Geofence events are part of it.
+    var carriesEvents: Bool {
+        switch self {
+        case .beekon, .template, .owntracks: true
+        case .overland, .osmand: false
+        }
+    }
+
+    /// Differs whenever batches that are frozen would have to be made anew; 0 for `beekon`.
+    var fingerprint: Int64 {
+        if case .beekon = self { return 0 }
+        return "\(name.rawValue) \(deviceID ?? "")".fingerprint
+    }
+}
+
+extension String {
+    /// FNV-1a, which is the same in every run.
+    var fingerprint: Int64 {
+        let hash = utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+        return Int64(bitPattern: hash)
+    }
+}

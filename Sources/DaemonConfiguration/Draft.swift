@@ -1,0 +1,111 @@
+/// The settings while they are put together: like ``Settings``, but with nothing optional in the way.
+struct Draft {
+    var gpsd = Settings.GPSD()
+    var tracking = Settings.Tracking()
+    var store = Settings.Store()
+    /// `[sync]`, or the table that ``Key/placed(in:)`` has put in its place.
+    var main = DestinationDraft()
+    private(set) var others: [String: DestinationDraft] = [:]
+    var extras: [Settings.Field] = []
+
+    /// One of the tables, by the name of its destination.
+    subscript(destination: String) -> DestinationDraft {
+        get { destination == Settings.Destination.main ? main : others[destination] ?? DestinationDraft() }
+        set {
+            if destination == Settings.Destination.main {
+                main = newValue
+            } else {
+                others[destination] = newValue
+            }
+        }
+    }
+
+    var settings: Settings {
+        var settings = Settings()
+        settings.gpsd = gpsd
+        settings.tracking = tracking
+        settings.store = store
+        settings.extras = Dictionary(extras.map { ($0.name, $0.value.text) }, uniquingKeysWith: { $1 })
+        settings.sync = main.settings
+        settings.destinations = others.sorted { $0.key < $1.key }.compactMap { name, table in
+            table.settings.map {
+                .init(name: name, sync: $0, sharesMainTokens: table.auth.sharedWith != nil)
+            }
+        }
+        return settings
+    }
+}
+
+/// The table of a destination while it is put together.
+struct DestinationDraft {
+    var sync = Settings.Sync()
+    var auth = AuthDraft()
+    var format = FormatDraft()
+    var isMetered = MeteredRoute.allow
+    var metered = Settings.Metered()
+
+    /// nil without a url.
+    var settings: Settings.Sync? {
+        guard !sync.url.isEmpty else { return nil }
+        var sync = sync
+        sync.auth = auth.isTable ? auth.values : nil
+        sync.format = format.settings(isMQTT: isMQTT)
+        switch isMetered {
+        case .allow: sync.triggers.metered = nil
+        case .avoid: sync.triggers.metered = metered
+        }
+        return sync
+    }
+
+    /// The url names a broker.
+    var isMQTT: Bool { WebAddress(sync.url).map { ["mqtt", "mqtts"].contains($0.scheme) } ?? false }
+}
+
+/// The tokens of a destination.
+struct AuthDraft {
+    var values = Settings.Auth()
+    /// There is a table of its own.
+    var isTable = false
+    /// The destination whose tokens it uses; nil: its own, if it has any.
+    var sharedWith: String?
+}
+
+/// What `metered` says.
+enum MeteredRoute: String, Sendable, CaseIterable {
+    case allow, avoid
+}
+
+/// The format of a destination, with what any of them can be told.
+struct FormatDraft {
+    var name = Settings.Format.Name.beekon
+    var deviceID: String?
+    var params: [Settings.Parameter] = []
+    var order = Settings.Order.oldest
+    var template = Settings.Template()
+    var owntracks = Settings.OwnTracks(deviceID: "")
+    var mqtt = Settings.MQTT()
+    var speedUnit = Settings.SpeedUnit.knots
+
+    /// - Parameter isMQTT: what the url says of the transport.
+    func settings(isMQTT: Bool) -> Settings.Format {
+        switch name {
+        case .beekon:
+            var format = Settings.Beekon()
+            (format.params, format.order) = (params, order)
+            return .beekon(format)
+        case .template:
+            var format = template
+            (format.deviceID, format.params, format.order) = (deviceID, params, order)
+            return .template(format)
+        case .overland:
+            var format = Settings.Overland()
+            (format.deviceID, format.order) = (deviceID, order)
+            return .overland(format)
+        case .owntracks:
+            var format = owntracks
+            (format.deviceID, format.mqtt) = (deviceID ?? "", isMQTT ? mqtt : nil)
+            return .owntracks(format)
+        case .osmand: return .osmand(.init(deviceID: deviceID ?? "", speedUnit: speedUnit))
+        }
+    }
+}

@@ -1,0 +1,169 @@
+extension Settings {
+    /// How rows become requests, with what that format alone can be told.
+    package enum Format: Sendable, Equatable {
+        case beekon(Beekon)
+        case template(Template)
+        case overland(Overland)
+        case owntracks(OwnTracks)
+        case osmand(OsmAnd)
+
+        /// What `format` says, and what is remembered with a frozen batch.
+        package enum Name: String, Sendable, CaseIterable {
+            case beekon, template, overland, owntracks, osmand
+
+            /// A request carries one location or event, and there is no batch size.
+            package var isOneRow: Bool {
+                switch self {
+                case .beekon, .template, .overland: false
+                case .owntracks, .osmand: true
+                }
+            }
+
+            /// 400, 402, 404 and 422 are about the request or the account, not about its rows.
+            package var isForeign: Bool {
+                switch self {
+                case .beekon, .template: false
+                case .overland, .owntracks, .osmand: true
+                }
+            }
+        }
+
+        package var name: Name {
+            switch self {
+            case .beekon: .beekon
+            case .template: .template
+            case .overland: .overland
+            case .owntracks: .owntracks
+            case .osmand: .osmand
+            }
+        }
+
+        /// How the server knows this vehicle; nil where the format has no such name, or none was given.
+        package var deviceID: String? {
+            switch self {
+            case .beekon: nil
+            case .template(let format): format.deviceID
+            case .overland(let format): format.deviceID
+            case .owntracks(let format): format.deviceID
+            case .osmand(let format): format.deviceID
+            }
+        }
+
+        /// Which pending rows the next batch holds.
+        package var order: Order {
+            switch self {
+            case .beekon(let format): format.order
+            case .template(let format): format.order
+            case .overland(let format): format.order
+            case .owntracks, .osmand: .oldest
+            }
+        }
+    }
+
+    /// Beekon's own envelope, always gzip.
+    package struct Beekon: Sendable, Equatable {
+        /// Further root fields, sorted by name; none takes the name of a field of the envelope.
+        package var params: [Parameter] = []
+        package var order = Order.oldest
+
+        package init() {}
+    }
+
+    /// A request whose shape the operator decides.
+    package struct Template: Sendable, Equatable {
+        /// What the tag `device_id` stands for.
+        package var deviceID: String?
+        package var method = Method.post
+        /// Name of the record or array in the body; `.`: it is the body itself, and there are no ``params``.
+        package var rootProperty = "location"
+        /// Fields beside it, sorted by name.
+        package var params: [Parameter] = []
+        package var extrasIn = ExtrasPlace.record
+        /// As written; nil: the guide's own record.
+        package var locationTemplate: String?
+        /// As written; nil: the guide's own record.
+        package var geofenceTemplate: String?
+        /// gzip.
+        package var compress = false
+        package var order = Order.oldest
+
+        package init() {}
+    }
+
+    /// A GeoJSON batch for Overland's servers, never compressed.
+    package struct Overland: Sendable, Equatable {
+        /// Property `device_id` of each location.
+        package var deviceID: String?
+        package var order = Order.oldest
+
+        package init() {}
+    }
+
+    /// OwnTracks JSON, one row a message.
+    package struct OwnTracks: Sendable, Equatable {
+        /// DEVICE of the topic `owntracks/USER/DEVICE`.
+        package var deviceID: String
+        /// USER of the topic; nil: `beekon`. With a ``password`` also for the login.
+        package var username: Secret?
+        /// For HTTP's Basic scheme or for MQTT's login. Never without a ``username``.
+        package var password: Secret?
+        /// nil: over HTTP.
+        package var mqtt: MQTT?
+    }
+
+    /// What only a broker can be told.
+    package struct MQTT: Sendable, Equatable {
+        /// Believe a broker that nobody is subscribed at (PUBACK 16).
+        package var acceptUnsubscribed = false
+        /// Stay connected while nothing is to be sent.
+        package var keepConnection = false
+
+        package init() {}
+    }
+
+    /// A query for Traccar's port 5055 and what imitates it, one row a request.
+    package struct OsmAnd: Sendable, Equatable {
+        /// `id` of the query.
+        package var deviceID: String
+        package var speedUnit = SpeedUnit.knots
+    }
+
+    /// A field that goes with every request. Its value is never shown.
+    package struct Parameter: Sendable, Equatable {
+        package let name: String
+        /// A text, or a JSON number, `true` or `false` as it is written into the body.
+        package let value: Secret
+        /// ``value`` is a text, which goes in quotes and is escaped.
+        package let isText: Bool
+    }
+
+    /// Method of a request.
+    package enum Method: String, Sendable, CaseIterable {
+        case post = "POST"
+        case put = "PUT"
+        case patch = "PATCH"
+    }
+
+    /// Where a row's extras go.
+    package enum ExtrasPlace: String, Sendable, CaseIterable {
+        /// Into its record, unless the template has a field of that name.
+        case record
+        /// Beside the record or array.
+        case root
+        /// Nowhere.
+        case none
+    }
+
+    /// Which pending rows a batch holds; within it they ascend in any case.
+    package enum Order: String, Sendable, CaseIterable {
+        case oldest, newest
+    }
+
+    /// Unit of `speed` in a query.
+    package enum SpeedUnit: String, Sendable, CaseIterable {
+        /// As Traccar reads it.
+        case knots
+        /// Metres per second, as PhoneTrack reads it.
+        case mps
+    }
+}

@@ -1,0 +1,178 @@
+/// Puts the layers together, looks at what only shows in the whole, and makes the listing.
+struct SettingsBuilder {
+    static let maxEntries = 64
+
+    var problems: [ConfigurationError.Problem] = []
+    private(set) var winners: [String: Assignment] = [:]
+    private var opened: Set<String> = []
+    private var withAuth: Set<String> = []
+    var warnings: [String] = []
+    private(set) var draft = Draft()
+    /// The tables of further destinations in the files, in the order in which they begin.
+    private(set) var destinations: [(name: String, origin: Origin)] = []
+    /// Settings made while running that are wrong only in the whole.
+    private(set) var conflicts: [String] = []
+
+    /// Lays the settings of a file over those before.
+    mutating func add(_ collector: Collector) {
+        problems += collector.problems
+        winners.merge(collector.found) { $1 }
+        opened.formUnion(collector.opened)
+        withAuth.formUnion(collector.withAuth)
+        let known = Set(destinations.map(\.name))
+        destinations += collector.destinations.filter { !known.contains($0.name) }
+        let secrets = collector.found.values.filter(\.exposesSecret).map(\.slot).sorted()
+        if let exposure = collector.file.exposure, let first = secrets.first {
+            warnings.append(exposure.warning(collector.file.path, first.escaped))
+        }
+        warnings += collector.warnings
+    }
+
+    /// Lays the settings made while running over all files.
+    ///
+    /// - Returns: those that are left out, each for itself, and why.
+    mutating func add(runtime: [String: SettingValue]) -> [String: String] {
+        var refused: [String: String] = [:]
+        for (name, value) in runtime {
+            do throws(Key.Refusal) {
+                let found = try accept(.value(value), for: name)
+                winners[found.slot] = found
+                if found.key.row.hasPrefix("sync.auth."), let owner = found.key.owner {
+                    withAuth.insert(owner)
+                }
+            } catch {
+                refused[name] = error.message
+            }
+        }
+        return refused
+    }
+
+    /// The setting that `name` means, with a value for it that may be set while running, if the files have its table.
+    func accept(_ offer: ProposedValue, for name: String) throws(Key.Refusal) -> Assignment {
+        guard let owner = Key.parts(name)?.destination, !destinations.contains(where: { $0.name == owner }),
+            Settings.Destination.complaint(aboutName: owner) == nil
+        else { return try Key.accept(offer, for: name) }
+        let nearest = Nearest.name(to: owner, among: destinations.map(\.name))
+        throw Key.Refusal(
+            message:
+                "there is no destination \"\(owner)\" in the configuration files, where alone one can be made"
+                + (nearest.map { "; did you mean \(Key.table(of: $0))?" }
+                    ?? ": write a table [destination.\(owner)] with a url"))
+    }
+
+    mutating func finish() throws(ConfigurationError) -> Loaded {
+        let keys = keys
+        let entries = Dictionary(grouping: winners.values.filter { $0.entry != nil }, by: \.key.name)
+            .mapValues { $0.sorted { $0.slot < $1.slot } }
+        for key in keys {
+            switch key.access {
+            case .one(_, let set):
+                if let winner = winners[key.name] { set(&draft, winner.value) }
+            case .many(let set):
+                let own = entries[key.name] ?? []
+                if !own.isEmpty || opened.contains(key.name) { set(&draft, own) }
+            }
+        }
+        for name in names { complete(name) }
+        checkNumbers(of: entries)
+        checkDestinations()
+        guard problems.isEmpty else { throw ConfigurationError(problems) }
+        warnings += keys.compactMap { key in
+            guard let found = winners[key.name], let note = found.note else { return nil }
+            return "\(found.origin): \(key.name): \(note)"
+        }
+        return Loaded(settings: draft.settings, warnings: warnings, listing: listing(keys, entries))
+    }
+
+    /// Main and the further destinations, of which there can be only so many.
+    var names: [String] {
+        [Settings.Destination.main] + destinations.prefix(Settings.Destination.limit).map(\.name)
+    }
+
+    private var keys: [Key] { Key.all + names.dropFirst().flatMap { Key.all(of: $0) } }
+
+    /// What follows from other settings of the same destination, where nobody has said otherwise.
+    private mutating func complete(_ name: String) {
+        let table = Key.table(of: name)
+        var own = draft[name]
+        own.auth.isTable = withAuth.contains(name)
+        let format = own.format.name
+        if winners[table + ".on_reject"] == nil, format.isForeign { own.sync.onReject = .keep }
+        if format.isOneRow { own.sync.batchSize = 1 }
+        if own.sync.deliver == .latest, let interval = winners[table + ".interval_seconds"]?.relaxed {
+            winners[interval.slot] = interval
+            if case .number(let seconds) = interval.value { own.sync.intervalSeconds = seconds }
+        }
+        draft[name] = own
+    }
+
+    private mutating func checkNumbers(of entries: [String: [Assignment]]) {
+        for (_, entries) in entries.sorted(by: { $0.key < $1.key }) {
+            let surplus = entries.count - Self.maxEntries
+            guard surplus > 0, let last = entries.last else { continue }
+            let added = entries.filter { $0.origin == .runtime }.suffix(surplus)
+            for entry in added.isEmpty ? [last] : Array(added) {
+                addProblem(
+                    entry.slot,
+                    "one of \(entries.count) entries; at most \(Self.maxEntries) are allowed, remove some")
+            }
+        }
+        if draft.store.unsentDays > 0, draft.store.unsentDays < 0.01 {
+            addProblem("store.unsent_days", "is less than a quarter of an hour; use 0, or 0.01 to 36500")
+        }
+    }
+
+    /// - Parameter slot: the setting to blame.
+    mutating func addProblem(_ slot: String, _ message: String) {
+        guard case .file(let path, let line) = winners[slot]?.origin else {
+            problems.append(.init(file: "runtime", key: slot.escaped, message: message))
+            conflicts.append(slot)
+            return
+        }
+        problems.append(.init(file: path, line: line, key: slot.escaped, message: message))
+    }
+
+    mutating func addProblem(at origin: Origin, _ name: String, _ message: String) {
+        guard case .file(let path, let line) = origin else { return }
+        problems.append(.init(file: path, line: line, key: name.escaped, message: message))
+    }
+
+    private func listing(_ keys: [Key], _ entries: [String: [Assignment]]) -> [Loaded.Entry] {
+        keys.flatMap { key -> [Loaded.Entry] in
+            if key.isOpen { return (entries[key.name] ?? []).map(\.listed) }
+            if let found = winners[key.name] { return [found.listed] }
+            guard case .one(let get, _) = key.access else { return [] }
+            return [.init(key: key.name, value: get(draft) ?? .string(""), origin: .default)]
+        }
+    }
+}
+
+extension Assignment {
+    /// As a field of an open table.
+    var field: Settings.Field {
+        guard case .string(let text) = value else { return .init(name: entry ?? "", value: Secret("")) }
+        return .init(name: entry ?? "", value: Secret(text))
+    }
+
+    /// As a field of a JSON object.
+    var parameter: Settings.Parameter {
+        let name = entry ?? ""
+        return switch value {
+        case .string(let text): .init(name: name, value: Secret(text), isText: true)
+        case .bool(let flag): .init(name: name, value: Secret("\(flag)"), isText: false)
+        case .integer(let number): .init(name: name, value: Secret("\(number)"), isText: false)
+        case .number(let number): .init(name: name, value: Secret(number.plain), isText: false)
+        // No open table takes them.
+        case .list: .init(name: name, value: Secret("null"), isText: false)
+        }
+    }
+
+    /// As everybody may see it.
+    var listed: Loaded.Entry {
+        let name = entry.map { "\(key.name).\($0)" } ?? key.name
+        var shown = value
+        if key.isSecret { shown = .string(Secret.mask) }
+        if key.isAddress, case .string(let text) = value { shown = .string(WebAddress.redacted(text)) }
+        return .init(key: name, value: shown, origin: origin)
+    }
+}

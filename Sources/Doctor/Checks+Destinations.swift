@@ -1,0 +1,34 @@
+internal import ControlProtocol
+internal import ControlTool
+
+extension Checks {
+    /// One finding for each destination besides `main`.
+    static func destinations(_ facts: Facts) -> [Finding] {
+        facts.others.map { way(to: $0) }
+            + (facts.status?.destinations.filter(\.isAbandoned).map { orphan($0) } ?? [])
+    }
+
+    /// The first step that fails, or how far it was tried.
+    private static func way(to other: DestinationFacts) -> Finding {
+        let check = title(other.name)
+        let backend = other.backend
+        let encryption = encryption(backend)
+        let steps = [name(backend), connection(backend), encryption]
+        if let failed = steps.first(where: { $0.result == .failed }) {
+            return .failed(check, "\(failed.check): \(failed.text)", failed.remedy ?? "")
+        }
+        let place = "\(backend.host):\(backend.port) accepts connections"
+        return .ok(check, encryption.result == .ok ? place + ", " + encryption.text : place)
+    }
+
+    private static func orphan(_ orphan: Wire.Destination) -> Finding {
+        .failed(
+            title(orphan.name),
+            "not configured any more; \(Quantity.count(orphan.sync.pending)) pending wait for it",
+            "put [\(DestinationNames(orphan.name).table)] back, or beekonctl destination forget \(orphan.name)"
+        )
+    }
+
+    /// Fits the column of checks.
+    private static func title(_ name: String) -> String { Text.cut("to " + Text.safe(name), to: 16) }
+}

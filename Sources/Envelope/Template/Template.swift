@@ -1,0 +1,64 @@
+/// The shape of one record, a location or a geofence event, in the body of a request: JSON with tags.
+///
+/// The output is JSON whatever the values, by construction: the text is parsed as JSON, in which a tag is either a part of
+/// a string, where its value is written with escapes, or, if a number or a boolean, a whole value. A tag can stand nowhere
+/// else, so no value can end a string, join a number or repeat a name.
+package struct Template: Equatable, Sendable {
+    /// Which records it is for.
+    package enum Kind: Sendable { case location, geofence }
+
+    /// Bytes; the default records have fewer than 600.
+    package static let sizeLimit = 8192
+    /// Levels of objects and arrays. The body adds two, and readers allow 32 and more.
+    package static let depthLimit = 16
+    /// With the longest values, this bounds what a record can grow to: some 40 kB.
+    package static let tagLimit = 100
+
+    /// What a record is written from, in order.
+    enum Piece: Equatable, Sendable {
+        /// Of `literals`.
+        case literal(Range<Int>)
+        case tag(TemplateTag)
+        /// Where the row's extras belong.
+        case extras
+        /// Before the end of the outermost object, where params belong if the record is the body.
+        case end
+    }
+
+    /// Where the row's extras belong.
+    struct ExtrasRoom: Equatable, Sendable {
+        /// Names that are there already, in UTF-8: they win.
+        var names: Set<[UInt8]> = []
+        /// An object `extras` of the template itself; otherwise the outermost object.
+        var isNested = false
+    }
+
+    let isArray: Bool
+    /// Of the outermost object, in UTF-8.
+    let names: Set<[UInt8]>
+    let room: ExtrasRoom
+    let literals: [UInt8]
+    let pieces: [Piece]
+
+    /// - Throws: the first fault, with its place.
+    package init(_ text: String, for kind: Kind) throws(TemplateFault) {
+        var parser = TemplateParser(Array(text.utf8), tags: kind)
+        try parser.parse()
+        isArray = parser.isArray
+        names = Set(parser.members.map(\.name))
+        room = parser.room ?? ExtrasRoom(names: names)
+        literals = parser.text
+        pieces = parser.pieces
+    }
+
+    /// What it asks for.
+    package var tags: Set<TemplateTag> {
+        Set(
+            pieces.compactMap {
+                switch $0 {
+                case .tag(let tag): tag
+                case .literal, .extras, .end: nil
+                }
+            })
+    }
+}

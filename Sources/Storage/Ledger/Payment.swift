@@ -1,0 +1,20 @@
+/// The rows of a batch that its destination is not owed any more.
+struct Payment: Equatable, Sendable {
+    /// Those that were still there.
+    var locations = 0
+    var events = 0
+    /// Of these, those that nobody else is owed, and that have been deleted.
+    var settled = Count()
+    /// Those that have been marked instead.
+    var kept = Count()
+    /// What is left to pay.
+    var owed: Backlog.Owed
+
+    struct Count: Equatable, Sendable {
+        var locations = 0
+        var events = 0
+    }
+
+    /// Locations and events.
+    var rows: Int { locations + events }
+}

@@ -1,0 +1,91 @@
+internal import Base
+internal import Envelope
+package import Tracking
+
+/// The format `overland`: batches as the app Overland sends them, for Dawarich, GeoPulse, PhoneTrack and receivers of one's
+/// own. GeoJSON features, not compressed. Geofence events are not carried.
+///
+/// An unknown speed, course or accuracy is −1, as with Core Location, from which the app takes them; an unknown altitude is
+/// left out, because −1 is one.
+package struct OverlandFormat: Equatable, Sendable {
+    /// How the server tells vehicles apart; nil leaves that to the url. PhoneTrack prefers it to the name in the url.
+    package var deviceID: String?
+
+    package init(deviceID: String?) {
+        self.deviceID = deviceID
+    }
+
+    /// - Parameter locations: none make a request that every server of this format accepts, and that changes nothing there.
+    package func request(_ locations: [Location]) -> Request {
+        var text = RequestText()
+        text.put("{\"locations\":[")
+        for (index, location) in locations.enumerated() {
+            if index > 0 { text.put(",") }
+            append(location, to: &text)
+        }
+        text.put("]}")
+        return Request(format: .overland, contentType: "application/json", body: text.bytes)
+    }
+
+    private func append(_ location: Location, to text: inout RequestText) {
+        let fix = location.fix
+        text.put("{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[")
+        text.put(fix.coordinate.longitude)
+        text.put(",")
+        text.put(fix.coordinate.latitude)
+        text.put("]},\"properties\":{\"timestamp\":\"")
+        text.put(fix.time)
+        text.put("\"")
+        if let altitude = fix.altitude?.ifFinite {
+            text.put(",\"altitude\":")
+            text.put(altitude)
+        }
+        text.put(",\"speed\":")
+        text.put(fix.speed?.ifFinite ?? -1)
+        text.put(",\"course\":")
+        text.put(fix.bearing?.ifFinite ?? -1)
+        text.put(",\"horizontal_accuracy\":")
+        text.put(fix.accuracy?.ifFinite ?? -1)
+        text.put(",\"motion\":[")
+        text.put(Self.motion(location))
+        text.put("]")
+        if let deviceID {
+            text.put(",\"device_id\":")
+            text.put(string: deviceID)
+        }
+        text.put(",\"unique_id\":\"")
+        text.put(location.id)
+        text.put("\"}}")
+    }
+
+    /// The element of `motion`, quoted; empty for none. The app knows five words, and servers no others:
+    ///
+    /// | activity | word |
+    /// |---|---|
+    /// | stationary, walking, running, cycling | the same |
+    /// | automotive | `driving` |
+    /// | unknown, or none | `stationary` when motion is, else none: no word says only that it moves |
+    private static func motion(_ location: Location) -> StaticString {
+        switch location.activity {
+        case .stationary: "\"stationary\""
+        case .walking: "\"walking\""
+        case .running: "\"running\""
+        case .cycling: "\"cycling\""
+        case .automotive: "\"driving\""
+        case .unknown, nil:
+            switch location.motion {
+            case .stationary: "\"stationary\""
+            case .moving, .unknown: ""
+            }
+        }
+    }
+
+    /// Why a 2xx is not believed: some servers answer 200 with a `result` other than `ok`.
+    static func doubt(_ answer: Answer) -> Doubt? {
+        if answer.isPage { return .page }
+        guard answer.isReadable, case .object(let members)? = JSONReader.read(answer.body),
+            let result = members["result"], result != .string("ok")
+        else { return nil }
+        return .refused
+    }
+}

@@ -1,0 +1,146 @@
+package import Base
+package import Tracking
+
+/// The format `owntracks`: one JSON message a row, by HTTP for the OwnTracks recorder, Home Assistant, GeoPulse, Dawarich,
+/// PhoneTrack and Traccar, or by MQTT for the recorder and Home Assistant. The message is the same both ways.
+///
+/// Fields and units are those of the booklet (owntracks.org/booklet/tech/json): whole metres, degrees, kilometres an hour and
+/// seconds. What is unknown is left out, except accuracy.
+package struct OwnTracksFormat: Equatable, Sendable {
+    /// Metres, in place of an unknown accuracy. Home Assistant drops locations without one, or with 0.
+    package static let assumedAccuracy: Int64 = 100
+    /// Metres: the least that is written, for the same reason.
+    private static let leastAccuracy = 1.0
+
+    /// Where MQTT publishes locations, and the identifier by which Traccar knows the vehicle.
+    package let topic: String
+    private let headers: [Request.Header]
+    /// At most two characters, by which maps label the vehicle.
+    private let trackerID: String
+
+    /// - Parameters:
+    ///   - user: nil for `beekon`.
+    ///   - deviceID: with `user`, how servers know this vehicle.
+    package init(user: String?, deviceID: String) {
+        // Both become levels of a topic, where a slash or a wildcard would make others of them.
+        let user = RequestText.escaped(user ?? "beekon")
+        let device = RequestText.escaped(deviceID)
+        topic = "owntracks/\(user)/\(device)"
+        headers = [
+            Request.Header(name: .limitUser, value: user), Request.Header(name: .limitDevice, value: device),
+        ]
+        trackerID = String(deviceID.suffix(2))
+    }
+
+    /// - Parameter sentAt: when the message is made, which may be long after the fix.
+    package func request(_ location: Location, sentAt: Timestamp) -> Request {
+        let fix = location.fix
+        var text = RequestText()
+        text.put("{\"_type\":\"location\"")
+        put(fix.coordinate, in: &text)
+        text.put(",\"tst\":")
+        text.put(fix.time.wholeSeconds)
+        put(accuracy: fix.accuracy, in: &text)
+        if let altitude = fix.altitude?.ifFinite {
+            text.put(",\"alt\":")
+            text.put(altitude.whole())
+        }
+        if let speed = fix.speed?.ifFinite {
+            text.put(",\"vel\":")
+            text.put((speed * 3.6).whole())
+        }
+        if let bearing = fix.bearing?.ifFinite {
+            text.put(",\"cog\":")
+            text.put(bearing.whole() % 360)
+        }
+        text.put(",\"tid\":")
+        text.put(string: trackerID)
+        text.put(",\"t\":\"")
+        text.put(Self.trigger(location.trigger))
+        text.put("\",\"topic\":")
+        text.put(string: topic)
+        text.put(",\"_id\":\"")
+        text.put(location.id)
+        text.put("\",\"created_at\":")
+        text.put(sentAt.wholeSeconds)
+        text.put("}")
+        return request(text, topic: topic)
+    }
+
+    /// An entry or an exit. `event` and `desc` are always there: the recorder reads them without looking whether they are.
+    ///
+    /// - Returns: nil for an event without a position, which no server could use.
+    package func request(_ event: GeofenceEvent) -> Request? {
+        guard let coordinate = event.coordinate else { return nil }
+        var text = RequestText()
+        text.put("{\"_type\":\"transition\",\"event\":\"")
+        switch event.crossing.kind {
+        case .enter: text.put("enter")
+        case .exit: text.put("leave")
+        }
+        text.put("\",\"desc\":")
+        text.put(string: event.crossing.geofence)
+        text.put(",\"tst\":")
+        text.put(event.crossing.time.wholeSeconds)
+        text.put(",\"wtst\":")
+        text.put(event.fenceAddedAt?.wholeSeconds ?? 0)
+        put(coordinate, in: &text)
+        put(accuracy: event.accuracy, in: &text)
+        text.put(",\"tid\":")
+        text.put(string: trackerID)
+        text.put(",\"t\":\"c\",\"rid\":")
+        text.put(string: event.crossing.geofence)
+        text.put(",\"_id\":\"")
+        text.put(event.id)
+        text.put("\"}")
+        return request(text, topic: topic + "/event")
+    }
+
+    /// What a broker publishes on `topic` when the connection is lost.
+    ///
+    /// - Parameter connectedAt: when the connection was made: the broker is told beforehand.
+    package static func lastWill(connectedAt: Timestamp) -> [UInt8] {
+        var text = RequestText()
+        text.put("{\"_type\":\"lwt\",\"tst\":")
+        text.put(connectedAt.wholeSeconds)
+        text.put("}")
+        return text.bytes
+    }
+
+    private func request(_ text: RequestText, topic: String) -> Request {
+        Request(
+            format: .owntracks, contentType: "application/json", headers: headers, topic: topic,
+            body: text.bytes)
+    }
+
+    private func put(_ coordinate: Coordinate, in text: inout RequestText) {
+        text.put(",\"lat\":")
+        text.put(coordinate.latitude)
+        text.put(",\"lon\":")
+        text.put(coordinate.longitude)
+    }
+
+    private func put(accuracy: Double?, in text: inout RequestText) {
+        text.put(",\"acc\":")
+        text.put(accuracy?.ifFinite.map { max($0, Self.leastAccuracy).whole(.up) } ?? Self.assumedAccuracy)
+    }
+
+    /// What `t` says of a location's trigger:
+    ///
+    /// | trigger | `t` | in the booklet |
+    /// |---|---|---|
+    /// | interval, motion | `t` | published because the device moves |
+    /// | check_in | `p` | ping |
+    /// | geofence | `c` | a circular region was entered or left |
+    /// | manual | `u` | asked for by the user |
+    ///
+    /// Not `v` for motion: some versions of Traccar make an alarm of that.
+    private static func trigger(_ trigger: Trigger) -> StaticString {
+        switch trigger {
+        case .interval, .motion: "t"
+        case .checkIn: "p"
+        case .geofence: "c"
+        case .manual: "u"
+        }
+    }
+}

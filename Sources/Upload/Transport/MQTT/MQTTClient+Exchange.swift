@@ -1,0 +1,49 @@
+internal import Base
+internal import Linux
+
+/// What goes over the connection.
+extension MQTTClient {
+    /// Waits for the network, for `wakeup`, or for what is due.
+    func wait(for wakeup: Wakeup) {
+        let now = BootInstant(nanoseconds: Clock.boot())
+        let due = connection?.due ?? job?.deadline
+        link?.wait(
+            wakeup: wakeup, seconds: hasMore ? 0 : due?.seconds(since: now) ?? 0,
+            hasOutput: connection?.output.isEmpty == false)
+    }
+
+    /// Sends and reads what can be sent and read at once, and does what is due.
+    mutating func exchange(now: BootInstant) -> MQTTOutcome? {
+        // What the broker has said last explains more than that it does not listen.
+        let isSending = flush(now: now)
+        hasMore = true
+        for _ in 0..<Self.readLimit where hasMore {
+            switch link?.receive() {
+            case .bytes(let bytes):
+                if let outcome = connection?.receive(bytes, now: now) { return outcome }
+                if connection?.isOver != false { return nil }
+            case .nothing: hasMore = false
+            case .closed(let message, let isHangUp):
+                (hasMore, wasHungUp) = (false, isHangUp)
+                return connection?.close(message)
+            case nil: return nil
+            }
+        }
+        if !isSending {
+            wasHungUp = true
+            return connection?.close("the connection has broken")
+        }
+        if let outcome = connection?.expire(now: now) { return outcome }
+        // A failure will show when it is tried again.
+        _ = flush(now: now)
+        return nil
+    }
+
+    /// - Returns: false when the connection has broken.
+    mutating func flush(now: BootInstant) -> Bool {
+        guard let bytes = connection?.output.bytes, !bytes.isEmpty else { return true }
+        guard let count = link?.send(bytes) else { return false }
+        if count > 0 { connection?.wrote(count, now: now) }
+        return true
+    }
+}

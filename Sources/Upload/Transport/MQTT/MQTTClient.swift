@@ -1,0 +1,216 @@
+package import Base
+internal import CCurl
+package import Linux
+
+/// Publishes one message at a time, on a connection that is kept between them until `disconnect`.
+///
+/// A publication is begun and then advanced until it has ended, as a request of `HTTPClient` is. Between two, the owner of
+/// a connection that is to stay adds `descriptor` and `due` to its poll, and calls `tend`.
+package struct MQTTClient: ~Copyable {
+    /// How far a publication has got.
+    package enum Progress: Equatable, Sendable {
+        case underway
+        case ended(MQTTOutcome)
+    }
+
+    /// Seconds after which a silent connection is asked for a sign of life.
+    static let keepAlive: UInt16 = 60
+    /// Pieces read in one step: who sends more keeps nobody else from his turn.
+    static let readLimit = 4
+
+    struct Job {
+        let publication: MQTTPublication
+        let options: MQTTOptions
+        let share: OpaquePointer?
+        /// Known since the first step.
+        var deadline: BootInstant?
+        /// On a connection of an earlier publication, which may have died unnoticed: then it is made anew, once.
+        var mayRenew = false
+        /// On a connection that has been given up.
+        var wasSent = false
+    }
+
+    /// What is known about the broker at this url.
+    private var dialect: MQTTDialect
+    private var dialectURL: String?
+    var link: MQTTLink?
+    var connection: MQTTConnection?
+    /// What the connection was made with.
+    private var origin: (version: MQTTVersion, options: MQTTOptions)?
+    var job: Job?
+    /// There may be more to read than poll(2) knows of.
+    var hasMore = false
+    /// The broker has closed the connection, or the network has.
+    var wasHungUp = false
+
+    /// - Returns: nil when libcurl cannot work here: no memory, or built without a resolver that can time out.
+    package init?() {
+        self.init(dialect: MQTTDialect())
+    }
+
+    /// - Parameter dialect: what is known about the first broker.
+    init?(dialect: MQTTDialect) {
+        // Idempotent, and called on one thread before any other use.
+        guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, ccurl_resolves_asynchronously() != 0
+        else {
+            return nil
+        }
+        self.dialect = dialect
+    }
+
+    /// Prepares a publication; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
+    ///
+    /// - Parameter share: a `CURLSH` from which TLS sessions are resumed, and in which they are left; it must be there until
+    ///   `disconnect`. nil: each handshake is a full one.
+    package mutating func begin(
+        _ publication: MQTTPublication, _ options: MQTTOptions, share: OpaquePointer? = nil
+    ) {
+        cancel()
+        if let origin, !origin.options.connectsLike(options) { disconnect() }
+        if let dialectURL, dialectURL != options.url { dialect = MQTTDialect() }
+        dialectURL = options.url
+        job = Job(publication: publication, options: options, share: share)
+    }
+
+    /// Does what can be done at once; before that, but for the first step, waits until there is anything to do.
+    ///
+    /// - Parameter wakeup: ends the wait, besides the network. It is left signalled.
+    package mutating func advance(wakeup: Wakeup) -> Progress {
+        guard let job else {
+            return .ended(.failure(TransportFailure(kind: .network, message: "no publication was begun")))
+        }
+        if job.deadline != nil { wait(for: wakeup) }
+        let now = BootInstant(nanoseconds: Clock.boot())
+        guard let outcome = step(now: now) else { return .underway }
+        if isToTryAgain(outcome, now: now) { return .underway }
+        let wasSent = self.job?.wasSent == true
+        self.job = nil
+        dialect.settle()
+        if connection?.isOver != false { drop() }
+        return .ended(wasSent ? outcome.afterEarlierBytes : outcome)
+    }
+
+    /// Breaks off the publication under way, and closes its connection.
+    package mutating func cancel() {
+        if job != nil { disconnect() }
+    }
+
+    /// A whole publication.
+    ///
+    /// - Parameters:
+    ///   - wakeup: makes `isCancelled` be asked at once.
+    ///   - isCancelled: ends the publication when true; asked before the first byte is sent, too.
+    package mutating func publish(
+        _ publication: MQTTPublication, _ options: MQTTOptions, wakeup: Wakeup, isCancelled: () -> Bool
+    ) -> MQTTOutcome {
+        begin(publication, options)
+        while !isCancelled() {
+            if case .ended(let outcome) = advance(wakeup: wakeup) { return outcome }
+        }
+        cancel()
+        return .cancelled
+    }
+
+    /// Takes leave of the broker, which then forgets the will, and closes the connection. Does not wait.
+    package mutating func disconnect() {
+        job = nil
+        dialect.settle()
+        connection?.leave()
+        _ = flush(now: BootInstant(nanoseconds: Clock.boot()))
+        drop()
+    }
+
+    // MARK: Between publications
+
+    /// Becomes readable when the broker says something on the kept connection; −1 when there is none.
+    package private(set) var descriptor: Int32 = -1
+
+    /// When `tend` must be called at the latest; nil when there is no connection.
+    package var due: BootInstant? { connection?.due }
+
+    /// Keeps the connection alive while nothing is published.
+    ///
+    /// - Returns: why it has ended; nil if it has not, or if there was none. The next publication makes another.
+    package mutating func tend() -> String? {
+        guard job == nil, connection != nil else { return nil }
+        _ = exchange(now: BootInstant(nanoseconds: Clock.boot()))
+        guard connection?.isOver != false else { return nil }
+        let farewell = connection?.farewell
+        drop()
+        return farewell
+    }
+
+    // MARK: Steps
+
+    /// As far as it goes without waiting; nil: not to the end.
+    private mutating func step(now: BootInstant) -> MQTTOutcome? {
+        guard var job else { return nil }
+        let deadline = job.deadline ?? now.advanced(bySeconds: job.options.timeout)
+        if job.deadline == nil {
+            job.deadline = deadline
+            // What has happened to a kept connection meanwhile.
+            if connection != nil { _ = exchange(now: now) }
+            if connection?.isOver == true { drop() }
+            job.mayRenew = connection != nil
+            self.job = job
+            if let outcome = connection?.begin(job.publication, deadline: deadline, now: now) {
+                return outcome
+            }
+        }
+        if link == nil {
+            origin = (dialect.version(now: now), job.options)
+            link = MQTTLink(job.options, timeout: deadline.seconds(since: now), share: job.share)
+        }
+        guard link != nil else {
+            return .failure(
+                TransportFailure(kind: .network, message: "not an MQTT url, or no memory for libcurl"))
+        }
+        if connection == nil {
+            switch link?.connect() {
+            case .underway, nil: return nil
+            case .failed(let failure): return .failure(failure)
+            case .open(let descriptor):
+                self.descriptor = descriptor
+                var connection = MQTTConnection(connect(job.options), now: now)
+                let outcome = connection.begin(job.publication, deadline: deadline, now: now)
+                self.connection = connection
+                if let outcome { return outcome }
+            }
+        }
+        let outcome = exchange(now: now)
+        if let version = origin?.version, connection?.isAccepted == true {
+            dialect.accepted(version, now: now)
+        }
+        return outcome
+    }
+
+    private func connect(_ options: MQTTOptions) -> MQTTConnect {
+        MQTTConnect(
+            version: origin?.version ?? .v5, clientID: options.clientID, username: options.username,
+            password: options.password, will: options.will, keepAlive: Self.keepAlive)
+    }
+
+    /// Whether another connection may bring what this one has not. The publication goes on with it.
+    private mutating func isToTryAgain(_ outcome: MQTTOutcome, now: BootInstant) -> Bool {
+        guard var job, let connection, let origin, let deadline = job.deadline, now < deadline else {
+            return false
+        }
+        if !connection.isAccepted {
+            let wasHungUp = wasHungUp && !connection.hasHeard
+            guard dialect.refused(outcome, by: origin.version, wasHungUp: wasHungUp) else { return false }
+        } else {
+            guard job.mayRenew, wasHungUp, case .failure(let failure) = outcome else { return false }
+            job.mayRenew = false
+            job.wasSent = failure.wasSent
+        }
+        self.job = job
+        drop()
+        return true
+    }
+
+    private mutating func drop() {
+        link = nil
+        (connection, origin, descriptor) = (nil, nil, -1)
+        (hasMore, wasHungUp) = (false, false)
+    }
+}

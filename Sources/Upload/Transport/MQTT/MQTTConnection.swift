@@ -1,0 +1,267 @@
+internal import Base
+
+/// The protocol on one connection, from CONNECT to its end: one publication at a time. Pure: the owner carries bytes and
+/// time to it, and sends what is in `output`.
+///
+/// An answer that comes too late could be taken for another's, so whatever goes wrong ends the connection (`isOver`).
+struct MQTTConnection: Sendable {
+    /// Seconds after the acknowledgement that a message may take to come back.
+    static let echoPatience = 10.0
+    /// Seconds that the broker may take to answer a ping.
+    static let pingPatience = 20.0
+
+    private enum Phase: Equatable {
+        /// CONNECT is written, CONNACK has not come.
+        case connecting
+        case open
+        /// Why, if not by `leave`.
+        case over(String?)
+    }
+
+    /// The publication under way.
+    private struct Errand {
+        let publication: MQTTPublication
+        /// When it is given up.
+        var deadline: BootInstant
+        var stage = Stage.waiting
+    }
+
+    private enum Stage: Equatable {
+        /// For CONNACK.
+        case waiting
+        case subscribing(id: UInt16)
+        /// For PUBACK.
+        case publishing(id: UInt16, echo: MQTTAnswer.Echo)
+        /// Acknowledged with this; for the message itself.
+        case echoing(MQTTAnswer)
+    }
+
+    private let version: MQTTVersion
+    private var phase = Phase.connecting
+    private var errand: Errand?
+    private var decoder: MQTTDecoder
+    private var pulse: MQTTPulse
+    private var limits = MQTTProperties()
+    private var lastID: UInt16 = 0
+    private(set) var output = MQTTOutput()
+    /// The broker has said something.
+    private(set) var hasHeard = false
+    /// The broker has accepted the connection.
+    private(set) var isAccepted = false
+
+    /// - Parameter now: CONNECT can be sent.
+    init(_ connect: MQTTConnect, now: BootInstant) {
+        version = connect.version
+        decoder = MQTTDecoder(version: connect.version)
+        pulse = MQTTPulse(keepAlive: connect.keepAlive, now: now)
+        if let bytes = MQTTPacket.connect(connect).encoded(for: version) {
+            output.append(bytes)
+        } else {
+            phase = .over("the client id, user name, password or will is longer than the protocol allows")
+        }
+    }
+
+    /// It serves no more: to be closed.
+    var isOver: Bool { if case .over = phase { true } else { false } }
+
+    /// Why it is over, if not by `leave`.
+    var farewell: String? { if case .over(let reason) = phase { reason } else { nil } }
+
+    /// Part of the publication has gone out, so the broker may have all of it.
+    var wasSent: Bool { output.hasBegunPublication }
+
+    /// When `expire` must be called at the latest; nil: never.
+    var due: BootInstant? {
+        guard !isOver else { return nil }
+        return [errand?.deadline, phase == .open ? pulse.due : nil].compactMap(\.self).min()
+    }
+
+    /// Begins a publication; there must be none under way.
+    mutating func begin(
+        _ publication: MQTTPublication, deadline: BootInstant, now: BootInstant
+    ) -> MQTTOutcome? {
+        errand = Errand(publication: publication, deadline: deadline)
+        output.forgetPublication()
+        switch phase {
+        case .connecting: return nil
+        case .open: return proceed(now: now)
+        case .over(let reason): return fail(reason ?? "the connection is closed")
+        }
+    }
+
+    /// Bytes from the broker.
+    mutating func receive(_ bytes: some Sequence<UInt8>, now: BootInstant) -> MQTTOutcome? {
+        guard !isOver else { return nil }
+        hasHeard = true
+        decoder.append(bytes)
+        var outcome: MQTTOutcome?
+        do {
+            // What follows an answer has its own say about the connection.
+            while !isOver, let packet = try decoder.next() {
+                outcome = try handle(packet, now: now) ?? outcome
+            }
+            return outcome
+        } catch {
+            return fail("the broker does not speak MQTT: " + error.text) ?? outcome
+        }
+    }
+
+    /// So many bytes of the output have gone out.
+    mutating func wrote(_ count: Int, now: BootInstant) {
+        output.wrote(count)
+        pulse.wrote(now: now)
+    }
+
+    /// The connection has ended by itself.
+    mutating func close(_ message: String) -> MQTTOutcome? {
+        isOver ? nil : fail(message)
+    }
+
+    /// Does what is due at this moment.
+    mutating func expire(now: BootInstant) -> MQTTOutcome? {
+        guard !isOver else { return nil }
+        if let errand, errand.deadline <= now { return giveUp() }
+        guard phase == .open else { return nil }
+        switch pulse.beat(now: now) {
+        case .none: break
+        case .ping: if let ping = MQTTPacket.ping.encoded(for: version) { output.append(ping) }
+        case .dead: return fail("the connection is dead: the broker has not answered a ping", isTimeout: true)
+        }
+        return nil
+    }
+
+    /// Says good-bye, so that the will is forgotten.
+    mutating func leave() {
+        if phase == .open, let bytes = MQTTPacket.disconnect.encoded(for: version) { output.append(bytes) }
+        phase = .over(nil)
+    }
+
+    // MARK: Packets
+
+    private mutating func handle(
+        _ packet: MQTTInbound, now: BootInstant
+    ) throws(MQTTViolation) -> MQTTOutcome? {
+        switch (packet, phase) {
+        case (.connack(let connack), .connecting): return connected(connack, now: now)
+        case (.pong, .open):
+            pulse.answered()
+            return nil
+        case (.puback(let id, let code, let reason), .open):
+            guard case .publishing(id, let echo) = errand?.stage, output.hasSentPublication else {
+                throw MQTTViolation("PUBACK for a message that was not sent")
+            }
+            return acknowledged(answer(.puback, code, reason, echo: echo), now: now)
+        case (.suback(let id, let code), .open):
+            guard errand?.stage == .subscribing(id: id) else {
+                throw MQTTViolation("SUBACK for a subscription that was not made")
+            }
+            return publish(echo: code < 128 ? .missing : .refused(code), now: now)
+        case (.publish(let message), .open): return heard(message)
+        case (.disconnect(let code, let properties), _):
+            let words = properties.reason ?? properties.reference
+            phase = .over("the broker has ended the connection: " + MQTTCode.words(code, words))
+            return errand == nil ? nil : end(answer(.disconnect, code, words))
+        case (.connack, _), (.pong, _), (.puback, _), (.suback, _), (.publish, _):
+            throw MQTTViolation("a packet comes out of turn")
+        }
+    }
+
+    private mutating func connected(_ connack: MQTTConnack, now: BootInstant) -> MQTTOutcome? {
+        var code = connack.code
+        // What accepts MQTT 5 like this would take its fields for the message.
+        if version == .v5, code == 0, connack.properties == nil { code = MQTTCode.unsupportedVersion }
+        guard code == 0 else {
+            let words = connack.properties?.reason ?? connack.properties?.reference
+            phase = .over("the broker refuses the connection: " + MQTTCode.words(code, words))
+            return end(answer(.connack, code, words))
+        }
+        phase = .open
+        isAccepted = true
+        limits = connack.properties ?? MQTTProperties()
+        pulse.opened(keepAlive: limits.keepAlive, now: now)
+        return errand == nil ? nil : proceed(now: now)
+    }
+
+    /// Sends what the publication begins with.
+    private mutating func proceed(now: BootInstant) -> MQTTOutcome? {
+        guard let errand, errand.publication.expectsEcho else { return publish(echo: .unasked, now: now) }
+        let id = nextID()
+        let packet = MQTTPacket.subscribe(topic: errand.publication.message.topic, id: id)
+        guard errand.publication.message.hasValidTopic, let bytes = packet.encoded(for: version) else {
+            return end(answer(.client, MQTTCode.invalidTopic, nil))
+        }
+        output.append(bytes)
+        self.errand?.stage = .subscribing(id: id)
+        return nil
+    }
+
+    private mutating func publish(echo: MQTTAnswer.Echo, now: BootInstant) -> MQTTOutcome? {
+        guard let message = errand?.publication.message else { return nil }
+        if limits.maximumQoS == 0 { return end(answer(.client, MQTTCode.unsupportedQoS, nil)) }
+        let id = nextID()
+        guard message.hasValidTopic else { return end(answer(.client, MQTTCode.invalidTopic, nil)) }
+        guard let bytes = MQTTPacket.publish(message, id: id).encoded(for: version),
+            bytes.count <= limits.maximumPacket ?? .max
+        else { return end(answer(.client, MQTTCode.packetTooLarge, nil)) }
+        output.appendPublication(bytes)
+        errand?.stage = .publishing(id: id, echo: echo)
+        return nil
+    }
+
+    private mutating func acknowledged(_ answer: MQTTAnswer, now: BootInstant) -> MQTTOutcome? {
+        guard answer.code == 0, answer.echo == .missing, let deadline = errand?.deadline else {
+            return end(answer)
+        }
+        errand?.deadline = min(deadline, now.advanced(bySeconds: Self.echoPatience))
+        errand?.stage = .echoing(answer)
+        return nil
+    }
+
+    /// A broker may forward a message before it acknowledges it.
+    private mutating func heard(_ message: MQTTMessage) -> MQTTOutcome? {
+        guard message == errand?.publication.message else { return nil }
+        switch errand?.stage {
+        case .publishing(let id, .missing): errand?.stage = .publishing(id: id, echo: .received)
+        case .echoing(var answer):
+            answer.echo = .received
+            return end(answer)
+        case .waiting, .subscribing, .publishing, nil: break
+        }
+        return nil
+    }
+
+    // MARK: Ends
+
+    private mutating func giveUp() -> MQTTOutcome? {
+        switch errand?.stage {
+        case .echoing(let answer): return end(answer)
+        case .waiting, nil: return fail("the broker has not answered CONNECT in time", isTimeout: true)
+        case .subscribing: return fail("the broker has not answered SUBSCRIBE in time", isTimeout: true)
+        case .publishing: return fail("the broker has not acknowledged the message in time", isTimeout: true)
+        }
+    }
+
+    private mutating func end(_ answer: MQTTAnswer) -> MQTTOutcome {
+        errand = nil
+        return .answer(answer)
+    }
+
+    private mutating func fail(_ message: String, isTimeout: Bool = false) -> MQTTOutcome? {
+        phase = .over(message)
+        guard errand != nil else { return nil }
+        errand = nil
+        return .failure(
+            TransportFailure(kind: .network, message: message, wasSent: wasSent, isTimeout: isTimeout))
+    }
+
+    private func answer(
+        _ source: MQTTAnswer.Source, _ code: UInt8, _ reason: String?, echo: MQTTAnswer.Echo = .unasked
+    ) -> MQTTAnswer {
+        MQTTAnswer(source: source, code: code, version: version, reason: reason, echo: echo)
+    }
+
+    private mutating func nextID() -> UInt16 {
+        lastID = lastID == .max ? 1 : lastID + 1
+        return lastID
+    }
+}

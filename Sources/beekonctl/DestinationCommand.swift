@@ -1,0 +1,84 @@
+import ArgumentParser
+import ControlProtocol
+import ControlTool
+
+struct DestinationCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "destination",
+        abstract: "Owe a new destination what was stored before it, or forget one that is gone.",
+        subcommands: [Backfill.self, Forget.self])
+
+    struct Backfill: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "backfill",
+            abstract: "Send a destination what was stored before it was added, too.",
+            discussion: """
+                A new destination gets what is stored from then on. This owes it the older locations that are \
+                still stored as well, but none that it has been owed before. Requires root or group beekon-admin.
+
+                EXAMPLES:
+                  beekonctl destination backfill home
+                  beekonctl destination backfill home --from -7d && beekonctl sync home
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "Its name.", completion: .destinations)
+        var name: String
+
+        @Option(
+            parsing: .unconditional,
+            help: "The first time, inclusive: ISO-8601, -2h, now or today; without it, all.")
+        var from: String?
+
+        func run() throws {
+            try common.run(for: name) {
+                let first = try interfaceTime(from, clock: CommonOptions.clock)
+                var client = try common.connect()
+                let result = try client.call(
+                    Wire.BackfillDestination.self, .init(destination: name, from: first), timeoutSeconds: 300)
+                try common.print(
+                    result,
+                    text: [
+                        result.owed == 0
+                            ? "nothing to add: \(name) has been owed all that is stored of that time"
+                            : "\(Quantity.count(result.owed)) more pending for \(name)"
+                    ])
+            }
+        }
+    }
+
+    struct Forget: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "forget",
+            abstract: "Give up what waits for a destination that is not configured any more.",
+            discussion: """
+                Its backlog, frozen batches and dead letters go, and locations that nobody else is owed are \
+                deleted. Take its table out of the configuration, and beekonctl reload, first. Requires root \
+                or group beekon-admin.
+
+                EXAMPLE:
+                  beekonctl destination forget home
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "Its name.", completion: .destinations)
+        var name: String
+
+        @Flag(help: "Do not ask for confirmation.")
+        var yes = false
+
+        func run() throws {
+            try common.run(for: name) {
+                var client = try common.connect()
+                let orphan = try client.call(Wire.GetStatus.self, .init()).status.orphan(named: name)
+                if !yes { try confirm(DestinationText.question(orphan)) }
+                let result = try client.call(
+                    Wire.ForgetDestination.self, .init(destination: name), timeoutSeconds: 300)
+                try common.print(
+                    result, text: ["\(name) forgotten, \(Quantity.count(result.removed)) removed"])
+            }
+        }
+    }
+}

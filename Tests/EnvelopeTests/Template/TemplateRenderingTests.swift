@@ -1,0 +1,182 @@
+import Base
+import Testing
+import Tracking
+
+@testable import Envelope
+
+@Suite("what templates become")
+struct TemplateRenderingTests {
+    private func text(
+        _ template: String, _ location: Location = TemplateSamples.location(), odometer: Double? = nil,
+        battery: TemplateRecord.Battery = .init(), deviceID: String = "truck-12"
+    ) throws -> String {
+        let shape = try TemplateSamples.shape(template, rootProperty: ".", batchSize: 1)
+        return try TemplateSamples.body(
+            shape, [TemplateRecord(location, odometer: odometer, battery: battery)], deviceID: deviceID)
+    }
+
+    @Test("the guide's record of a location, to the byte")
+    func guideLocation() throws {
+        let text = Template.Kind.location.guideText
+        #expect(
+            try self.text(text, odometer: 1234.5, battery: .init(level: 0.83, isCharging: true)) == """
+                {"event":"motionchange","is_moving":true,"uuid":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20",\
+                "timestamp":"2026-06-15T12:34:10.000Z","odometer":1234.5,"mock":false,\
+                "coords":{"latitude":37.7749,"longitude":-122.4194,"accuracy":5.2,"speed":2.5,"heading":180,\
+                "altitude":14.3,"ellipsoidal_altitude":14.3},"activity":{"type":"in_vehicle","confidence":100},\
+                "battery":{"level":0.83,"is_charging":true},"extras":{}}
+                """)
+    }
+
+    @Test("what is unknown is what the guide's SDK writes then")
+    func unknown() throws {
+        #expect(
+            try text(Template.Kind.location.guideText, TemplateSamples.bare) == """
+                {"event":"","is_moving":false,"uuid":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20",\
+                "timestamp":"2026-06-15T12:34:10.000Z","odometer":0,"mock":false,\
+                "coords":{"latitude":37.7749,"longitude":-122.4194,"accuracy":-1,"speed":-1,"heading":-1,\
+                "altitude":0,"ellipsoidal_altitude":0},"activity":{"type":"unknown","confidence":100},\
+                "battery":{"level":-1,"is_charging":false},"extras":{}}
+                """)
+    }
+
+    @Test("the guide's record of a geofence event, with its extras, to the byte")
+    func guideGeofence() throws {
+        let shape = try TemplateSamples.shape(
+            Template.Kind.location.guideText, geofence: Template.Kind.geofence.guideText, batchSize: 1)
+        let fix = Fix(
+            time: TemplateSamples.time, mode: 3, coordinate: TemplateSamples.location().fix.coordinate,
+            accuracy: 4)
+        let record = TemplateRecord(TemplateSamples.event("do\"ck"), at: fix, motion: .moving)
+        #expect(
+            try TemplateSamples.body(shape, [record], extras: #"{"driver":"7","geofence":"x"}"#) == """
+                {"location":{"event":"geofence","is_moving":true,"uuid":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e21",\
+                "timestamp":"2026-06-15T12:34:05.000Z","odometer":0,"mock":false,\
+                "geofence":{"identifier":"do\\"ck","action":"EXIT"},\
+                "coords":{"latitude":37.7749,"longitude":-122.4194,"accuracy":4,"speed":-1,"heading":-1,\
+                "altitude":0,"ellipsoidal_altitude":0},"activity":{"type":"unknown","confidence":100},\
+                "battery":{"level":-1,"is_charging":false},"extras":{"driver":"7","geofence":"x"}}}
+                """)
+    }
+
+    @Test(
+        "templates of the guide and of its users",
+        arguments: [
+            (
+                #"{"lat":<%= latitude %>,"lng":<%= longitude %>,"event":"<%= event %>","isMoving":<%= is_moving %>}"#,
+                #"{"lat":37.7749,"lng":-122.4194,"event":"motionchange","isMoving":true}"#
+            ),
+            (
+                #"[<%=latitude%>, <%=longitude%>, "<%=event%>", <%=is_moving%>]"#,
+                #"[37.7749,-122.4194,"motionchange",true]"#
+            ),
+            (#"{ "speed": "<%= speed %>" }"#, #"{"speed":"2.5"}"#),
+            (
+                #"{"point": {"type": "Point", "coordinates": [<%= longitude %>, <%= latitude %>]}}"#,
+                #"{"point":{"type":"Point","coordinates":[-122.4194,37.7749]}}"#
+            ),
+            (
+                "{\n\t\"a\" :\r\n [ true , null,false ] , \"b\":-1.50e+2 }",
+                #"{"a":[true,null,false],"b":-1.50e+2}"#
+            ),
+            (
+                #"{"<": "a < b > c", "\u003c%": "\u003c%= \/ \\ \" \u00e9"}"#,
+                #"{"<":"a < b > c","\u003c%":"\u003c%= \/ \\ \" \u00e9"}"#
+            ),
+            (
+                #"["<%= device_id %>/<%= install_id %>", "<%= session_id %>", "<%= uuid %>", [], {}]"#,
+                #"["truck-12/0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff","0190d4e0-1234-7000-8000-aabbccddeeff","#
+                    + #""0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20",[],{}]"#
+            ),
+            (#"["<%=latitude%><%=longitude%>", "<%= mock%>"]"#, #"["37.7749-122.4194","false"]"#),
+            (#"["😀<%= event %>é"]"#, #"["😀motionchangeé"]"#),
+        ])
+    func accepted(template: String, expected: String) throws {
+        #expect(try text(template) == expected)
+    }
+
+    @Test("triggers in the guide's words", arguments: Trigger.allCases)
+    func event(trigger: Trigger) throws {
+        let expected =
+            switch trigger {
+            case .motion: "motionchange"
+            case .checkIn: "heartbeat"
+            case .interval, .geofence, .manual: ""
+            }
+        let location = TemplateSamples.location { $0.trigger = trigger }
+        #expect(try text(#"["<%= event %>"]"#, location) == #"["\#(expected)"]"#)
+    }
+
+    @Test("activities in the guide's words", arguments: Activity.allCases)
+    func activity(_ activity: Activity) throws {
+        let names: [Activity: String] = [
+            .stationary: "still", .walking: "on_foot", .running: "running", .cycling: "on_bicycle",
+            .automotive: "in_vehicle", .unknown: "unknown",
+        ]
+        let location = TemplateSamples.location { $0.activity = activity }
+        #expect(try text(#"["<%= activity.type %>"]"#, location) == "[\"\(try #require(names[activity]))\"]")
+    }
+
+    @Test("whether it moves, is simulated, is charging")
+    func flags() throws {
+        let template = "[<%= is_moving %>,<%= mock %>,<%= battery.is_charging %>]"
+        let parked = TemplateSamples.location {
+            $0.motion = .stationary
+            $0.fix.isMock = true
+        }
+        #expect(try text(template, parked, battery: .init(isCharging: false)) == "[false,true,false]")
+        #expect(try text(template, battery: .init(isCharging: true)) == "[true,false,true]")
+    }
+
+    @Test("a number that JSON cannot hold, from a damaged row, counts as unknown")
+    func infinite() throws {
+        let location = TemplateSamples.location {
+            $0.fix.speed = .infinity
+            $0.fix.altitude = -.infinity
+            $0.fix.accuracy = .nan
+        }
+        #expect(
+            try text(
+                "[<%= speed %>,<%= altitude %>,<%= accuracy %>,<%= odometer %>,<%= battery.level %>]",
+                location,
+                odometer: .infinity, battery: .init(level: .nan)) == "[-1,0,-1,0,-1]")
+    }
+
+    @Test("texts are escaped")
+    func escaped() throws {
+        #expect(
+            try text(#"{"a": "<%= device_id %>"}"#, deviceID: "\"},\\\n\u{1F}é😀")
+                == #"{"a":"\"},\\\u000a\u001fé😀"}"#)
+    }
+
+    @Test("what a template asks for is known when it is loaded")
+    func tags() throws {
+        let template = try Template(
+            #"{"a": "<%= device_id %> <%= uuid %>", "b": <%= speed %>}"#, for: .location)
+        #expect(template.tags == [.deviceID, .uuid, .speed])
+    }
+
+    @Test("every tag can be asked for in a geofence template, and all but two in a location template")
+    func everyTag() throws {
+        let fix = TemplateSamples.location().fix
+        for tag in TemplateTag.allCases {
+            let template = try Template("[\"\(tag.written)\"]", for: .geofence)
+            #expect(template.tags == [tag])
+            let shape = try TemplateSamples.shape(
+                geofence: "[\"\(tag.written)\"]", rootProperty: ".", batchSize: 1)
+            let body = try TemplateSamples.body(shape, [TemplateRecord(TemplateSamples.event(), at: fix)])
+            #expect(body.count > 4, "\(tag) is empty in \(body)")
+            let isOfLocations = (try? Template("[\"\(tag.written)\"]", for: .location)) != nil
+            #expect(isOfLocations != tag.rawValue.hasPrefix("geofence."))
+        }
+    }
+
+    @Test("the largest templates load")
+    func limits() throws {
+        let deep = String(repeating: "[", count: 15) + "[1]" + String(repeating: "]", count: 15)
+        let long = "[\"" + String(repeating: "é", count: 4094) + "\"]"
+        let many = "[" + Array(repeating: "<%=speed%>", count: 100).joined(separator: ",") + "]"
+        #expect(long.utf8.count == Template.sizeLimit)
+        for template in [deep, long, many] { _ = try Template(template, for: .location) }
+    }
+}

@@ -1,0 +1,262 @@
+import Base
+
+@testable import Storage
+
+/// Who is owed what, as plainly as it can be kept: sets of rows.
+struct DestinationModel {
+    struct Row {
+        var ts: Int64
+        var order: Int
+        var isEvent: Bool
+        var isKept = false
+    }
+
+    struct Batch: Equatable {
+        var id: UUIDv7
+        var rows: Set<UUIDv7>
+    }
+
+    struct One {
+        var isOrphaned = false
+        var since: Int64?
+        /// Owed what is stored from now on, without and with its events.
+        var isOpen = true
+        var takesEvents = true
+        var owed: Set<UUIDv7> = []
+        /// All that it has ever been owed.
+        var offered: Set<UUIDv7> = []
+        var dead: Set<UUIDv7> = []
+        var streak: Set<UUIDv7> = []
+        var batches: [Batch] = []
+        var dropped = 0
+
+        mutating func close() { (isOpen, takesEvents) = (false, false) }
+    }
+
+    var options: StoreOptions
+    /// Nothing is written down.
+    private(set) var isPlain = true
+    var known: [DestinationName: One] = [.main: One()]
+    private(set) var rows: [UUIDv7: Row] = [:]
+    var rejections: [DestinationName: Int] = [:]
+    var received: [DestinationName: Int] = [:]
+    private(set) var inserted = 0
+
+    func ids(_ isMeant: (Row) -> Bool) -> Set<UUIDv7> { Set(rows.filter { isMeant($0.value) }.keys) }
+
+    private var owedToAny: Set<UUIDv7> { known.values.reduce(into: []) { $0.formUnion($1.owed) } }
+
+    /// Rows that somebody else has been owed, and is not any more.
+    private func hadByOthers(than name: DestinationName) -> Set<UUIDv7> {
+        known.filter { $0.key != name }.values.reduce(into: []) {
+            $0.formUnion($1.offered.subtracting($1.owed))
+        }
+    }
+
+    // MARK: Rows
+
+    /// - Returns: what the cap takes.
+    mutating func insert(_ id: UUIDv7, ts: Int64, isEvent: Bool, isTrusted: Bool) -> Set<UUIDv7> {
+        if isTrusted { age(at: ts) }
+        let doomed = isEvent ? [] : overCap()
+        drop(doomed)
+        inserted += 1
+        rows[id] = Row(ts: ts, order: inserted, isEvent: isEvent)
+        for name in known.keys
+        where known[name]?.isOpen == true && (!isEvent || known[name]?.takesEvents == true) {
+            known[name]?.owed.insert(id)
+            known[name]?.offered.insert(id)
+        }
+        return doomed
+    }
+
+    private mutating func age(at ts: Int64) {
+        for (name, one) in known where one.isOrphaned {
+            let since = one.since ?? ts
+            known[name]?.since = since
+            guard ts - since > 7 * 86_400_000 else { continue }
+            known[name]?.close()
+        }
+        keepForMain()
+    }
+
+    private mutating func keepForMain() {
+        guard options.destinations.isEmpty || !known.values.contains(where: \.isOpen) else { return }
+        var main = known[.main] ?? One(isOrphaned: true)
+        (main.isOpen, main.takesEvents) = (true, true)
+        known[.main] = main
+    }
+
+    private func overCap() -> Set<UUIDv7> {
+        let held = known.values.reduce(into: Set<UUIDv7>()) { held, one in
+            for batch in one.batches { held.formUnion(batch.rows) }
+        }
+        let locations = rows.filter { !$0.value.isEvent }
+        let surplus = max(0, min(locations.count + 1 - options.maxRows, 100))
+        let free = locations.filter { !held.contains($0.key) || $0.value.isKept }
+        let ordered = free.sorted { left, right in
+            let (one, other) = (rank(left.key, left.value), rank(right.key, right.value))
+            return (one, left.value.ts, left.value.order) < (other, right.value.ts, right.value.order)
+        }
+        return Set(ordered.prefix(surplus).map(\.key))
+    }
+
+    private func rank(_ id: UUIDv7, _ row: Row) -> Int {
+        if row.isKept { return 0 }
+        if !known.values.contains(where: { !$0.isOrphaned && $0.owed.contains(id) }) {
+            return isPlain ? 3 : 1
+        }
+        return known[.main]?.owed.contains(id) == true ? 3 : 2
+    }
+
+    private mutating func drop(_ ids: Set<UUIDv7>) {
+        for name in known.keys {
+            let gone = known[name]?.owed.intersection(ids) ?? []
+            known[name]?.dropped += gone.count
+            known[name]?.owed.subtract(gone)
+        }
+        for id in ids { rows[id] = nil }
+    }
+
+    /// - Returns: how many rows and dead letters went.
+    mutating func delete(upTo ts: Int64) -> Int {
+        let doomed = ids { $0.ts <= ts }
+        for name in known.keys {
+            known[name]?.batches.removeAll { !$0.rows.isDisjoint(with: doomed) }
+            known[name]?.owed.subtract(doomed)
+        }
+        for id in doomed { rows[id] = nil }
+        return doomed.count
+    }
+
+    // MARK: Answers
+
+    /// - Returns: how many rows were still to be received.
+    mutating func acknowledge(_ batch: Batch, by name: DestinationName) -> Int {
+        let due = pay(batch, name) { _ in true }
+        known[name]?.streak = []
+        rejections[name] = 0
+        received[name, default: 0] += due.count
+        return due.count
+    }
+
+    private mutating func pay(
+        _ batch: Batch, _ name: DestinationName, isKept: (UUIDv7) -> Bool
+    ) -> Set<UUIDv7> {
+        let due = known[name]?.owed.intersection(batch.rows) ?? []
+        known[name]?.owed.subtract(due)
+        known[name]?.batches.removeAll { $0 == batch }
+        settle(due, isKept: isKept)
+        return due
+    }
+
+    /// What nobody is owed any more leaves, or is kept.
+    private mutating func settle(_ ids: Set<UUIDv7>, isKept: (UUIDv7) -> Bool) {
+        for id in ids.subtracting(owedToAny) where rows[id]?.isKept == false {
+            if options.keepsUploaded, isKept(id) { rows[id]?.isKept = true } else { rows[id] = nil }
+        }
+    }
+
+    /// - Returns: how many dead letters there are more; nil: it is suspected instead.
+    mutating func reject(_ batch: Batch, by name: DestinationName) -> Int? {
+        rejections[name, default: 0] += 1
+        if rejections[name, default: 0] >= 3 {
+            let back = known[name]?.streak.intersection(known[name]?.dead ?? []) ?? []
+            requeue(back, of: name)
+            return nil
+        }
+        let others = hadByOthers(than: name)
+        let due = pay(batch, name) { others.contains($0) }
+        known[name]?.dead.formUnion(due)
+        known[name]?.streak.formUnion(due)
+        return due.count
+    }
+
+    /// What each dead letter was, as it may have left the store.
+    private(set) var graves: [UUIDv7: Row] = [:]
+
+    mutating func bury(_ batch: Batch) {
+        for id in batch.rows { if let row = rows[id] { graves[id] = row } }
+    }
+
+    mutating func requeue(_ ids: Set<UUIDv7>, of name: DestinationName) {
+        for id in ids { if rows[id] == nil { rows[id] = graves[id] } }
+        owe(ids, to: name)
+        known[name]?.dead.subtract(ids)
+    }
+
+    private mutating func owe(_ ids: Set<UUIDv7>, to name: DestinationName) {
+        for id in ids { rows[id]?.isKept = false }
+        known[name]?.owed.formUnion(ids)
+    }
+
+    mutating func resend(_ name: DestinationName) -> Int {
+        guard let one = known[name] else { return 0 }
+        let found = ids { _ in true }.intersection(one.offered).subtracting(one.owed).subtracting(one.dead)
+        owe(found, to: name)
+        return found.count
+    }
+
+    mutating func backfill(_ name: DestinationName, from ts: Int64) -> Int {
+        guard let one = known[name], !isPlain else { return 0 }
+        let found = ids { $0.ts >= ts && (!$0.isEvent || one.takesEvents) }.subtracting(one.offered)
+        known[name]?.offered.formUnion(found)
+        owe(found, to: name)
+        return found.count
+    }
+
+    // MARK: Configuration
+
+    /// - Parameter hadMain: main has been in use some time.
+    mutating func reconcile(hadMain: Bool) {
+        let configured = options.destinations
+        let isSimple = configured.allSatisfy { $0.name == .main && $0.carriesEvents }
+        if isPlain, isSimple { return }
+        for (name, one) in known where name != .main && one.isOrphaned && !one.isOpen {
+            guard one.owed.isEmpty, one.dead.isEmpty, !configured.contains(where: { $0.name == name }) else {
+                continue
+            }
+            known[name] = nil
+        }
+        if !configured.isEmpty, !configured.contains(where: { $0.name == .main }), !hadMain {
+            known[.main]?.close()
+        }
+        for name in known.keys where !configured.contains(where: { $0.name == name }) {
+            known[name]?.isOrphaned = true
+        }
+        for destination in configured { configure(destination) }
+        keepForMain()
+        let isSettled =
+            known.count == 1 && known[.main]?.takesEvents == true
+            && known[.main]?.owed == ids { !$0.isKept }
+        isPlain = isSimple && isSettled
+        guard isPlain else { return }
+        let dead = known[.main]?.dead ?? []
+        known[.main]?.offered = Set(rows.keys).union(dead)
+        known[.main]?.isOrphaned = false
+        known[.main]?.since = nil
+    }
+
+    private mutating func configure(_ destination: StoreOptions.Destination) {
+        var one = known[destination.name] ?? One()
+        (one.isOrphaned, one.since, one.isOpen) = (false, nil, true)
+        let ended = destination.carriesEvents ? [] : one.owed.intersection(ids(\.isEvent))
+        one.owed.subtract(ended)
+        one.dropped += ended.count
+        one.takesEvents = destination.carriesEvents
+        known[destination.name] = one
+        settle(ended) { _ in false }
+    }
+
+    /// - Returns: how many rows nobody else was owed.
+    mutating func forget(_ name: DestinationName, hadMain: Bool) -> Int {
+        guard let one = known[name], one.isOrphaned, !isPlain else { return 0 }
+        let others = hadByOthers(than: name)
+        known[name] = nil
+        rejections[name] = 0
+        let count = one.owed.subtracting(owedToAny).count
+        settle(one.owed) { others.contains($0) }
+        reconcile(hadMain: hadMain)
+        return count
+    }
+}

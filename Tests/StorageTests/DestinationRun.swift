@@ -1,0 +1,345 @@
+import Base
+import SQLite
+import Support
+import Testing
+
+@testable import Storage
+@testable import Tracking
+
+/// The store and the model of its destinations, fed with the same random operations.
+struct DestinationRun: ~Copyable {
+    private static let names: [DestinationName] = [.main, .fleet, .home]
+    private static let day: Int64 = 86_400_000
+
+    private var model: DestinationModel
+    private var directory: TemporaryDirectory
+    private var store: Store
+    private var random: SeededGenerator
+    private var ids = 0
+    private var now = start
+    private var hadMain = false
+    private var configured = [StoreOptions.Destination].main
+    private var isEnding = false
+    private(set) var steps = 0
+    private(set) var latest = ""
+
+    init(seed: UInt64) throws {
+        let options = StoreOptions(retention: 1e9, maxRows: 1000, durability: .normal, destinations: .main)
+        let directory = try TemporaryDirectory(inMemory: true)
+        store = try Store(directory: directory.path, options: options, checkpointPages: 60, largeTable: 30)
+        self.directory = directory
+        random = SeededGenerator(seed: seed)
+        model = DestinationModel(options: options)
+    }
+
+    var summary: String {
+        let received = model.received.map { "\($0.key) \($0.value)" }.sorted().joined(separator: ", ")
+        return "\(steps) operations; \(model.inserted) rows; received: \(received)"
+    }
+
+    mutating func step() throws {
+        let name = Self.names.randomElement(using: &random) ?? .main
+        switch Int.random(in: 0..<1000, using: &random) {
+        case 0..<400: try did("fix") { try $0.insert() }
+        case 400..<450: try did("event") { try $0.insertEvent() }
+        case 450..<580: try did("freeze \(name)") { _ = try $0.freeze(name) }
+        case 580..<720: try did("acknowledge \(name)") { try $0.acknowledge(name) }
+        case 720..<770: try did("reject \(name)") { try $0.reject(name) }
+        case 770..<780: try did("requeue \(name)") { try $0.moveDeadLetters(name) }
+        case 780..<800: try did("resend \(name)") { try $0.resend(name) }
+        case 800..<820: try did("backfill \(name)") { try $0.backfill(name) }
+        case 820..<840: try did("forget \(name)") { try $0.forget(name) }
+        case 840..<900: try did("configure") { try $0.configure() }
+        case 900..<930: try did("squeeze") { try $0.squeeze() }
+        case 930..<950: try did("delete") { try $0.delete() }
+        case 950..<975: try did("restart") { try $0.restart() }
+        default: try did("crash") { try $0.crash() }
+        }
+        try check()
+    }
+
+    /// Everything is delivered, to all.
+    mutating func finish() throws {
+        (latest, isEnding) = ("the end", true)
+        model.options.destinations = .named(.main, .fleet, .home)
+        try apply()
+        for name in Self.names {
+            while try freeze(name) || model.known[name]?.batches.isEmpty == false { try acknowledge(name) }
+            try check()
+            try #require(model.known[name]?.owed == [])
+        }
+        // But for events that were stored while nobody's format carried them.
+        try #require(model.ids { !$0.isKept && !$0.isEvent } == [])
+    }
+
+    private mutating func did(_ name: String, _ operation: (inout DestinationRun) throws -> Void) throws {
+        steps += 1
+        latest = name
+        try operation(&self)
+    }
+
+    private mutating func nextID(_ kind: Int) -> UUIDv7 {
+        ids += 1
+        return uuid(kind * 100_000_000 + ids)
+    }
+
+    // MARK: Rows
+
+    private mutating func insert() throws {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0: now += Self.day * Int64.random(in: 1...9, using: &random)
+        case 1..<15: now -= Int64.random(in: 0...100_000, using: &random)
+        default: now += Int64.random(in: 0...10_000, using: &random)
+        }
+        let isTrusted = random.chance(0.7)
+        var location = location(0, id: nextID(1))
+        location.fix.time = Timestamp(milliseconds: now)
+        let extras: String? = random.chance(0.05) ? #"{"driver":1}"# : nil
+        _ = try store.insert(
+            NewLocation(
+                location: location, session: uuid(1), sessionStartedAt: time(0), odometer: 1, extras: extras,
+                prunesByAge: isTrusted))
+        _ = model.insert(location.id, ts: now, isEvent: false, isTrusted: isTrusted)
+    }
+
+    private mutating func insertEvent() throws {
+        let id = nextID(3)
+        let event = GeofenceEvent(
+            id: id, session: uuid(1),
+            crossing: Crossing(geofence: "home", kind: .enter, time: Timestamp(milliseconds: now)))
+        _ = try store.insert(
+            NewCrossings(
+                events: [event], changes: [], session: uuid(1), sessionStartedAt: time(0), isTracking: true,
+                extras: nil, time: Timestamp(milliseconds: now), prunesByAge: false))
+        _ = model.insert(id, ts: now, isEvent: true, isTrusted: false)
+    }
+
+    /// More rows than the cap, which nothing else meets.
+    private mutating func squeeze() throws {
+        for name in Self.names { _ = try freeze(name) }
+        let stored = model.ids { !$0.isEvent }.count
+        model.options.maxRows = max(stored - Int.random(in: 0...4, using: &random), 2)
+        store.configure(model.options)
+        for _ in 0..<3 {
+            try insert()
+            try check()
+        }
+        model.options.maxRows = 1000
+        store.configure(model.options)
+    }
+
+    private mutating func delete() throws {
+        let cutoff = now - Int64.random(in: 0...200_000, using: &random)
+        _ = model.delete(upTo: cutoff)
+        // Dead letters as well.
+        for name in model.known.keys {
+            let old = model.known[name]?.dead.filter { (model.graves[$0]?.ts ?? .max) <= cutoff } ?? []
+            model.known[name]?.dead.subtract(old)
+        }
+        var deletion = try store.beginDeletion(before: Timestamp(milliseconds: cutoff))
+        while !deletion.isFinished { try store.proceed(with: &deletion) }
+    }
+
+    // MARK: Batches
+
+    private mutating func freeze(_ name: DestinationName) throws -> Bool {
+        guard let draft = try store.draftBatch(for: name, limit: Int.random(in: 1...12, using: &random))
+        else {
+            let isBusy = model.known[name].map { !$0.batches.isEmpty || $0.owed.isEmpty } ?? true
+            try #require(isBusy)
+            return false
+        }
+        if !isEnding, random.chance(0.2) { try insert() }
+        let (id, rows) = (nextID(2), Self.rows(draft))
+        let batch = try store.freeze(draft, id: id, StoredRequest(body: []))
+        try #require(batch?.id == id && batch?.rows == rows.count)
+        model.known[name]?.batches.append(DestinationModel.Batch(id: id, rows: rows))
+        return true
+    }
+
+    private static func rows(_ draft: BatchDraft) -> Set<UUIDv7> {
+        Set(draft.locations.map(\.id) + draft.events.map(\.id))
+    }
+
+    private mutating func acknowledge(_ name: DestinationName) throws {
+        guard let expected = model.known[name]?.batches.first, let batch = try store.nextFrozen(for: name)
+        else {
+            return
+        }
+        let next = random.chance(0.5) ? try store.draftBatch(limit: 5, after: batch) : nil
+        if !isEnding, random.chance(0.3) { try disturb(name) }
+        let isThere = model.known[name]?.batches.first == expected
+        let count = model.acknowledge(expected, by: name)
+        guard let next else {
+            try #require(try store.acknowledge(batch) == count)
+            if random.chance(0.2) { try #require(try store.acknowledge(batch) == 0, "a second time") }
+            return
+        }
+        let (id, rows) = (nextID(2), Self.rows(next))
+        try #require(try store.acknowledge(batch, freezing: next, id: id, StoredRequest(body: [])) == count)
+        guard isThere, model.known[name]?.owed.isSuperset(of: rows) == true else { return }
+        model.known[name]?.batches.append(DestinationModel.Batch(id: id, rows: rows))
+    }
+
+    /// While a batch is under way, anything may happen to the others.
+    private mutating func disturb(_ name: DestinationName) throws {
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: try delete()
+        case 1: try resend(name)
+        case 2: try backfill(name)
+        case 3: try moveDeadLetters(name)
+        default: try insert()
+        }
+    }
+
+    private mutating func reject(_ name: DestinationName) throws {
+        guard let expected = model.known[name]?.batches.first, let batch = try store.nextFrozen(for: name)
+        else {
+            return
+        }
+        now += 1
+        model.bury(expected)
+        let count = model.reject(expected, by: name)
+        let result = try store.reject(batch, status: 422, at: Timestamp(milliseconds: now), trusted: nil)
+        try #require(result == count.map { .deadLettered($0) } ?? .suspected)
+        if result == .suspected, random.chance(0.7) { try acknowledge(name) }
+    }
+
+    private mutating func moveDeadLetters(_ name: DestinationName) throws {
+        let act: RejectedWork.Act = random.chance(0.3) ? .purge : .requeue
+        let dead = model.known[name]?.dead ?? []
+        switch act {
+        case .purge: model.known[name]?.dead = []
+        case .requeue: model.requeue(dead, of: name)
+        }
+        var work = try store.begin(act, of: name)
+        while !work.isFinished { try store.proceed(with: &work) }
+        try #require(work.done == dead.count)
+    }
+
+    private mutating func resend(_ name: DestinationName) throws {
+        let count = model.resend(name)
+        var work = Resend(for: name, from: time(-100 * 86_400), to: nil)
+        while !work.isFinished { try store.proceed(with: &work) }
+        try #require(work.done == count)
+    }
+
+    // MARK: Destinations
+
+    private mutating func backfill(_ name: DestinationName) throws {
+        let from = random.chance(0.5) ? Int64.min : now - Int64.random(in: 0...200_000, using: &random)
+        let count = model.backfill(name, from: from)
+        var work = Backfill(of: name, from: from == .min ? nil : Timestamp(milliseconds: from))
+        while !work.isFinished { try store.proceed(with: &work) }
+        try #require(work.done == count)
+    }
+
+    private mutating func forget(_ name: DestinationName) throws {
+        let count = model.forget(name, hadMain: hadMain)
+        var work = Forgetting(name)
+        while !work.isFinished { try store.proceed(with: &work) }
+        try #require(work.removed == count)
+    }
+
+    private mutating func configure() throws {
+        model.options.keepsUploaded = random.chance(0.4)
+        model.options.destinations = Self.names.filter { _ in random.chance(0.6) }.map { name in
+            StoreOptions.Destination(name, carriesEvents: random.chance(name == .home ? 0.3 : 0.9))
+        }
+        try apply()
+    }
+
+    private mutating func apply() throws {
+        let isChanged = configured != model.options.destinations
+        configured = model.options.destinations
+        store.configure(model.options)
+        if isChanged { model.reconcile(hadMain: hadMain) }
+        if !hadMain, model.options.destinations.contains(where: { $0.name == .main }), random.chance(0.5) {
+            try store.adopt(endpoint: 1)
+            hadMain = true
+        }
+    }
+
+    // MARK: Life and death
+
+    private mutating func restart() throws {
+        store.close()
+        try open()
+    }
+
+    private mutating func open() throws {
+        store = try Store(
+            directory: directory.path, options: model.options, checkpointPages: 60, largeTable: 30)
+        try #require(store.takeEvents() == [])
+        model.reconcile(hadMain: hadMain)
+    }
+
+    private mutating func crash() throws {
+        let left = try TemporaryDirectory(inMemory: true)
+        for name in try directory.names() where name != "ballast" && !name.hasSuffix("-shm") {
+            try left.write(name, try directory.read(name))
+        }
+        store.close()
+        directory = left
+        try open()
+    }
+
+    // MARK: Looking
+
+    private func check() throws {
+        try store.checkLedger()
+        let found = try store.perform("look") { (writer) throws(SQLiteError) in try Found(&writer) }
+        let differences = found.stored.symmetricDifference(model.ids { _ in true })
+        try #require(
+            differences == [],
+            "\(found.stored.isSuperset(of: differences)) \(model.isPlain) \(model.options.destinations)")
+        try #require(found.kept == model.ids(\.isKept))
+        try #require(Set(found.owed.keys) == Set(model.known.keys), "\(model.options.destinations)")
+        for (name, one) in model.known {
+            try #require(found.owed[name] == one.owed, "\(name)")
+            try #require(
+                found.dead[name] ?? [] == one.dead.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) },
+                "\(name)")
+            try #require(try store.nextFrozen(for: name)?.id == one.batches.first?.id, "\(name)")
+            let counts = store.counts()[name]
+            try #require(counts?.pending == one.owed.count, "\(name)")
+            try #require(counts?.rejected == one.dead.count, "\(name)")
+            try #require(
+                counts?.isOrphaned == one.isOrphaned, "\(name) \(model.isPlain) \(model.options.destinations)"
+            )
+        }
+    }
+
+    /// What the file says.
+    private struct Found: Sendable {
+        var stored: Set<UUIDv7> = []
+        var kept: Set<UUIDv7> = []
+        var owed: [DestinationName: Set<UUIDv7>] = [:]
+        var dead: [DestinationName: [UUIDv7]] = [:]
+
+        init(_ writer: inout Writer) throws(SQLiteError) {
+            for name in writer.ledger.names { owed[name] = [] }
+            for (table, isEvent) in [("locations", false), ("events", true)] {
+                let rows = try writer.db.prepare("SELECT id, seq, uploaded FROM \(table)")
+                while try rows.step() {
+                    guard let id = UUIDv7(bytes: rows.blob(0)) else { continue }
+                    stored.insert(id)
+                    if rows.integer(2) != 0 { kept.insert(id) }
+                    for backlog in writer.ledger.backlogs where rows.integer(2) == 0 {
+                        let seqs = isEvent ? backlog.owed.events : backlog.owed.locations
+                        if seqs.contains(rows.integer(1)) { owed[backlog.name, default: []].insert(id) }
+                    }
+                }
+            }
+            let letters = try writer.db.prepare(
+                "SELECT id, destination FROM rejected UNION ALL SELECT id, destination FROM rejected_events ORDER BY id"
+            )
+            while try letters.step() {
+                guard let id = UUIDv7(bytes: letters.blob(0)),
+                    let name = letters.text(1).flatMap({ DestinationName($0) })
+                else { continue }
+                dead[name, default: []].append(id)
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+"""Several destinations: each gets every row once, whatever the others do, and a name that is lost by mistake loses nothing."""
+import random
+import sys
+import unittest
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.control_client import Refusal
+from support.daemon import NEVER
+from support.ports import free_port
+from support.seeds import seed
+from support.system_test import SystemTest
+from support.waiting import wait_for
+
+
+class OsmAndServer:
+    """Takes one position a request, as Traccar does; `status` is what it answers."""
+
+    def __init__(self):
+        self.seen: list = []
+        self.status = 200
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                if owner.status == 200:
+                    owner.seen.append(dict(urllib.parse.parse_qsl(urllib.parse.urlparse(self.path).query)))
+                self.send_response(owner.status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *arguments):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
+        Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
+
+    def stop(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class DestinationTests(SystemTest):
+    def several(self, count: int = 1, **others) -> tuple:
+        """A daemon that tracks, with `main` and these others, and so many rows."""
+        main = self.backend()
+        sections = {f"destination.{name}": {"interval_seconds": NEVER, **values} for name, values in others.items()}
+        fake = self.fake()
+        daemon = self.daemon(fake.port, sync={"url": main.url, "batch_size": 5}, **sections).start()
+        daemon.call("Start")
+        fake.settle()
+        fake.drive(count - 1)
+        daemon.wait_stored(count)
+        return main, fake, daemon
+
+    def destination(self, daemon, name: str) -> dict:
+        return {found["name"]: found for found in daemon.status()["destinations"]}[name]
+
+    def drain(self, daemon, name: str):
+        wait_for(lambda: daemon.call("Sync", destination=name)["pending"] == 0, f"everything has reached {name}")
+
+    def test_each_gets_every_row_once_and_a_dead_one_holds_up_nobody(self):
+        other = self.backend()
+        main, fake, daemon = self.several(
+            12, other={"url": other.url, "batch_size": 4},
+            dead={"url": f"http://127.0.0.1:{free_port()}/", "timeout_seconds": 1})
+        stored = daemon.stored_ids()
+        self.assertEqual(daemon.call("Sync")["outcome"], "drained")
+        self.drain(daemon, "other")
+        self.assertEqual((set(main.ids), set(other.ids)), (stored, stored))
+        self.assertEqual(daemon.stored_ids(), stored, "they are owed to the dead one")
+        self.assertEqual([self.destination(daemon, name)["sync"]["pending"] for name in ("main", "other", "dead")],
+                         [0, 0, 12])
+        self.assertEqual(daemon.status()["sync"]["pending"], 0)
+        fake.drive(3)
+        daemon.wait_status(lambda status: status["sync"]["pending"] == 3, "three more")
+        self.drain(daemon, "main")
+        self.drain(daemon, "other")
+        self.assertEqual(set(main.ids), set(other.ids))
+        self.assertEqual(len(main.ids), 15)
+        for receiver in (main, other):
+            self.assertEqual(receiver.faults(), [])
+
+    def test_kills_between_three_destinations_lose_nothing(self):
+        dice = random.Random(seed("kills among destinations"))
+        flaky = self.backend(drop_ack_every=3)
+        main, fake, daemon = self.several(
+            3, flaky={"url": flaky.url, "batch_size": 3, "timeout_seconds": 2},
+            dead={"url": f"http://127.0.0.1:{free_port()}/", "timeout_seconds": 1})
+        known: set = set()
+        for _ in range(12):
+            fake.drive(2)
+            known |= daemon.stored_ids()
+            # A drain that has ended: what it acknowledged must not be sent again. And then one that is cut off.
+            if dice.random() < 0.5:
+                daemon.call("Sync", destination=dice.choice(("main", "flaky")))
+            link = daemon.connect()
+            for name in dice.sample(["main", "flaky", "dead"], 2):
+                link.send("Sync", {"wait": False, "destination": name})
+            for _ in range(dice.choice((0, 1, 2))):
+                link.receive()
+            daemon.kill()
+            known |= daemon.stored_ids()
+            daemon.start()
+            daemon.call("Start")
+            fake.settle()
+        daemon.call("Stop")
+        known |= daemon.stored_ids()
+        self.assertEqual(daemon.stored_ids(), known, "nothing has left: the dead one has none")
+        self.assertEqual(self.destination(daemon, "dead")["sync"]["pending"], len(known))
+        self.drain(daemon, "main")
+        self.drain(daemon, "flaky")
+        self.assertEqual((set(main.ids), set(flaky.ids)), (known, known))
+        for receiver in (main, flaky):
+            self.assertEqual(receiver.faults(), [])
+
+    def test_a_name_that_is_lost_by_mistake_is_an_orphan_and_loses_nothing(self):
+        other = self.backend()
+        main, fake, daemon = self.several(6, other={"url": other.url})
+        self.drain(daemon, "main")
+        section = daemon.sections.pop("destination.other")
+        daemon.configure()
+        daemon.call("Reload")
+        orphan = self.destination(daemon, "other")
+        self.assertEqual((orphan["orphaned"], orphan["sync"]["pending"]), (True, 6))
+        fake.drive(2)
+        wait_for(lambda: self.destination(daemon, "other")["sync"]["pending"] == 8, "it is owed those as well")
+        with self.assertRaises(Refusal):
+            daemon.call("Sync", destination="other")
+        daemon.kill()
+        daemon.configure(**{"destination.other": section})
+        daemon.start()
+        self.drain(daemon, "other")
+        self.drain(daemon, "main")
+        self.assertEqual(len(other.ids), 8)
+        self.assertEqual(set(other.ids), set(main.ids))
+        self.assertEqual(daemon.stored_ids(), set())
+
+    def test_backfill_owes_what_was_stored_before_and_forget_gives_up(self):
+        main, fake, daemon = self.several(5)
+        other = self.backend()
+        daemon.configure(**{"destination.other": {"url": other.url, "interval_seconds": NEVER}})
+        daemon.call("Reload")
+        fake.drive(2)
+        wait_for(lambda: self.destination(daemon, "other")["sync"]["pending"] == 2, "only what came since")
+        self.assertEqual(daemon.call("BackfillDestination", destination="other"), {"owed": 5})
+        self.assertEqual(daemon.call("BackfillDestination", destination="other"), {"owed": 0})
+        self.drain(daemon, "other")
+        self.assertEqual(len(other.ids), 7)
+        self.assertEqual(daemon.call("BackfillDestination", destination="other"), {"owed": 0})
+        other.answers = [503] * 1000
+        fake.drive(3)
+        wait_for(lambda: self.destination(daemon, "other")["sync"]["pending"] == 3, "three more")
+        with self.assertRaises(Refusal):
+            daemon.call("ForgetDestination", destination="other")
+        self.drain(daemon, "main")
+        self.assertEqual(len(daemon.stored_ids()), 3)
+        del daemon.sections["destination.other"]
+        daemon.configure()
+        daemon.call("Reload")
+        self.assertEqual(daemon.call("ForgetDestination", destination="other"), {"removed": 3})
+        self.assertEqual(daemon.stored_ids(), set())
+        self.assertEqual([found["name"] for found in daemon.status()["destinations"]], ["main"])
+
+    def test_dead_letters_are_kept_for_each(self):
+        other = self.backend(answers=[422])
+        main, fake, daemon = self.several(3, other={"url": other.url})
+        self.drain(daemon, "other")
+        rejected = daemon.call("GetRejected", destination="other")["rejected"]
+        self.assertEqual((len(rejected), daemon.call("GetRejected")["rejected"]), (3, []))
+        self.assertEqual(len(daemon.stored_ids()), 3, "main is owed them")
+        self.assertEqual(daemon.call("RetryRejected", destination="other"), {"requeued": 3})
+        daemon.kill()
+        daemon.start()
+        self.drain(daemon, "other")
+        self.drain(daemon, "main")
+        self.assertEqual(set(other.ids), set(main.ids))
+        self.assertEqual(daemon.stored_ids(), set())
+
+    def test_a_server_of_another_kind_gets_one_row_a_request_in_order(self):
+        traccar = OsmAndServer()
+        self.addCleanup(traccar.stop)
+        main, fake, daemon = self.several(
+            5, traccar={"url": traccar.url, "format": "osmand", "device_id": "van-7"})
+        self.drain(daemon, "traccar")
+        self.assertEqual(len(traccar.seen), 5)
+        self.assertEqual({seen["id"] for seen in traccar.seen}, {"van-7"})
+        times = [int(seen["timestamp"]) for seen in traccar.seen]
+        self.assertEqual(times, sorted(times))
+        # An unknown device: nothing becomes a dead letter, and nothing is lost.
+        traccar.status = 400
+        fake.drive(2)
+        wait_for(lambda: self.destination(daemon, "traccar")["sync"]["pending"] == 2, "two more")
+        self.assertEqual(daemon.call("Sync", destination="traccar")["outcome"], "permanent")
+        self.assertEqual(self.destination(daemon, "traccar")["sync"]["rejected"], 0)
+        traccar.status = 200
+        self.drain(daemon, "traccar")
+        self.assertEqual(len(traccar.seen), 7)
+
+    def test_what_this_version_cannot_carry_out_is_refused(self):
+        main, fake, daemon = self.several(1)
+        daemon.configure(sync={"mode": "manual"})
+        with self.assertRaises(Refusal) as refusal:
+            daemon.call("Reload")
+        self.assertIn("sync.mode", str(refusal.exception.parameters))
+
+
+if __name__ == "__main__":
+    unittest.main()

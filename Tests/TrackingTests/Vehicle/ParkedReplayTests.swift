@@ -1,0 +1,89 @@
+import Base
+import Testing
+
+@testable import Tracking
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// What a real receiver said in one epoch while it stood.
+private struct Sighting {
+    var latitude: Double
+    var longitude: Double
+    /// Metres per second.
+    var speed: Double
+    /// As gpsd makes it of the HDOP.
+    var accuracy: Double
+}
+
+/// The folder of recordings (`BEEKOND_GNSS_LOGS`), which are not part of the project.
+private var logs: String? { getenv("BEEKOND_GNSS_LOGS").map { String(cString: $0) } }
+
+private func content(_ path: String) -> [UInt8] {
+    guard let file = fopen(path, "r") else { return [] }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while case let count = fread(&chunk, 1, chunk.count, file), count > 0 { bytes += chunk[..<count] }
+    return bytes
+}
+
+/// The valid RMC sentences, each with the HDOP of the latest GGA before.
+private func sightings(_ name: String) -> [Sighting] {
+    var hdop = 1.0
+    var sightings: [Sighting] = []
+    for line in content((logs ?? "") + "/" + name).split(separator: UInt8(ascii: "\n")) {
+        let fields = String(decoding: line, as: UTF8.self).split(
+            separator: ",", omittingEmptySubsequences: false)
+        guard let kind = fields.first, kind.count == 6, kind.hasPrefix("$") else { continue }
+        if kind.hasSuffix("GGA"), fields.count > 8 { hdop = Double(fields[8]) ?? hdop }
+        guard kind.hasSuffix("RMC"), fields.count > 7, fields[2] == "A", let latitude = Double(fields[3]),
+            let longitude = Double(fields[5]), let knots = Double(fields[7])
+        else { continue }
+        func degrees(_ value: Double) -> Double {
+            (value / 100).rounded(.down) + value.truncatingRemainder(dividingBy: 100) / 60
+        }
+        sightings.append(
+            Sighting(
+                latitude: degrees(latitude), longitude: degrees(longitude), speed: knots * 1852 / 3600,
+                accuracy: 19 * hdop))
+    }
+    return sightings
+}
+
+@Test(
+    "parked for 12 hours with the jitter of real receivers: 0 m, and no trip",
+    .enabled(if: logs != nil, "BEEKOND_GNSS_LOGS names no folder with recordings"),
+    arguments: ["telit-he910.log", "quectel-l76k-nmea.log", "skytraq-dgps.log"], [true, false])
+func parkedReplay(name: String, hasSpeed: Bool) throws {
+    let seen = sightings(name)
+    try #require(seen.count > 90)
+    var admission = Admission(
+        thresholds: Admission.Thresholds(gate: Gate.Thresholds(interval: 30, distance: 100)))
+    var odometer = Odometer()
+    var trips = Trips()
+    var (arrived, changes) = (0.0, 0)
+    for second in 0..<(60 + 12 * 3600) {
+        // Arrives from the south; the recording then runs forwards and backwards, so that it never jumps.
+        let turn = max(second - 60, 0) % (2 * seen.count - 2)
+        let sighting = seen[turn < seen.count ? turn : 2 * seen.count - 2 - turn]
+        let metresLeft = Double(max(60 - second, 0)) * 10
+        let speed = second < 60 ? 10 : sighting.speed
+        let fix = Fix(
+            time: Timestamp(milliseconds: start).advanced(bySeconds: Double(second)), mode: 3,
+            coordinate: try #require(
+                Coordinate(
+                    latitude: sighting.latitude - metresLeft / 111_320, longitude: sighting.longitude)),
+            accuracy: sighting.accuracy, speed: hasSpeed ? speed : nil)
+        let observed = admission.observe(fix)
+        odometer.observe(observed, ignition: nil)
+        changes += trips.observe(observed, odometer: odometer.metres, ignition: nil).count
+        if second == 62 { arrived = odometer.metres }
+    }
+    #expect(odometer.metres == arrived)
+    #expect(!hasSpeed || arrived > 500)
+    #expect(admission.motion == .stationary)
+    // Without speeds movement is only known from a stand.
+    #expect(changes == (hasSpeed ? 2 : 0))
+}

@@ -1,0 +1,119 @@
+import Base
+import Testing
+
+@testable import Upload
+
+@Suite("what the answers of foreign servers mean") struct ForeignAnswerTests {
+    private static let foreign = Format.allCases.filter(\.isForeign)
+
+    private func judge(_ format: Format, _ answer: Answer) -> Judgement {
+        format.judge(answer, acknowledging: FormatSamples.id, at: Timestamp(milliseconds: 0))
+    }
+
+    @Test("no status rejects a row", arguments: foreign)
+    func table(format: Format) {
+        for status in 100...599 {
+            let expected: Verdict =
+                switch status {
+                case 200..<300: .accepted
+                case 401, 403: .unauthorised
+                case 408, 429, 500...: .transient(retryAfter: 7)
+                default: .permanent
+                }
+            let judgement = judge(format, answer(status, "", ["Retry-After: 7"]))
+            #expect(judgement.verdict == expected && judgement.status == status && judgement.doubt == nil)
+        }
+        #expect(judge(format, answer(413)).size == .tooLarge)
+    }
+
+    @Test("a page is not believed", arguments: foreign)
+    func pages(format: Format) {
+        let judgement = judge(format, answer(200, "<!DOCTYPE html><p>Login"))
+        #expect(judgement.verdict == .permanent && judgement.doubt == .page)
+    }
+
+    @Test(
+        "overland: a result must be ok, if there is one",
+        arguments: [
+            ("{\"result\":\"ok\"}", nil), ("{\"result\":\"ok\",\"trip\":null}", nil), ("", nil), ("ok", nil),
+            ("[]", nil),
+            ("{}", nil), ("{\"saved\":2}", nil), ("{\"result\":\"ok\"", nil),
+            ("[{\"result\":\"error\"}]", nil),
+            ("{\"result\":\"error\"}", .refused), ("{\"result\":\"OK\"}", .refused),
+            ("{\"result\":true}", .refused),
+            ("{\"result\":null}", .refused), ("\u{FEFF} {\"result\":\"error\"}", .refused),
+            ("{\"result\":\"ok\",\"result\":\"error\"}", .refused), ("<html>", .page),
+        ] as [(String, Doubt?)])
+    func results(body: String, doubt: Doubt?) {
+        for status in [200, 201] {
+            let judgement = judge(.overland, answer(status, body))
+            #expect(judgement.doubt == doubt)
+            #expect(judgement.verdict == (doubt == nil ? .accepted : .permanent))
+        }
+        #expect(judge(.overland, answer(500, body)).verdict == .transient(retryAfter: nil))
+    }
+
+    @Test("overland: what cannot be read decides nothing")
+    func unread() {
+        let body = "{\"result\":\"error\"}"
+        #expect(judge(.overland, answer(200, body, ["Content-Encoding: gzip"])).verdict == .accepted)
+        #expect(judge(.overland, answer(200, body, isCut: true)).verdict == .accepted)
+        #expect(Format.overland.readsBody(acknowledging: false))
+    }
+
+    @Test("a command or a list of friends in the body is no refusal")
+    func bodies() {
+        #expect(judge(.osmand, answer(200, "{\"result\":\"error\"}")).verdict == .accepted)
+        #expect(judge(.owntracks, answer(200, "[{\"_type\":\"cmd\"}]")).verdict == .accepted)
+    }
+
+    @Test("what each format is like")
+    func kinds() {
+        #expect(Format.allCases.filter(\.carriesEvents) == [.beekon, .owntracks])
+        #expect(Format.allCases.filter(\.isOneRow) == [.owntracks, .osmand])
+        #expect(Format.allCases.filter { $0.harmless == .emptyBatch } == [.beekon, .overland])
+        #expect(Self.foreign == [.overland, .owntracks, .osmand])
+        #expect(Format.allCases.filter { $0.readsBody(acknowledging: true) } == [.beekon, .overland])
+        #expect(DrainOutcome.Failure(.refused) == .permanent)
+    }
+
+    // MARK: Advice
+
+    @Test("advice for every status: what happened, and what to do", arguments: Format.allCases)
+    func advice(format: Format) {
+        for status in Array(300...599) {
+            let text = format.advice(.status(status))
+            #expect(text.contains("\(status)") && text.hasSuffix("."), "\(text)")
+            #expect(text.utf8.count <= 400 && (text.contains(":") || text.contains(". ")), "\(text)")
+        }
+        for cause in [.doubt(.page), .doubt(.noAck), .doubt(.refused), .closed] as [Format.Cause] {
+            #expect(format.advice(cause).hasSuffix("."))
+        }
+    }
+
+    @Test(
+        "the likely cause is named",
+        arguments: [
+            (.osmand, .status(400), ["Traccar", "device_id", "PhoneTrack", "quota"]),
+            (.osmand, .status(405), ["PhoneTrack", "/log/traccar/"]),
+            (.osmand, .status(422), ["Home Assistant", "webhook"]), (.osmand, .status(404), ["5055"]),
+            (.osmand, .closed, ["tracker-server.log", "5055"]), (.owntracks, .closed, ["5144"]),
+            (.owntracks, .status(400), ["Traccar", "owntracks/USER/DEVICE", "quota"]),
+            (.owntracks, .status(404), ["/pub", "/api/webhook/ID"]),
+            (.owntracks, .status(401), ["api_key"]), (.overland, .status(401), ["Dawarich", "API key"]),
+            (.overland, .status(402), ["Dawarich"]), (.overland, .status(403), ["PhoneTrack", "token"]),
+            (.overland, .status(404), ["/api/v1/overland/batches", "/api/overland"]),
+            (.overland, .status(429), ["10,000"]), (.overland, .doubt(.refused), ["result"]),
+            (.overland, .status(413), ["batch_size"]), (.beekon, .status(422), ["beekonctl rejected list"]),
+            (.beekon, .status(301), ["redirects", "https"]), (.overland, .doubt(.page), ["portal"]),
+        ] as [(Format, Format.Cause, [String])])
+    func causes(format: Format, cause: Format.Cause, words: [String]) {
+        for word in words { #expect(format.advice(cause).contains(word), "\(format.advice(cause))") }
+    }
+
+    @Test("a cause is what the judgement says") func judged() {
+        #expect(Format.Cause(Judgement(status: 201)) == nil)
+        #expect(Format.Cause(Judgement(status: 404)) == .status(404))
+        #expect(Format.Cause(Judgement(status: 200, doubt: .refused)) == .doubt(.refused))
+    }
+}

@@ -1,0 +1,132 @@
+import Base
+import Foundation
+import Testing
+import Tracking
+
+@testable import Upload
+
+@Suite("the format owntracks") struct OwnTracksTests {
+    private let format = OwnTracksFormat(user: "fleet", deviceID: "truck-12")
+
+    private func text(_ request: Request?) -> String {
+        String(decoding: request?.body ?? [], as: UTF8.self)
+    }
+
+    private func text(_ change: (inout Location) -> Void) -> String {
+        text(format.request(FormatSamples.location(change), sentAt: FormatSamples.sentAt))
+    }
+
+    @Test("a location, to the byte") func golden() {
+        let request = format.request(FormatSamples.location(), sentAt: FormatSamples.sentAt)
+        #expect(
+            text(request) == """
+                {"_type":"location","lat":37.7749,"lon":-122.4194,"tst":1781526850,"acc":6,"alt":14,"vel":9,"cog":181,\
+                "tid":"12","t":"t","topic":"owntracks/fleet/truck-12",\
+                "_id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","created_at":1781526910}
+                """)
+        #expect(request.topic == "owntracks/fleet/truck-12")
+        #expect(request.contentType == "application/json" && request.encoding == nil)
+        #expect(
+            request.headers == [
+                .init(name: .limitUser, value: "fleet"), .init(name: .limitDevice, value: "truck-12"),
+            ])
+    }
+
+    @Test("what is unknown is left out, except accuracy") func bare() {
+        let request = OwnTracksFormat(user: nil, deviceID: "x").request(
+            FormatSamples.bare, sentAt: FormatSamples.sentAt)
+        #expect(
+            text(request) == """
+                {"_type":"location","lat":37.7749,"lon":-122.4194,"tst":1781526850,"acc":100,"tid":"x","t":"t",\
+                "topic":"owntracks/beekon/x","_id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","created_at":1781526910}
+                """)
+    }
+
+    @Test("an entry and an exit, to the byte") func transitions() {
+        let request = format.request(FormatSamples.event(.exit, fence: "do\"ck 😀"))
+        #expect(
+            text(request) == """
+                {"_type":"transition","event":"leave","desc":"do\\"ck 😀","tst":1781526850,"wtst":1781000000,\
+                "lat":37.7749,"lon":-122.4194,"acc":5,"tid":"12","t":"c","rid":"do\\"ck 😀",\
+                "_id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20"}
+                """)
+        #expect(request?.topic == "owntracks/fleet/truck-12/event")
+        #expect(
+            text(format.request(FormatSamples.event(.enter))).contains(
+                "\"event\":\"enter\",\"desc\":\"home\""))
+    }
+
+    @Test("an event that was stored without a position gets one from the caller, or is no request")
+    func olderEvents() {
+        var event = FormatSamples.event()
+        (event.accuracy, event.fenceAddedAt) = (nil, nil)
+        #expect(
+            text(format.request(event)).contains("\"wtst\":0,\"lat\":37.7749,\"lon\":-122.4194,\"acc\":100,"))
+        event.coordinate = nil
+        #expect(format.request(event) == nil)
+    }
+
+    @Test(
+        "accuracy is rounded up, at least 1",
+        arguments: [
+            (0.0, 1), (0.2, 1), (1, 1), (1.01, 2), (12, 12), (1e300, 2_147_483_647), (.nan, 100),
+            (.infinity, 100),
+        ] as [(Double, Int)])
+    func accuracy(value: Double, expected: Int) {
+        #expect(text { $0.fix.accuracy = value }.contains("\"acc\":\(expected),"))
+    }
+
+    @Test(
+        "kilometres an hour, whole degrees and metres",
+        arguments: [
+            (0.0, 0.0, 0.0, "\"alt\":0,\"vel\":0,\"cog\":0,"),
+            (13.8889, 359.5, -0.4, "\"alt\":0,\"vel\":50,\"cog\":0,"),
+            (0.13, 359.4, -430.5, "\"alt\":-431,\"vel\":0,\"cog\":359,"),
+            (1e300, 90, 1e300, "\"alt\":2147483647,\"vel\":2147483647,\"cog\":90,"),
+        ])
+    func units(speed: Double, bearing: Double, altitude: Double, expected: String) {
+        let text = text {
+            $0.fix.speed = speed
+            $0.fix.bearing = bearing
+            $0.fix.altitude = altitude
+        }
+        #expect(text.contains(expected))
+    }
+
+    @Test("the trigger, by the table", arguments: zip(Trigger.allCases, ["t", "t", "p", "c", "u"]))
+    func triggers(trigger: Trigger, letter: String) {
+        #expect(text { $0.trigger = trigger }.contains("\"t\":\"\(letter)\","))
+    }
+
+    @Test("names that would make another topic, header or message of it are escaped")
+    func hostile() throws {
+        for name in ["a/b", "#", "a\"b\\", "x\r\nAuthorization: y", "😀é", " ", "+"] {
+            let format = OwnTracksFormat(user: name, deviceID: name)
+            let request = format.request(FormatSamples.location(), sentAt: FormatSamples.sentAt)
+            let root = try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any]
+            #expect(root?["tid"] as? String == String(name.suffix(2)))
+            #expect(root?["topic"] as? String == format.topic)
+            #expect(format.topic.split(separator: "/", omittingEmptySubsequences: false).count == 3)
+            for text in request.headers.map(\.value) + [format.topic] {
+                #expect(text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x23 && $0 != 0x2B })
+            }
+        }
+    }
+
+    @Test("poles, the date line, long ago and far ahead") func extremes() throws {
+        for row in FormatSamples.extremes {
+            let body = format.request(row, sentAt: row.fix.time).body
+            let root = try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
+            #expect(root["lat"] as? Double == row.fix.coordinate.latitude)
+            #expect(root["lon"] as? Double == row.fix.coordinate.longitude)
+            let seconds = try #require(root["tst"] as? Int64)
+            #expect(
+                (0...0.999).contains(row.fix.time.seconds(since: Timestamp(milliseconds: seconds * 1000))))
+        }
+    }
+
+    @Test("the last will") func lastWill() {
+        let bytes = OwnTracksFormat.lastWill(connectedAt: FormatSamples.time)
+        #expect(String(decoding: bytes, as: UTF8.self) == "{\"_type\":\"lwt\",\"tst\":1781526850}")
+    }
+}

@@ -1,0 +1,37 @@
+internal import Base
+internal import Envelope
+internal import EnvelopeReader
+internal import ServerStore
+
+/// Devices as JSON.
+enum DeviceText {
+    static func object(_ device: DeviceState) -> [UInt8] {
+        var text = Array(#"{"id":\#(device.id),"name":"#.utf8)
+        JSONString.append(device.name, to: &text)
+        for (name, time) in [
+            ("created", device.created as Timestamp?), ("revoked", device.revoked), ("seen", device.seen),
+        ] {
+            if let time { text += Array(#","\#(name)":"\#(time.iso8601)""#.utf8) }
+        }
+        if let facts = device.facts {
+            text += Array(#","install_id":"\#(facts.installID)""#.utf8)
+            for (name, value) in [
+                ("platform", facts.platform as String?), ("sdk_version", facts.version),
+                ("model", facts.model),
+            ] {
+                guard let value else { continue }
+                text += Array(#","\#(name)":"#.utf8)
+                JSONString.append(value, to: &text)
+            }
+        }
+        if let latest = device.latest {
+            text += Array(#","latest":{"#.utf8)
+            LocationText.members(latest, to: &text)
+            text += Array(
+                #","latitude":\#(LocationText.number(latest.latitude)),"longitude":\#(LocationText.number(latest.longitude))}"#
+                    .utf8)
+        }
+        text.append(UInt8(ascii: "}"))
+        return text
+    }
+}

@@ -1,0 +1,89 @@
+internal import Accounts
+internal import Base
+internal import HTTPTypes
+internal import ServerStore
+internal import Synchronization
+
+/// Says who asks, by the token of the request.
+final class Gatekeeper: Sendable {
+    private let store: Store
+    private let known = Mutex<[Int64: Known]>([:])
+
+    private struct Known {
+        var tokens: DeviceTokens
+        var asOf: ContinuousClock.Instant
+    }
+
+    /// A device that is revoked through another server may upload for so long.
+    private static let freshness = Duration.seconds(5)
+    /// A token that is not among those known may have been made by another server just now. Asked at most so often for
+    /// each device, so that wrong tokens are no load on the database.
+    private static let reload = Duration.milliseconds(500)
+    /// Devices that are remembered: 30 MB at most would be held for them, with four tokens each.
+    private static let capacity = 20_000
+
+    init(store: Store) {
+        self.store = store
+    }
+
+    /// - Throws: `Problem.unauthorized` for a token that is not good; without one it is nobody.
+    func caller(_ headers: HTTPFields, now: Timestamp) async throws -> Caller {
+        guard let value = headers[.authorization] else { return .nobody }
+        guard let secret = Self.bearer(value) else { throw Problem.unauthorized }
+        switch secret.kind {
+        case .access: return try await device(secret, now: now)
+        case .user:
+            guard
+                let user = try await store.read({ session throws(StoreError) in
+                    try Users.user(of: secret, in: session)
+                })
+            else { throw Problem.unauthorized }
+            return .user(user.role)
+        case .refresh: throw Problem.unauthorized
+        }
+    }
+
+    private static func bearer(_ value: String) -> Secret? {
+        let parts = value.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return Secret(parts[1].drop { $0 == " " })
+    }
+
+    private func device(_ secret: Secret, now: Timestamp) async throws -> Caller {
+        let device = secret.owner
+        let remembered = known.withLock { $0[device] }
+        var record: TokenRecord?
+        if let remembered, .now - remembered.asOf < Self.freshness {
+            record = remembered.tokens.valid(secret, now: now)
+            if record == nil, .now - remembered.asOf < Self.reload { throw Problem.unauthorized }
+        }
+        if record == nil {
+            let read = try await store.read { session throws(StoreError) in
+                try Devices.tokens(of: device, in: session)
+            }
+            guard let tokens = read else { throw Problem.unauthorized }
+            remember(tokens, of: device)
+            record = tokens.valid(secret, now: now)
+        }
+        guard let record else { throw Problem.unauthorized }
+        if record.used == nil {
+            try await store.write(isRepeatable: true) { session throws(StoreError) in
+                try Devices.noteUse(record.hash, of: device, now: now, in: session)
+            }
+            forget(device)
+        }
+        return .device(device)
+    }
+
+    private func remember(_ tokens: DeviceTokens, of device: Int64) {
+        known.withLock { known in
+            if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
+            known[device] = Known(tokens: tokens, asOf: .now)
+        }
+    }
+
+    /// The tokens of this device have changed.
+    func forget(_ device: Int64) {
+        known.withLock { known in known[device] = nil }
+    }
+}

@@ -1,0 +1,66 @@
+internal import Base
+internal import EnvelopeReader
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import ServerStore
+
+/// `POST /v1/batches`: answered when what it brought can no longer be lost.
+struct Ingest: Sendable {
+    let store: Store
+    let bodies: BodyReader
+    let limits = Limits()
+    let retentionDays: Int?
+
+    func answer(_ request: Request, from device: Int64, now: Timestamp) async throws -> Response {
+        let isPacked = try Self.isPacked(request.headers)
+        let (bytes, lease) = try await bodies.read(request, limit: isPacked ? limits.packed : limits.unpacked)
+        let batch = try parse(bytes, isPacked: isPacked, now: now)
+        let keptSince = retentionDays.map { now.advanced(bySeconds: -86_400 * Double($0)) }
+        let receipt = try await store.submit(
+            Submission(device: device, batch: batch, received: now, keptSince: keptSince))
+        // The body's bytes are those of the rows that wait.
+        withExtendedLifetime(lease) {}
+        let text =
+            #"{"batch_id":"\#(batch.id)","stored":\#(receipt.stored),"duplicates":\#(receipt.duplicates),"#
+            + #""expired":\#(receipt.expired)}"# + "\n"
+        return Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+
+    private static func isPacked(_ headers: HTTPFields) throws(Problem) -> Bool {
+        switch headers[.contentEncoding]?.lowercased() {
+        case nil, "identity": return false
+        case "gzip", "x-gzip": return true
+        case let other?:
+            throw Problem(
+                .unsupportedMediaType, "Content-Encoding '\(other.prefix(40))' is neither gzip nor identity.")
+        }
+    }
+
+    private func parse(_ bytes: ByteBuffer, isPacked: Bool, now: Timestamp) throws(Problem) -> Batch {
+        let result = bytes.withUnsafeReadableBytes { bytes in
+            Result { () throws(Fault) in
+                guard isPacked else { return try BatchReader.read(bytes, limits: limits) }
+                let unpacked = try Gunzip.unpack(bytes, limit: limits.unpacked)
+                return try BatchReader.read(unpacked, limits: limits)
+            }
+        }
+        do throws(Fault) {
+            let batch = try result.get()
+            if let fault = TimeRule.fault(in: batch, now: now) { throw fault }
+            return batch
+        } catch {
+            throw Problem(error)
+        }
+    }
+}
+
+extension BatchReader {
+    fileprivate static func read(_ bytes: [UInt8], limits: Limits) throws(Fault) -> Batch {
+        try bytes.withUnsafeBytes { bytes in
+            Result { () throws(Fault) in try read(bytes, limits: limits) }
+        }.get()
+    }
+}

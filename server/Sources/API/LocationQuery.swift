@@ -1,0 +1,65 @@
+internal import Base
+internal import HTTPTypes
+
+/// What of a device's locations is asked for: `?from=…&to=…&limit=…&format=…`.
+struct LocationQuery: Equatable {
+    enum Format: String, CaseIterable {
+        case json, geojson, gpx, csv
+
+        var mediaType: String {
+            switch self {
+            case .json: "application/json"
+            case .geojson: "application/geo+json"
+            case .gpx: "application/gpx+xml"
+            case .csv: "text/csv; charset=utf-8"
+            }
+        }
+    }
+
+    var range: ClosedRange<Timestamp>
+    /// nil: all of the range.
+    var limit: Int?
+    var format: Format
+
+    /// - Parameter query: as it stands behind the `?`; nil when there is none.
+    init(_ query: Substring?) throws(Problem) {
+        var from = Timestamp(milliseconds: 0)
+        // The year 9999: what ISO 8601 can say.
+        var to = Timestamp(milliseconds: 253_402_300_799_999)
+        (limit, format) = (nil, .json)
+        for pair in (query ?? "").split(separator: "&").prefix(20) {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let value = Fields.decoded(parts[1]) else {
+                throw Problem(.badRequest, "The query is not of the form name=value&….")
+            }
+            switch parts[0] {
+            case "from": from = try Self.time(value, "from")
+            case "to": to = try Self.time(value, "to")
+            case "limit":
+                guard let number = Int(value), (1...1_000_000).contains(number) else {
+                    throw Problem(.badRequest, "limit is a number within 1…1000000.")
+                }
+                limit = number
+            case "format":
+                guard let known = Format(rawValue: value) else {
+                    throw Problem(.badRequest, "format is json, geojson, gpx or csv.")
+                }
+                format = known
+            default:
+                throw Problem(
+                    .badRequest, "There is no parameter of that name; there are from, to, limit and format.")
+            }
+        }
+        guard from <= to else { throw Problem(.badRequest, "from lies behind to.") }
+        range = from...to
+    }
+
+    private static func time(_ text: String, _ name: String) throws(Problem) -> Timestamp {
+        // An unescaped + of a time zone reads as a space.
+        let zoned = text.count > 20 ? text.replacing(" ", with: "+") : text
+        guard let time = Timestamp(iso8601: text) ?? Timestamp(iso8601: zoned) else {
+            throw Problem(.badRequest, "\(name) is no time such as 2026-06-15T12:34:56Z.")
+        }
+        return time
+    }
+}

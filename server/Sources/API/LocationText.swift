@@ -1,0 +1,134 @@
+internal import Base
+internal import Envelope
+internal import EnvelopeReader
+internal import ServerStore
+
+/// Locations as text, piece by piece, so that a year of them is never in memory at once.
+struct LocationText {
+    let format: LocationQuery.Format
+    let device: DeviceState
+    private var count = 0
+
+    init(_ format: LocationQuery.Format, of device: DeviceState) {
+        self.format = format
+        self.device = device
+    }
+
+    /// What stands before the first location.
+    var head: [UInt8] {
+        var text: [UInt8] = []
+        switch format {
+        case .json:
+            text += Array(#"{"device":\#(device.id),"name":"#.utf8)
+            JSONString.append(device.name, to: &text)
+            text += Array(#","locations":["#.utf8)
+        case .geojson: text += Array(#"{"type":"FeatureCollection","features":["#.utf8)
+        case .gpx:
+            text += Array(
+                """
+                <?xml version="1.0" encoding="UTF-8"?>
+                <gpx version="1.1" creator="beekon-server" xmlns="http://www.topografix.com/GPX/1/1">
+                <trk><name>\(Self.escaped(device.name))</name><trkseg>
+
+                """.utf8)
+        case .csv:
+            text += Array(
+                ("time,latitude,longitude,accuracy,speed,bearing,altitude,trigger,motion,activity,quality,is_mock,id,"
+                    + "session_id\r\n").utf8)
+        }
+        return text
+    }
+
+    /// The next of them.
+    mutating func append(_ locations: [StoredLocation], to text: inout [UInt8]) {
+        for location in locations {
+            switch format {
+            case .json: object(location, to: &text)
+            case .geojson: feature(location, to: &text)
+            case .gpx: point(location.row, to: &text)
+            case .csv: line(location, to: &text)
+            }
+            count += 1
+        }
+    }
+
+    /// What stands behind the last.
+    var tail: [UInt8] {
+        switch format {
+        case .json, .geojson: Array("]}\n".utf8)
+        case .gpx: Array("</trkseg></trk></gpx>\n".utf8)
+        case .csv: []
+        }
+    }
+
+    private func object(_ location: StoredLocation, to text: inout [UInt8]) {
+        text += Array((count > 0 ? ",\n{" : "\n{").utf8)
+        Self.members(location.row, to: &text)
+        text += Array(#","latitude":\#(Self.number(location.row.latitude))"#.utf8)
+        text += Array(#","longitude":\#(Self.number(location.row.longitude))"#.utf8)
+        Self.session(location, to: &text)
+        text.append(UInt8(ascii: "}"))
+    }
+
+    private func feature(_ location: StoredLocation, to text: inout [UInt8]) {
+        let row = location.row
+        let height = row.altitude.map { ",\(Self.number($0))" } ?? ""
+        let place = "\(Self.number(row.longitude)),\(Self.number(row.latitude))\(height)"
+        text += Array((count > 0 ? ",\n" : "\n").utf8)
+        text += Array(
+            #"{"type":"Feature","geometry":{"type":"Point","coordinates":[\#(place)]},"properties":{"#.utf8)
+        Self.members(row, to: &text)
+        Self.session(location, to: &text)
+        text += Array("}}".utf8)
+    }
+
+    private static func session(_ location: StoredLocation, to text: inout [UInt8]) {
+        text += Array(#","session_id":"\#(location.session)""#.utf8)
+        if let extras = location.extras { text += Array(#","extras":\#(extras)"#.utf8) }
+    }
+
+    /// What a location is but where, in the words of the envelope.
+    static func members(_ row: LocationRow, to text: inout [UInt8]) {
+        text += Array(#""id":"\#(row.id)","timestamp":"\#(row.time.iso8601)""#.utf8)
+        for (name, word) in [
+            ("trigger", row.codes.trigger), ("motion", row.codes.motion), ("activity", row.codes.activity),
+            ("quality", row.codes.quality),
+        ] {
+            if let word { text += Array(#","\#(name)":"\#(word)""#.utf8) }
+        }
+        text += Array(#","is_mock":\#(row.codes.isMock)"#.utf8)
+        for (name, value) in [
+            ("accuracy", row.accuracy), ("speed", row.speed), ("bearing", row.bearing),
+            ("altitude", row.altitude),
+        ] {
+            if let value { text += Array(#","\#(name)":\#(number(value))"#.utf8) }
+        }
+    }
+
+    private func point(_ row: LocationRow, to text: inout [UInt8]) {
+        text += Array(
+            #"<trkpt lat="\#(Self.number(row.latitude))" lon="\#(Self.number(row.longitude))">"#.utf8)
+        if let altitude = row.altitude { text += Array("<ele>\(Self.number(altitude))</ele>".utf8) }
+        text += Array("<time>\(row.time.iso8601)</time></trkpt>\n".utf8)
+    }
+
+    private func line(_ location: StoredLocation, to text: inout [UInt8]) {
+        let row = location.row
+        let numbers = [row.latitude, row.longitude, row.accuracy, row.speed, row.bearing, row.altitude]
+        let words = [row.codes.trigger, row.codes.motion, row.codes.activity, row.codes.quality]
+        let cells =
+            [row.time.iso8601] + numbers.map { $0.map(Self.number) ?? "" } + words.map { $0 ?? "" }
+            + [String(row.codes.isMock), row.id.description, location.session.description]
+        text += Array((cells.joined(separator: ",") + "\r\n").utf8)
+    }
+
+    /// The shortest text that reads back as the same Double; an integral one without a point.
+    static func number(_ value: Double) -> String {
+        let text = value.description
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    }
+}

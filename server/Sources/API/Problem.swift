@@ -1,0 +1,80 @@
+internal import Envelope
+internal import EnvelopeReader
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import ServerStore
+
+/// Why a request was not done, as its sender reads it: a problem document (RFC 9457).
+struct Problem: Error, Equatable {
+    var status: HTTPResponse.Status
+    /// What is wrong, in a sentence.
+    var detail: String
+    /// A JSON pointer to the field of the body; nil when it is not about one.
+    var pointer: String?
+    /// The location or event, from 0.
+    var index: Int?
+    /// Seconds after which another try makes sense.
+    var retryAfter: Int?
+    /// Methods that the resource has; with status 405.
+    var allow: String?
+
+    init(_ status: HTTPResponse.Status, _ detail: String) {
+        self.status = status
+        self.detail = detail
+    }
+
+    init(_ fault: Fault) {
+        status = fault.kind == .tooLarge ? .contentTooLarge : .badRequest
+        let field = fault.pointer.isEmpty ? "The body" : fault.pointer
+        detail = "\(field) \(fault.reason)."
+        pointer = fault.pointer.isEmpty ? nil : fault.pointer
+        index = fault.index
+    }
+
+    init(_ error: StoreError, using random: inout some RandomNumberGenerator) {
+        switch error.kind {
+        case .overloaded: self = .busy(using: &random)
+        case .unavailable:
+            self = .busy(using: &random)
+            detail =
+                "The database does not answer. Send it again: what is stored already is not stored twice."
+        case .conflict: self.init(.conflict, "It cannot be: \(error.message).")
+        case .failed: self.init(.internalServerError, "The database refuses it; the server's log says why.")
+        }
+    }
+
+    /// 503, to come back at a moment of its own: a thousand that come back together are as many as before.
+    static func busy(using random: inout some RandomNumberGenerator) -> Problem {
+        var problem = Problem(.serviceUnavailable, "The server has more to do than it can.")
+        problem.retryAfter = Int.random(in: 5...30, using: &random)
+        return problem
+    }
+
+    static let unauthorized = Problem(
+        .unauthorized, "The token is not (or no longer) one that this server has given out.")
+
+    static func notFound(_ detail: String = "There is nothing at this path.") -> Problem {
+        Problem(.notFound, detail)
+    }
+
+    var response: Response {
+        var body: [UInt8] = Array(#"{"type":"about:blank","title":"#.utf8)
+        JSONString.append(status.reasonPhrase, to: &body)
+        body += Array(#","status":\#(status.code),"detail":"#.utf8)
+        JSONString.append(detail, to: &body)
+        if let pointer {
+            body += Array(#","pointer":"#.utf8)
+            JSONString.append(pointer, to: &body)
+        }
+        if let index { body += Array(#","index":\#(index)"#.utf8) }
+        body += Array("}\n".utf8)
+        var response = Response(
+            status: status, headers: [.contentType: "application/problem+json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        if let retryAfter { response.headers[.retryAfter] = String(retryAfter) }
+        if let allow { response.headers[.allow] = allow }
+        if status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
+        return response
+    }
+}

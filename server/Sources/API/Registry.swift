@@ -1,0 +1,96 @@
+internal import Accounts
+internal import Base
+internal import Envelope
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import ServerStore
+
+/// What an admin changes: who may upload, and who may read.
+struct Registry: Sendable {
+    let store: Store
+    let bodies: BodyReader
+    let gatekeeper: Gatekeeper
+    let lifetime: Double
+
+    /// `POST /v1/devices` with `{"name":…}`: 201 with the device and its tokens, which are shown this once.
+    func addDevice(_ request: Request, now: Timestamp) async throws -> Response {
+        let name = try await name(in: request)
+        let lifetime = lifetime
+        let (device, pair) = try await store.write { session throws(StoreError) in
+            try Devices.add(name.value, lifetime: lifetime, now: now, in: session)
+        }
+        var text = Array(#"{"id":\#(device.id),"name":"#.utf8)
+        JSONString.append(device.name, to: &text)
+        text += Array(
+            (#","access_token":"\#(pair.access.text)","expires_at":"\#(pair.expires.iso8601)","#
+                + #""refresh_token":"\#(pair.refresh.text)"}"# + "\n").utf8)
+        return Self.created(text, at: "/v1/devices/\(device.id)")
+    }
+
+    /// `DELETE /v1/devices/17`: its tokens end at once; its locations stay.
+    func revokeDevice(_ id: Int64, now: Timestamp) async throws -> Response {
+        let isThere = try await store.write { session throws(StoreError) in
+            try Devices.revoke(id, now: now, in: session)
+        }
+        gatekeeper.forget(id)
+        guard isThere else { throw Problem.notFound("There is no device \(id).") }
+        return Response(status: .noContent)
+    }
+
+    /// `POST /v1/users` with `{"name":…,"role":"reader"|"admin"}`: 201 with the token, which is shown this once.
+    func addUser(_ request: Request, now: Timestamp) async throws -> Response {
+        let name = try await name(in: request)
+        guard let role = UserEntry.Role.allCases.first(where: { $0.name == name.fields["role"] }) else {
+            throw Problem(.badRequest, "role is reader or admin.")
+        }
+        let (user, secret) = try await store.write { session throws(StoreError) in
+            try Users.add(name.value, role, now: now, in: session)
+        }
+        var text = Array(#"{"name":"#.utf8)
+        JSONString.append(user.name, to: &text)
+        text += Array((#","role":"\#(user.role.name)","token":"\#(secret.text)"}"# + "\n").utf8)
+        return Self.created(text, at: nil)
+    }
+
+    /// `GET /v1/users`
+    func users() async throws -> Response {
+        let users = try await store.read { session throws(StoreError) in try Users.all(in: session) }
+        var text = Array(#"{"users":["#.utf8)
+        for (index, user) in users.enumerated() {
+            text += Array((index > 0 ? ",\n" : "\n").utf8)
+            text += Array(#"{"name":"#.utf8)
+            JSONString.append(user.name, to: &text)
+            text += Array(#","role":"\#(user.role.name)","created":"\#(user.created.iso8601)"}"#.utf8)
+        }
+        text += Array("]}\n".utf8)
+        return Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))
+    }
+
+    /// `DELETE /v1/users/NAME`
+    func removeUser(_ name: String) async throws -> Response {
+        let isThere = try await store.write { session throws(StoreError) in
+            try Users.remove(name, in: session)
+        }
+        guard isThere else { throw Problem.notFound("There is no user of that name.") }
+        return Response(status: .noContent)
+    }
+
+    private func name(in request: Request) async throws -> (value: String, fields: Fields) {
+        let (body, _) = try await bodies.read(request, limit: Fields.limit)
+        let fields = try Fields(body, request.headers)
+        guard let name = fields["name"] else { throw Problem(.badRequest, "name is missing.") }
+        if let complaint = Devices.complaint(aboutName: name) { throw Problem(.badRequest, "\(complaint).") }
+        return (name, fields)
+    }
+
+    private static func created(_ text: [UInt8], at path: String?) -> Response {
+        var response = Response(
+            status: .created, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))
+        if let path { response.headers[.location] = path }
+        return response
+    }
+}

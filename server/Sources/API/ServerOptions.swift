@@ -1,0 +1,30 @@
+/// How the server is set up. The numbers together keep it below 80 MB.
+package struct ServerOptions: Sendable {
+    /// Where it listens.
+    package enum Address: Equatable, Sendable {
+        /// Host and port; port 0: any that is free.
+        case network(host: String, port: Int)
+        /// A path.
+        case socket(String)
+    }
+
+    package var address: Address
+    /// Connections at once. More wait in the backlog of the kernel, which costs nothing here.
+    package var connections = 600
+    /// Connections that wait in the kernel (and at most net.core.somaxconn).
+    package var backlog = 4096
+    /// Bytes of all bodies that are being read.
+    package var bodies = 16 << 20
+    /// Seconds until the beginning of the answer, from the first byte of a request on. beekond gives up after 60.
+    package var deadlineSeconds = 30
+    /// Seconds that a connection may be idle, or an answer stand still.
+    package var idleSeconds = 60
+    /// Seconds for which an access token is good. Each exchange costs the vehicle a handshake.
+    package var tokenLifetime = 7 * 86_400.0
+    /// Days for which locations are kept, by fix time; nil: for ever.
+    package var retentionDays: Int?
+
+    package init(address: Address) {
+        self.address = address
+    }
+}

@@ -1,0 +1,42 @@
+internal import Accounts
+internal import Base
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import ServerStore
+
+/// `POST /v1/token`: a refresh token buys the next pair (RFC 6749, section 6, and its words for what fails).
+struct TokenExchange: Sendable {
+    let store: Store
+    let bodies: BodyReader
+    let gatekeeper: Gatekeeper
+    let lifetime: Double
+
+    func answer(_ request: Request, now: Timestamp) async throws -> Response {
+        let (body, _) = try await bodies.read(request, limit: Fields.limit)
+        let fields = try Fields(body, request.headers)
+        guard fields["grant_type"] == "refresh_token" else { return Self.refusal("unsupported_grant_type") }
+        guard let text = fields["refresh_token"] else { return Self.refusal("invalid_request") }
+        guard let secret = Secret(text), secret.kind == .refresh else { return Self.refusal("invalid_grant") }
+        let lifetime = lifetime
+        let pair = try await store.write { session throws(StoreError) in
+            try Devices.exchange(secret, lifetime: lifetime, now: now, in: session)
+        }
+        guard let pair else { return Self.refusal("invalid_grant") }
+        gatekeeper.forget(secret.owner)
+        return Self.response(
+            .ok,
+            #"{"access_token":"\#(pair.access.text)","token_type":"Bearer","expires_in":\#(Int(lifetime)),"#
+                + #""refresh_token":"\#(pair.refresh.text)"}"#)
+    }
+
+    private static func refusal(_ word: String) -> Response {
+        response(.badRequest, #"{"error":"\#(word)"}"#)
+    }
+
+    private static func response(_ status: HTTPResponse.Status, _ text: String) -> Response {
+        Response(
+            status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text + "\n")))
+    }
+}

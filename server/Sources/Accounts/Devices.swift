@@ -1,0 +1,139 @@
+package import Base
+package import ServerStore
+
+/// A pair of tokens, shown once.
+package struct TokenPair: Equatable, Sendable {
+    package var access: Secret
+    package var refresh: Secret
+    /// Of the access token.
+    package var expires: Timestamp
+}
+
+/// A device that may upload.
+package struct DeviceEntry: Equatable, Sendable {
+    package var id: Int64
+    package var name: String
+    package var created: Timestamp
+    /// nil unless it was revoked.
+    package var revoked: Timestamp?
+}
+
+/// The devices and their tokens, in the database. Each function is for a thread of the store.
+package enum Devices {
+    /// Characters of a name.
+    package static let longestName = 100
+
+    /// - Returns: why it cannot be a name; nil when it can.
+    package static func complaint(aboutName name: String) -> String? {
+        let scalars = name.unicodeScalars
+        guard !scalars.isEmpty, scalars.count <= longestName else {
+            return "a name has 1 to \(longestName) characters"
+        }
+        let isPlain = scalars.allSatisfy {
+            $0.value >= 0x20 && $0.value != 0x7F && !(0x80..<0xA0).contains($0.value)
+        }
+        return isPlain ? nil : "a name has no control characters"
+    }
+
+    /// Makes a device and its first pair of tokens.
+    ///
+    /// - Throws: `.conflict` when the name is taken.
+    package static func add(
+        _ name: String, lifetime: Double, now: Timestamp, in session: any Session
+    ) throws(StoreError) -> (DeviceEntry, TokenPair) {
+        try session.transaction { () throws(StoreError) in
+            let rows = try session.run(
+                "INSERT INTO devices(name, created) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id",
+                .text(name),
+                .integer(now.milliseconds))
+            guard let id = rows.first?.first?.integer else {
+                throw StoreError(
+                    .conflict, operation: "add a device", message: "there is a device '\(name)' already")
+            }
+            let pair = try issue(to: id, parent: nil, lifetime: lifetime, now: now, in: session)
+            return (DeviceEntry(id: id, name: name, created: now), pair)
+        }
+    }
+
+    private static func issue(
+        to device: Int64, parent: [UInt8]?, lifetime: Double, now: Timestamp, in session: any Session
+    ) throws(StoreError) -> TokenPair {
+        let pair = TokenPair(
+            access: Secret(.access, of: device), refresh: Secret(.refresh, of: device),
+            expires: now.advanced(bySeconds: lifetime))
+        for (secret, expires) in [(pair.access, pair.expires), (pair.refresh, nil)] {
+            try session.run(
+                "INSERT INTO tokens(device, hash, kind, created, expires, parent) VALUES ($1, $2, $3, $4, $5, $6)",
+                .integer(device), .bytes(secret.hash), .integer(secret.kind.rawValue),
+                .integer(now.milliseconds),
+                .optional(expires?.milliseconds), parent.map { .bytes($0) } ?? .null)
+        }
+        return pair
+    }
+
+    /// All that is known of the tokens of a device; nil when there is no such device.
+    package static func tokens(of device: Int64, in session: any Session) throws(StoreError) -> DeviceTokens?
+    {
+        let entry = try session.run("SELECT revoked FROM devices WHERE id = $1", .integer(device))
+        guard let revoked = entry.first?.first else { return nil }
+        let rows = try session.run(
+            "SELECT hash, kind, created, expires, used, parent FROM tokens WHERE device = $1",
+            .integer(device))
+        let records = rows.compactMap { row -> TokenRecord? in
+            guard let hash = row[0].bytes, let kind = row[1].integer.flatMap({ Secret.Kind(rawValue: $0) }),
+                let created = row[2].integer
+            else { return nil }
+            return TokenRecord(
+                hash: hash, kind: kind, created: Timestamp(milliseconds: created),
+                expires: row[3].integer.map { Timestamp(milliseconds: $0) },
+                used: row[4].integer.map { Timestamp(milliseconds: $0) }, parent: row[5].bytes)
+        }
+        return DeviceTokens(records: records, isRevoked: revoked != .null)
+    }
+
+    /// Notes that a token has arrived at its device.
+    package static func noteUse(
+        _ hash: [UInt8], of device: Int64, now: Timestamp, in session: any Session
+    ) throws(StoreError) {
+        try session.run(
+            "UPDATE tokens SET used = $1 WHERE device = $2 AND hash = $3 AND used IS NULL",
+            .integer(now.milliseconds), .integer(device), .bytes(hash))
+    }
+
+    /// Exchanges a refresh token for a new pair.
+    ///
+    /// - Returns: nil when it buys nothing (any more).
+    package static func exchange(
+        _ secret: Secret, lifetime: Double, now: Timestamp, in session: any Session
+    ) throws(StoreError) -> TokenPair? {
+        try session.transaction { () throws(StoreError) in
+            // Two exchanges of one device must not both see no successors.
+            try session.run("UPDATE devices SET revoked = revoked WHERE id = $1", .integer(secret.owner))
+            guard let tokens = try tokens(of: secret.owner, in: session),
+                let rotation = tokens.exchange(secret, now: now)
+            else { return nil }
+            for hash in rotation.ends {
+                try session.run(
+                    "DELETE FROM tokens WHERE device = $1 AND hash = $2", .integer(secret.owner), .bytes(hash)
+                )
+            }
+            try noteUse(secret.hash, of: secret.owner, now: now, in: session)
+            return try issue(to: secret.owner, parent: secret.hash, lifetime: lifetime, now: now, in: session)
+        }
+    }
+
+    /// Ends a device's tokens, for good; its locations stay.
+    ///
+    /// - Returns: false when there is no such device.
+    package static func revoke(_ device: Int64, now: Timestamp, in session: any Session) throws(StoreError)
+        -> Bool
+    {
+        try session.transaction { () throws(StoreError) in
+            let rows = try session.run(
+                "UPDATE devices SET revoked = coalesce(revoked, $1) WHERE id = $2 RETURNING id",
+                .integer(now.milliseconds), .integer(device))
+            try session.run("DELETE FROM tokens WHERE device = $1", .integer(device))
+            return !rows.isEmpty
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import CServerCrypto
+internal import ServerStore
+
+/// What a bearer shows: `bka.17.<43 characters>`. It says whose it is, so that one row is looked at and not all.
+package struct Secret: Equatable, Sendable {
+    /// The letters are part of the text, the numbers are stored.
+    package enum Kind: Int64, CaseIterable, Sendable {
+        /// A device's, for uploads; it expires.
+        case access = 1
+        /// A device's, which buys the next pair of tokens.
+        case refresh = 2
+        /// A user's.
+        case user = 3
+
+        var letter: String {
+            switch self {
+            case .access: "a"
+            case .refresh: "r"
+            case .user: "u"
+            }
+        }
+    }
+
+    package let kind: Kind
+    /// The device or user, by number.
+    package let owner: Int64
+    /// 32 random bytes, in base64url (RFC 4648).
+    private let secret: String
+
+    private static let size = 32
+    private static let length = 43
+    private static let alphabet = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    /// A new one.
+    package init(_ kind: Kind, of owner: Int64) {
+        self.kind = kind
+        self.owner = owner
+        secret = Self.text(Self.random(Self.size))
+    }
+
+    /// - Returns: nil for what is no token of this form.
+    package init?(_ text: some StringProtocol) {
+        guard text.utf8.count <= 80 else { return nil }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let kind = Kind.allCases.first(where: { parts[0] == "bk" + $0.letter }),
+            let owner = Int64(parts[1]), owner > 0, String(owner) == parts[1],
+            parts[2].utf8.count == Self.length, parts[2].utf8.allSatisfy({ Self.alphabet.contains($0) })
+        else { return nil }
+        self.kind = kind
+        self.owner = owner
+        secret = String(parts[2])
+    }
+
+    /// As it is shown once, and sent with each request.
+    package var text: String { "bk\(kind.letter).\(owner).\(secret)" }
+
+    /// As it is stored. 256 random bits need no salt and no slow hash: nobody can try them.
+    package var hash: [UInt8] { Digest.sha256(Array(text.utf8)) }
+
+    /// Whether the hash is this token's, in a time that does not tell how much of it is.
+    package func matches(_ stored: [UInt8]) -> Bool {
+        let own = hash
+        return stored.count == own.count && CRYPTO_memcmp(stored, own, own.count) == 0
+    }
+
+    private static func random(_ count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        precondition(RAND_bytes(&bytes, Int32(count)) == 1, "libcrypto has no random numbers")
+        return bytes
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        var (bits, count): (UInt32, Int) = (0, 0)
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            count += 8
+            while count >= 6 {
+                count -= 6
+                text.append(alphabet[Int(bits >> UInt32(count) & 63)])
+            }
+        }
+        if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count) & 63)]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,7 @@
+// All that Swift sees of libpq, PostgreSQL's client library.
+#ifndef CPOSTGRES_SHIM_H
+#define CPOSTGRES_SHIM_H
+
+#include <libpq-fe.h>
+
+#endif

@@ -1,0 +1,98 @@
+package import Base
+
+/// An upload as it is stored: every value checked and in range.
+package struct Batch: Sendable {
+    package var id: UUIDv7
+    package var session: UUIDv7
+    package var sentAt: Timestamp
+    package var device: DeviceFacts
+    /// A JSON object of strings, as it was sent; nil when there were none.
+    package var extras: [UInt8]?
+    package var locations: [LocationRow]
+    package var events: [EventRow]
+
+    package init(
+        id: UUIDv7, session: UUIDv7, sentAt: Timestamp, device: DeviceFacts, extras: [UInt8]?,
+        locations: [LocationRow], events: [EventRow]
+    ) {
+        self.id = id
+        self.session = session
+        self.sentAt = sentAt
+        self.device = device
+        self.extras = extras
+        self.locations = locations
+        self.events = events
+    }
+}
+
+/// What a vehicle says of itself with each batch.
+package struct DeviceFacts: Equatable, Sendable {
+    package var installID: UUIDv7
+    package var platform: String
+    package var version: String
+    /// nil when the machine does not say.
+    package var model: String?
+
+    package init(installID: UUIDv7, platform: String, version: String, model: String?) {
+        self.installID = installID
+        self.platform = platform
+        self.version = version
+        self.model = model
+    }
+}
+
+/// One location. No reference in it, so that a thousand are one block of memory.
+package struct LocationRow: Equatable, Sendable {
+    package var id: UUIDv7
+    package var time: Timestamp
+    /// Degrees, −90…90.
+    package var latitude: Double
+    /// Degrees, −180…180.
+    package var longitude: Double
+    /// Metres, at least 0.
+    package var accuracy: Double?
+    /// Metres per second, at least 0.
+    package var speed: Double?
+    /// Degrees, 0 ≤ bearing < 360.
+    package var bearing: Double?
+    /// Metres above the ellipsoid.
+    package var altitude: Double?
+    package var codes: Codes
+
+    package init(
+        id: UUIDv7, time: Timestamp, latitude: Double, longitude: Double, accuracy: Double? = nil,
+        speed: Double? = nil, bearing: Double? = nil, altitude: Double? = nil, codes: Codes
+    ) {
+        self.id = id
+        self.time = time
+        self.latitude = latitude
+        self.longitude = longitude
+        self.accuracy = accuracy
+        self.speed = speed
+        self.bearing = bearing
+        self.altitude = altitude
+        self.codes = codes
+    }
+}
+
+/// A geofence was entered or left.
+package struct EventRow: Equatable, Sendable {
+    /// The raw values are stored.
+    package enum Kind: Int16, Sendable {
+        case enter = 1
+        case exit = 2
+    }
+
+    package var id: UUIDv7
+    package var time: Timestamp
+    package var kind: Kind
+    /// 1…100 characters, none of them NUL.
+    package var geofence: String
+
+    package init(id: UUIDv7, time: Timestamp, kind: Kind, geofence: String) {
+        self.id = id
+        self.time = time
+        self.kind = kind
+        self.geofence = geofence
+    }
+}

@@ -1,0 +1,42 @@
+package import Base
+
+/// Which fix times are taken. A wrong one would otherwise make a partition of its own, in the year 1980 or 2107.
+package enum TimeRule {
+    /// 2000-01-01: no receiver was in a vehicle with beekond before.
+    package static let earliest = Timestamp(milliseconds: 946_684_800_000)
+    /// Seconds that a clock may be ahead of this server's.
+    package static let ahead = 86_400.0
+
+    /// - Parameter now: this server's clock.
+    /// - Returns: nil when every time of the batch is taken.
+    package static func fault(in batch: Batch, now: Timestamp) -> Fault? {
+        let range = earliest...now.advanced(bySeconds: ahead)
+        if !range.contains(batch.id.time) {
+            return Fault(pointer: "/batch_id", reason: "has a time " + word(batch.id.time))
+        }
+        if let index = batch.locations.firstIndex(where: { !range.contains($0.time) }) {
+            return Fault(
+                pointer: "/locations/\(index)/timestamp", index: index,
+                reason: "is a time " + word(batch.locations[index].time))
+        }
+        if let index = batch.events.firstIndex(where: { !range.contains($0.time) }) {
+            return Fault(
+                pointer: "/geofence_events/\(index)/timestamp", index: index,
+                reason: "is a time " + word(batch.events[index].time))
+        }
+        return nil
+    }
+
+    private static func word(_ time: Timestamp) -> String {
+        time < earliest ? "before the year 2000" : "more than a day ahead of this server's clock"
+    }
+}
+
+extension UUIDv7 {
+    /// The time part of a UUID of version 7.
+    package var time: Timestamp {
+        withBytes {
+            Timestamp(milliseconds: Int64(UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) >> 16))
+        }
+    }
+}

@@ -1,0 +1,161 @@
+internal import Base
+internal import EnvelopeReader
+
+/// A group of batches in the order in which every server writes: by table, and in each table by key. Servers that meet on
+/// the same rows then wait for each other, and never in a circle.
+struct PostgresGroup {
+    /// A location or an event with what its key begins with.
+    struct Row<Content> {
+        let device: Int64
+        let content: Content
+        let session: UUIDv7
+        let extras: Int64?
+    }
+
+    /// What identifies a row.
+    struct Key: Hashable {
+        let device: Int64
+        let time: Int64
+        let id: UUIDv7
+    }
+
+    /// Places in the group of the batches that have rows to be stored, each batch once, by key.
+    let candidates: [Int]
+    private let group: [Submission]
+
+    init(_ group: [Submission]) {
+        self.group = group
+        var seen: Set<BatchKey> = []
+        let order = group.indices.sorted { BatchKey(group[$0]) < BatchKey(group[$1]) }
+        candidates = order.filter { group[$0].keptRows > 0 && seen.insert(BatchKey(group[$0])).inserted }
+    }
+
+    func submission(_ place: Int) -> Submission {
+        group[place]
+    }
+
+    struct BatchKey: Hashable, Comparable {
+        let device: Int64
+        let id: UUIDv7
+
+        init(device: Int64, id: UUIDv7) {
+            self.device = device
+            self.id = id
+        }
+
+        init(_ submission: Submission) {
+            self.init(device: submission.device, id: submission.batch.id)
+        }
+
+        static func < (left: BatchKey, right: BatchKey) -> Bool {
+            (left.device, left.id) < (right.device, right.id)
+        }
+    }
+
+    /// The weeks of everything that is to be stored.
+    var weeks: Set<PostgresPartitions.Week> {
+        var weeks: Set<PostgresPartitions.Week> = []
+        for submission in candidates.map({ group[$0] }) {
+            weeks.insert(PostgresPartitions.week(of: submission.batch.id.time))
+            for row in submission.batch.locations where submission.isKept(row.time) {
+                weeks.insert(PostgresPartitions.week(of: row.time))
+            }
+            for row in submission.batch.events where submission.isKept(row.time) {
+                weeks.insert(PostgresPartitions.week(of: row.time))
+            }
+        }
+        return weeks
+    }
+
+    /// - Parameter places: the batches that are new.
+    func locations(of places: [Int]) -> [Row<LocationRow>] {
+        rows(of: places) { $0.batch.locations }.sorted {
+            ($0.device, $0.content.time.milliseconds, $0.content.id)
+                < ($1.device, $1.content.time.milliseconds, $1.content.id)
+        }
+    }
+
+    /// - Parameter places: the batches that are new.
+    func events(of places: [Int]) -> [Row<EventRow>] {
+        rows(of: places) { $0.batch.events }.sorted {
+            ($0.device, $0.content.time.milliseconds, $0.content.id)
+                < ($1.device, $1.content.time.milliseconds, $1.content.id)
+        }
+    }
+
+    private func rows<Content: TimedRow>(of places: [Int], _ content: (Submission) -> [Content]) -> [Row<
+        Content
+    >] {
+        places.flatMap { place in
+            let submission = group[place]
+            let extras = submission.batch.extras.map { Digest.short($0) }
+            return content(submission).filter { submission.isKept($0.time) }.map {
+                Row(device: submission.device, content: $0, session: submission.batch.session, extras: extras)
+            }
+        }
+    }
+
+    /// For each device, the newest location of the new batches, by device.
+    func latest(of places: [Int]) -> [(device: Int64, row: LocationRow)] {
+        var newest: [Int64: LocationRow] = [:]
+        for place in places {
+            guard let row = group[place].newest else { continue }
+            let device = group[place].device
+            if newest[device].map({ $0.time < row.time }) ?? true { newest[device] = row }
+        }
+        return newest.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// For each device, the batch of the group that came last, by device.
+    var presences: [Submission] {
+        var last: [Int64: Submission] = [:]
+        for submission in group
+        where last[submission.device].map({ $0.received <= submission.received }) ?? true {
+            last[submission.device] = submission
+        }
+        return last.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// The extras of the new batches, each once, by key.
+    func extras(of places: [Int]) -> [(device: Int64, digest: Int64, text: [UInt8])] {
+        var found: [Int64: [Int64: [UInt8]]] = [:]
+        for place in places {
+            guard let extras = group[place].batch.extras else { continue }
+            found[group[place].device, default: [:]][Digest.short(extras)] = extras
+        }
+        return found.sorted { $0.key < $1.key }.flatMap { device, texts in
+            texts.sorted { $0.key < $1.key }.map { (device, $0.key, $0.value) }
+        }
+    }
+
+    /// - Parameters:
+    ///   - new: the batches that had not been seen.
+    ///   - inserted: keys of the rows that were new; nil: all of the new batches were.
+    func receipts(new: Set<Int>, inserted: Set<Key>?) -> [Receipt] {
+        var inserted = inserted
+        return group.indices.map { place in
+            let submission = group[place]
+            let kept = submission.keptRows
+            let expired = submission.rows - kept
+            guard new.contains(place) else { return Receipt(duplicates: kept, expired: expired) }
+            guard inserted != nil else { return Receipt(stored: kept, expired: expired) }
+            let keys =
+                submission.batch.locations.filter { submission.isKept($0.time) }.map {
+                    Key(device: submission.device, time: $0.time.milliseconds, id: $0.id)
+                }
+                + submission.batch.events.filter { submission.isKept($0.time) }.map {
+                    Key(device: submission.device, time: $0.time.milliseconds, id: $0.id)
+                }
+            let stored = keys.count { inserted?.remove($0) != nil }
+            return Receipt(stored: stored, duplicates: kept - stored, expired: expired)
+        }
+    }
+}
+
+/// What locations and events have in common.
+protocol TimedRow {
+    var time: Timestamp { get }
+}
+
+extension LocationRow: TimedRow {}
+extension EventRow: TimedRow {}

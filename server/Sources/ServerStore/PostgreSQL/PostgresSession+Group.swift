@@ -1,0 +1,176 @@
+internal import Base
+internal import EnvelopeReader
+
+extension PostgresSession {
+    func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
+        let ordered = PostgresGroup(group)
+        do throws(Refusal) {
+            return try store(ordered)
+        } catch {
+            // 23514: no partition for a row; another server's retention has dropped one that this one knew.
+            guard error.sqlState == "23514" else { throw error.error }
+        }
+        partitions.forget()
+        do throws(Refusal) {
+            return try store(ordered)
+        } catch {
+            throw error.error
+        }
+    }
+
+    private func store(_ group: PostgresGroup) throws(Refusal) -> [Receipt] {
+        try partitions.ensure(group.weeks, in: self)
+        do throws(Refusal) {
+            return try atomically { () throws(Refusal) in
+                let new = try begin(group)
+                try copy(group.locations(of: new), into: "locations")
+                try copy(group.events(of: new), into: "events")
+                try noteLatest(group.latest(of: new))
+                return group.receipts(new: Set(new), inserted: nil)
+            }
+        } catch {
+            // 23505: a row is there already. That is rare, and COPY cannot pass over it.
+            guard error.sqlState == "23505" else { throw error }
+        }
+        return try atomically { () throws(Refusal) in
+            let new = try begin(group)
+            try copy(group.locations(of: new), into: "staged_locations")
+            try copy(group.events(of: new), into: "staged_events")
+            var inserted: Set<PostgresGroup.Key> = []
+            for table in ["locations", "events"] {
+                let rows = try query(
+                    """
+                    INSERT INTO \(table) SELECT * FROM staged_\(table) ORDER BY device, time, id
+                    ON CONFLICT DO NOTHING RETURNING device, time, id
+                    """, [])
+                for row in rows {
+                    guard let device = row[0].integer, let time = row[1].integer, let id = row[2].id else {
+                        continue
+                    }
+                    inserted.insert(PostgresGroup.Key(device: device, time: time, id: id))
+                }
+            }
+            try noteLatest(group.latest(of: new))
+            return group.receipts(new: Set(new), inserted: inserted)
+        }
+    }
+
+    /// What comes before the rows.
+    ///
+    /// - Returns: the places of the batches that have not been seen.
+    private func begin(_ group: PostgresGroup) throws(Refusal) -> [Int] {
+        let new = try insertBatches(group)
+        try notePresence(group.presences)
+        for extras in group.extras(of: new) {
+            _ = try query(
+                "INSERT INTO extras VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                [
+                    .integer(extras.device), .integer(extras.digest),
+                    .text(String(decoding: extras.text, as: UTF8.self)),
+                ])
+        }
+        return new
+    }
+
+    private func insertBatches(_ group: PostgresGroup) throws(Refusal) -> [Int] {
+        let batches = group.candidates.map { ($0, group.submission($0)) }
+        guard !batches.isEmpty else { return [] }
+        let rows = try query(
+            """
+            INSERT INTO batches SELECT * FROM unnest($1::text::bigint[], $2::text::uuid[], $3::text::bigint[])
+            ON CONFLICT DO NOTHING RETURNING device, id
+            """,
+            [
+                .array(batches.map { "\($0.1.device)" }), .array(batches.map { "\($0.1.batch.id)" }),
+                .array(batches.map { "\($0.1.received.milliseconds)" }),
+            ])
+        let inserted = Set(
+            rows.compactMap { row -> PostgresGroup.BatchKey? in
+                guard let device = row[0].integer, let id = row[1].id else { return nil }
+                return PostgresGroup.BatchKey(device: device, id: id)
+            })
+        return batches.filter { inserted.contains(PostgresGroup.BatchKey($0.1)) }.map(\.0)
+    }
+
+    private func notePresence(_ submissions: [Submission]) throws(Refusal) {
+        for submission in submissions {
+            let facts = submission.batch.device
+            _ = try query(
+                """
+                INSERT INTO presence VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (device) DO UPDATE SET
+                    seen = greatest(presence.seen, excluded.seen), install_id = excluded.install_id,
+                    platform = excluded.platform, version = excluded.version, model = excluded.model
+                """,
+                [
+                    .integer(submission.device), .integer(submission.received.milliseconds),
+                    .id(facts.installID),
+                    .text(facts.platform), .text(facts.version), .optional(facts.model),
+                ])
+        }
+    }
+
+    private func noteLatest(_ rows: [(device: Int64, row: LocationRow)]) throws(Refusal) {
+        for (device, row) in rows {
+            _ = try query(
+                """
+                INSERT INTO latest VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (device) DO UPDATE SET
+                    time = excluded.time, id = excluded.id, latitude = excluded.latitude,
+                    longitude = excluded.longitude, accuracy = excluded.accuracy, speed = excluded.speed,
+                    bearing = excluded.bearing, altitude = excluded.altitude, codes = excluded.codes
+                WHERE excluded.time > latest.time
+                """,
+                [
+                    .integer(device), .integer(row.time.milliseconds), .id(row.id), .real(row.latitude),
+                    .real(row.longitude), .optional(row.accuracy), .optional(row.speed),
+                    .optional(row.bearing),
+                    .optional(row.altitude), .integer(Int64(row.codes.rawValue)),
+                ])
+        }
+    }
+
+    private func copy(_ rows: [PostgresGroup.Row<LocationRow>], into table: String) throws(Refusal) {
+        guard !rows.isEmpty else { return }
+        var buffer = CopyBuffer(rows: rows.count)
+        for row in rows {
+            let location = row.content
+            buffer.begin(columns: 12)
+            buffer.put(row.device)
+            buffer.put(location.time.milliseconds)
+            buffer.put(location.id)
+            buffer.put(row.session)
+            buffer.put(location.latitude)
+            buffer.put(location.longitude)
+            for value in [location.accuracy, location.speed, location.bearing, location.altitude] {
+                buffer.put(value)
+            }
+            buffer.put(location.codes.rawValue)
+            buffer.put(row.extras)
+        }
+        buffer.finish()
+        try copy("COPY \(table) FROM STDIN (FORMAT binary)", buffer.bytes)
+    }
+
+    private func copy(_ rows: [PostgresGroup.Row<EventRow>], into table: String) throws(Refusal) {
+        guard !rows.isEmpty else { return }
+        var buffer = CopyBuffer(rows: rows.count)
+        for row in rows {
+            buffer.begin(columns: 7)
+            buffer.put(row.device)
+            buffer.put(row.content.time.milliseconds)
+            buffer.put(row.content.id)
+            buffer.put(row.session)
+            buffer.put(row.content.kind.rawValue)
+            buffer.put(row.content.geofence)
+            buffer.put(row.extras)
+        }
+        buffer.finish()
+        try copy("COPY \(table) FROM STDIN (FORMAT binary)", buffer.bytes)
+    }
+}
+
+extension Cell {
+    /// An array of numbers or ids in PostgreSQL's text form; none of them needs quotes.
+    fileprivate static func array(_ elements: [String]) -> Cell {
+        .text("{" + elements.joined(separator: ",") + "}")
+    }
+}

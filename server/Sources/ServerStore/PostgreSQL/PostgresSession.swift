@@ -1,0 +1,178 @@
+internal import Base
+internal import CPostgres
+
+/// A connection to PostgreSQL, version 15 or newer.
+final class PostgresSession: Session {
+    private let connection: OpaquePointer
+    private(set) var isUsable = true
+    var partitions = PostgresPartitions()
+
+    /// What PostgreSQL says of a statement that failed.
+    struct Refusal: Error {
+        let operation: String
+        let sqlState: String
+        let message: String
+        /// The connection is gone with it.
+        let isLost: Bool
+
+        var error: StoreError {
+            // Classes of SQLSTATE: 08 connection, 53 no resources, 57 an operator, 40 rolled back for another, 25006 a
+            // standby: all may be better another time.
+            let isPassing =
+                isLost || ["08", "53", "57", "40"].contains(String(sqlState.prefix(2))) || sqlState == "25006"
+            let kind: StoreError.Kind =
+                isPassing ? .unavailable : sqlState.hasPrefix("23") ? .conflict : .failed
+            return StoreError(
+                kind, operation: operation,
+                message: "PostgreSQL: \(message)\(sqlState.isEmpty ? "" : " (\(sqlState))")")
+        }
+    }
+
+    /// What every connection has, unless the address says otherwise. A dead network must not hold a thread for minutes.
+    private static let defaults = [
+        ("connect_timeout", "5"), ("tcp_user_timeout", "10000"), ("application_name", "beekon-server"),
+        (
+            "options",
+            "-c statement_timeout=30000 -c lock_timeout=10000 -c synchronous_commit=on -c client_min_messages=error"
+        ),
+    ]
+
+    /// - Parameters:
+    ///   - address: a connection string or a URL, as psql takes it.
+    ///   - prepare: make or upgrade the tables.
+    init(address: String, prepare: Bool) throws(StoreError) {
+        let parts = Self.defaults + [("dbname", address)]
+        let keywords = parts.map { strings($0.0) } + [nil]
+        let values = parts.map { strings($0.1) } + [nil]
+        defer { for text in keywords + values { text?.deallocate() } }
+        let opened = PQconnectdbParams(
+            keywords.map { UnsafePointer($0) }, values.map { UnsafePointer($0) }, 1)
+        guard let opened, PQstatus(opened) == CONNECTION_OK else {
+            let message = opened.map { String(cString: PQerrorMessage($0)) } ?? "out of memory"
+            PQfinish(opened)
+            // The message may repeat the address, but never its password.
+            throw StoreError(
+                .unavailable, operation: "connect",
+                message: Self.line(message))
+        }
+        connection = opened
+        do throws(Refusal) {
+            if prepare { try PostgresSchema.upgrade(self) }
+            try execute(PostgresSchema.staging)
+        } catch {
+            throw error.error
+        }
+    }
+
+    deinit {
+        PQfinish(connection)
+    }
+
+    /// Statements without parameters and rows.
+    func execute(_ sql: String) throws(Refusal) {
+        try check(PostgresResult(PQexec(connection, sql)), sql)
+    }
+
+    func query(_ sql: String, _ values: [Cell]) throws(Refusal) -> [[Cell]] {
+        let parameters = PostgresParameters(values)
+        let result = PostgresResult(
+            parameters.withPointers { types, pointers, lengths, formats in
+                PQexecParams(connection, sql, Int32(values.count), types, pointers, lengths, formats, 1)
+            })
+        let rows = result.rows
+        try check(result, sql)
+        return rows
+    }
+
+    /// Sends rows in the binary format of COPY.
+    func copy(_ sql: String, _ bytes: [UInt8]) throws(Refusal) {
+        let start = PostgresResult(PQexec(connection, sql))
+        guard start.status == PGRES_COPY_IN else { return try check(start, sql) }
+        let sent = bytes.withUnsafeBytes { bytes in
+            PQputCopyData(
+                connection, bytes.bindMemory(to: CChar.self).baseAddress, Int32(clamping: bytes.count))
+        }
+        _ = PQputCopyEnd(connection, sent == 1 ? nil : "the rows could not be sent")
+        var failure: Refusal?
+        while let handle = PQgetResult(connection) {
+            do throws(Refusal) {
+                try check(PostgresResult(handle), sql)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func check(_ result: consuming PostgresResult, _ sql: String) throws(Refusal) {
+        switch result.status {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK: return
+        default:
+            let isLost = PQstatus(connection) != CONNECTION_OK
+            if isLost { isUsable = false }
+            let message = result.message
+            throw Refusal(
+                operation: Self.line(sql), sqlState: result.sqlState,
+                message: message.isEmpty ? Self.line(String(cString: PQerrorMessage(connection))) : message,
+                isLost: isLost)
+        }
+    }
+
+    /// For the log, in which an entry is a line.
+    private static func line(_ text: String) -> String {
+        text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    // MARK: Session
+
+    func run(_ sql: String, _ values: [Cell]) throws(StoreError) -> [[Cell]] {
+        do throws(Refusal) {
+            return try query(sql, values)
+        } catch {
+            throw error.error
+        }
+    }
+
+    func transaction<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+        var failure: StoreError?
+        do throws(Refusal) {
+            return try atomically { () throws(Refusal) in
+                do throws(StoreError) {
+                    return try body()
+                } catch {
+                    failure = error
+                    throw Refusal(
+                        operation: error.operation, sqlState: "", message: error.message, isLost: false)
+                }
+            }
+        } catch {
+            throw failure ?? error.error
+        }
+    }
+
+    /// Commits when `body` returns, and rolls back when it throws.
+    func atomically<Value>(_ body: () throws(Refusal) -> Value) throws(Refusal) -> Value {
+        try execute("BEGIN")
+        let value: Value
+        do throws(Refusal) {
+            value = try body()
+        } catch {
+            do throws(Refusal) {
+                try execute("ROLLBACK")
+            } catch {
+                isUsable = false
+            }
+            throw error
+        }
+        try execute("COMMIT")
+        return value
+    }
+}
+
+/// A C string, to be deallocated.
+private func strings(_ text: String) -> UnsafeMutablePointer<CChar> {
+    let bytes = Array(text.utf8CString)
+    let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+    copy.initialize(from: bytes, count: bytes.count)
+    return copy
+}

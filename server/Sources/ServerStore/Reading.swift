@@ -1,0 +1,110 @@
+package import Base
+package import EnvelopeReader
+
+/// A location as it is read back.
+package struct StoredLocation: Equatable, Sendable {
+    package var row: LocationRow
+    package var session: UUIDv7
+    /// A JSON object; nil when there were none.
+    package var extras: String?
+}
+
+/// A device with what was last heard of it.
+package struct DeviceState: Equatable, Sendable {
+    package var id: Int64
+    package var name: String
+    package var created: Timestamp
+    package var revoked: Timestamp?
+    /// The arrival of its last batch, by the server's clock; nil before the first.
+    package var seen: Timestamp?
+    package var facts: DeviceFacts?
+    /// The newest location; nil before the first.
+    package var latest: LocationRow?
+}
+
+/// What is read of the store; each function is for a thread of the store.
+package enum Reading {
+    /// Where a page begins: behind this row.
+    package struct Place: Equatable, Sendable {
+        package var time: Timestamp
+        package var id: UUIDv7
+
+        package init(time: Timestamp, id: UUIDv7) {
+            self.time = time
+            self.id = id
+        }
+    }
+
+    /// One page of the locations of a device, by time.
+    ///
+    /// - Parameters:
+    ///   - range: of the fix time.
+    ///   - place: the last row of the page before; nil for the first page.
+    ///   - limit: rows of a page.
+    package static func locations(
+        of device: Int64, in range: ClosedRange<Timestamp>, after place: Place?, limit: Int,
+        from session: any Session
+    ) throws(StoreError) -> [StoredLocation] {
+        let columns = """
+            SELECT l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes, l.session,
+                e.text FROM locations l LEFT JOIN extras e ON e.device = l.device AND e.digest = l.extras
+            """
+        let order = "ORDER BY l.device, l.time, l.id"
+        let rows =
+            if let place {
+                try session.run(
+                    """
+                    \(columns) WHERE l.device = $1 AND (l.time, l.id) > ($2, $3) AND l.time <= $4 \(order) LIMIT $5
+                    """, .integer(device), .integer(place.time.milliseconds), .id(place.id),
+                    .integer(range.upperBound.milliseconds), .integer(Int64(limit)))
+            } else {
+                try session.run(
+                    "\(columns) WHERE l.device = $1 AND l.time >= $2 AND l.time <= $3 \(order) LIMIT $4",
+                    .integer(device), .integer(range.lowerBound.milliseconds),
+                    .integer(range.upperBound.milliseconds), .integer(Int64(limit)))
+            }
+        return rows.compactMap { row in
+            guard let location = location(row[0...]), let id = row[9].id else { return nil }
+            return StoredLocation(row: location, session: id, extras: row[10].text)
+        }
+    }
+
+    /// One page of the devices, by number, or one device.
+    package static func devices(
+        after id: Int64 = 0, only device: Int64? = nil, limit: Int, from session: any Session
+    ) throws(StoreError) -> [DeviceState] {
+        let rows = try session.run(
+            """
+            SELECT d.id, d.name, d.created, d.revoked, p.seen, p.install_id, p.platform, p.version, p.model,
+                l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes
+            FROM devices d LEFT JOIN presence p ON p.device = d.id LEFT JOIN latest l ON l.device = d.id
+            WHERE d.id > $1 AND d.id <= $2 ORDER BY d.id LIMIT $3
+            """, .integer(device.map { $0 - 1 } ?? id), .integer(device ?? .max), .integer(Int64(limit)))
+        return rows.compactMap { row in
+            guard let id = row[0].integer, let name = row[1].text, let created = row[2].integer else {
+                return nil
+            }
+            var state = DeviceState(id: id, name: name, created: Timestamp(milliseconds: created))
+            state.revoked = row[3].integer.map { Timestamp(milliseconds: $0) }
+            state.seen = row[4].integer.map { Timestamp(milliseconds: $0) }
+            if let install = row[5].id, let platform = row[6].text, let version = row[7].text {
+                state.facts = DeviceFacts(
+                    installID: install, platform: platform, version: version, model: row[8].text)
+            }
+            state.latest = location(row[9...])
+            return state
+        }
+    }
+
+    private static func location(_ cells: ArraySlice<Cell>) -> LocationRow? {
+        let row = Array(cells)
+        guard let id = row[0].id, let time = row[1].integer, let latitude = row[2].real,
+            let longitude = row[3].real,
+            let codes = row[8].integer
+        else { return nil }
+        return LocationRow(
+            id: id, time: Timestamp(milliseconds: time), latitude: latitude, longitude: longitude,
+            accuracy: row[4].real, speed: row[5].real, bearing: row[6].real, altitude: row[7].real,
+            codes: Codes(rawValue: Int16(truncatingIfNeeded: codes)))
+    }
+}

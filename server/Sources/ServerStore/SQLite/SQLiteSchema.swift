@@ -1,0 +1,64 @@
+internal import SQLite
+
+/// The tables in SQLite. Each version is one step, which is never touched once it has shipped.
+enum SQLiteSchema {
+    /// `BKSV`, in the header of the file: what it is, for `file` and for us.
+    static let applicationID = 0x424B_5356
+
+    static let steps = [
+        """
+        CREATE TABLE devices(
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created INTEGER NOT NULL, revoked INTEGER) STRICT;
+        CREATE TABLE tokens(
+            device INTEGER NOT NULL, hash BLOB NOT NULL, kind INTEGER NOT NULL, created INTEGER NOT NULL,
+            expires INTEGER, used INTEGER, parent BLOB, PRIMARY KEY(device, hash)) STRICT, WITHOUT ROWID;
+        CREATE TABLE users(
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, role INTEGER NOT NULL, hash BLOB NOT NULL,
+            created INTEGER NOT NULL) STRICT;
+        CREATE TABLE batches(
+            device INTEGER NOT NULL, id BLOB NOT NULL, received INTEGER NOT NULL, PRIMARY KEY(device, id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE extras(
+            device INTEGER NOT NULL, digest INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(device, digest)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE locations(
+            device INTEGER NOT NULL, time INTEGER NOT NULL, id BLOB NOT NULL, session BLOB NOT NULL,
+            latitude REAL NOT NULL, longitude REAL NOT NULL, accuracy REAL, speed REAL, bearing REAL, altitude REAL,
+            codes INTEGER NOT NULL, extras INTEGER, PRIMARY KEY(device, time, id)) STRICT, WITHOUT ROWID;
+        CREATE TABLE events(
+            device INTEGER NOT NULL, time INTEGER NOT NULL, id BLOB NOT NULL, session BLOB NOT NULL,
+            kind INTEGER NOT NULL, subject TEXT NOT NULL, extras INTEGER, PRIMARY KEY(device, time, id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE latest(
+            device INTEGER PRIMARY KEY, time INTEGER NOT NULL, id BLOB NOT NULL, latitude REAL NOT NULL,
+            longitude REAL NOT NULL, accuracy REAL, speed REAL, bearing REAL, altitude REAL, codes INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE presence(
+            device INTEGER PRIMARY KEY, seen INTEGER NOT NULL, install_id BLOB NOT NULL, platform TEXT NOT NULL,
+            version TEXT NOT NULL, model TEXT) STRICT;
+        """
+    ]
+
+    static func upgrade(_ connection: Connection) throws(SQLiteError) {
+        let identity = Int(try connection.value("PRAGMA application_id") ?? "") ?? 0
+        let version = Int(try connection.value("PRAGMA user_version") ?? "") ?? 0
+        let tables = try connection.value("SELECT count(*) FROM sqlite_schema") ?? ""
+        guard identity == applicationID || (identity == 0 && tables == "0") else {
+            throw refusal("the file is a database of something else")
+        }
+        guard version <= steps.count else {
+            throw refusal("the file was made by a newer beekon-server (schema \(version))")
+        }
+        guard version < steps.count else { return }
+        try connection.transaction { () throws(SQLiteError) in
+            for step in steps[version...] { try connection.execute(step) }
+            try connection.execute("PRAGMA application_id = \(applicationID)")
+            try connection.execute("PRAGMA user_version = \(steps.count)")
+        }
+    }
+
+    private static func refusal(_ message: String) -> SQLiteError {
+        // SQLITE_ERROR: nothing that another try would change.
+        SQLiteError(operation: "open", code: ResultCode(rawValue: 1), message: message)
+    }
+}

@@ -1,0 +1,103 @@
+internal import Base
+internal import EnvelopeReader
+internal import SQLite
+
+extension SQLiteSession {
+    func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
+        do throws(SQLiteError) {
+            return try connection.transaction { () throws(SQLiteError) in
+                var receipts: [Receipt] = []
+                for submission in group { receipts.append(try insert(submission)) }
+                return receipts
+            }
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    private func insert(_ submission: Submission) throws(SQLiteError) -> Receipt {
+        let batch = submission.batch
+        try notePresence(of: submission)
+        let kept = submission.keptRows
+        let expired = submission.rows - kept
+        guard kept > 0 else { return Receipt(expired: expired) }
+        let isNew = try change(
+            "INSERT INTO batches VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            [.integer(submission.device), .blob(batch.id.bytes), .integer(submission.received.milliseconds)])
+        guard isNew == 1 else { return Receipt(duplicates: kept, expired: expired) }
+        let extras = try insertExtras(of: submission)
+        var stored = 0
+        for row in batch.locations where submission.isKept(row.time) {
+            stored += try change(
+                """
+                INSERT INTO locations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                ON CONFLICT DO NOTHING
+                """,
+                [
+                    .integer(submission.device), .integer(row.time.milliseconds), .blob(row.id.bytes),
+                    .blob(batch.session.bytes), .real(row.latitude), .real(row.longitude),
+                    .optional(row.accuracy),
+                    .optional(row.speed), .optional(row.bearing), .optional(row.altitude),
+                    .integer(Int64(row.codes.rawValue)), .optional(extras),
+                ])
+        }
+        for row in batch.events where submission.isKept(row.time) {
+            stored += try change(
+                "INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+                [
+                    .integer(submission.device), .integer(row.time.milliseconds), .blob(row.id.bytes),
+                    .blob(batch.session.bytes), .integer(Int64(row.kind.rawValue)), .text(row.geofence),
+                    .optional(extras),
+                ])
+        }
+        if let newest = submission.newest { try noteLatest(newest, of: submission.device) }
+        return Receipt(stored: stored, duplicates: kept - stored, expired: expired)
+    }
+
+    private func insertExtras(of submission: Submission) throws(SQLiteError) -> Int64? {
+        guard let extras = submission.batch.extras else { return nil }
+        let digest = Digest.short(extras)
+        _ = try change(
+            "INSERT INTO extras VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            [.integer(submission.device), .integer(digest), .text(String(decoding: extras, as: UTF8.self))])
+        return digest
+    }
+
+    private func notePresence(of submission: Submission) throws(SQLiteError) {
+        let facts = submission.batch.device
+        _ = try change(
+            """
+            INSERT INTO presence VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (device) DO UPDATE SET
+                seen = max(seen, excluded.seen), install_id = excluded.install_id, platform = excluded.platform,
+                version = excluded.version, model = excluded.model
+            """,
+            [
+                .integer(submission.device), .integer(submission.received.milliseconds),
+                .blob(facts.installID.bytes), .text(facts.platform), .text(facts.version),
+                facts.model.map { .text($0) } ?? .null,
+            ])
+    }
+
+    private func noteLatest(_ row: LocationRow, of device: Int64) throws(SQLiteError) {
+        _ = try change(
+            """
+            INSERT INTO latest VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (device) DO UPDATE SET
+                time = excluded.time, id = excluded.id, latitude = excluded.latitude,
+                longitude = excluded.longitude, accuracy = excluded.accuracy, speed = excluded.speed,
+                bearing = excluded.bearing, altitude = excluded.altitude, codes = excluded.codes
+            WHERE excluded.time > latest.time
+            """,
+            [
+                .integer(device), .integer(row.time.milliseconds), .blob(row.id.bytes), .real(row.latitude),
+                .real(row.longitude), .optional(row.accuracy), .optional(row.speed), .optional(row.bearing),
+                .optional(row.altitude), .integer(Int64(row.codes.rawValue)),
+            ])
+    }
+}
+
+extension Submission {
+    /// The newest location that is to be stored.
+    var newest: LocationRow? {
+        batch.locations.filter { isKept($0.time) }.max { $0.time < $1.time }
+    }
+}

@@ -1,0 +1,37 @@
+package import Base
+
+/// One connection to the database, which one thread uses. SQL that both databases understand goes through `run`; what has
+/// to be fast, and differs, has a method of its own.
+package protocol Session: AnyObject {
+    /// Runs a statement to its end.
+    ///
+    /// - Parameters:
+    ///   - sql: with parameters `$1`, `$2` …, numbered in the order in which they first appear: SQLite counts them so.
+    ///   - values: as many as there are parameters.
+    /// - Returns: its rows.
+    func run(_ sql: String, _ values: [Cell]) throws(StoreError) -> [[Cell]]
+
+    /// Commits when `body` returns, and rolls back when it throws.
+    func transaction<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value
+
+    /// Stores a group of batches in one transaction. A batch that is in the group twice is stored once.
+    ///
+    /// - Returns: receipts in the order of the group, when COMMIT has returned.
+    func store(_ group: [Submission]) throws(StoreError) -> [Receipt]
+
+    /// Removes some of what is older; see `Retention`.
+    ///
+    /// - Returns: whether there is more to remove.
+    func prune(before time: Timestamp) throws(StoreError) -> Bool
+
+    /// Whether it can go on after an error; if not, it is closed and another one opened.
+    var isUsable: Bool { get }
+}
+
+extension Session {
+    /// The same, with the values as arguments.
+    @discardableResult
+    package func run(_ sql: String, _ values: Cell...) throws(StoreError) -> [[Cell]] {
+        try run(sql, values)
+    }
+}

@@ -1,0 +1,136 @@
+internal import Synchronization
+
+/// The database, as handlers see it: they wait in continuations while threads of its own do the work.
+package final class Store: Sendable {
+    /// Where the data is.
+    package enum Place: Equatable, Sendable, CustomStringConvertible {
+        /// A path.
+        case sqlite(String)
+
+        /// A connection string of libpq.
+        case postgres(String)
+
+        /// `postgres://…` and `postgresql://…` are PostgreSQL; anything else is a path.
+        package init(_ text: String) {
+            let isAddress = text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
+            self = isAddress ? .postgres(text) : .sqlite(text)
+        }
+
+        /// For people to read; an address may hold a password.
+        package var description: String {
+            switch self {
+            case .sqlite(let path): "the database \(path)"
+            case .postgres: "the database in PostgreSQL"
+            }
+        }
+    }
+
+    private let writes: Monitor<WorkQueue>
+    private let reads: Monitor<WorkQueue>
+    private let threads: [WorkerThread]
+    /// Held open so that no other process writes to the file; nil with PostgreSQL, and when it is closed.
+    private let lock: Mutex<LockFile?>
+    /// How long work may wait before it is refused: the sender has something better to do, and asks again.
+    private let patience: Duration
+
+    /// Opens the database, and makes or upgrades its tables.
+    ///
+    /// - Parameters:
+    ///   - patience: how long work may wait for a thread.
+    ///   - report: told of errors, from any of the threads.
+    package init(
+        _ place: Place, patience: Duration = .seconds(10), report: @escaping @Sendable (StoreError) -> Void
+    ) throws(StoreError) {
+        let (writes, reads) = (Monitor(WorkQueue()), Monitor(WorkQueue()))
+        self.writes = writes
+        self.reads = reads
+        self.patience = patience
+        let (writers, open, openForReading) = try Self.prepare(place)
+        lock = Mutex(writers.lock)
+        var workers: [Worker] = []
+        for _ in 0..<writers.count { workers.append(Worker(queue: writes, open: open, report: report)) }
+        for _ in 0..<2 { workers.append(Worker(queue: reads, open: openForReading, report: report)) }
+        threads = workers.map { worker in WorkerThread { worker.run() } }
+    }
+
+    private typealias Opening = @Sendable () throws(StoreError) -> any Session
+
+    private static func prepare(
+        _ place: Place
+    ) throws(StoreError) -> (writers: (count: Int, lock: LockFile?), writing: Opening, reading: Opening) {
+        switch place {
+        case .sqlite(let path):
+            let lock = try LockFile(path + ".lock")
+            _ = try SQLiteSession(path: path, isReader: false)
+            return (
+                (1, lock), { () throws(StoreError) in try SQLiteSession(path: path, isReader: false) },
+                { () throws(StoreError) in try SQLiteSession(path: path, isReader: true) }
+            )
+        case .postgres(let address):
+            _ = try PostgresSession(address: address, prepare: true)
+            let open: Opening = { () throws(StoreError) in
+                try PostgresSession(address: address, prepare: false)
+            }
+            return ((2, nil), open, open)
+        }
+    }
+
+    /// Stores a batch, with others of the same moment.
+    ///
+    /// - Returns: when it can no longer be lost.
+    package func submit(_ submission: Submission) async throws(StoreError) -> Receipt {
+        let due = ContinuousClock.now + patience
+        let result: Result<Receipt, StoreError> = await withCheckedContinuation { continuation in
+            let waiting = WorkQueue.Waiting(
+                submission: submission, reply: { continuation.resume(returning: $0) }, due: due)
+            if let refusal = writes.change({ $0.add(waiting) }) {
+                continuation.resume(returning: .failure(refusal))
+            }
+        }
+        return try result.get()
+    }
+
+    /// Runs `body` on a thread that may write.
+    ///
+    /// - Parameter isRepeatable: it may be run twice when the connection is lost in the middle.
+    package func write<Value: Sendable>(
+        isRepeatable: Bool = false, _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await run(writes, isRepeatable, body)
+    }
+
+    /// Runs `body` on a thread that only reads.
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await run(reads, true, body)
+    }
+
+    private func run<Value: Sendable>(
+        _ queue: Monitor<WorkQueue>, _ isRepeatable: Bool,
+        _ body: @escaping @Sendable (any Session) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let due = ContinuousClock.now + patience
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            let job = WorkQueue.Job(
+                run: { session, isLast in
+                    let result = Result { () throws(StoreError) in try body(session) }
+                    if isRepeatable, !isLast, !session.isUsable, case .failure = result { return false }
+                    continuation.resume(returning: result)
+                    return true
+                }, fail: { continuation.resume(returning: .failure($0)) }, due: due)
+            if let refusal = queue.change({ $0.add(job) }) {
+                continuation.resume(returning: .failure(refusal))
+            }
+        }
+        return try result.get()
+    }
+
+    /// Does what waits, and closes the connections. Afterwards everything is refused.
+    package func close() {
+        writes.change { $0.close() }
+        reads.change { $0.close() }
+        for thread in threads { thread.join() }
+        lock.withLock { $0 = nil }
+    }
+}

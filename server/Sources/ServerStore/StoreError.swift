@@ -1,0 +1,29 @@
+/// What kept the store from doing something.
+package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What whoever asked can do.
+    package enum Kind: Equatable, Sendable {
+        /// There is more to do than can be done: later. Nothing has been changed.
+        case overloaded
+        /// The database does not answer, or its connection was lost at COMMIT: whether the change was made is not known, and
+        /// asking again is safe.
+        case unavailable
+        /// What was asked does not fit what is stored: a name that is taken.
+        case conflict
+        /// The database refuses, and would again.
+        case failed
+    }
+
+    package var kind: Kind
+    /// What was attempted: a statement, or "connect".
+    package var operation: String
+    /// What the database says.
+    package var message: String
+
+    package init(_ kind: Kind, operation: String, message: String) {
+        self.kind = kind
+        self.operation = operation
+        self.message = message
+    }
+
+    package var description: String { "\(message) (in: \(operation))" }
+}

@@ -1,0 +1,47 @@
+package import Base
+package import EnvelopeReader
+
+/// A batch on its way into the database, from the device that its token names.
+package struct Submission: Sendable {
+    package var device: Int64
+    package var batch: Batch
+    /// When it arrived, by this server's clock.
+    package var received: Timestamp
+    /// Rows of before this moment are acknowledged and not stored; nil: all are.
+    package var keptSince: Timestamp?
+
+    package init(device: Int64, batch: Batch, received: Timestamp, keptSince: Timestamp? = nil) {
+        self.device = device
+        self.batch = batch
+        self.received = received
+        self.keptSince = keptSince
+    }
+
+    /// What it costs to store, in rows.
+    package var rows: Int { batch.locations.count + batch.events.count }
+
+    func isKept(_ time: Timestamp) -> Bool {
+        keptSince.map { time >= $0 } ?? true
+    }
+
+    /// Rows that are to be stored.
+    var keptRows: Int {
+        batch.locations.count { isKept($0.time) } + batch.events.count { isKept($0.time) }
+    }
+}
+
+/// What became of a batch, once that can no longer be lost.
+package struct Receipt: Equatable, Sendable {
+    /// Rows that were new.
+    package var stored: Int
+    /// Rows that were there already, or are in a batch that was seen before.
+    package var duplicates: Int
+    /// Rows from before the retention.
+    package var expired: Int
+
+    package init(stored: Int = 0, duplicates: Int = 0, expired: Int = 0) {
+        self.stored = stored
+        self.duplicates = duplicates
+        self.expired = expired
+    }
+}

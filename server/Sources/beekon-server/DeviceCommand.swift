@@ -1,0 +1,89 @@
+import ArgumentParser
+import Base
+import Envelope
+import HTTPTypes
+import NIOCore
+
+/// Who may upload.
+struct DeviceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "device", abstract: "Add, list and revoke devices.",
+        subcommands: [Add.self, List.self, Revoke.self])
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Add a device, and print the lines for its beekond.toml. The tokens are shown this once.")
+
+        @OptionGroup var database: DatabaseOption
+
+        @Argument(help: "Its name, 1 to 100 characters.")
+        var name: String
+
+        @Option(help: ArgumentHelp("The server as the vehicle reaches it.", valueName: "url"))
+        var url = "http://127.0.0.1:8080"
+
+        @Flag(help: "Print the server's answer instead.")
+        var json = false
+
+        func run() async throws {
+            var body = Array("{\"name\":".utf8)
+            JSONString.append(name, to: &body)
+            body += Array("}".utf8)
+            let bytes = try await LocalClient(database: database.place).ask(
+                .post, "/v1/devices", body: String(decoding: body, as: UTF8.self))
+            if json { return print(String(buffer: bytes), terminator: "") }
+            let device = try Answer.read(Answer.NewDevice.self, bytes)
+            let expires = Timestamp(iso8601: device.expires).map { $0.milliseconds / 1000 } ?? 0
+            var base = url
+            while base.hasSuffix("/") { base.removeLast() }
+            print(
+                """
+                # Device \(device.id) of beekon-server. Put this into /etc/beekond/beekond.toml, and keep it to yourself.
+                [sync]
+                url = "\(base)/v1/batches"
+
+                [sync.auth]
+                access_token = "\(device.access)"
+                expires_at = \(expires)
+                refresh_token = "\(device.refresh)"
+                refresh_url = "\(base)/v1/token"
+                refresh_payload = { grant_type = "refresh_token", refresh_token = "{refreshToken}" }
+                """)
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the devices, and when each was last heard of.")
+
+        @OptionGroup var database: DatabaseOption
+
+        @Flag(help: "Print the server's answer instead.")
+        var json = false
+
+        func run() async throws {
+            let bytes = try await LocalClient(database: database.place).ask(.get, "/v1/devices")
+            if json { return print(String(buffer: bytes), terminator: "") }
+            for device in try Answer.read(Answer.Devices.self, bytes).devices {
+                let state =
+                    device.revoked.map { "revoked \($0)" } ?? device.seen.map { "seen \($0)" } ?? "never seen"
+                print("\(device.id)\t\(device.name)\t\(state)")
+            }
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "End the tokens of a device, for good. Its locations stay.")
+
+        @OptionGroup var database: DatabaseOption
+
+        @Argument(help: "Its number, as 'device list' shows it.")
+        var id: Int64
+
+        func run() async throws {
+            _ = try await LocalClient(database: database.place).ask(.delete, "/v1/devices/\(id)")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import API
+import Glibc
+import HTTPTypes
+import Logging
+import NIOCore
+import ServerStore
+
+/// Asks the server that has the database open, through its local socket; when none runs, does what it would do.
+struct LocalClient {
+    let database: String
+
+    /// Of the local socket. nil with PostgreSQL, to which a verb can speak while servers run.
+    static func path(of database: String) -> String? {
+        switch Store.Place(database) {
+        case .sqlite(let path): path + ".socket"
+        case .postgres: nil
+        }
+    }
+
+    /// - Returns: the body of the answer.
+    func ask(_ method: HTTPRequest.Method, _ path: String, body: String = "") async throws -> ByteBuffer {
+        umask(0o077)
+        let (status, bytes): (Int, ByteBuffer)
+        if let descriptor = try connect() {
+            (status, bytes) = try converse(descriptor, method, path, body)
+        } else {
+            (status, bytes) = try await perform(method, path, body)
+        }
+        guard (200...299).contains(status) else {
+            throw Failure(Answer.detail(bytes) ?? "the server answers \(status)")
+        }
+        return bytes
+    }
+
+    private func perform(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String
+    ) async throws -> (status: Int, body: ByteBuffer) {
+        let store: Store
+        do {
+            store = try Store(Store.Place(database)) { _ in }
+        } catch {
+            throw Failure("cannot open \(Store.Place(database)): \(error.message)")
+        }
+        defer { store.close() }
+        let server = Server(
+            ServerOptions(address: .socket("")), socket: nil, store: store,
+            logger: Logger(label: "beekon-server"))
+        return try await server.perform(method, path, body: body)
+    }
+
+    /// - Returns: nil when nobody listens there.
+    private func connect() throws -> Int32? {
+        guard let path = Self.path(of: database) else { return nil }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            throw Failure("the path \(path) is too long for a socket")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result != 0 else { return descriptor }
+        let code = errno
+        close(descriptor)
+        if code == ENOENT || code == ECONNREFUSED { return nil }
+        throw Failure("cannot ask the server at \(path): \(String(cString: strerror(code)))")
+    }
+
+    /// One request of HTTP/1.0, whose answer ends with the connection.
+    private func converse(
+        _ descriptor: Int32, _ method: HTTPRequest.Method, _ path: String, _ body: String
+    ) throws -> (status: Int, body: ByteBuffer) {
+        defer { close(descriptor) }
+        let head = """
+            \(method.rawValue) \(path) HTTP/1.0\r
+            Connection: close\r
+            Content-Type: application/json\r
+            Content-Length: \(body.utf8.count)\r
+            \r
+
+            """
+        var rest = Array((head + body).utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Failure("the server closed its local socket") }
+            rest = rest.dropFirst(count)
+        }
+        var answer: [UInt8] = []
+        var room = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(descriptor, &room, room.count)
+            guard count > 0 else { break }
+            answer += room[..<count]
+        }
+        let end = Array("\r\n\r\n".utf8)
+        guard let split = (0..<answer.count).first(where: { answer[$0...].starts(with: end) }),
+            let status = Int(String(decoding: answer.dropFirst(9).prefix(3), as: UTF8.self))
+        else { throw Failure("the server gave no answer on its local socket") }
+        return (status, ByteBuffer(bytes: answer[(split + 4)...]))
+    }
+}

@@ -1,0 +1,85 @@
+import Accounts
+import Base
+import Testing
+
+@testable import API
+
+@Suite("paths and rights") struct RouteTests {
+    @Test(
+        "what a path names",
+        arguments: [
+            ("/v1/batches", .batches), ("/v1/token", .token), ("/v1/devices", .devices),
+            ("/v1/devices/17", .device(17)),
+            ("/v1/devices/17/locations", .locations(17)), ("/v1/users", .users),
+            ("/v1/users/ada b", .user("ada b")),
+            ("/health/live", .live), ("/health/ready", .ready), ("/", nil), ("", nil), ("/v1", nil),
+            ("/v1/", nil),
+            ("/v1/batches/", nil), ("/v2/batches", nil), ("/v1/devices/0", nil), ("/v1/devices/-1", nil),
+            ("/v1/devices/017", nil), ("/v1/devices/9223372036854775808", nil), ("/v1/devices/17/", nil),
+            ("/v1/devices/17/locations/x", nil), ("/v1/users/", nil), ("//v1/batches", nil),
+            ("/v1/users/" + String(repeating: "x", count: 600), nil),
+        ] as [(String, Route?)])
+    func paths(path: String, route: Route?) {
+        #expect(Route(path: path) == route)
+    }
+
+    @Test("who may what, cell by cell") func rights() {
+        let callers: [Caller] = [.nobody, .device(1), .user(.reader), .user(.admin), .local]
+        // One letter for each of them, in this order.
+        let table: [(Route, Route.Method, String)] = [
+            (.batches, .post, "-+---"), (.token, .post, "+++++"), (.devices, .get, "--+++"),
+            (.devices, .post, "---++"), (.device(1), .get, "--+++"), (.device(1), .delete, "---++"),
+            (.locations(1), .get, "--+++"), (.users, .get, "---++"), (.users, .post, "---++"),
+            (.user("a"), .delete, "---++"), (.live, .get, "+++++"), (.ready, .get, "+++++"),
+        ]
+        for (route, method, expected) in table {
+            #expect(route.methods.contains(method))
+            #expect(
+                callers.map { $0.may(method, route) ? "+" : "-" }.joined() == expected, "\(method) \(route)")
+        }
+        let methods = table.reduce(into: 0) { count, _ in count += 1 }
+        let all: [Route] = [
+            .batches, .token, .devices, .device(1), .locations(1), .users, .user("a"), .live, .ready,
+        ]
+        #expect(methods == all.reduce(0) { $0 + $1.methods.count }, "every cell is in the table")
+    }
+}
+
+@Suite("queries and forms") struct QueryTests {
+    @Test("a query without anything asks for all, as JSON") func everything() throws {
+        let query = try LocationQuery(nil)
+        #expect(query.limit == nil && query.format == .json && query.range.lowerBound.milliseconds == 0)
+    }
+
+    @Test(
+        "what is asked for",
+        arguments: [
+            ("from=2026-06-15T12:00:00Z", 1_781_524_800_000),
+            ("from=2026-06-15T14:00:00+02:00", 1_781_524_800_000),
+            ("from=2026-06-15T14%3A00%3A00%2B02%3A00", 1_781_524_800_000),
+        ]) func times(text: String, milliseconds: Int64) throws
+    {
+        #expect(try LocationQuery(text[...]).range.lowerBound.milliseconds == milliseconds)
+    }
+
+    @Test(
+        "what is refused",
+        arguments: [
+            "from", "from=", "from=yesterday", "to=2026", "limit=0", "limit=-1", "limit=x", "limit=1000001",
+            "format=kml",
+            "x=1", "from=%zz", "from=2026-06-15T12:00:00Z&to=2026-06-15T11:59:59Z",
+        ]) func refusals(text: String)
+    {
+        #expect(throws: Problem.self) { try LocationQuery(text[...]) }
+    }
+
+    @Test(
+        "escapes",
+        arguments: [
+            ("a%20b", "a b"), ("a+b", "a b"), ("%C3%A9", "é"), ("%", nil), ("%4", nil), ("%+1", nil),
+            ("%FF", nil),
+        ])
+    func escapes(text: String, expected: String?) {
+        #expect(Fields.decoded(text[...]) == expected)
+    }
+}

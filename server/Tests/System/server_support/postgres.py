@@ -1,0 +1,76 @@
+"""A PostgreSQL server of the tests' own, in a private folder. Started as a program: on a socket, without a network."""
+from __future__ import annotations
+
+import glob
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# Debian keeps the server's programs out of PATH.
+BIN = next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)), "")
+
+
+class Postgres:
+    """One cluster. It refuses to run as root, so that it then runs as user `postgres`."""
+
+    def __init__(self):
+        # Short, because the path of a socket may have 107 bytes at most.
+        self.folder = tempfile.mkdtemp(prefix="beekon-pg-", dir="/tmp")
+        self.data = os.path.join(self.folder, "data")
+        self._options: dict = {}
+        if os.getuid() == 0:
+            user = pwd.getpwnam("postgres")
+            os.chown(self.folder, user.pw_uid, user.pw_gid)
+            self._options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        self._run("initdb", "-D", self.data, "-U", "beekon", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        with open(os.path.join(self.data, "postgresql.conf"), "a", encoding="utf-8") as file:
+            file.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nmax_connections = 100\n"
+                       "shared_buffers = 64MB\nlog_min_messages = fatal\n")
+
+    def _run(self, program: str, *arguments: str):
+        done = subprocess.run(
+            [os.path.join(BIN, program), *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, **self._options)
+        if done.returncode:
+            raise AssertionError(f"{program}: {done.stdout}")
+
+    def address(self, database: str = "postgres") -> str:
+        return f"postgresql:///{database}?host={self.folder}&user=beekon"
+
+    def start(self) -> Postgres:
+        self._run("pg_ctl", "-D", self.data, "-w", "-t", "60", "-l", os.path.join(self.folder, "log"), "start")
+        return self
+
+    def stop(self, mode: str = "fast"):
+        """`immediate` is what a power cut leaves, but for the disk's own cache."""
+        self._run("pg_ctl", "-D", self.data, "-w", "-t", "60", "-m", mode, "stop")
+
+    def query(self, sql: str, database: str = "postgres") -> list:
+        done = subprocess.run(
+            ["psql", self.address(database), "-XAtq", "-c", sql], capture_output=True, text=True, check=True)
+        return [line.split("|") for line in done.stdout.splitlines()]
+
+    def remove(self):
+        try:
+            self.stop("immediate")
+        except AssertionError:
+            # It does not run.
+            pass
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def main() -> int:
+    """Runs a command with the address of such a server in BEEKON_TEST_POSTGRES."""
+    cluster = Postgres()
+    try:
+        cluster.start()
+        return subprocess.run(sys.argv[1:], env={**os.environ, "BEEKON_TEST_POSTGRES": cluster.address()}).returncode
+    finally:
+        cluster.remove()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,7 +1,7 @@
 internal import Base
 internal import Linux
 
-/// A limit of a rate: so much at once, and after that so much a second. Pure: the time is an argument.
+/// A token bucket: so many at once, then so many a second. Pure: the time is an argument.
 struct Allowance {
     private let burst: Double
     private let perSecond: Double

@@ -11,7 +11,7 @@ enum Authority {
         guard decide(command.kind, for: origin) == .granted else { return .denied }
         let needsAdmin =
             switch command {
-            // An unknown name is refused as such, whoever asks.
+            // An unknown name is reported as unknown, whoever asks.
             case .configure(let offers): offers.keys.contains { Key.named($0)?.key.needsAdmin ?? false }
             case .resetConfig(let names): names.contains { Key.needsAdmin($0) }
             case .start, .stop, .delete, .requeueRejected, .purgeRejected, .resend, .backfill,

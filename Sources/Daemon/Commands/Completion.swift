@@ -4,7 +4,7 @@ internal import Tracking
 /// Names the command that somebody waits for.
 typealias Token = Int
 
-/// What a command has brought about.
+/// The result of a command.
 enum Completion: Sendable {
     case done
     /// The session in progress.

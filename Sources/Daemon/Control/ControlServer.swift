@@ -116,7 +116,7 @@ final class ControlServer {
         bound(Self.outputTotal, now: now, \.heldBytes)
     }
 
-    /// Closes the clients that hold most, first those that do not read, until all together are within the limit.
+    /// Closes the clients that hold the most, those that do not read first, until all of them together are within the limit.
     private func bound(_ limit: Int, now: BootInstant, _ held: (ClientConnection) -> Int) {
         while connections.reduce(0, { $0 + held($1) }) > limit,
             let most = connections.map(held).max(), most > 0
@@ -172,7 +172,7 @@ final class ControlServer {
         }
         let victim =
             oldest { idle($0).flatMap { now.seconds(since: $0) >= Self.grace ? $0 : nil } }
-            // By when it began: one that dribbles a byte now and then would never be the oldest by its last.
+            // Ordered by its beginning: one that sends a byte now and then would never be the oldest by its last byte.
             ?? oldest(\.incomplete)
             ?? oldest { $0.hasSpoken ? idle($0) : nil } ?? oldest(idle)
             ?? oldest { $0.stalledSince.flatMap { now.seconds(since: $0) >= Self.requestTimeout ? $0 : nil } }

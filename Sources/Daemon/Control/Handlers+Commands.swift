@@ -47,7 +47,7 @@ extension Handlers {
         let wanted = try Command.FixRequest(
             timeout: parameters.timeoutSeconds, maxAge: parameters.maxAgeSeconds,
             accuracy: parameters.accuracyMeters)
-        // Nobody would hear of it.
+        // Nobody would receive the result.
         if request.call.oneway { return .reply([]) }
         return try give(.locate(wanted), request, as: Wire.GetCurrentLocation.self) { .init($0) }
     }

@@ -8,7 +8,7 @@ internal import Tracking
 /// The methods of the control interface: what only asks is answered at once from snapshots and history, everything else
 /// becomes a command.
 final class Handlers {
-    /// Makes the bytes of the reply from what a command has brought about.
+    /// Encodes the reply from the result of a command.
     typealias Encoder = (Completion) throws -> [UInt8]
 
     enum Answer {

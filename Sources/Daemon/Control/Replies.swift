@@ -2,7 +2,7 @@ internal import Base
 internal import ControlProtocol
 internal import Tracking
 
-// What a command has brought about, in the words of each method. nil: that is no outcome of this command.
+// The result of a command in the terms of each method. nil: that is no outcome of this command.
 
 extension Wire.Start.Result {
     init?(_ completion: Completion) {

@@ -7,7 +7,7 @@ internal import Upload
 /// A sign that is missing, today or then, proves nothing: on most PCs only root can read serial numbers, and a
 /// machine-id may not be known yet.
 enum Installation {
-    /// What identifies a machine: digests, by the name of the sign.
+    /// What identifies a machine: digests, by the name of the trait.
     typealias Signs = [String: String]
 
     enum Verdict: Equatable {

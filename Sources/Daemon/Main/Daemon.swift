@@ -58,7 +58,7 @@ package enum Daemon {
     package static func run(_ options: Options) -> Int32 {
         let startedAt = BootInstant.current()
         useOneHeap()
-        // Where somebody has been is nobody else's business, and neither are tokens.
+        // Neither where somebody has been nor tokens are anybody else's business.
         _ = umask(0o077)
         forbidCoreDumps()
         do {

@@ -5,7 +5,7 @@ internal import Tracking
 internal import Upload
 
 /// What the threads share: the store, the boards, the mailboxes and the slots for settings. Data goes from the reader to the
-/// store and from there to everybody else; a thread that wants something of another leaves a note in its mailbox.
+/// store and from there to everybody else; a thread that wants something of another posts to its mailbox.
 final class Hub: Sendable {
     let store: Store
     let files: SmallFiles

@@ -1,8 +1,8 @@
 internal import Base
 
-/// How far the threads have got between start and end, and when there is no more waiting for them. Pure.
+/// How far the threads are between start and end, and how long to wait for them. Pure.
 struct Lifecycle {
-    /// Seconds that the threads have for their last act: SIGTERM to exit takes two at most, whatever hangs.
+    /// Seconds that the threads have to finish: SIGTERM to exit takes two at most, whatever hangs.
     private static let patience = 1.5
 
     /// Threads that have not ended.

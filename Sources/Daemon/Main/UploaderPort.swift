@@ -2,7 +2,7 @@ internal import Base
 internal import Linux
 internal import Synchronization
 
-/// The way to the uploader of one destination, and what it publishes.
+/// The mailbox of one destination's uploader, and what it publishes.
 final class UploaderPort: Sendable {
     let name: DestinationName
     let commands: Mailbox<UploaderCommand>

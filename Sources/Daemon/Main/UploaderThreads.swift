@@ -10,7 +10,7 @@ final class UploaderThreads {
     private let hub: Hub
     private let directory: String
     private let installID: String
-    /// Told to end, and still at it.
+    /// Told to end, but still running.
     private var ending: Set<DestinationName> = []
 
     init(hub: Hub, directory: String, installID: String) {
@@ -40,7 +40,7 @@ final class UploaderThreads {
         }
     }
 
-    /// Starts what these settings ask for in addition, and tells to end what they no longer ask for.
+    /// Starts the threads that these settings ask for in addition, and tells those to end that they no longer ask for.
     ///
     /// - Returns: those that have been started.
     func follow(_ inForce: SettingsInForce) throws(SystemError) -> [DestinationName] {

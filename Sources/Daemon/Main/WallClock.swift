@@ -3,7 +3,7 @@ internal import Linux
 internal import Synchronization
 internal import Tracking
 
-/// The best clock known: the system's when it is known to be right, else the receiver's latest settled time carried on by
+/// The best clock known: the system's when it is known to be right, else the receiver's latest settled time, advanced by
 /// CLOCK_BOOTTIME, else the system's for want of a better one. One from before this version was made is not even that: a
 /// box without a battery clock starts in 1970, and the newest time that is stored, or the release date, is nearer.
 final class WallClock: Sendable {

@@ -3,7 +3,7 @@ internal import Tracking
 
 /// Decides when the service manager's watchdog is fed: while every thread makes progress.
 ///
-/// A thread that the disk holds up is slow, not dead: it counts as stuck after two minutes at one piece of work. Only then
+/// A thread that waits for the disk is slow, not dead: it counts as stuck after two minutes at one piece of work. Only then
 /// does the manager's own timeout run out, which begins with the last feeding.
 struct Watchdog {
     enum Action: Equatable {

@@ -6,7 +6,7 @@ internal import Synchronization
 internal import Tracking
 internal import Upload
 
-/// The way of a fix from gpsd to COMMIT, and what is published after it.
+/// The path of a fix from gpsd to COMMIT, and what is published after it.
 extension Reader {
     func follow(_ event: Source.Event, now: BootInstant) {
         switch event {
@@ -46,7 +46,7 @@ extension Reader {
         } else if let crossings = decision.crossings {
             recorder.add(crossings)
         }
-        // A disk that has just failed is not asked again for every fix.
+        // A disk that has just failed is not tried again for every fix.
         if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
     }
 
@@ -76,7 +76,7 @@ extension Reader {
         let hadFailed = recorder.error != nil
         let result = recorder.flush(now: now, clock: BootInstant.current)
         if hadFailed, recorder.error == nil { hub.post(toUploaders: .storageRecovered) }
-        // However long the disk took, it has answered: this thread gets on.
+        // However long the disk took, it has answered: this thread makes progress.
         hub.board.readerWork.begin(.current())
         publish(result)
         reportStoreEvents()

@@ -50,7 +50,7 @@ final class Reader {
             runCommands(now: now)
             for event in link.run(now: now) {
                 follow(event, now: now)
-                // A slow disk may hold up each fix; who asks for something waits for one of them, not for all.
+                // A slow disk may delay each fix; a client waits for one of them, not for all.
                 if hub.hasWorkForReader { runCommands(now: now) }
             }
             expireRequests(now: now)

@@ -7,7 +7,7 @@ internal import Storage
 internal import Tracking
 internal import Upload
 
-/// How the daemon is doing, in the words of the control interface: the answer of GetStatus, and the events of changes.
+/// The state of the daemon in the terms of the control interface: the answer of GetStatus, and the events of changes.
 struct StatusReport {
     let hub: Hub
     let configurator: Configurator

@@ -54,7 +54,7 @@ extension AuthRecord.Death {
         }
     }
 
-    /// What happened, and what to do.
+    /// What happened and what to do.
     func advice(_ status: Int?) -> String {
         let remedy =
             switch self {

@@ -45,7 +45,7 @@ final class TokenKeeper {
     /// There are credentials, or there should be: a 401 or 403 is answered with them.
     var isActive: Bool { authenticator.isActive }
 
-    /// How the credentials are, for the status.
+    /// The state of the credentials, for the status.
     func state(now: BootInstant) -> AuthState {
         authenticator.state(instant(now))
     }
@@ -159,7 +159,7 @@ final class TokenKeeper {
         let outcome = client.post(body, options, keepsBody: true, wakeup: wakeup, resumingAt: .current()) {
             let now = BootInstant.current()
             port.work.begin(now)
-            // Commands wait until the exchange is over; the wake-up would come again and again.
+            // Commands wait until the exchange is over; otherwise the wake-up would come again and again.
             wakeup.clear()
             guard board.isStopping.load(ordering: .relaxed) else { return false }
             stopSeen = stopSeen ?? now
@@ -208,7 +208,7 @@ final class TokenKeeper {
         report.tokensLocked(reason: refusal, now: now)
     }
 
-    /// Uses tokens that an administrator has given from now on; they are on the disk when this returns.
+    /// From now on uses the tokens that an administrator has given; they are on the disk when this returns.
     func seed(_ pair: Tokens) -> Result<Void, Failure> {
         var seeded = authenticator
         guard seeded.seed(pair) else {

@@ -5,7 +5,7 @@ internal import Synchronization
 internal import Tracking
 internal import Upload
 
-/// Tells people how the uploads of one destination go: what is logged when, and what the board shows.
+/// Reports how the uploads of one destination go: what is logged and when, and what the board shows.
 ///
 /// Confined to the uploader's thread.
 final class UploadReport {
@@ -62,7 +62,7 @@ final class UploadReport {
 
     // MARK: One request
 
-    /// The request is about this batch from now on: whoever dissolves it has to break off the request.
+    /// From now on the request carries this batch: whoever dissolves the batch has to cancel the request.
     func claimed(_ batch: UUIDv7) {
         snapshot.inFlightBatch = batch
     }
@@ -288,7 +288,7 @@ final class UploadReport {
             key: Self.authKey, .tokenFailed, now: now)
     }
 
-    /// Does something that says nothing about the upload, whatever comes of it.
+    /// Does something whose result says nothing about the upload.
     func keepingLastError(_ body: () -> Void) {
         let error = snapshot.lastError
         body()

@@ -4,7 +4,7 @@ internal import Upload
 // The outcome of a drain in the words of the journal and of the control interface.
 
 extension DrainOutcome.Failure {
-    /// What happened, and what to do.
+    /// What happened and what to do.
     func advice(_ status: Int?, _ sync: Settings.Sync?) -> String {
         let code = status.map { "\($0)" } ?? "no status"
         let next = "; nothing is lost, the next attempt follows on the schedule"

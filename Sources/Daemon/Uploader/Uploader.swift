@@ -7,7 +7,7 @@ internal import Synchronization
 internal import Tracking
 internal import Upload
 
-/// The uploader thread of one destination: asks `Drain` what to do, does it, and says how it went. One request at a time.
+/// The uploader thread of one destination: asks `Drain` what to do, does it, and reports the result. One request at a time.
 ///
 /// Confined to its thread.
 final class Uploader {
@@ -302,7 +302,7 @@ final class Uploader {
 
     private func send(_ batch: FrozenBatch) throws(StorageError) -> Drain.Event {
         guard let sync, let request = queue.request else { return .gone }
-        // Before the store is asked: whoever dissolves the batch after its answer aborts the request.
+        // Before the store is asked: whoever dissolves the batch after the store's answer aborts the request.
         report.claimed(batch.id)
         guard try queue.beginAttempt(batch) else {
             report.requestEnded()
@@ -315,7 +315,7 @@ final class Uploader {
         client.begin(
             request.body, options, keepsBody: request.format.readsBody(acknowledging: sync.requireAck),
             resumingAt: .current())
-        // What has come in meanwhile may keep the first byte from being sent.
+        // What has arrived meanwhile may prevent the first byte from being sent.
         runCommands(now: .current())
         return .underway
     }

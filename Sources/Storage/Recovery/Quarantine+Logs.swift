@@ -30,7 +30,7 @@ extension Quarantine {
         }
     }
 
-    /// Of a file of zeros nothing was ever written: file systems leave them after a power cut.
+    /// Nothing was ever written to a file of zeros: file systems leave such files after a power cut.
     private static func isDamaged(_ log: String) throws(SystemError) -> Bool {
         let file = try FileDescriptor.open(log, O_RDONLY | O_NOFOLLOW)
         guard let header = try file.read(upTo: WriteAheadLog.headerSize), !WriteAheadLog.isHeader(header)

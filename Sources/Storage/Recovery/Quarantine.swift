@@ -6,7 +6,7 @@ internal import SQLite
 enum Quarantine {
     static let suffixes = ["", "-wal", "-shm", "-journal"]
 
-    /// Looks whether the file is a sound database of ours, before anything in it is changed.
+    /// Checks whether the file is a sound database of ours before anything in it is changed.
     ///
     /// After a clean shutdown, too, unless the table is large: the whole check costs as much as counting the rows,
     /// 0.05 s for 100,000 of them, because the large tables have no further index; and flash decays while the power
@@ -24,7 +24,7 @@ enum Quarantine {
         do {
             let connection = try Connection(path: path, access: .readWrite)
             connection.leaveLogOnClose()
-            // What it may write to and could not open for that, SQLite opens for reading, without a word.
+            // SQLite silently opens a file read-only when it may, but cannot, open it for writing.
             guard !connection.isReadOnly || access(path, W_OK) != 0 else {
                 throw StorageError(
                     operation: "check", kind: .io, message: path + " cannot be opened for writing")

@@ -85,7 +85,7 @@ struct Salvage: ~Copyable {
                 return try values.step() ? values.integer(0) : 0
             }
             let marked = try Counters.deletions(counter)
-            // With transactions of its WAL the file may have lost the mark.
+            // The file may have lost the mark with the transactions of its WAL.
             erased = marked + erasing.filter { !marked.contains($0) }
             ages = try Counters.ages(counter)
             losses = try Losses(reading: counter)

@@ -10,7 +10,7 @@ extension Store {
     package static let foreignPrefix = "beekon.db.foreign-"
     private static let suffixes = ["-journal", "-shm", "-wal", ""]
 
-    /// A name in this directory that no such database uses yet.
+    /// A name that no such database in this directory uses yet.
     ///
     /// - Parameter time: the current time.
     package static func foreignName(in directory: String, at time: Timestamp) -> String {

@@ -91,7 +91,7 @@ extension Writer {
         return merged.values.sorted { $0.row.key < $1.row.key }
     }
 
-    /// What sessions and extras of the damaged database are called in this one.
+    /// The keys in this database of the sessions and extras of the damaged one.
     struct Names {
         var sessions: [Int64: Int64] = [:]
         var extras: [Int64: Int64] = [0: 0]
@@ -145,7 +145,7 @@ extension Writer {
         }
     }
 
-    /// The session's key in this database. One that is not there yet is to be written in the transaction of its rows.
+    /// The session's key in this database. A session that is not there yet is written in the transaction of its rows.
     private mutating func key(
         ofSession old: Int64, firstTime: Int64, _ salvage: inout Salvage, _ names: inout Names
     ) -> Int64 {

@@ -7,7 +7,7 @@ extension SmallFiles {
     package struct Identity: Codable, Equatable, Sendable {
         /// A UUIDv7, as it stands in every upload.
         package var installID: String
-        /// What identified the machine: digests, by the name of the sign. nil in a file of the first layout.
+        /// What identified the machine: digests, by the name of the trait. nil in a file of the first layout.
         package var signs: [String: String]?
         /// The content of /etc/machine-id, in a file of the first layout.
         package var machineID: String?

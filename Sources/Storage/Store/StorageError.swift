@@ -49,7 +49,7 @@ package struct StorageError: Error, Equatable, Sendable, CustomStringConvertible
         let kind: Kind =
             switch error.code.primary {
             case .full: .full
-            // That is how SQLite reports it for its file of locks, which must be created at every start.
+            // That is how SQLite reports it for its shared-memory file, which must be created at every start.
             case .ioError where error.systemCode == ENOSPC: .full
             case .corrupt, .notADatabase: .corrupt
             case .ioError, .readOnly, .cannotOpen: .io

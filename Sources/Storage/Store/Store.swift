@@ -177,7 +177,7 @@ package final class Store: Sendable {
         published.withLock { $0 = counts }
     }
 
-    /// Remembers what a deletion covers, in case that the database is damaged before it is done.
+    /// Remembers what a deletion covers, in case the database is damaged before it is done.
     func note(_ deletion: Deletion?) {
         state.withLock { $0.remembered.erasing = deletion.map { $0.isFinished ? [] : $0.bounds } ?? [] }
     }

@@ -127,7 +127,7 @@ struct StoreState: ~Copyable {
         remembered.numbers.cover(writer.ledger.numbers)
     }
 
-    /// Notes what must be remembered of a connection that failed, before it is closed.
+    /// Saves what must outlive a connection that failed, before it is closed.
     mutating func failure(_ failed: SQLiteError, of writer: borrowing Writer) -> StorageError {
         let error = StorageError(failed)
         doubts.hasFailed = true
@@ -160,7 +160,7 @@ struct StoreState: ~Copyable {
             guard error.kind == .full, ballast.release() else { throw error }
             try openOnce()
         }
-        // Before anybody else, who might send it and delete it.
+        // Before anyone else could send it and delete it.
         if let name = doubts.unsure, (try? writer?.exists(name)) == true { doubts.landed = name }
         writer?.landed = doubts.landed
         ballast.hold()

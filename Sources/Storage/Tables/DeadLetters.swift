@@ -11,7 +11,7 @@ struct DeadLetters {
 
     /// Those of the streak, where 1 is the destination.
     static let isInStreak = "batch IN (SELECT batch FROM streak WHERE destination = ?1)"
-    /// Those of the streak do not expire: it is not yet known whose fault it was.
+    /// Those of the streak do not expire: whose fault it was is not known yet.
     private static let isExpired = "rejected_at < ?2 AND NOT \(isInStreak)"
 
     init(_ db: Connection) {

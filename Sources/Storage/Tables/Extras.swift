@@ -20,7 +20,7 @@ struct Extras {
         try db.prepare("INSERT INTO extras (version, json) VALUES (?, ?)").run(.integer(version), .text(json))
     }
 
-    /// Forgets the sets that nothing refers to any more. Looks at every row.
+    /// Forgets the sets that nothing refers to any more. Reads every row.
     ///
     /// - Returns: false when there is nothing that could refer to one.
     func removeUnused() throws(SQLiteError) -> Bool {

@@ -106,7 +106,7 @@ extension Writer {
         return payment
     }
 
-    /// What the destination is still owed of a batch: its answer may come twice, after a COMMIT that was said to have failed.
+    /// What the destination is still owed of a batch: its answer may come twice, after a COMMIT that reported a failure.
     func due(of batch: FrozenBatch) -> Backlog.Owed {
         Backlog.Owed(locations: batch.members.seqs, events: batch.members.events)
             .intersection(ledger[batch.destination].owed)

@@ -99,7 +99,7 @@ extension Writer {
         return version
     }
 
-    /// Done once in a thousand new sets, because it looks at every row.
+    /// Done once in a thousand new sets, because it reads every row.
     mutating func forgetUnusedExtras() throws(SQLiteError) {
         guard try tables.extras.removeUnused() else { return }
         ledger.extras.reset(to: try tables.extras.all())

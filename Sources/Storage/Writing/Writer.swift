@@ -18,7 +18,7 @@ struct Writer: ~Copyable {
 
     /// Pages in the WAL at which a checkpoint is made: 2 MB, or twice that with pages of 2048 bytes.
     static let checkpointPages = 2000
-    /// At so many times that length each write of a fix waits for readers, for so many milliseconds.
+    /// At this many times that length each write of a fix waits for readers, for this many milliseconds.
     private static let longLog = 4
     private static let readerPatience = 20
 
@@ -35,7 +35,7 @@ struct Writer: ~Copyable {
             try writer.load()
             try writer.reconcile()
             writer.rowsAtOpen = writer.ledger.locations.rows
-            // The names of the database and its WAL. SQLite syncs them, too, but does not look at the result.
+            // The names of the database and its WAL. SQLite syncs them, too, but ignores the result.
             try StateDirectory.synchronise(Quarantine.directory(of: path))
             return writer
         } catch let error as SQLiteError {

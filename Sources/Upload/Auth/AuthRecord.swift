@@ -24,7 +24,7 @@ package struct AuthRecord: Equatable, Sendable, Codable {
         }
     }
 
-    /// A moment that can be compared with a later one even after a restart.
+    /// A point in time that can be compared with a later one even after a restart.
     package struct Moment: Equatable, Sendable, Codable {
         /// Seconds since the boot.
         package var seconds: Double

@@ -42,7 +42,7 @@ extension Authenticator {
                 replaceTokens(with: answer, instant)
                 return .renewed
             case .transient:
-                // A gateway that gave up waiting does not know what became of the request.
+                // A gateway that stopped waiting does not know what became of the request.
                 return postpone(isCut: status == 502 || status == 504, retryAfter, instant, using: &random)
             case .rejected, .unauthorised, .permanent:
                 return markDead(wasCut ? .rotationInterrupted : .refused, status: status)

@@ -1,6 +1,6 @@
 package import Base
 
-/// How the credentials are, for people: never a token.
+/// The state of the credentials, for people: never a token.
 package struct AuthState: Equatable, Sendable {
     /// In a word; the names are the control interface's.
     package enum Word: String, Sendable {
@@ -32,7 +32,7 @@ package struct AuthState: Equatable, Sendable {
 }
 
 extension Authenticator {
-    /// How the credentials are.
+    /// The state of the credentials.
     package func state(_ instant: Instant) -> AuthState {
         var state = AuthState()
         guard isActive else { return state }

@@ -119,7 +119,7 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Uses tokens that an administrator has given from now on.
+    /// From now on uses the tokens that an administrator has given.
     ///
     /// - Returns: false when the configuration has no use for tokens.
     package mutating func seed(_ tokens: Tokens) -> Bool {
@@ -219,7 +219,7 @@ package struct Authenticator: Sendable {
             if !hasToken, record.death == nil { markDead(.noRefresh, status: nil) }
             // The backend may still accept an old token.
             return hasToken ? .nothing : .dead
-        // What is left of the token is used up meanwhile.
+        // The present token is used as long as it lasts.
         case .wait(let seconds): return hasToken && (left ?? .infinity) > 0 ? .nothing : .wait(seconds)
         case .nothing, .refresh: return .refresh
         }

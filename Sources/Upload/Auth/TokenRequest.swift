@@ -70,7 +70,7 @@ package struct TokenRequest: Equatable, Sendable, CustomReflectable {
         body = rules.isJSON ? Self.json(members) : Self.form(members)
     }
 
-    /// In one pass: placeholders within a token mean nothing.
+    /// In one pass: placeholders within a token are left alone.
     ///
     /// - Returns: nil when the template refers to a token that is missing.
     static func fill(_ template: String, _ tokens: Tokens) -> String? {

@@ -183,7 +183,7 @@ package struct Drain: Sendable {
         case (.refreshingToken, .token): return perform(.checkToken(isForced: false), in: .recheckingToken)
 
         case (.recheckingToken, .token(.usable)): return send(isRepeat: false)
-        // The exchange could not even begin. What is left of the token is used up meanwhile.
+        // The exchange could not even begin. The present token is used as long as it lasts.
         case (.recheckingToken, .token(.due(hasToken: true))) where !isStopping: return send(isRepeat: false)
         case (.recheckingToken, .token(let check)): return give(up: check)
 
@@ -267,7 +267,7 @@ package struct Drain: Sendable {
         }
     }
 
-    /// Does what the answer means for the batch.
+    /// Applies the answer to the batch.
     private mutating func conclude(_ judgement: Judgement) -> Step {
         switch judgement.verdict {
         case .accepted:

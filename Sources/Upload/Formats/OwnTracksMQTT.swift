@@ -54,7 +54,7 @@ package enum OwnTracksMQTT {
             }
         case (.disconnect, _):
             switch answer.code {
-            // What it has against the packet would be the same next time; or it refers to another server.
+            // Its objection would be the same next time, or it refers to another server.
             case 129, 130, 131, 144, 149, 153...157: .permanent
             case MQTTCode.notAuthorized: .unauthorised
             // Shutting down, taken over, too fast, by an administrator …

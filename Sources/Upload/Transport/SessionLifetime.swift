@@ -36,7 +36,7 @@ struct SessionLifetime: Sendable {
     enum Verdict: Equatable, Sendable {
         case keep
         case forget
-        /// Forget them, and make the request again: it may be the session that the server could not stand, and there is
+        /// Forget them, and make the request again: the session may be what the server did not accept, and there is
         /// nothing that could arrive twice.
         case forgetAndRepeat
     }

@@ -111,7 +111,7 @@ package struct MQTTClient: ~Copyable {
         return .cancelled
     }
 
-    /// Takes leave of the broker, which then forgets the will, and closes the connection. Does not wait.
+    /// Sends DISCONNECT, so that the broker discards the will, and closes the connection. Does not wait.
     package mutating func disconnect() {
         job = nil
         dialect.settle()
@@ -190,7 +190,7 @@ package struct MQTTClient: ~Copyable {
             password: options.password, will: options.will, keepAlive: Self.keepAlive)
     }
 
-    /// Whether another connection may bring what this one has not. The publication goes on with it.
+    /// Whether another connection may succeed where this one has not. The publication goes on with it.
     private mutating func isToTryAgain(_ outcome: MQTTOutcome, now: BootInstant) -> Bool {
         guard var job, let connection, let origin, let deadline = job.deadline, now < deadline else {
             return false

@@ -130,7 +130,7 @@ struct MQTTConnection: Sendable {
         return nil
     }
 
-    /// Says good-bye, so that the will is forgotten.
+    /// Sends DISCONNECT, so that the broker discards the will.
     mutating func leave() {
         if phase == .open, let bytes = MQTTPacket.disconnect.encoded(for: version) { output.append(bytes) }
         phase = .over(nil)

@@ -132,7 +132,7 @@ struct MQTTLink: ~Copyable {
         case CURLE_AGAIN: return .nothing
         default:
             let words = detail(result)
-            // The other side's TLS has something against us, such as a certificate that it misses.
+            // The peer's TLS has refused us, for want of a client certificate for instance.
             return .closed("the connection is broken: " + words, isHangUp: !words.contains("alert"))
         }
     }

@@ -1,4 +1,4 @@
-/// What a broker has sent is not MQTT as it is written down.
+/// What a broker has sent violates the standard.
 struct MQTTViolation: Error, Equatable {
     /// What is wrong, for a log line.
     let text: String

@@ -19,6 +19,8 @@ package struct DestinationNames {
     var server: String { isMain ? "the server" : "the server of " + name }
     /// `The server`, or whose it is.
     var capitalisedServer: String { isMain ? "The server" : "The server of " + name }
+    /// `The broker`, or whose it is.
+    var capitalisedBroker: String { isMain ? "The broker" : "The broker of " + name }
     /// `The upload`, or where to.
     var upload: String { isMain ? "The upload" : "The upload to " + name }
     /// `The next batch`, or whose it is.

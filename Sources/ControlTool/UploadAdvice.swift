@@ -17,6 +17,7 @@ struct UploadAdvice {
 
     private var upload: String? {
         guard sync.state == .failed else { return retrying }
+        if let code = sync.lastMqttCode { return refused(by: code) }
         let code = sync.lastHttpStatus.map { " (HTTP \($0))" } ?? ""
         let kept = "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
         let again = "then \(names.sync). \(kept)"
@@ -50,6 +51,19 @@ struct UploadAdvice {
         }
     }
 
+    /// What a broker has said.
+    private func refused(by code: Int) -> String {
+        let kept = "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+        guard sync.failure == "auth" else {
+            return
+                "\(names.capitalisedBroker) refuses a message (MQTT \(code)), which will not change by itself: journalctl "
+                + "-u beekond says why. \(kept)"
+        }
+        return
+            "\(names.capitalisedBroker) refuses our login or our topic (MQTT \(code)): correct \(names.table).username, "
+            + "password or device_id, or the broker's access list, then \(names.sync). \(kept)"
+    }
+
     /// Dead letters that nothing else explains.
     var deadLetters: [String] {
         guard sync.rejected > 0, !["rejected", "dead_letters_full"].contains(sync.failure) else { return [] }
@@ -64,9 +78,17 @@ struct UploadAdvice {
     private var retrying: String? {
         guard sync.lastError != nil, sync.state != .disabled, sync.pending > 0 else { return nil }
         if isOversized { return oversized }
+        if sync.lastMqttCode == 16 { return unsubscribed }
         return
             "\(names.upload) is failing at the moment and will be retried: beekonctl doctor shows where it gets "
             + "stuck. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+    }
+
+    /// Accepted, and dropped.
+    private var unsubscribed: String {
+        "\(names.capitalisedBroker) keeps nothing, because nobody subscribes to the topic (MQTT 16): start the recorder "
+            + "with a fixed --clientid, or set \(names.table).accept_unsubscribed. Nothing is lost: "
+            + "\(Quantity.count(sync.pending)) locations are kept."
     }
 
     /// As many failures as the daemon requires before it lets a batch be dissolved.

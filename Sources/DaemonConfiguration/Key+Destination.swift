@@ -4,8 +4,7 @@ extension Key {
     static let sync: [Key] = [
         .text(
             "sync.url", \.main.sync.url, Rules.destinationURL,
-            "Where batches are posted, or with format owntracks published; \"\": nothing is sent there.\n"
-                + "This version refuses mqtt.",
+            "Where batches are posted, or with format owntracks published; \"\": nothing is sent there.",
             isAddress: true
         ).leading,
         .choice(

@@ -167,3 +167,10 @@ extension Settings {
         case mps
     }
 }
+
+extension Settings.Sync {
+    /// What the broker is told; nil where the url names none.
+    package var mqtt: Settings.MQTT? {
+        if case .owntracks(let own) = format { own.mqtt } else { nil }
+    }
+}

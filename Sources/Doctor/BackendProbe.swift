@@ -34,7 +34,7 @@ enum BackendProbe {
             facts.nameFailure = "the url cannot be read"
             return facts
         }
-        facts.isTLS = backend.scheme == "https"
+        facts.isTLS = ["https", "mqtts"].contains(backend.scheme)
         (facts.host, facts.port) = (backend.host, backend.port)
         if let proxy = Settings.target(of: unmasked(proxy)) {
             (facts.host, facts.port, facts.isProxy) = (proxy.host, proxy.port, true)

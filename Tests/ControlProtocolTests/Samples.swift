@@ -27,7 +27,8 @@ enum Samples {
         pruned: 6, expired: 7, lastError: "disk full", directory: "/data/beekond")
     static let sync = Wire.SyncStatus(
         state: .failed, failure: "auth", pending: 1, oldestPending: time, inFlightBatch: "b",
-        lastAttempt: time, lastSuccess: time, lastHttpStatus: 401, lastError: "refused", nextAttempt: time,
+        lastAttempt: time, lastSuccess: time, lastHttpStatus: 401, lastMqttCode: 135,
+        lastError: "refused", nextAttempt: time,
         uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3)
     static let auth = Wire.AuthStatus(
         state: "dead", reason: "key", expiresAt: time, lastRefresh: time, failures: 3)

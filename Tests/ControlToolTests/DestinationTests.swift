@@ -77,6 +77,22 @@ struct DestinationTests {
     }
 
     @Test(
+        "what a broker says has advice of its own",
+        arguments: [
+            (135, "auth", "correct destination.home.username, password or device_id"),
+            (151, "permanent", "refuses a message (MQTT 151)"),
+            (16, nil, "set destination.home.accept_unsubscribed"),
+        ] as [(Int, String?, String)])
+    func broker(code: Int, failure: String?, hint: String) {
+        let home = Self.destination("home", format: "owntracks") {
+            $0.state = failure == nil ? .pending : .failed
+            ($0.failure, $0.lastHttpStatus, $0.lastMqttCode, $0.lastError) = (failure, nil, code, "refused")
+        }
+        let advice = UploadAdvice(sync: home.sync, auth: home.auth, of: home.name).urgent
+        #expect(advice.contains { $0.contains(hint) }, "\(advice)")
+    }
+
+    @Test(
         "a line of the status fits 80 columns, whatever the daemon sends",
         arguments: ["auth", "dead_letters_full", String(repeating: "x", count: 200)])
     func width(failure: String) {

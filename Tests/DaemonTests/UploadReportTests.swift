@@ -74,8 +74,9 @@ struct UploadReportTests {
         var ids = UUIDv7Generator(using: &random)
         let batch = try #require(
             try workshop.hub.store.freeze(draft, id: ids.next(at: start), StoredRequest(body: [1, 2, 3])))
-        rig.report.answered(status)
-        rig.report.recorded(Judgement(status: status, doubt: doubt), of: batch)
+        let judgement = Judgement(status: status, doubt: doubt)
+        rig.report.answered(judgement)
+        rig.report.recorded(judgement, of: batch)
     }
 
     @Test("a fault is logged when it begins, when it changes, and once an hour")

@@ -124,9 +124,4 @@ import Tracking
                 (0...0.999).contains(row.fix.time.seconds(since: Timestamp(milliseconds: seconds * 1000))))
         }
     }
-
-    @Test("the last will") func lastWill() {
-        let bytes = OwnTracksFormat.lastWill(connectedAt: FormatSamples.time)
-        #expect(String(decoding: bytes, as: UTF8.self) == "{\"_type\":\"lwt\",\"tst\":1781526850}")
-    }
 }

@@ -19,6 +19,9 @@ struct SessionLifetimeTests {
         return sync
     }()
 
+    private static let guarded = Settings.Format.owntracks(
+        Settings.OwnTracks(deviceID: "van", username: Secret("u"), password: Secret("p"), mqtt: nil))
+
     private static let files: [TLSFile?] = ["ca", "certificate", "key"].map { name in
         var file = TLSFile(path: "/nowhere/" + name)
         file.state = .init(device: 1, inode: 2, size: 3, modified: 4)
@@ -70,6 +73,7 @@ struct SessionLifetimeTests {
             ),
             ("no header", changed { (sync: inout Settings.Sync) in sync.headers = [] }, true),
             ("auth", changed { (sync: inout Settings.Sync) in sync.auth = Settings.Auth() }, true),
+            ("login", changed { (sync: inout Settings.Sync) in sync.format = guarded }, true),
             ("what says nothing of it", changed { (sync: inout Settings.Sync) in sync.batchSize = 7 }, false),
             (
                 "proxy",

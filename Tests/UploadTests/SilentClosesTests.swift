@@ -39,6 +39,6 @@ import Testing
         #expect(ending(.network, sent: true, timeout: true) == .neither)
         #expect(ending(.clock, sent: true, timeout: false) == .neither)
         #expect(SilentCloses.Ending(.cancelled) == .neither)
-        #expect(SilentCloses.Ending(.answer(answer(500))) == .answered)
+        #expect(SilentCloses.Ending(.answer(.http(answer(500)))) == .answered)
     }
 }

@@ -4,8 +4,9 @@ extension Wire {
     /// pending, uploaded and rejected count locations and geofence events. oldest_pending is a fix time.
     /// failure is auth, permanent, rejected, dead_letters_full (a rejected batch has no room among the dead
     /// letters), page (a page answered 200 in place of the backend) or no_ack (sync.require_ack) while state
-    /// is failed. rejected counts the dead letters that are kept. oversized_failures counts how many times in
-    /// a row the next batch has failed because of its size or its time; absent if it has not.
+    /// is failed. last_mqtt_code is the reason code of an MQTT broker, in place of an HTTP status. rejected
+    /// counts the dead letters that are kept. oversized_failures counts how many times in a row the next
+    /// batch has failed because of its size or its time; absent if it has not.
     package struct SyncStatus: Codable, Sendable, Equatable {
         package var state: SyncState
         package var failure: String?
@@ -15,6 +16,7 @@ extension Wire {
         package var lastAttempt: String?
         package var lastSuccess: String?
         package var lastHttpStatus: Int?
+        package var lastMqttCode: Int?
         package var lastError: String?
         package var nextAttempt: String?
         package var uploaded: Int
@@ -26,8 +28,9 @@ extension Wire {
         package init(
             state: SyncState, failure: String? = nil, pending: Int, oldestPending: String? = nil,
             inFlightBatch: String? = nil, lastAttempt: String? = nil, lastSuccess: String? = nil,
-            lastHttpStatus: Int? = nil, lastError: String? = nil, nextAttempt: String? = nil, uploaded: Int,
-            rejected: Int, retries: Int, bytesSent: Int, oversizedFailures: Int? = nil
+            lastHttpStatus: Int? = nil, lastMqttCode: Int? = nil, lastError: String? = nil,
+            nextAttempt: String? = nil, uploaded: Int, rejected: Int, retries: Int, bytesSent: Int,
+            oversizedFailures: Int? = nil
         ) {
             self.state = state
             self.failure = failure
@@ -37,6 +40,7 @@ extension Wire {
             self.lastAttempt = lastAttempt
             self.lastSuccess = lastSuccess
             self.lastHttpStatus = lastHttpStatus
+            self.lastMqttCode = lastMqttCode
             self.lastError = lastError
             self.nextAttempt = nextAttempt
             self.uploaded = uploaded
@@ -55,6 +59,7 @@ extension Wire {
             case lastAttempt = "last_attempt"
             case lastSuccess = "last_success"
             case lastHttpStatus = "last_http_status"
+            case lastMqttCode = "last_mqtt_code"
             case lastError = "last_error"
             case nextAttempt = "next_attempt"
             case uploaded

@@ -64,6 +64,8 @@ struct UploaderSnapshot: Equatable, Sendable {
     var lastAttempt: Timestamp?
     var lastSuccess: Timestamp?
     var lastHTTPStatus: Int?
+    /// The reason code of the latest answer, where a broker gave it.
+    var lastMQTTCode: Int?
     var lastError: String?
     /// The error of the last failed operation of the store; nil while storage works.
     var storageError: String?

@@ -5,7 +5,6 @@ internal import GPSD
 internal import Linux
 internal import Storage
 internal import Synchronization
-internal import Systemd
 internal import Upload
 
 /// The main thread: signals, the control socket, the watchdog, the network's coming and going, and the order of the end.
@@ -19,9 +18,7 @@ final class Supervisor {
     private var lifecycle = Lifecycle(running: ["reader", UploaderThreads.name(of: .main)])
     private let network: NetworkWatch
     private var memory = MemoryRelease()
-    private var watchdog: Watchdog?
-    /// What the service manager shows.
-    private var statusText = ""
+    private var manager: ServiceManager
 
     init(
         _ options: Daemon.Options, _ directory: StateDirectory, _ configurator: Configurator,
@@ -52,9 +49,7 @@ final class Supervisor {
         uploaders = UploaderThreads(hub: hub, directory: directory.path, installID: installation.id)
         network = NetworkWatch(now: startedAt)
         memory.schedule(now: startedAt)
-        if let interval = Notifier.watchdogInterval() {
-            watchdog = Watchdog(timeout: interval, now: startedAt)
-        }
+        manager = ServiceManager(now: startedAt)
         network.watch(settings.uploads)
     }
 
@@ -69,7 +64,7 @@ final class Supervisor {
             return 71
         }
         Log.notice(.started, "beekond \(Release.version) is running, state in \(status.directory)")
-        Notifier.ready()
+        manager.ready()
         while !lifecycle.isOver(now: .current()) {
             var poll = PollSet()
             poll.add(signals.raw)
@@ -111,14 +106,14 @@ final class Supervisor {
     }
 
     private var nextDeadline: BootInstant? {
-        [server.deadline, lifecycle.stopBy, watchdog?.next, memory.dueAt].compactMap(\.self).min()
+        [server.deadline, lifecycle.stopBy, manager.due, memory.dueAt].compactMap(\.self).min()
     }
 
     // MARK: The end
 
     private func stop(now: BootInstant) {
         guard lifecycle.stop(now: now) else { return }
-        Notifier.stopping()
+        manager.stopping()
         hub.board.isStopping.store(true, ordering: .relaxed)
         hub.reader.deliver(.end)
         hub.post(toUploaders: .end)
@@ -191,9 +186,7 @@ final class Supervisor {
         server.publish(event, now: now)
         let reader = hub.board.readerSnapshot
         let pending = hub.store.counts().pending
-        let text = "\(reader.state.rawValue), receiver \(reader.health.rawValue), \(pending) pending"
-        if text != statusText { Notifier.status(text) }
-        statusText = text
+        manager.show("\(reader.state.rawValue), receiver \(reader.health.rawValue), \(pending) pending")
     }
 
     private func noteNetwork(now: BootInstant) {
@@ -203,16 +196,10 @@ final class Supervisor {
     }
 
     private func feedWatchdog(now: BootInstant) {
-        let busy =
-            [("reader", hub.board.readerWork.busyFor(now))]
-            + hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work.busyFor(now)) }
-        switch watchdog?.look(now: now, busy: busy) {
-        case nil, .wait: break
-        case .feed: Notifier.feedWatchdog()
-        case .starve(let stuck):
-            guard !stuck.isEmpty else { return }
-            Log.error(.threadStuck, "stuck for two minutes: " + stuck.joined(separator: ", "))
-        }
+        manager.feed(
+            now: now,
+            busy: [("reader", hub.board.readerWork.busyFor(now))]
+                + hub.uploaders.all.map { (UploaderThreads.name(of: $0.name), $0.work.busyFor(now)) })
     }
 }
 

@@ -219,6 +219,18 @@ final class BatchQueue {
         }
     }
 
+    /// A broker has refused the batch, and has nothing of it. If its topic is that of an earlier user, which may never be
+    /// allowed again, its rows go into a new one.
+    ///
+    /// - Returns: whether they do.
+    func renewTopic(of batch: FrozenBatch) throws(StorageError) -> Bool {
+        guard let topic = request?.topic, let own = maker.topic, topic != own, topic != own + "/event" else {
+            return false
+        }
+        try hub.store.dissolve(batch)
+        return true
+    }
+
     /// No batch is under way any more: its body need not be kept until the next drain.
     func endBatch() {
         current = nil
@@ -255,7 +267,8 @@ extension Settings.Sync {
     var fingerprint: Int64 {
         switch format {
         case .beekon: "\(batchSize) \(url)".fingerprint
-        case .template, .overland, .owntracks: "\(batchSize) \(url) \(format.name.rawValue)".fingerprint
+        case .template, .overland: "\(batchSize) \(url) \(format.name.rawValue)".fingerprint
+        case .owntracks(let own): "\(batchSize) \(url) owntracks \(own.username?.text ?? "")".fingerprint
         case .osmand(let own): "\(batchSize) \(url) osmand \(own.speedUnit.rawValue)".fingerprint
         }
     }

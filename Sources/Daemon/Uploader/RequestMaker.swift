@@ -34,6 +34,9 @@ struct RequestMaker: ~Copyable {
             foreign == nil ? BeekonFormat(device: Device(installID: installID, sync, model: model)) : nil
     }
 
+    /// Where locations are published; nil for formats that only HTTP carries.
+    var topic: String? { if case .owntracks(let format) = foreign { format.topic } else { nil } }
+
     /// Gives back the buffers.
     mutating func reset() {
         beekon?.reset()

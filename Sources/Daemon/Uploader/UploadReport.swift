@@ -15,6 +15,10 @@ final class UploadReport {
     private let warn: (Log.Event, String, [(Log.Field, String)]) -> Void
     private(set) var snapshot = UploaderSnapshot()
     private var lastWarning: (key: String, now: BootInstant)?
+    /// The latest answer, where a broker gave it.
+    private var lastBroker: MQTTAnswer?
+    /// The log has said that the broker's acknowledgements are worth little.
+    private var hasDoubted = false
 
     /// Seconds after which the same fault is logged again.
     private static let logInterval = 3600.0
@@ -78,7 +82,7 @@ final class UploadReport {
     }
 
     func failed(_ failure: TransportFailure) {
-        snapshot.lastHTTPStatus = nil
+        answered(nil)
         snapshot.isClockSuspected = failure.kind == .clock
         snapshot.lastError =
             failure.kind == .clock
@@ -86,16 +90,28 @@ final class UploadReport {
             : failure.message
     }
 
-    func answered(_ status: Int) {
-        snapshot.lastHTTPStatus = status
+    /// - Parameter judgement: of an answer, whether it will count or not; nil: there is none.
+    func answered(_ judgement: Judgement?) {
+        lastBroker = judgement?.broker
+        snapshot.lastHTTPStatus = lastBroker == nil ? judgement?.status : nil
+        snapshot.lastMQTTCode = lastBroker.map { Int($0.code) }
     }
 
     /// The answer counts.
     func recorded(_ judgement: Judgement, of batch: FrozenBatch) {
         snapshot.bytesSent += batch.request.body.count
         snapshot.isClockSuspected = false
-        guard judgement.verdict != .accepted else { return }
-        snapshot.lastError = "the server answers \(judgement.status)" + (judgement.doubt?.words ?? "")
+        guard judgement.verdict != .accepted else { return doubtOnce(judgement.broker) }
+        snapshot.lastError =
+            judgement.broker.map { OwnTracksMQTT.words($0) }
+            ?? "the server answers \(judgement.status)" + (judgement.doubt?.words ?? "")
+    }
+
+    /// An acceptance that needs advice all the same: in MQTT 3.1.1.
+    private func doubtOnce(_ answer: MQTTAnswer?) {
+        guard !hasDoubted, let answer, answer.version == .v311, let advice = OwnTracksMQTT.advice(answer) else { return }
+        hasDoubted = true
+        warn(.uploadFailed, advice, [])
     }
 
     /// - Parameter failures: how many times in a row the next batch has failed because of its size or its time.
@@ -187,8 +203,9 @@ final class UploadReport {
             let pause = "trying again in \(Int(delay.rounded(.up))) s"
             if snapshot.storageError == nil {
                 let advice = sizeAdvice(sync)
+                let hint = lastBroker.flatMap { OwnTracksMQTT.advice($0) }.map { "; " + $0 }
                 logOnce(
-                    "upload failed (\(error)); \(pause)" + (advice ?? ""),
+                    "upload failed (\(error)); \(pause)" + (advice ?? hint ?? ""),
                     key: advice == nil ? error : "oversized", now: now)
             } else {
                 let what = isOwed ? "uploaded, but not yet deleted" : "uploading waits for storage"
@@ -197,11 +214,19 @@ final class UploadReport {
             }
         case .failed(let failure):
             snapshot.failure = failure
-            let advice = failure == .auth ? authAdvice : nil
+            let advice = failure == .auth ? authAdvice ?? brokerAdvice : brokerAdvice
             let size = failure == .permanent ? sizeAdvice(sync) : nil
             logOnce(
                 advice ?? failure.advice(snapshot.lastHTTPStatus, sync) + (size ?? ""),
                 key: size == nil ? failure.rawValue : "oversized", now: now)
+        }
+    }
+
+    /// What a broker has said, and what to do; nil where it was no broker.
+    private var brokerAdvice: String? {
+        lastBroker.map { answer in
+            OwnTracksMQTT.words(answer) + (OwnTracksMQTT.advice(answer).map { ": " + $0 } ?? "")
+                + "; nothing is lost, the next attempt follows on the schedule"
         }
     }
 

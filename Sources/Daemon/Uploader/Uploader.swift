@@ -14,15 +14,12 @@ final class Uploader {
     private let hub: Hub
     private let port: UploaderPort
     private var inForce: SettingsInForce
-    private var schedule: DrainSchedule
+    private var attempts: Attempts
     private var drain = Drain()
-    private var client: HTTPClient
+    private var carrier: Carrier
     private let queue: BatchQueue
     let tokens: TokenKeeper
     private let report: UploadReport
-    private var random = SystemRandomNumberGenerator()
-    /// Clients that asked for an attempt and wait for its result.
-    private var waiting: [Token] = []
     /// The destination is not configured any more.
     private var hasEnded = false
 
@@ -35,36 +32,38 @@ final class Uploader {
         now: BootInstant
     ) {
         let sync = inForce.settings.sync(of: port.name.text)
-        guard let client = HTTPClient(),
+        guard
+            let carrier = Carrier(
+                version: Release.version, installID: installID, destination: port.name.text),
             let queue = BatchQueue(port: port, hub: hub, installID: installID, sync)
         else { return nil }
         self.hub = hub
         self.port = port
         self.inForce = inForce
-        self.client = client
+        self.carrier = carrier
         self.queue = queue
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report, now: now)
-        schedule = DrainSchedule(interval: sync?.intervalSeconds ?? 300, now: now, using: &random)
+        attempts = Attempts(interval: sync?.intervalSeconds ?? 300, now: now)
     }
 
     /// Runs until the daemon stops.
     func run() {
         apply()
         if sync != nil, report.snapshot.storageError != nil || pending > 0 {
-            schedule.trigger(.started, now: .current(), using: &random)
+            attempts.trigger(.started, now: .current())
         }
         while !isStopping {
             let now = BootInstant.current()
             port.work.begin(now)
             runCommands(now: now)
-            if sync != nil, schedule.due <= now { upload() } else { refreshWhenIdle(now: now) }
+            if sync != nil, attempts.due <= now { upload() } else { idle(now: now) }
             publish()
             port.work.rest()
             if !isStopping { waitForWork() }
         }
-        client.disconnect()
+        carrier.disconnect()
         hub.post(.uploaderEnded(port.name))
     }
 
@@ -78,24 +77,36 @@ final class Uploader {
     private func waitForWork() {
         var poll = PollSet()
         poll.add(port.commands.wakeup.descriptor)
+        poll.add(carrier.descriptor)
         let now = BootInstant.current()
-        let due = sync == nil ? nil : min(schedule.due, tokens.idleDue(now: now) ?? schedule.due)
+        let due = sync == nil ? nil : [attempts.due, tokens.idleDue(now: now), carrier.due].compactMap(\.self).min()
         poll.wait(seconds: due.map { max($0.seconds(since: now), 0) })
     }
 
     private func publish() {
         report.publish(
-            retries: schedule.retries, nextAttempt: sync == nil ? nil : schedule.due,
+            retries: attempts.retries, nextAttempt: sync == nil ? nil : attempts.due,
             auth: tokens.state(now: .current()))
+    }
+
+    /// Nothing is to be sent.
+    private func idle(now: BootInstant) {
+        // Without a url there is nobody to stay connected with.
+        if sync == nil { carrier.disconnect() }
+        if let farewell = carrier.tend() {
+            Log.info(.uploadFailed, "\(farewell); the next message to \(port.name) makes another")
+        }
+        refreshWhenIdle(now: now)
     }
 
     /// Refreshes a token that is about to expire, or tries dead ones once more, though there is nothing to upload.
     private func refreshWhenIdle(now: BootInstant) {
         guard let sync, let due = tokens.idleDue(now: now), due <= now else { return }
         report.keepingLastError {
-            tokens.exchange(with: RequestFactory(sync, version: Release.version), over: &client, isIdle: true)
+            tokens.exchange(
+                with: RequestFactory(sync, version: Release.version), over: &carrier.http, isIdle: true)
         }
-        client.disconnect()
+        carrier.rest(sync)
         publish()
     }
 
@@ -116,8 +127,11 @@ final class Uploader {
     private func run(_ command: UploaderCommand, now: BootInstant) {
         switch command {
         case .trigger(let trigger):
-            if case .networkReturned = trigger { tokens.networkReturned() }
-            schedule.trigger(trigger, now: now, using: &random)
+            if case .networkReturned = trigger {
+                tokens.networkReturned()
+                carrier.networkReturned()
+            }
+            attempts.trigger(trigger, now: now)
         case .sync(let token): sync(token, now: now)
         case .abort(let batches):
             if let current = report.snapshot.inFlightBatch, batches.contains(current) { drain.abort() }
@@ -127,7 +141,7 @@ final class Uploader {
             hub.complete(token, seed(pair, now: now).map { .done })
         case .storageRecovered:
             if report.snapshot.storageError != nil {
-                schedule.trigger(.command, now: now, using: &random)
+                attempts.trigger(.command, now: now)
             }
         case .end: hasEnded = true
         }
@@ -138,15 +152,14 @@ final class Uploader {
             let result = SyncResult(outcome: .disabled, uploaded: 0, pending: pending)
             return hub.complete(token, .success(.synced(result)))
         }
-        waiting.append(token)
-        schedule.trigger(.command, now: now, using: &random)
+        attempts.ask(token, now: now)
     }
 
     private func seed(_ pair: Tokens, now: BootInstant) -> Result<Void, Failure> {
         let result = tokens.seed(pair)
         guard case .success = result else { return result }
-        client.forgetSessions()
-        schedule.trigger(.command, now: now, using: &random)
+        carrier.forgetSessions()
+        attempts.trigger(.command, now: now)
         Log.notice(.tokenRefreshed, "new tokens have been given")
         publish()
         return result
@@ -174,10 +187,7 @@ final class Uploader {
         guard sync != old else { return }
         drain.change(isEnabled: sync != nil, isOtherRequest: sync?.request != old?.request)
         apply()
-        if let sync {
-            schedule.change(interval: sync.intervalSeconds, now: now, using: &random)
-            schedule.trigger(.command, now: now, using: &random)
-        }
+        if let sync { attempts.change(interval: sync.intervalSeconds, now: now) }
     }
 
     private func apply() {
@@ -195,11 +205,8 @@ final class Uploader {
 
     /// One drain, from its trigger to its result.
     private func upload() {
-        let isForced = schedule.isForced
-        schedule.begin(now: .current(), using: &random)
-        // Whoever asks while this drain runs gets another one.
-        let askers = waiting
-        waiting = []
+        let isForced = attempts.isForced
+        let askers = attempts.begin(now: .current())
         let before = report.snapshot.uploaded
         // While storage fails nobody knows what is pending.
         let hadWork =
@@ -208,10 +215,10 @@ final class Uploader {
         // The reader reports what has happened to the database.
         if hadWork { hub.reader.wakeup.signal() }
         let ended = BootInstant.current()
-        // One connection for each drain: nothing is held open until the next, which may be hours away.
-        client.disconnect()
+        // One connection for each drain: nothing is held open until the next, which may be hours away, unless it is to be.
+        carrier.rest(sync)
         if !drain.isOwed { queue.endBatch() }
-        let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
+        let delay = isStopping ? nil : attempts.end(outcome, now: ended)
         report.drainEnded(
             outcome, retryIn: delay, hadWork: hadWork, isOwed: drain.isOwed, authAdvice: tokens.advice,
             sync, now: ended)
@@ -256,9 +263,9 @@ final class Uploader {
         case .checkRefusedToken(let isForced):
             return .token(tokens.checkRefused(isForced: isForced, now: .current()))
         case .refreshToken: return .token(exchangeToken())
-        case .awaitAnswer: return awaitAnswer()
+        case .awaitAnswer: return try awaitAnswer()
         case .cancelRequest:
-            client.cancel()
+            carrier.cancel()
             report.requestEnded()
             return .cancelled
         case .send: return try send(batch())
@@ -295,7 +302,7 @@ final class Uploader {
     private func exchangeToken() -> Drain.TokenCheck {
         guard let sync else { return .due(hasToken: false) }
         let check = tokens.exchange(
-            with: RequestFactory(sync, version: Release.version), over: &client, isIdle: false)
+            with: RequestFactory(sync, version: Release.version), over: &carrier.http, isIdle: false)
         publish()
         return check
     }
@@ -310,41 +317,41 @@ final class Uploader {
         }
         report.sending(at: hub.clock.time(now: .current()))
         publish()
-        let options = RequestFactory(sync, version: Release.version).options(
-            for: request, authorization: tokens.authorise())
-        client.begin(
-            request.body, options, keepsBody: request.format.readsBody(acknowledging: sync.requireAck),
-            resumingAt: .current())
+        let now = BootInstant.current()
+        carrier.begin(
+            request, to: sync, authorization: tokens.authorise(), at: hub.clock.time(now: now), now: now)
         // What has arrived meanwhile may prevent the first byte from being sent.
         runCommands(now: .current())
         return .underway
     }
 
-    private func awaitAnswer() -> Drain.Event {
-        switch client.advance(wakeup: port.commands.wakeup) {
+    private func awaitAnswer() throws(StorageError) -> Drain.Event {
+        switch carrier.advance(wakeup: port.commands.wakeup) {
         case .underway:
             runCommands(now: .current())
             return .underway
-        case .ended(let outcome):
+        case .ended(let delivery):
             report.requestEnded()
-            return event(outcome)
+            return try event(delivery)
         }
     }
 
-    private func event(_ outcome: HTTPOutcome) -> Drain.Event {
-        switch outcome {
+    private func event(_ delivery: Delivery) throws(StorageError) -> Drain.Event {
+        switch delivery {
         case .cancelled: return .cancelled
         case .failure(let failure):
             report.failed(failure)
             return .failed(isForTime: failure.isForTime)
-        case .answer(let answer):
+        case .answer(let reply):
             guard let batch = queue.current, let request = queue.request else { return .gone }
-            let demanded = sync?.requireAck == false ? nil : batch.id
-            var judgement = request.format.judge(
-                answer, acknowledging: demanded, at: hub.clock.time(now: .current()))
+            var judgement = reply.judged(
+                as: request.format, of: batch.id, by: sync, at: hub.clock.time(now: .current()))
             if sync?.rejects(judgement, in: request.format) == true { judgement.verdict = .rejected }
             tokens.note(judgement.verdict)
-            report.answered(judgement.status)
+            report.answered(judgement)
+            if judgement.verdict == .unauthorised, judgement.broker != nil, try queue.renewTopic(of: batch) {
+                return .gone
+            }
             return .answered(judgement, canRenew: tokens.isActive)
         }
     }

@@ -14,9 +14,9 @@ package struct SilentCloses: Equatable, Sendable {
         /// Nothing was sent, or the time ran out, or the daemon broke it off: that says nothing about the server.
         case neither
 
-        package init(_ outcome: HTTPOutcome) {
+        package init(_ delivery: Delivery) {
             self =
-                switch outcome {
+                switch delivery {
                 case .answer: .answered
                 case .failure(let failure):
                     failure.wasSent && !failure.isTimeout && failure.kind == .network ? .closed : .neither

@@ -49,7 +49,7 @@ package struct Judgement: Equatable, Sendable {
         case tooLarge
     }
 
-    /// The HTTP status.
+    /// The HTTP status, or the reason code of a broker.
     package var status: Int
     /// What it means for the batch.
     package var verdict: Verdict
@@ -57,6 +57,8 @@ package struct Judgement: Equatable, Sendable {
     package var doubt: Doubt?
     /// Whether the size is to blame.
     package var size: Size
+    /// The answer itself, where a broker gave it.
+    package var broker: MQTTAnswer?
 
     /// - Parameters:
     ///   - retryAfter: the header of that name, in seconds.

@@ -96,17 +96,6 @@ package struct OwnTracksFormat: Equatable, Sendable {
         return request(text, topic: topic + "/event")
     }
 
-    /// What a broker publishes on `topic` when the connection is lost.
-    ///
-    /// - Parameter connectedAt: when the connection was made: the broker is told beforehand.
-    package static func lastWill(connectedAt: Timestamp) -> [UInt8] {
-        var text = RequestText()
-        text.put("{\"_type\":\"lwt\",\"tst\":")
-        text.put(connectedAt.wholeSeconds)
-        text.put("}")
-        return text.bytes
-    }
-
     private func request(_ text: RequestText, topic: String) -> Request {
         Request(
             format: .owntracks, contentType: "application/json", headers: headers, topic: topic,

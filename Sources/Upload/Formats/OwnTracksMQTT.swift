@@ -8,8 +8,7 @@ package enum OwnTracksMQTT {
     ///   - topic: that of the locations.
     ///   - time: of the connection, by the best clock known.
     package static func will(topic: String, at time: Timestamp) -> MQTTMessage {
-        let seconds = Int64((Double(time.milliseconds) / 1000).rounded(.down))
-        return MQTTMessage(topic: topic, payload: Array("{\"_type\":\"lwt\",\"tst\":\(seconds)}".utf8))
+        MQTTMessage(topic: topic, payload: Array("{\"_type\":\"lwt\",\"tst\":\(time.wholeSeconds)}".utf8))
     }
 
     /// Two clients with one id would end each other's connections, so each destination has its own.
@@ -27,6 +26,7 @@ package enum OwnTracksMQTT {
     package static func judge(_ answer: MQTTAnswer, acceptsUnsubscribed: Bool) -> Judgement {
         var judgement = Judgement(status: Int(answer.code))
         judgement.verdict = verdict(answer, acceptsUnsubscribed)
+        judgement.broker = answer
         return judgement
     }
 

@@ -10,12 +10,15 @@ package struct SessionIdentity: Equatable, Sendable {
     package var headers: [Settings.Field]
     /// Where tokens come from; nil for none.
     package var auth: Settings.Auth?
+    /// Name and password of the login, empty for none.
+    package var login: [Secret]
 
     /// As configured.
     package init(_ sync: Settings.Sync) {
         url = sync.url
         headers = sync.headers
         auth = sync.auth
+        login = if case .owntracks(let own) = sync.format { [own.username, own.password].compactMap(\.self) } else { [] }
     }
 }
 
@@ -49,7 +52,18 @@ extension SessionLifetime.Terms {
     /// Those of a request that is about to be made; nil when it resumes no session.
     init?(_ options: HTTPOptions) {
         guard let identity = options.identity else { return nil }
-        let paths = [options.caFile, options.clientCertificate, options.clientKey]
-        self.init(identity: identity, proxy: options.proxy, files: paths.map { $0.map(TLSFile.init(path:)) })
+        self.init(
+            identity, proxy: options.proxy, [options.caFile, options.clientCertificate, options.clientKey])
+    }
+
+    /// Those of a publication that is about to be made; nil when it resumes no session.
+    init?(_ options: MQTTOptions) {
+        guard options.isTLS, let identity = options.identity else { return nil }
+        self.init(
+            identity, proxy: options.proxy, [options.caFile, options.clientCertificate, options.clientKey])
+    }
+
+    private init(_ identity: SessionIdentity, proxy: String?, _ paths: [String?]) {
+        self.init(identity: identity, proxy: proxy, files: paths.map { $0.map(TLSFile.init(path:)) })
     }
 }

@@ -21,7 +21,6 @@ package struct MQTTClient: ~Copyable {
     struct Job {
         let publication: MQTTPublication
         let options: MQTTOptions
-        let share: OpaquePointer?
         /// Known since the first step.
         var deadline: BootInstant?
         /// On a connection of an earlier publication, which may have died unnoticed: then it is made anew, once.
@@ -30,6 +29,7 @@ package struct MQTTClient: ~Copyable {
         var wasSent = false
     }
 
+    private var sessions = TLSSessions()
     /// What is known about the broker at this url.
     private var dialect: MQTTDialect
     private var dialectURL: String?
@@ -60,16 +60,21 @@ package struct MQTTClient: ~Copyable {
 
     /// Prepares a publication; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
     ///
-    /// - Parameter share: a `CURLSH` from which TLS sessions are resumed, and in which they are left; it must be there until
-    ///   `disconnect`. nil: each handshake is a full one.
+    /// - Parameter now: the age of TLS sessions is counted with it; nil: none is resumed, and none is left behind.
     package mutating func begin(
-        _ publication: MQTTPublication, _ options: MQTTOptions, share: OpaquePointer? = nil
+        _ publication: MQTTPublication, _ options: MQTTOptions, resumingAt now: BootInstant? = nil
     ) {
         cancel()
+        var options = options
+        if let now, let terms = SessionLifetime.Terms(options) {
+            if sessions.begin(terms, now: now) { dropSessions() }
+        } else {
+            options.identity = nil
+        }
         if let origin, !origin.options.connectsLike(options) { disconnect() }
         if let dialectURL, dialectURL != options.url { dialect = MQTTDialect() }
         dialectURL = options.url
-        job = Job(publication: publication, options: options, share: share)
+        job = Job(publication: publication, options: options)
     }
 
     /// Does what can be done at once; before that, but for the first step, waits until there is anything to do.
@@ -82,7 +87,18 @@ package struct MQTTClient: ~Copyable {
         if job.deadline != nil { wait(for: wakeup) }
         let now = BootInstant(nanoseconds: Clock.boot())
         guard let outcome = step(now: now) else { return .underway }
-        if isToTryAgain(outcome, now: now) { return .underway }
+        let handshake = handshake(outcome)
+        var goesOn = isToTryAgain(outcome, now: now)
+        if job.options.identity != nil {
+            switch sessions.end(handshake) {
+            case .keep: break
+            case .forget: dropSessions()
+            case .forgetAndRepeat:
+                dropSessions()
+                goesOn = true
+            }
+        }
+        if goesOn { return .underway }
         let wasSent = self.job?.wasSent == true
         self.job = nil
         dialect.settle()
@@ -99,11 +115,13 @@ package struct MQTTClient: ~Copyable {
     ///
     /// - Parameters:
     ///   - wakeup: makes `isCancelled` be asked at once.
+    ///   - now: as in `begin`.
     ///   - isCancelled: ends the publication when true; asked before the first byte is sent, too.
     package mutating func publish(
-        _ publication: MQTTPublication, _ options: MQTTOptions, wakeup: Wakeup, isCancelled: () -> Bool
+        _ publication: MQTTPublication, _ options: MQTTOptions, wakeup: Wakeup,
+        resumingAt now: BootInstant? = nil, isCancelled: () -> Bool
     ) -> MQTTOutcome {
-        begin(publication, options)
+        begin(publication, options, resumingAt: now)
         while !isCancelled() {
             if case .ended(let outcome) = advance(wakeup: wakeup) { return outcome }
         }
@@ -120,13 +138,29 @@ package struct MQTTClient: ~Copyable {
         drop()
     }
 
+    /// Closes a connection that nothing goes over at the moment.
+    package mutating func leave() {
+        if job == nil { disconnect() }
+    }
+
+    /// Other credentials are in use: the next publication is made over another connection, with a full handshake. The one
+    /// under way goes on.
+    package mutating func forgetSessions() {
+        sessions.expire()
+    }
+
+    private mutating func dropSessions() {
+        drop()
+        sessions.drop()
+    }
+
     // MARK: Between publications
 
     /// Becomes readable when the broker says something on the kept connection; −1 when there is none.
     package private(set) var descriptor: Int32 = -1
 
     /// When `tend` must be called at the latest; nil when there is no connection.
-    package var due: BootInstant? { connection?.due }
+    package var due: BootInstant? { hasMore ? BootInstant(nanoseconds: 0) : connection?.due }
 
     /// Keeps the connection alive while nothing is published.
     ///
@@ -159,7 +193,9 @@ package struct MQTTClient: ~Copyable {
         }
         if link == nil {
             origin = (dialect.version(now: now), job.options)
-            link = MQTTLink(job.options, timeout: deadline.seconds(since: now), share: job.share)
+            link = MQTTLink(
+                job.options, timeout: deadline.seconds(since: now),
+                share: job.options.identity == nil ? nil : sessions.handle())
         }
         guard link != nil else {
             return .failure(
@@ -188,6 +224,14 @@ package struct MQTTClient: ~Copyable {
         MQTTConnect(
             version: origin?.version ?? .v5, clientID: options.clientID, username: options.username,
             password: options.password, will: options.will, keepAlive: Self.keepAlive)
+    }
+
+    /// What became of the TLS handshake of the connection that has had this outcome.
+    private mutating func handshake(_ outcome: MQTTOutcome) -> SessionLifetime.Handshake {
+        guard let connection else { return link?.handshake ?? .unreached }
+        guard !connection.hasHeard, case .failure(let failure) = outcome else { return .done }
+        // Gone before the first answer: in TLS 1.3 that is how a broker refuses a client's certificate.
+        return failure.isTimeout ? .done : .doubtful
     }
 
     /// Whether another connection may succeed where this one has not. The publication goes on with it.

@@ -33,10 +33,12 @@ struct MQTTLink: ~Copyable {
     /// −1 until the connection is open.
     private var descriptor: Int32 = -1
     private var hasStarted = false
+    /// What became of the TLS handshake.
+    private(set) var handshake = SessionLifetime.Handshake.unreached
 
     /// - Parameters:
     ///   - timeout: seconds that are left for the connection.
-    ///   - share: a `CURLSH` with which TLS sessions outlive the connection; it must outlive this. nil for none.
+    ///   - share: a `CURLSH` with which TLS sessions outlive the connection; it must outlive this. nil: none is resumed.
     /// - Returns: nil when there is no memory, or the url is none of mqtt.
     init?(_ options: MQTTOptions, timeout: Double, share: OpaquePointer?) {
         guard let url = options.transportURL, let multi = curl_multi_init() else { return nil }
@@ -88,6 +90,7 @@ struct MQTTLink: ~Copyable {
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE else { continue }
             let code = ccurl_message_result(message)
+            handshake = SessionLifetime.Handshake(easy, code, isAnswered: false)
             guard code == CURLE_OK else { return .failed(failure(code)) }
             _ = ccurl_get_socket(easy, CURLINFO_ACTIVESOCKET, &descriptor)
             return .open(descriptor: descriptor)
@@ -152,7 +155,7 @@ struct MQTTLink: ~Copyable {
             (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
             (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
             // It is not HTTP that will be spoken.
-            (CURLOPT_SSL_ENABLE_ALPN, 0),
+            (CURLOPT_SSL_ENABLE_ALPN, 0), (CURLOPT_SSL_SESSIONID_CACHE, share == nil ? 0 : 1),
             (CURLOPT_CONNECTTIMEOUT, Self.connectTimeout),
             (CURLOPT_TIMEOUT_MS, Int(min(max(timeout, 0.001), 86_400) * 1000)),
             (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_TCP_KEEPIDLE, 30), (CURLOPT_TCP_KEEPINTVL, 10),

@@ -1,3 +1,6 @@
+package import Base
+package import DaemonConfiguration
+
 /// Where publications go, as whom, and how.
 package struct MQTTOptions: Equatable, Sendable {
     /// `mqtt://` or `mqtts://` with a host; the ports are 1883 and 8883 unless it has one. A path means nothing.
@@ -20,12 +23,16 @@ package struct MQTTOptions: Equatable, Sendable {
     package var clientKey: String?
     /// nil for none: the environment is never asked.
     package var proxy: String?
+    /// Whose TLS sessions it may resume; nil for none, and then it leaves none behind either.
+    package var identity: SessionIdentity?
 
-    /// Anonymous, without files and proxy: the system's authorities, a direct connection.
+    /// Anonymous, without files and proxy: the system's authorities, a direct connection. Without
+    /// an identity: no sessions.
     package init(
         url: String, clientID: String, username: String? = nil, password: String? = nil,
         will: MQTTMessage? = nil, timeout: Double, caFile: String? = nil, clientCertificate: String? = nil,
-        clientKey: String? = nil, proxy: String? = nil
+        clientKey: String? = nil, proxy: String? = nil,
+        identity: SessionIdentity? = nil
     ) {
         self.url = url
         self.clientID = clientID
@@ -37,7 +44,27 @@ package struct MQTTOptions: Equatable, Sendable {
         self.clientCertificate = clientCertificate
         self.clientKey = clientKey
         self.proxy = proxy
+        self.identity = identity
     }
+
+    /// Those of a destination.
+    ///
+    /// - Parameter time: of the connection, by the best clock known, for the last will.
+    /// - Returns: nil when its url names no broker.
+    package init?(_ sync: Settings.Sync, clientID: String, connectedAt time: Timestamp) {
+        guard case .owntracks(let own) = sync.format, own.mqtt != nil else { return nil }
+        let topic = OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID).topic
+        self.init(
+            url: sync.url, clientID: clientID,
+            // A name alone is for the topic: without a password there is no login.
+            username: own.password == nil ? nil : own.username?.text, password: own.password?.text,
+            will: OwnTracksMQTT.will(topic: topic, at: time), timeout: sync.timeoutSeconds,
+            caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,
+            proxy: sync.proxy, identity: SessionIdentity(sync))
+    }
+
+    /// Messages are encrypted on their way.
+    var isTLS: Bool { url.lowercased().hasPrefix("mqtts:") }
 
     /// Whether a connection that was made with these serves the others as well.
     func connectsLike(_ others: MQTTOptions) -> Bool {

@@ -1,0 +1,56 @@
+internal import Base
+internal import Tracking
+internal import Upload
+
+/// The attempts of one destination: when the next is due, and who waits for its result.
+struct Attempts {
+    private var schedule: DrainSchedule
+    private var random = SystemRandomNumberGenerator()
+    /// Clients that asked for an attempt.
+    private var askers: [Token] = []
+
+    /// - Parameter interval: seconds between two that nobody asks for.
+    init(interval: Double, now: BootInstant) {
+        schedule = DrainSchedule(interval: interval, now: now, using: &random)
+    }
+
+    /// When the next one is due.
+    var due: BootInstant { schedule.due }
+    /// A command asked for the next one.
+    var isForced: Bool { schedule.isForced }
+    /// How many have followed a transient failure.
+    var retries: Int { schedule.retries }
+
+    /// Something happened that may make one due.
+    mutating func trigger(_ trigger: DrainTrigger, now: BootInstant) {
+        schedule.trigger(trigger, now: now, using: &random)
+    }
+
+    /// A client wants one at once, and its result.
+    mutating func ask(_ token: Token, now: BootInstant) {
+        askers.append(token)
+        trigger(.command, now: now)
+    }
+
+    /// Other settings: another interval, and one attempt with them at once.
+    mutating func change(interval: Double, now: BootInstant) {
+        schedule.change(interval: interval, now: now, using: &random)
+        trigger(.command, now: now)
+    }
+
+    /// One begins.
+    ///
+    /// - Returns: who waits for its result. Whoever asks while it runs gets another one.
+    mutating func begin(now: BootInstant) -> [Token] {
+        schedule.begin(now: now, using: &random)
+        defer { askers = [] }
+        return askers
+    }
+
+    /// The one that began has ended.
+    ///
+    /// - Returns: seconds until the next, when it is a retry.
+    mutating func end(_ outcome: DrainOutcome, now: BootInstant) -> Double? {
+        schedule.end(outcome, now: now, using: &random)
+    }
+}

@@ -1,0 +1,123 @@
+package import Base
+package import DaemonConfiguration
+package import Linux
+
+/// Takes requests to one destination, over HTTP or, where its url names a broker, over MQTT. One request at a time: it is
+/// begun and then advanced until it has ended.
+///
+/// Confined to one thread.
+package struct Carrier: ~Copyable {
+    /// How far a request has got.
+    package enum Progress: Equatable, Sendable {
+        case underway
+        case ended(Delivery)
+    }
+
+    /// Also for the exchange of tokens, which brokers know nothing of.
+    package var http: HTTPClient
+    /// nil until a broker is to have something.
+    private var mqtt: MQTTClient?
+    /// The latest request goes, or went, to a broker.
+    private var isMQTT = false
+    /// Of beekond.
+    private let version: String
+    /// Names the connections of this destination to a broker.
+    private let clientID: String
+
+    /// - Parameters:
+    ///   - version: that of beekond.
+    ///   - destination: its name.
+    /// - Returns: nil when libcurl cannot work here.
+    package init?(version: String, installID: String, destination: String) {
+        guard let http = HTTPClient() else { return nil }
+        self.http = http
+        self.version = version
+        clientID = OwnTracksMQTT.clientID(installID: installID, destination: destination)
+    }
+
+    /// Prepares a request; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
+    ///
+    /// - Parameters:
+    ///   - authorization: replaces a header `Authorization` of the settings; nil leaves that one alone.
+    ///   - time: the best clock known.
+    package mutating func begin(
+        _ request: Request, to sync: Settings.Sync, authorization: String?, at time: Timestamp,
+        now: BootInstant
+    ) {
+        cancel()
+        guard let options = MQTTOptions(sync, clientID: clientID, connectedAt: time) else {
+            mqtt?.disconnect()
+            isMQTT = false
+            http.begin(
+                request.body,
+                RequestFactory(sync, version: version).options(for: request, authorization: authorization),
+                keepsBody: request.format.readsBody(acknowledging: sync.requireAck), resumingAt: now)
+            return
+        }
+        isMQTT = true
+        if mqtt == nil { mqtt = MQTTClient() }
+        // A topic that is missing is refused like any other that is not valid.
+        let message = MQTTMessage(topic: request.topic ?? "", payload: request.body)
+        mqtt?.begin(MQTTPublication(message), options, resumingAt: now)
+    }
+
+    /// Does what can be done at once; before that, but for the first step, waits until there is anything to do.
+    ///
+    /// - Parameter wakeup: ends the wait, besides the network. It is left signalled.
+    package mutating func advance(wakeup: Wakeup) -> Progress {
+        guard isMQTT else {
+            return switch http.advance(wakeup: wakeup) {
+            case .underway: .underway
+            case .ended(let outcome): .ended(Delivery(outcome))
+            }
+        }
+        return switch mqtt?.advance(wakeup: wakeup) {
+        case .underway: .underway
+        case .ended(let outcome): .ended(Delivery(outcome))
+        case nil: .ended(.failure(TransportFailure(kind: .network, message: "no memory for libcurl")))
+        }
+    }
+
+    /// Breaks off the request under way, and closes its connection.
+    package mutating func cancel() {
+        http.cancel()
+        mqtt?.cancel()
+    }
+
+    /// Nothing more is to be sent for now: closes the connection, unless it is one to a broker that is to stay.
+    package mutating func rest(_ sync: Settings.Sync?) {
+        http.disconnect()
+        if sync?.mqtt?.keepConnection != true { mqtt?.disconnect() }
+    }
+
+    /// Takes leave, and closes every connection. Does not wait.
+    package mutating func disconnect() {
+        http.disconnect()
+        mqtt?.disconnect()
+    }
+
+    /// Other credentials are in use: the next request begins with a full TLS handshake. The one under way goes on.
+    package mutating func forgetSessions() {
+        http.forgetSessions()
+        mqtt?.forgetSessions()
+    }
+
+    // MARK: While nothing is sent
+
+    /// Becomes readable when `tend` has something to do; −1 when there is no connection to be tended.
+    package var descriptor: Int32 { mutating get { mqtt?.descriptor ?? -1 } }
+
+    /// When `tend` must be called at the latest; nil when there is no connection to be tended.
+    package var due: BootInstant? { mutating get { mqtt?.due } }
+
+    /// Keeps a connection alive that is to stay, between two requests.
+    ///
+    /// - Returns: why it has ended; nil if it has not, or if there was none. The next request makes another.
+    package mutating func tend() -> String? { mqtt?.tend() ?? nil }
+
+    /// The network is another one, perhaps: what is connected over the old one may hang for long. The request under way goes
+    /// on.
+    package mutating func networkReturned() {
+        mqtt?.leave()
+    }
+}

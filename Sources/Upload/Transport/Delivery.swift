@@ -1,0 +1,53 @@
+package import Base
+package import DaemonConfiguration
+
+/// What one request came to, whatever carried it.
+package enum Delivery: Equatable, Sendable {
+    case answer(Reply)
+    case failure(TransportFailure)
+    /// The caller ended it.
+    case cancelled
+
+    init(_ outcome: HTTPOutcome) {
+        self =
+            switch outcome {
+            case .answer(let answer): .answer(.http(answer))
+            case .failure(let failure): .failure(failure)
+            case .cancelled: .cancelled
+            }
+    }
+
+    init(_ outcome: MQTTOutcome) {
+        self =
+            switch outcome {
+            case .answer(let answer): .answer(.mqtt(answer))
+            case .failure(let failure): .failure(failure)
+            case .cancelled: .cancelled
+            }
+    }
+}
+
+/// An answer, in the language that it was given in.
+package enum Reply: Equatable, Sendable {
+    /// A server's.
+    case http(Answer)
+    /// A broker's.
+    case mqtt(MQTTAnswer)
+
+    /// What it means for the request.
+    ///
+    /// - Parameters:
+    ///   - batch: what the request carried.
+    ///   - sync: the settings by now; nil when the destination has no url any more.
+    ///   - time: the best clock known, for a `Retry-After` that is a date.
+    package func judged(
+        as format: Format, of batch: UUIDv7, by sync: Settings.Sync?, at time: Timestamp
+    ) -> Judgement {
+        switch self {
+        case .http(let answer):
+            format.judge(answer, acknowledging: sync?.requireAck == false ? nil : batch, at: time)
+        case .mqtt(let answer):
+            OwnTracksMQTT.judge(answer, acceptsUnsubscribed: sync?.mqtt?.acceptUnsubscribed ?? false)
+        }
+    }
+}

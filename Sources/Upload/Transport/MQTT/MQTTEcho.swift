@@ -1,0 +1,60 @@
+package import Base
+package import DaemonConfiguration
+package import Linux
+
+/// A test of a destination whose url names a broker: publishes a message, and waits for it to come back.
+package enum MQTTEcho {
+    /// What has come of it.
+    package struct Finding: Equatable, Sendable {
+        /// What the answer would mean for a batch; nil without an answer.
+        package var verdict: Verdict?
+        /// The message came back, so a subscriber with the same login would have it.
+        package var hasReturned: Bool
+        /// What happened, for a line of text.
+        package var words: String
+        /// What to do; nil when there is nothing to do, or nothing known.
+        package var advice: String?
+        /// The broker's certificate is not valid yet: this machine's clock is to blame.
+        package var isClock = false
+    }
+
+    /// Connects under a name of its own, so that a connection of the uploader is left alone, with a full TLS handshake and
+    /// without a last will; subscribes to the topic of the request, publishes it at QoS 1, and takes leave. Whoever else
+    /// subscribes there gets the message, too.
+    ///
+    /// Blocks for `timeout_seconds` at most, and for `MQTTConnection.echoPatience` after the acknowledgement.
+    ///
+    /// - Parameters:
+    ///   - destination: the name of the table `sync`.
+    ///   - wakeup: makes `isCancelled` be asked at once.
+    /// - Returns: nil when it was cancelled, when the url names no broker, or when libcurl cannot work here.
+    package static func run(
+        _ request: Request, to sync: Settings.Sync, installID: String, destination: String,
+        at time: Timestamp, wakeup: Wakeup, isCancelled: () -> Bool
+    ) -> Finding? {
+        let name = OwnTracksMQTT.clientID(installID: installID, destination: destination) + "-test"
+        guard var options = MQTTOptions(sync, clientID: name, connectedAt: time), var client = MQTTClient()
+        else { return nil }
+        options.will = nil
+        let message = MQTTMessage(topic: request.topic ?? "", payload: request.body)
+        let outcome = client.publish(
+            MQTTPublication(message, expectsEcho: true), options, wakeup: wakeup, isCancelled: isCancelled)
+        client.disconnect()
+        return Finding(outcome, acceptsUnsubscribed: sync.mqtt?.acceptUnsubscribed ?? false)
+    }
+}
+
+extension MQTTEcho.Finding {
+    init?(_ outcome: MQTTOutcome, acceptsUnsubscribed: Bool) {
+        switch outcome {
+        case .cancelled: return nil
+        case .failure(let failure):
+            self.init(hasReturned: false, words: failure.message, isClock: failure.kind == .clock)
+        case .answer(let answer):
+            self.init(
+                verdict: OwnTracksMQTT.judge(answer, acceptsUnsubscribed: acceptsUnsubscribed).verdict,
+                hasReturned: answer.echo == .received, words: OwnTracksMQTT.words(answer),
+                advice: OwnTracksMQTT.advice(answer))
+        }
+    }
+}

@@ -1,0 +1,146 @@
+"""A real mosquitto, and a subscriber that notes what it is given."""
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+import struct
+import subprocess
+import threading
+import unittest
+
+from support.child import Child
+from support.ports import reachable
+from support.programs import installed
+from support.waiting import PATIENCE, wait_for
+
+MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/local/sbin:/usr/sbin")
+needs_mosquitto = unittest.skipUnless(MOSQUITTO, "mosquitto is not installed")
+
+
+class Mosquitto:
+    """One process, which can be killed and started again on its port, in a directory of its own."""
+
+    def __init__(self, directory: str, port: int, *settings: str):
+        """With these lines of its configuration; `{}` in them stands for the directory."""
+        self.directory, self.port = directory, port
+        self._child: Child | None = None
+        self.configure(*(settings or ("allow_anonymous true",)))
+
+    def configure(self, *settings: str):
+        # As root it would become another user, who may not enter the directory.
+        lines = ["user root", "log_dest file {}/log", "log_type all", f"listener {self.port} 127.0.0.1", *settings]
+        with open(f"{self.directory}/mosquitto.conf", "w", encoding="ascii") as file:
+            file.write("\n".join(lines).replace("{}", self.directory) + "\n")
+
+    def write(self, name: str, text: str):
+        with open(f"{self.directory}/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+
+    def password(self, user: str, password: str):
+        """Adds a login to the file `passwords`."""
+        path = f"{self.directory}/passwords"
+        with open(path, "a", encoding="ascii"):
+            pass
+        subprocess.run([installed(shutil.which("mosquitto_passwd")), "-b", path, user, password], check=True,
+                       capture_output=True, timeout=60)
+
+    def start(self) -> Mosquitto:
+        self._child = Child([installed(MOSQUITTO), "-c", f"{self.directory}/mosquitto.conf"], f"{self.directory}/said")
+        wait_for(lambda: reachable(self.port), lambda: f"mosquitto listens; it said:\n{self.text()}")
+        return self
+
+    def kill(self):
+        if self._child:
+            self._child.kill()
+
+    def text(self) -> str:
+        return self._child.text() if self._child else ""
+
+    def log(self) -> str:
+        with open(f"{self.directory}/log", encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+
+class Subscriber:
+    """Reads all that is published, until the broker goes away; also what stands in the socket of one that was killed.
+
+    It speaks MQTT 3.1.1 at QoS 0: mosquitto writes to the socket of such a subscriber before it acknowledges.
+    """
+
+    _count = 0
+
+    def __init__(self, port: int, user: str | None = None, password: str | None = None, topic: str = "#"):
+        Subscriber._count += 1
+        self.messages: list[tuple[str, dict]] = []
+        self.is_over = False
+        self._raw = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        login = text(user) + text(password or "") if user is not None else b""
+        flags = 0xC2 if user is not None else 0x02
+        self._raw.sendall(packet(0x10, text("MQTT") + bytes((4, flags, 0, 0)) + text(f"listener-{Subscriber._count}") + login))
+        kind, answer = self._packet()
+        assert (kind, answer[1]) == (0x20, 0), f"the broker refuses the subscriber: {answer!r}"
+        self._raw.sendall(packet(0x82, b"\0\1" + text(topic) + b"\0"))
+        kind, answer = self._packet()
+        assert (kind, answer[2]) == (0x90, 0), f"the broker refuses the subscription: {answer!r}"
+        self._raw.settimeout(None)
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _exactly(self, count: int) -> bytes:
+        found = b""
+        while len(found) < count:
+            more = self._raw.recv(count - len(found))
+            if not more:
+                raise ConnectionError("the broker is gone")
+            found += more
+        return found
+
+    def _packet(self) -> tuple[int, bytes]:
+        kind, length, shift = self._exactly(1)[0], 0, 0
+        while True:
+            digit = self._exactly(1)[0]
+            length |= (digit & 0x7F) << shift
+            shift += 7
+            if digit < 0x80:
+                return kind, self._exactly(length)
+
+    def _run(self):
+        with contextlib.suppress(OSError):
+            while True:
+                kind, body = self._packet()
+                if kind >> 4 == 3:
+                    size = struct.unpack(">H", body[:2])[0]
+                    self.messages.append((body[2:2 + size].decode(), json.loads(body[2 + size:])))
+        self.is_over = True
+
+    def of(self, kind: str) -> list[dict]:
+        """The messages of one `_type`."""
+        return [message for _, message in list(self.messages) if message["_type"] == kind]
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the locations, in the order in which they came."""
+        return [message["_id"] for message in self.of("location")]
+
+    def wait_over(self):
+        """The broker is gone, and all that it sent is read."""
+        wait_for(lambda: self.is_over, "the broker closes the connection")
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self._raw.shutdown(socket.SHUT_RDWR)
+        self._raw.close()
+
+
+def packet(first: int, body: bytes) -> bytes:
+    header, rest = bytes((first,)), len(body)
+    while True:
+        digit, rest = rest & 0x7F, rest >> 7
+        header += bytes((digit | (0x80 if rest else 0),))
+        if not rest:
+            return header + body
+
+
+def text(value: str) -> bytes:
+    return struct.pack(">H", len(value.encode())) + value.encode()

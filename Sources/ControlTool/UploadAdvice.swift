@@ -19,7 +19,9 @@ struct UploadAdvice {
         guard sync.state == .failed else { return retrying }
         if let code = sync.lastMqttCode { return refused(by: code) }
         let code = sync.lastHttpStatus.map { " (HTTP \($0))" } ?? ""
-        let kept = "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+        let kept =
+            sync.pending > 0
+            ? "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept." : "Nothing is lost."
         let again = "then \(names.sync). \(kept)"
         switch sync.failure {
         case "auth":

@@ -9,9 +9,8 @@ struct Attempts {
     /// Clients that asked for an attempt.
     private var askers: [Token] = []
 
-    /// - Parameter interval: seconds between two that nobody asks for.
-    init(interval: Double, now: BootInstant) {
-        schedule = DrainSchedule(interval: interval, now: now, using: &random)
+    init(_ rules: DrainRules, now: BootInstant) {
+        schedule = DrainSchedule(rules, now: now, using: &random)
     }
 
     /// When the next one is due.
@@ -32,10 +31,10 @@ struct Attempts {
         trigger(.command, now: now)
     }
 
-    /// Other settings: another interval, and one attempt with them at once.
-    mutating func change(interval: Double, now: BootInstant) {
-        schedule.change(interval: interval, now: now, using: &random)
-        trigger(.command, now: now)
+    /// Other settings: other rules, and one attempt with them at once.
+    mutating func change(_ rules: DrainRules, now: BootInstant) {
+        schedule.change(rules, now: now, using: &random)
+        trigger(.change, now: now)
     }
 
     /// One begins.

@@ -18,6 +18,8 @@ final class Uploader {
     private var drain = Drain()
     private var carrier: Carrier
     private let queue: BatchQueue
+    /// nil unless the destination gets only the newest location.
+    private var lane: LatestQueue?
     let tokens: TokenKeeper
     private let report: UploadReport
     /// The destination is not configured any more.
@@ -45,7 +47,7 @@ final class Uploader {
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report, now: now)
-        attempts = Attempts(interval: sync?.intervalSeconds ?? 300, now: now)
+        attempts = Attempts(DrainRules(sync), now: now)
     }
 
     /// Runs until the daemon stops.
@@ -58,7 +60,7 @@ final class Uploader {
             let now = BootInstant.current()
             port.work.begin(now)
             runCommands(now: now)
-            if sync != nil, attempts.due <= now { upload() } else { idle(now: now) }
+            if let due, due <= now { upload() } else { idle(now: now) }
             publish()
             port.work.rest()
             if !isStopping { waitForWork() }
@@ -70,7 +72,17 @@ final class Uploader {
     /// The destination's table; nil while it has no url.
     var sync: Settings.Sync? { inForce.settings.sync(of: port.name.text) }
 
-    private var pending: Int { hub.store.counts()[port.name]?.pending ?? 0 }
+    private var pending: Int {
+        if let lane { return lane.hasNews ? 1 : 0 }
+        return hub.store.counts()[port.name]?.pending ?? 0
+    }
+
+    /// When the next drain is due; nil for never. Where only the newest location counts, that also means that the server has
+    /// it: the next one to be stored goes as soon as the schedule allows.
+    private var due: BootInstant? {
+        guard sync != nil, lane?.hasNews ?? true || attempts.isForced || drain.isOwed else { return nil }
+        return attempts.due
+    }
 
     private var isStopping: Bool { hasEnded || hub.board.isStopping.load(ordering: .relaxed) }
 
@@ -79,14 +91,14 @@ final class Uploader {
         poll.add(port.commands.wakeup.descriptor)
         poll.add(carrier.descriptor)
         let now = BootInstant.current()
-        let due = sync == nil ? nil : [attempts.due, tokens.idleDue(now: now), carrier.due].compactMap(\.self).min()
-        poll.wait(seconds: due.map { max($0.seconds(since: now), 0) })
+        lane?.awaitNews()
+        let dues = sync == nil ? [] : [due, tokens.idleDue(now: now), carrier.due].compactMap(\.self)
+        poll.wait(seconds: dues.min().map { max($0.seconds(since: now), 0) })
     }
 
     private func publish() {
         report.publish(
-            retries: attempts.retries, nextAttempt: sync == nil ? nil : attempts.due,
-            auth: tokens.state(now: .current()))
+            retries: attempts.retries, nextAttempt: due, auth: tokens.state(now: .current()))
     }
 
     /// Nothing is to be sent.
@@ -135,13 +147,14 @@ final class Uploader {
         case .sync(let token): sync(token, now: now)
         case .abort(let batches):
             if let current = report.snapshot.inFlightBatch, batches.contains(current) { drain.abort() }
+        case .erased(let cutoff): if lane?.holds(upTo: cutoff) == true { drain.abort() }
         case .rebatch(let token): hub.complete(token, rebatch().map { .rebatched($0) })
         case .seed(let pair, let settings, let token):
             configure(settings, now: now)
             hub.complete(token, seed(pair, now: now).map { .done })
         case .storageRecovered:
             if report.snapshot.storageError != nil {
-                attempts.trigger(.command, now: now)
+                attempts.trigger(.change, now: now)
             }
         case .end: hasEnded = true
         }
@@ -159,7 +172,7 @@ final class Uploader {
         let result = tokens.seed(pair)
         guard case .success = result else { return result }
         carrier.forgetSessions()
-        attempts.trigger(.command, now: now)
+        attempts.trigger(.change, now: now)
         Log.notice(.tokenRefreshed, "new tokens have been given")
         publish()
         return result
@@ -186,16 +199,21 @@ final class Uploader {
         inForce = latest
         guard sync != old else { return }
         drain.change(isEnabled: sync != nil, isOtherRequest: sync?.request != old?.request)
+        // Another server has nothing yet.
+        if sync?.fingerprint != old?.fingerprint { lane = nil }
         apply()
-        if let sync { attempts.change(interval: sync.intervalSeconds, now: now) }
+        if let sync { attempts.change(DrainRules(sync), now: now) }
     }
 
     private func apply() {
         queue.configure(sync)
+        lane =
+            sync?.isLatestOnly == true
+            ? lane ?? LatestQueue(port: port, hub: hub, maker: queue, report: report) : nil
         report.configured(sync)
         tokens.configure(sync, now: .current())
         do {
-            try queue.registerEndpoint(sync)
+            if lane == nil { try queue.registerEndpoint(sync) }
         } catch {
             report.endpointUnwritten(error, now: .current())
         }
@@ -217,6 +235,7 @@ final class Uploader {
         let ended = BootInstant.current()
         // One connection for each drain: nothing is held open until the next, which may be hours away, unless it is to be.
         carrier.rest(sync)
+        lane?.end()
         if !drain.isOwed { queue.endBatch() }
         let delay = isStopping ? nil : attempts.end(outcome, now: ended)
         report.drainEnded(
@@ -252,6 +271,7 @@ final class Uploader {
     }
 
     private func perform(_ action: Drain.Action) throws(StorageError) -> Drain.Event {
+        if let event = try lane?.perform(action) { return event }
         switch action {
         case .registerEndpoint:
             try queue.registerEndpoint(sync)
@@ -295,7 +315,7 @@ final class Uploader {
     }
 
     private func batch() throws(StorageError) -> FrozenBatch {
-        if let batch = queue.current { return batch }
+        if let batch = lane?.current ?? queue.current { return batch }
         throw StorageError(operation: "upload", kind: .other, message: "no batch is under way")
     }
 
@@ -308,10 +328,10 @@ final class Uploader {
     }
 
     private func send(_ batch: FrozenBatch) throws(StorageError) -> Drain.Event {
-        guard let sync, let request = queue.request else { return .gone }
+        guard let sync, let request = lane?.request ?? queue.request else { return .gone }
         // Before the store is asked: whoever dissolves the batch after the store's answer aborts the request.
         report.claimed(batch.id)
-        guard try queue.beginAttempt(batch) else {
+        guard lane?.current != nil ? true : try queue.beginAttempt(batch) else {
             report.requestEnded()
             return .gone
         }
@@ -343,7 +363,8 @@ final class Uploader {
             report.failed(failure)
             return .failed(isForTime: failure.isForTime)
         case .answer(let reply):
-            guard let batch = queue.current, let request = queue.request else { return .gone }
+            guard let batch = lane?.current ?? queue.current, let request = lane?.request ?? queue.request
+            else { return .gone }
             var judgement = reply.judged(
                 as: request.format, of: batch.id, by: sync, at: hub.clock.time(now: .current()))
             if sync?.rejects(judgement, in: request.format) == true { judgement.verdict = .rejected }

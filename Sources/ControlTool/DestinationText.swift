@@ -128,8 +128,8 @@ extension Failure {
     package init?(_ error: any Error, naming destination: String?) {
         if let destination, let error = error as? ControlError, error == .invalidParameter("destination") {
             self.init(
-                "there is no destination \"\(destination)\", or it is not configured any more: beekonctl destinations lists "
-                    + "them", exitCode: 64)
+                "there is no destination \"\(destination)\", or it is not configured any more, or gets only the "
+                    + "newest location: beekonctl destinations lists them", exitCode: 64)
         } else {
             self.init(error)
         }

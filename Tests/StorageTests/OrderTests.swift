@@ -18,11 +18,16 @@ import Testing
         try workshop.store.draftBatch(limit: limit, asOne: asOne, order: .newest)
     }
 
+    private func freeze(_ draft: BatchDraft?) throws -> FrozenBatch {
+        let draft = try #require(draft)
+        return try #require(try workshop.freezeAll(draft))
+    }
+
     /// All batches, as the ids in each.
     private func drain(_ limit: Int) throws -> [[UUIDv7]] {
         var batches: [[UUIDv7]] = []
         while let draft = try draft(limit) {
-            let batch = try #require(try workshop.freezeAll(draft))
+            let batch = try freeze(draft)
             batches.append(batch.ids)
             _ = try workshop.store.acknowledge(batch)
             try workshop.store.checkLedger()
@@ -40,7 +45,7 @@ import Testing
     @Test("a frozen batch goes first, whatever has come since")
     func frozen() throws {
         let old = try workshop.insert(1...3)
-        let frozen = try #require(try workshop.freezeAll(try #require(try draft(2))))
+        let frozen = try freeze(draft(2))
         #expect(frozen.ids == Array(old[1...]))
         let new = try workshop.insert(4...6)
         #expect(try draft(2) == nil)
@@ -52,7 +57,8 @@ import Testing
         _ = try workshop.store.acknowledge(
             sent, freezing: next, id: uuid(5_000_001), StoredRequest(body: workshop.body(of: next)))
         try workshop.store.checkLedger()
-        _ = try workshop.store.acknowledge(try #require(try workshop.store.nextFrozen()))
+        let last = try #require(try workshop.store.nextFrozen())
+        _ = try workshop.store.acknowledge(last)
         #expect(try drain(10) == [[old[0], new[0]]])
     }
 
@@ -70,7 +76,7 @@ import Testing
         let event = try workshop.insertEvent(2.5)
         let one = try #require(try draft(1, asOne: true))
         #expect(one.locations.map(\.id) == [ids[2]] && one.events.isEmpty)
-        _ = try workshop.store.acknowledge(try #require(try workshop.freezeAll(one)))
+        _ = try workshop.store.acknowledge(freeze(one))
         let next = try #require(try draft(1, asOne: true))
         #expect(next.locations.isEmpty && next.events.map(\.id) == [event])
     }

@@ -298,7 +298,7 @@ class MixedTests(LatestTest):
             timeout_seconds=2)
         known: set = set()
         for _ in range(10):
-            self.gps.drive(3)
+            self.drive(daemon, 3)
             daemon.call("Sync", destination="live")
             known |= daemon.stored_ids() | set(main.ids)
             link = daemon.connect()
@@ -359,6 +359,9 @@ class BacklogTests(LatestTest):
         daemon.call("Reload")
         backlog = daemon.status()["sync"]["pending"]
         self.assertGreaterEqual(backlog, self.BACKLOG)
+        # The first fixes of the present: what is older is the end of the backlog.
+        present = int(time.time() * 1000)
+        self.follow(gps, daemon, lambda: any(newest(request) >= present for _, request in arrivals))
         first = time.time()
         daemon.ask_for_sync()
         self.follow(gps, daemon, lambda: daemon.status()["sync"]["pending"] < 100 and len(main.ids) >= self.BACKLOG)

@@ -14,11 +14,8 @@ extension Settings {
 extension Settings.Destination {
     fileprivate var unavailable: (key: String, message: String)? {
         let usesBroker: Bool = if case .owntracks(let own) = sync.format { own.mqtt != nil } else { false }
-        let hasParams: Bool = if case .beekon(let own) = sync.format { !own.params.isEmpty } else { false }
         let missing: [(Bool, String, String)] = [
-            (sync.format.name == .template, "format", "format template"),
             (usesBroker, "url", "MQTT"),
-            (hasParams, "params", "params"),
             (sync.deliver == .latest, "deliver", "deliver = \"latest\""),
             (sync.format.order == .newest, "order", "order = \"newest\""),
             (sync.triggers.mode == .manual, "mode", "mode = \"manual\""),

@@ -280,7 +280,7 @@ final class Uploader {
             return rejected(batch, fate)
         case .isolate:
             let batch = try batch()
-            return rejected(batch, try queue.isolate(batch))
+            return rejected(batch, try queue.isolate(batch, for: sync))
         case .markPermanent:
             try queue.markPermanent(batch())
             return .done
@@ -311,7 +311,7 @@ final class Uploader {
         report.sending(at: hub.clock.time(now: .current()))
         publish()
         let options = RequestFactory(sync, version: Release.version).options(
-            for: request, authorization: tokens.authorise())
+            for: request, of: batch.id, authorization: tokens.authorise())
         client.begin(
             request.body, options, keepsBody: request.format.readsBody(acknowledging: sync.requireAck),
             resumingAt: .current())

@@ -8,7 +8,7 @@ extension Writer {
     ///
     /// - Parameters:
     ///   - limit: locations, and as many events.
-    ///   - asOne: one of either, whichever is older.
+    ///   - asOne: one of either, whichever is older; at the same time the location.
     ///   - sent: a batch that is taken for acknowledged.
     mutating func draftBatch(
         for destination: DestinationName, limit: Int, asOne: Bool = false, after sent: FrozenBatch? = nil
@@ -31,7 +31,7 @@ extension Writer {
             var rows = isUniform ? locations : locations.filter { $0.extras == version }
             var eventRows = events.filter { $0.extras == version }
             if asOne, let location = rows.first, let event = eventRows.first {
-                if location.key < event.key { eventRows = [] } else { rows = [] }
+                if location.key.ts <= event.key.ts { eventRows = [] } else { rows = [] }
             }
             let draft = draft(
                 of: rows, eventRows, for: destination, session: (session, id), extras: version)

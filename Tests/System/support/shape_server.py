@@ -6,8 +6,9 @@ import gzip
 import json
 import socket
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from support.waiting import PATIENCE, wait_for
 
@@ -22,7 +23,7 @@ class Taken:
     raw: bytes
     status: int | None = None
     stored: bool = False
-    root: object = field(default=None)
+    root: Any = None
 
     @property
     def key(self) -> str | None:

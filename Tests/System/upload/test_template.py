@@ -145,7 +145,8 @@ class RequestTests(TemplateTest):
 
     def test_fields_for_the_format_beekon(self):
         receiver = self.backend()
-        fake, daemon = self.tracking(sync={"url": receiver.url}, **{"sync.params": {"tenant": "north", "v": 2}})
+        tables: dict = {"sync": {"url": receiver.url}, "sync.params": {"tenant": "north", "v": 2}}
+        fake, daemon = self.tracking(**tables)
         self.drain(daemon)
         root = receiver.requests[0].root
         self.assertEqual(list(root)[-3:], ["geofence_events", "tenant", "v"])

@@ -90,7 +90,7 @@ let package = Package(
                 .embedInCode("track-charts.js")
             ]),
         // Not `Configuration`, which is swift-configuration's: names are unique over a graph of packages.
-        target("DaemonConfiguration"),
+        target("DaemonConfiguration", ["Envelope"]),
         target("Systemd", ["CSystemd"]),
         target("Simulation", ["Base"]),
         target(
@@ -110,7 +110,7 @@ let package = Package(
         executable("beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", argumentParser]),
         executable("beekon-sim", ["Base", "Simulation", argumentParser]),
 
-        test("DaemonConfiguration", []),
+        test("DaemonConfiguration", ["Envelope", "Support"]),
         test("ControlProtocol", ["Support"]),
         test("ControlTool", ["Base", "ControlProtocol"]),
         test("Simulation", ["Base"]),

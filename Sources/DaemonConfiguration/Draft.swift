@@ -1,3 +1,5 @@
+internal import Envelope
+
 /// The settings while they are put together: like ``Settings``, but with nothing optional in the way.
 struct Draft {
     var gpsd = Settings.GPSD()
@@ -44,12 +46,13 @@ struct DestinationDraft {
     var isMetered = MeteredRoute.allow
     var metered = Settings.Metered()
 
-    /// nil without a url.
+    /// nil without a url, and where the settings of the format exclude each other, which has been said.
     var settings: Settings.Sync? {
-        guard !sync.url.isEmpty else { return nil }
+        guard !sync.url.isEmpty, let format = format.settings(isMQTT: isMQTT, batchSize: sync.batchSize)
+        else { return nil }
         var sync = sync
         sync.auth = auth.isTable ? auth.values : nil
-        sync.format = format.settings(isMQTT: isMQTT)
+        sync.format = format
         switch isMetered {
         case .allow: sync.triggers.metered = nil
         case .avoid: sync.triggers.metered = metered
@@ -79,23 +82,29 @@ enum MeteredRoute: String, Sendable, CaseIterable {
 struct FormatDraft {
     var name = Settings.Format.Name.beekon
     var deviceID: String?
-    var params: [Settings.Parameter] = []
+    var params: [String: BodyFields.Value] = [:]
     var order = Settings.Order.oldest
-    var template = Settings.Template()
+    var template = TemplateDraft()
     var owntracks = Settings.OwnTracks(deviceID: "")
     var mqtt = Settings.MQTT()
     var speedUnit = Settings.SpeedUnit.knots
 
     /// - Parameter isMQTT: what the url says of the transport.
-    func settings(isMQTT: Bool) -> Settings.Format {
+    /// - Returns: nil where the settings exclude each other.
+    func settings(isMQTT: Bool, batchSize: Int) -> Settings.Format? {
         switch name {
         case .beekon:
+            guard let params = try? BodyFields(params) else { return nil }
             var format = Settings.Beekon()
             (format.params, format.order) = (params, order)
             return .beekon(format)
         case .template:
-            var format = template
-            (format.deviceID, format.params, format.order) = (deviceID, params, order)
+            guard let params = try? BodyFields(params),
+                let shape = try? template.shape(params: params, batchSize: batchSize)
+            else { return nil }
+            var format = Settings.Template(shape: shape)
+            (format.method, format.compress) = (template.method, template.compress)
+            (format.deviceID, format.order) = (deviceID, order)
             return .template(format)
         case .overland:
             var format = Settings.Overland()
@@ -107,5 +116,25 @@ struct FormatDraft {
             return .owntracks(format)
         case .osmand: return .osmand(.init(deviceID: deviceID ?? "", speedUnit: speedUnit))
         }
+    }
+}
+
+/// What the format `template` alone can be told. The templates are known to be some.
+struct TemplateDraft {
+    var method = Settings.Method.post
+    var rootProperty = "location"
+    var extrasIn = TemplateShape.ExtrasPlace.record
+    /// As written; nil: the guide's own record.
+    var location: String?
+    /// As written; nil: the guide's own record.
+    var geofence: String?
+    var compress = false
+
+    /// - Throws: a `TemplateShape.Invalid` that names the settings which exclude each other.
+    func shape(params: BodyFields, batchSize: Int) throws -> TemplateShape {
+        try TemplateShape(
+            rootProperty: rootProperty, params: params, extras: extrasIn, batchSize: batchSize,
+            location: Template(location ?? Template.Kind.location.guideText, for: .location),
+            geofence: Template(geofence ?? Template.Kind.geofence.guideText, for: .geofence))
     }
 }

@@ -9,7 +9,7 @@ extension Key {
         ).leading,
         .choice(
             "sync.format", \.main.format.name,
-            "How locations become requests.\nThis version refuses template."),
+            "How locations become requests."),
         .choice(
             "sync.deliver", \.main.sync.deliver,
             "all: every location, however late; latest: the newest one at each trigger, and nothing is queued."
@@ -108,16 +108,16 @@ extension Key {
         ).only(.template),
         .parameters(
             "sync.params", \.main.format.params, Rules.parameter,
-            "Fields beside the records, in the root object: at most 64.\nThis version refuses any."
+            "Fields beside the records, in the root object: at most 64."
         ).only(.beekon, .template),
         .choice("sync.extras_in", \.main.format.template.extrasIn, "Where the extras of a location go.").only(
             .template),
         .optionalText(
-            "sync.location_template", \.main.format.template.locationTemplate, Rules.template,
+            "sync.location_template", \.main.format.template.location, Rules.locationTemplate,
             "Record of a location, in JSON with <%= tags %>; \"\" is the usual one."
         ).only(.template),
         .optionalText(
-            "sync.geofence_template", \.main.format.template.geofenceTemplate, Rules.template,
+            "sync.geofence_template", \.main.format.template.geofence, Rules.geofenceTemplate,
             "Record of a geofence event, in JSON with <%= tags %>; \"\" is the usual one."
         ).only(.template),
         .flag(

@@ -1,3 +1,5 @@
+internal import Envelope
+
 typealias Path<Field> = any (WritableKeyPath<Draft, Field> & Sendable)
 
 // How a row of the table is made: the key path's type decides which of these fits.
@@ -114,12 +116,15 @@ extension Key {
 
     /// Fields of a JSON object: values of any plain type, all of them secret.
     static func parameters(
-        _ name: String, _ path: Path<[Settings.Parameter]>,
+        _ name: String, _ path: Path<[String: BodyFields.Value]>,
         _ rule: @escaping @Sendable (String, String) -> String?, _ meaning: String
     ) -> Key {
         Key(
             name, .openValues(rule), meaning, .secret,
-            .many { draft, entries in draft[keyPath: path] = entries.map(\.parameter) })
+            .many { draft, entries in
+                let fields = entries.map { ($0.entry ?? "", $0.bodyValue) }
+                draft[keyPath: path] = Dictionary(fields) { $1 }
+            })
     }
 
     private static func make(

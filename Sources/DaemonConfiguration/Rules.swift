@@ -1,3 +1,4 @@
+internal import Envelope
 import Glibc
 
 /// What texts may be. A rule returns what is wrong and what to do, never the text itself, or nil.
@@ -9,6 +10,7 @@ enum Rules {
         "content-length": "it follows from the body",
         "transfer-encoding": "it follows from the body",
         "host": "it follows from the URL",
+        "idempotency-key": "it is the id of each batch",
         "connection": "beekond manages its connection",
         "expect": "beekond manages its connection",
         "user-agent": "it names beekond and its version",
@@ -104,20 +106,25 @@ enum Rules {
     }
 
     static func rootProperty(_ text: String) -> String? {
-        guard (1...128).contains(text.utf8.count), text.isOneLine else {
-            return "must be 1 to 128 bytes without control characters, such as \"location\", or \".\""
-        }
-        return nil
+        BodyFields.complaint(aboutName: text).map { $0 + ", such as \"location\", or be \".\"" }
     }
 
     static func parameter(_ name: String, _ value: String) -> String? {
-        if let complaint = payload(name, "") { return complaint }
-        return value.utf8.count <= 8192 ? nil : "must be at most 8192 bytes"
+        BodyFields.complaint(about: name, .text(value))
     }
 
-    /// A template as it is written; what it may contain is not this module's to say.
-    static func template(_ text: String) -> String? {
-        text.utf8.count <= 16384 ? nil : "must be at most 16384 bytes"
+    static func locationTemplate(_ text: String) -> String? { template(text, .location) }
+
+    static func geofenceTemplate(_ text: String) -> String? { template(text, .geofence) }
+
+    private static func template(_ text: String, _ kind: Template.Kind) -> String? {
+        do throws(TemplateFault) {
+            _ = try Template(text, for: kind)
+            return nil
+        } catch {
+            return
+                "line \(error.line), column \(error.column) of the template: \(error.reason); \(error.advice)"
+        }
     }
 
     static func sharedAuth(_ text: String) -> String? {

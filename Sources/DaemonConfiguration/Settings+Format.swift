@@ -1,3 +1,5 @@
+package import Envelope
+
 extension Settings {
     /// How rows become requests, with what that format alone can be told.
     package enum Format: Sendable, Equatable {
@@ -62,8 +64,8 @@ extension Settings {
 
     /// Beekon's own envelope, always gzip.
     package struct Beekon: Sendable, Equatable {
-        /// Further root fields, sorted by name; none takes the name of a field of the envelope.
-        package var params: [Parameter] = []
+        /// Further root fields, which may be secrets; none takes the name of a field of the envelope.
+        package var params = BodyFields()
         package var order = Order.oldest
 
         package init() {}
@@ -71,23 +73,18 @@ extension Settings {
 
     /// A request whose shape the operator decides.
     package struct Template: Sendable, Equatable {
-        /// What the tag `device_id` stands for.
+        /// What the tag `device_id` stands for; never nil where a template has it.
         package var deviceID: String?
         package var method = Method.post
-        /// Name of the record or array in the body; `.`: it is the body itself, and there are no ``params``.
-        package var rootProperty = "location"
-        /// Fields beside it, sorted by name.
-        package var params: [Parameter] = []
-        package var extrasIn = ExtrasPlace.record
-        /// As written; nil: the guide's own record.
-        package var locationTemplate: String?
-        /// As written; nil: the guide's own record.
-        package var geofenceTemplate: String?
+        /// What the body looks like, its `params`, which may be secrets, included.
+        package var shape: TemplateShape
         /// gzip.
         package var compress = false
         package var order = Order.oldest
 
-        package init() {}
+        package init(shape: TemplateShape) {
+            self.shape = shape
+        }
     }
 
     /// A GeoJSON batch for Overland's servers, never compressed.
@@ -128,30 +125,11 @@ extension Settings {
         package var speedUnit = SpeedUnit.knots
     }
 
-    /// A field that goes with every request. Its value is never shown.
-    package struct Parameter: Sendable, Equatable {
-        package let name: String
-        /// A text, or a JSON number, `true` or `false` as it is written into the body.
-        package let value: Secret
-        /// ``value`` is a text, which goes in quotes and is escaped.
-        package let isText: Bool
-    }
-
-    /// Method of a request.
+    /// Method of a request, as it is written there.
     package enum Method: String, Sendable, CaseIterable {
         case post = "POST"
         case put = "PUT"
         case patch = "PATCH"
-    }
-
-    /// Where a row's extras go.
-    package enum ExtrasPlace: String, Sendable, CaseIterable {
-        /// Into its record, unless the template has a field of that name.
-        case record
-        /// Beside the record or array.
-        case root
-        /// Nowhere.
-        case none
     }
 
     /// Which pending rows a batch holds; within it they ascend in any case.

@@ -1,12 +1,8 @@
+internal import Envelope
+
 // What contradicts itself within a destination: its format, its triggers, its request, its login.
 
 extension SettingsBuilder {
-    /// Root fields of Beekon's envelope, those that commands and events use included: additions must leave them alone.
-    private static let envelope: Set<String> = [
-        "schema_version", "batch_id", "session_id", "sent_at", "device", "extras", "locations",
-        "geofence_events", "command_results", "events", "status",
-    ]
-
     mutating func checkFormat(_ own: DestinationDraft, _ name: String) {
         let table = Key.table(of: name)
         let format = own.format.name
@@ -65,33 +61,34 @@ extension SettingsBuilder {
         ])
     }
 
+    /// What the body looks like. Whether a template is one has been looked at, with its place, where it was written.
     mutating func checkRequest(_ own: DestinationDraft, _ table: String) {
-        guard [.beekon, .template].contains(own.format.name) else { return }
-        let root = own.format.template.rootProperty
-        let isTemplate = own.format.name == .template
-        for parameter in own.format.params {
-            let slot = "\(table).params.\(parameter.name)"
-            check([
-                (
-                    !isTemplate && Self.envelope.contains(parameter.name), slot,
-                    "is the name of a field of the envelope; choose another"
-                ),
-                (
-                    isTemplate && parameter.name == root, slot,
-                    "is where the records are (\(table).root_property); choose another name for one of them"
-                ),
-                (
-                    isTemplate && root == ".", slot,
-                    "has no place where the records are the body (\(table).root_property = \".\"); remove one of the two"
-                ),
-            ])
+        let template = own.format.template
+        do {
+            let params = try BodyFields(own.format.params)
+            switch own.format.name {
+            case .beekon:
+                guard let name = params.reservedByBeekon else { return }
+                addProblem(
+                    "\(table).params.\(name)", "is the name of a field of the envelope; choose another")
+            case .template:
+                let shape = try template.shape(params: params, batchSize: own.sync.batchSize)
+                let leaf =
+                    shape.location.tags.contains(.deviceID) ? ".location_template" : ".geofence_template"
+                guard shape.tags.contains(.deviceID), own.format.deviceID == nil,
+                    !isBroken(table + ".device_id")
+                else { return }
+                addProblem(
+                    table + leaf,
+                    "has the tag device_id; set \(table).device_id, what the server knows this vehicle by")
+            case .overland, .owntracks, .osmand: break
+            }
+        } catch let invalid as TemplateShape.Invalid {
+            addProblem(
+                "\(table).\(invalid.key)" + (invalid.field.map { "." + $0 } ?? ""), invalid.reason)
+        } catch {
+            // A field or a template that is none, of which that has been said.
         }
-        check([
-            (
-                isTemplate && root == "." && own.format.template.extrasIn == .root, table + ".extras_in",
-                "there is no root where the records are the body (\(table).root_property = \".\"); use record or none"
-            )
-        ])
     }
 
     mutating func checkCredentials(_ own: DestinationDraft, _ table: String) {

@@ -1,3 +1,5 @@
+internal import Envelope
+
 /// Puts the layers together, looks at what only shows in the whole, and makes the listing.
 struct SettingsBuilder {
     static let maxEntries = 64
@@ -154,16 +156,15 @@ extension Assignment {
         return .init(name: entry ?? "", value: Secret(text))
     }
 
-    /// As a field of a JSON object.
-    var parameter: Settings.Parameter {
-        let name = entry ?? ""
-        return switch value {
-        case .string(let text): .init(name: name, value: Secret(text), isText: true)
-        case .bool(let flag): .init(name: name, value: Secret("\(flag)"), isText: false)
-        case .integer(let number): .init(name: name, value: Secret("\(number)"), isText: false)
-        case .number(let number): .init(name: name, value: Secret(number.plain), isText: false)
+    /// As the value of a field of a JSON object.
+    var bodyValue: BodyFields.Value {
+        switch value {
+        case .string(let text): .text(text)
+        case .bool(let flag): .boolean(flag)
+        case .integer(let number): .integer(Int64(number))
+        case .number(let number): .number(number)
         // No open table takes them.
-        case .list: .init(name: name, value: Secret("null"), isText: false)
+        case .list: .text("")
         }
     }
 

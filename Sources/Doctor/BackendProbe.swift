@@ -87,7 +87,8 @@ enum BackendProbe {
         let install = installID ?? ids.next(at: now).description
         let device = Device(installID: install, platform: sync.platform, version: Release.version, model: nil)
         let id = ids.next(at: now)
-        guard var format = BeekonFormat(device: device),
+        let params = if case .beekon(let own) = sync.format { own.params } else { BodyFields() }
+        guard var format = BeekonFormat(device: device, params: params),
             let request = format.request(
                 batch: id, session: ids.next(at: now), sentAt: now, extras: nil, locations: [])
         else { return nil }

@@ -27,12 +27,17 @@ package struct Device: Equatable, Sendable {
 package struct BeekonPayload: Sendable {
     /// Part of every envelope.
     package let device: Device
+    /// What the configuration adds at the end of every envelope.
+    package let params: BodyFields
     /// One buffer for all batches.
     private var buffer: [UInt8] = []
 
-    /// The device stays the same for all batches.
-    package init(device: Device) {
+    /// Both stay the same for all batches.
+    ///
+    /// - Parameter params: none of them has the name of a field of the envelope.
+    package init(device: Device, params: BodyFields = BodyFields()) {
         self.device = device
+        self.params = params
     }
 
     /// - Parameter extras: a JSON object, as it was stored; nil when there are none.
@@ -72,7 +77,9 @@ package struct BeekonPayload: Sendable {
             if index > 0 { raw(",") }
             append(event)
         }
-        raw("]}")
+        raw("]")
+        params.append(to: &buffer)
+        raw("}")
         return buffer
     }
 

@@ -1,3 +1,4 @@
+import Envelope
 import Testing
 
 @testable import DaemonConfiguration
@@ -69,27 +70,35 @@ struct Sample: Sendable, CustomTestStringConvertible {
             $0.format == .osmand(.init(deviceID: "van1", speedUnit: .mps))
         },
         Sample("method", .template, "\"PUT\"", "\"GET\"", "\"PATCH\"") { $0.template?.method == .put },
-        Sample("root_property", .template, "\".\"", "\"\"", "1 to 128") { $0.template?.rootProperty == "." },
+        Sample("root_property", .template, "\".\"", "\"\"", "1 to 100") {
+            $0.template?.shape.rootProperty == "."
+        },
         Sample("extras_in", .template, "\"none\"", "\"body\"", "\"root\"") {
-            $0.template?.extrasIn == Settings.ExtrasPlace.none
+            $0.template?.shape.extras == TemplateShape.ExtrasPlace.none
         },
         Sample(
             "location_template", .template, "'{\"a\":<%= speed %>}'",
-            "\"\(String(repeating: "x", count: 16385))\"", "16384"
+            "\"\(String(repeating: "x", count: 8193))\"", "more than 8192 bytes"
         ) {
-            $0.template?.locationTemplate == "{\"a\":<%= speed %>}" && $0.template?.geofenceTemplate == nil
+            $0.template?.shape.location.source == "{\"a\":<%= speed %>}"
+                && $0.template?.shape.geofence.source == Template.Kind.geofence.guideText
         },
-        Sample("geofence_template", .template, "'{}'", "{}", "found a table") {
-            $0.template?.geofenceTemplate == "{}"
+        Sample("geofence_template", .template, "'[\"<%= geofence.action %>\"]'", "{}", "found a table") {
+            $0.template?.shape.geofence.tags == [.geofenceAction]
+        },
+        Sample(
+            "location_template", .template, "'{\"a\": true}'", "\"{\\\"a\\\": <%= speeed %>}\"",
+            "line 1, column 7 of the template: there is no tag speeed; write <%= speed %>"
+        ) {
+            $0.template?.shape.location.tags == []
         },
         Sample("compress", .template, "true", "\"gzip\"", "true or false") { $0.template?.compress == true },
         Sample("params", .template, "{ a = 1, b = \"x\", c = true, d = 0.5 }", "[1]", "found a list") {
-            $0.template?.params.map(\.value.text) == ["1", "x", "true", "0.5"]
-                && $0.template?.params.map(\.isText) == [false, true, false, false]
+            $0.template?.shape.params.text == ",\"a\":1,\"b\":\"x\",\"c\":true,\"d\":0.5"
         },
         Sample("params", .beekon, "{ fleet = \"north\" }", "\"x\"", "write [") {
             guard case .beekon(let format) = $0.format else { return false }
-            return format.params == [.init(name: "fleet", value: Secret("north"), isText: true)]
+            return format.params.text == ",\"fleet\":\"north\""
         },
         Sample("batch_size", .template, "1", "\"1\"", "without quotes") { $0.batchSize == 1 },
         Sample("on_reject", .overland, "\"isolate\"", "\"hold\"", "\"keep\"") { $0.onReject == .isolate },
@@ -188,8 +197,8 @@ extension Settings.Sync {
             "batch_size": "5", "order": "\"oldest\"", "require_ack": "true", "platform": "\"linux\"",
             "device_id": "\"a\"", "username": "\"a\"", "password": "\"a\"", "accept_unsubscribed": "true",
             "keep_connection": "true", "speed_unit": "\"mps\"", "method": "\"PUT\"", "root_property": "\"a\"",
-            "params": "{ a = \"b\" }", "extras_in": "\"none\"", "location_template": "\"{}\"",
-            "geofence_template": "\"{}\"", "compress": "true",
+            "params": "{ a = \"b\" }", "extras_in": "\"none\"", "location_template": "\"[1]\"",
+            "geofence_template": "\"[1]\"", "compress": "true",
         ]
         let limited = (Key.sync + Key.formats).filter { $0.formats != nil }
         #expect(Set(values.keys) == Set(limited.map { String($0.name.dropFirst("sync.".count)) }))
@@ -238,13 +247,27 @@ extension Settings.Sync {
             ("format = \"template\"\nparams = { location = 1 }", "params.location", "where the records are"),
             (
                 "format = \"template\"\nroot_property = \".\"\nparams = { a = 1 }", "params.a",
-                "the records are the body"
+                "where an array is the body"
             ),
             (
                 "format = \"template\"\nroot_property = \".\"\nextras_in = \"root\"", "extras_in",
-                "there is no root"
+                "there is no root where an array is the body"
+            ),
+            ("params = { Events = \"x\" }", "params.Events", "a field of the envelope"),
+            (
+                "format = \"template\"\nbatch_size = 1\nroot_property = \".\"\nparams = { event = 1 }",
+                "params.event", "a name in the template"
+            ),
+            (
+                "format = \"template\"\nlocation_template = '[\"<%= device_id %>\"]'", "location_template",
+                "set @.device_id"
+            ),
+            (
+                "format = \"template\"\ngeofence_template = '[\"<%= device_id %>\"]'", "geofence_template",
+                "set @.device_id"
             ),
             ("params = { a = nan }", "params.a", "a finite one"),
+            ("params = { \"a\\u0007\" = 1 }", "params.a\\u{7}", "without control characters"),
             ("params = { a = [1] }", "params.a", "a number, true or false"),
             ("params = { a = { b = 1 } }", "params.a", "{ file"),
             ("params = { a = 1979-05-27 }", "params.a", "found a date"),
@@ -271,7 +294,7 @@ extension Settings.Sync {
             try Workshop().load("[sync]\nurl = \"https://a.example/\"\nparams = { A = 1, a = 2 }\n").settings
                 .sync)
         guard case .beekon(let format) = sync.format else { return #expect(Bool(false)) }
-        #expect(format.params.map(\.name) == ["A", "a"])
+        #expect(format.params.fields.map(\.name) == ["A", "a"])
     }
 
     @Test(

@@ -34,6 +34,46 @@ struct ValueTests {
         #expect(changed.fingerprint == sync.fingerprint)
     }
 
+    @Test("and what else decides the bytes, for the formats that can be told it")
+    func bytes() throws {
+        var all: [Settings.Sync] = []
+        func add(_ format: Settings.Format) {
+            var sync = sync
+            sync.format = format
+            all.append(sync)
+        }
+        var beekon = Settings.Beekon()
+        add(.beekon(beekon))
+        beekon.params = try BodyFields(["a": .integer(1)])
+        add(.beekon(beekon))
+        beekon.params = try BodyFields(["a": .text("1")])
+        add(.beekon(beekon))
+        func shape(_ location: String, batchSize: Int = 100) throws -> TemplateShape {
+            try TemplateShape(
+                params: BodyFields(), batchSize: batchSize, location: Template(location, for: .location),
+                geofence: Template("[2]", for: .geofence))
+        }
+        var template = Settings.Template(shape: try shape("[1]"))
+        add(.template(template))
+        template.method = .put
+        add(.template(template))
+        template.compress = true
+        add(.template(template))
+        template.shape = try shape("[1,1]")
+        add(.template(template))
+        let changes = Set(all.map(\.fingerprint))
+        #expect(changes.count == all.count)
+        // A batch that was answered, or not yet, is not made anew for any of these, and for another device it is.
+        #expect(Set(all[..<3].map(\.format.fingerprint)) == [0])
+        #expect(Set(all[3...].map(\.format.fingerprint)).count == 1)
+        template.deviceID = "van"
+        #expect(Settings.Format.template(template).fingerprint != all[3].format.fingerprint)
+        #expect(!all[3].sendsOneRow && !sync.sendsOneRow)
+        template.shape = try shape("[1]", batchSize: 1)
+        add(.template(template))
+        #expect(all.last?.sendsOneRow == true)
+    }
+
     @Test("how requests are made")
     func options() {
         var sync = sync

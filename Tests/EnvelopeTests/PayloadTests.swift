@@ -53,6 +53,22 @@ import Tracking
                 """)
     }
 
+    @Test("fields that the configuration adds come last, and without any the bytes are as ever") func params()
+        throws
+    {
+        let fields = try BodyFields(["tenant": .text("N\"orth 😀"), "Z": .number(0.5), "live": .boolean(true)])
+        func body(_ payload: consuming BeekonPayload) -> String {
+            let bytes = payload.encode(
+                batch: batch, session: session, sentAt: sentAt, extras: nil, locations: [])
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        let plain = body(BeekonPayload(device: device))
+        #expect(plain.hasSuffix(",\"geofence_events\":[]}"))
+        #expect(
+            body(BeekonPayload(device: device, params: fields)) == plain.dropLast()
+                + #","Z":0.5,"live":true,"tenant":"N\"orth 😀"}"#)
+    }
+
     @Test("what is absent is left out, never null") func omission() {
         var bare = device
         bare.model = nil

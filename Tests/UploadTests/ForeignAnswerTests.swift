@@ -69,11 +69,12 @@ import Testing
 
     @Test("what each format is like")
     func kinds() {
-        #expect(Format.allCases.filter(\.carriesEvents) == [.beekon, .owntracks])
+        #expect(Format.allCases.filter(\.carriesEvents) == [.beekon, .template, .owntracks])
         #expect(Format.allCases.filter(\.isOneRow) == [.owntracks, .osmand])
-        #expect(Format.allCases.filter { $0.harmless == .emptyBatch } == [.beekon, .overland])
+        #expect(Format.allCases.filter { $0.harmless == .emptyBatch } == [.beekon, .template, .overland])
         #expect(Self.foreign == [.overland, .owntracks, .osmand])
-        #expect(Format.allCases.filter { $0.readsBody(acknowledging: true) } == [.beekon, .overland])
+        #expect(
+            Format.allCases.filter { $0.readsBody(acknowledging: true) } == [.beekon, .template, .overland])
         #expect(DrainOutcome.Failure(.refused) == .permanent)
     }
 

@@ -67,6 +67,22 @@ struct RequestFactoryTests {
             factory.options(for: request, authorization: nil).headers == [own[0], own[2], "x-limit-u: other"])
     }
 
+    @Test(
+        "a batch that does not say which it is has a header for that, and the method that it was frozen with")
+    func key() throws {
+        let id = FormatSamples.id
+        var factory = factory
+        factory.headers = []
+        for format in Format.allCases {
+            let request = Request(format: format, method: .put, contentType: "application/json", body: [])
+            let options = factory.options(for: request, of: id, authorization: nil)
+            let own = format == .beekon ? [] : ["Idempotency-Key: 0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20"]
+            #expect(options.headers == ["Content-Type: application/json"] + own)
+            #expect(options.method == .put)
+            #expect(factory.options(for: request, authorization: nil).headers.count == 1)
+        }
+    }
+
     @Test("an exchange goes to the token endpoint, with none of the headers of a batch")
     func exchange() throws {
         let rules = RefreshRules(

@@ -1,4 +1,5 @@
 import Base
+import DaemonConfiguration
 import Testing
 import Tracking
 
@@ -17,6 +18,13 @@ import Tracking
             osmAnd.request(FormatSamples.location(), extras: extras),
             Request(format: .beekon, contentType: "application/json", body: [7]),
         ]
+            + Request.Method.allCases.map {
+                Request(format: .template, method: $0, contentType: "application/json", body: [7])
+            } + [
+                Request(
+                    format: .template, method: .patch, contentType: "application/json", encoding: "gzip",
+                    body: [7])
+            ]
     }()
 
     @Test("a request is read back as it was, each format's largest too", arguments: requests)
@@ -46,6 +54,9 @@ import Tracking
         #expect(small.head == expected.flatMap(\.self))
         #expect(
             Request(format: .osmand, query: "id=1", body: []).head == [1, 1, 1, 0, 4, 0x69, 0x64, 0x3D, 0x31])
+        #expect(
+            Request.Method.allCases.map { Request(format: .template, method: $0, body: []).head }
+                == [[1, 1], [1, 2], [1, 3]])
     }
 
     private func field(_ tag: UInt8, _ text: String) -> [UInt8] {

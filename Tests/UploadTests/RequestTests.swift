@@ -1,3 +1,4 @@
+import DaemonConfiguration
 import Foundation
 import Linux
 import Support
@@ -33,6 +34,25 @@ struct RequestTests {
                 abc\0d
                 """
             ])
+    }
+
+    @Test("another method has its own name and the same request", arguments: Request.Method.allCases)
+    func method(method: Request.Method) throws {
+        let server = try answering(Self.created)
+        var options = options(server.url, headers: ["Content-Type: application/json"])
+        options.method = method
+        var client = try httpClient()
+        let wakeup = try Wakeup()
+        #expect(
+            client.ask(Array("{}".utf8), options, wakeup: wakeup) { false }
+                == .response(status: 201, retryAfter: nil))
+        // The next one has nothing of it.
+        options.method = .post
+        _ = client.ask([], options, wakeup: wakeup) { false }
+        let request = try #require(server.requests.first)
+        #expect(request.hasPrefix("\(method.rawValue) /up HTTP/1.1\r\n"))
+        #expect(request.hasSuffix("\r\nContent-Length: 2\r\n\r\n{}"))
+        #expect(server.requests.last?.hasPrefix("POST /up HTTP/1.1\r\n") == true)
     }
 
     @Test("an Accept that is configured is sent, once")

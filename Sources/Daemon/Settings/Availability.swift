@@ -13,10 +13,7 @@ extension Settings {
 
 extension Settings.Destination {
     fileprivate var unavailable: (key: String, message: String)? {
-        let hasParams: Bool = if case .beekon(let own) = sync.format { !own.params.isEmpty } else { false }
         let missing: [(Bool, String, String)] = [
-            (sync.format.name == .template, "format", "format template"),
-            (hasParams, "params", "params"),
             (sync.triggers.metered != nil, "metered", "metered = \"avoid\""),
             (sharesMainTokens, "auth", "auth = \"main\""),
         ]

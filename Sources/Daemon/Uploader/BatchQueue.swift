@@ -80,7 +80,7 @@ final class BatchQueue {
             }
             guard
                 let draft = try hub.store.draftBatch(
-                    for: port.name, limit: sync.batchSize, asOne: sync.format.name.isOneRow, order: sync.order)
+                    for: port.name, limit: sync.batchSize, asOne: sync.sendsOneRow, order: sync.order)
             else { return nil }
             let (id, request) = try encode(draft)
             reportProgress()
@@ -127,7 +127,7 @@ final class BatchQueue {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
         if let sync,
             let draft = try hub.store.draftBatch(
-                limit: sync.batchSize, asOne: sync.format.name.isOneRow, order: sync.order, after: batch)
+                limit: sync.batchSize, asOne: sync.sendsOneRow, order: sync.order, after: batch)
         {
             let (id, request) = try encode(draft)
             reportProgress()
@@ -155,10 +155,15 @@ final class BatchQueue {
         try hub.store.markPermanent(batch)
     }
 
-    /// The backend has rejected the batch: puts its halves in its place.
-    func isolate(_ batch: FrozenBatch) throws(StorageError) -> Fate {
+    /// The backend has rejected the batch: puts its halves in its place; or, where requests hold one row by now, its rows
+    /// back into the queue, so that each is judged by itself.
+    func isolate(_ batch: FrozenBatch, for sync: Settings.Sync?) throws(StorageError) -> Fate {
         let before = hub.store.counts()
         guard try !hub.store.countRejection(of: batch) else { return suspected(since: before) }
+        guard sync?.sendsOneRow != true else {
+            try hub.store.dissolve(batch)
+            return .split
+        }
         var pieces: [(draft: BatchDraft, id: UUIDv7, request: StoredRequest)] = []
         for half in try hub.store.halves(of: batch) {
             let (id, request) = try encode(half)
@@ -266,12 +271,12 @@ extension Settings.Sync {
 
     /// Differs whenever the url, the batch size, or what else may have been refused does.
     var fingerprint: Int64 {
-        switch format {
-        case .beekon: "\(batchSize) \(url)".fingerprint
-        case .template, .overland: "\(batchSize) \(url) \(format.name.rawValue)".fingerprint
-        case .owntracks(let own): "\(batchSize) \(url) owntracks \(own.username?.text ?? "")".fingerprint
-        case .osmand(let own): "\(batchSize) \(url) osmand \(own.speedUnit.rawValue)".fingerprint
-        }
+        "\(batchSize) \(url)\(format.identity)".fingerprint
+    }
+
+    /// A request holds one location or one event.
+    var sendsOneRow: Bool {
+        if case .template(let own) = format { !own.shape.isBatching } else { format.name.isOneRow }
     }
 
     /// Whether the answer makes dead letters of the rows although the format keeps them.

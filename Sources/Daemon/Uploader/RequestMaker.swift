@@ -15,6 +15,8 @@ struct RequestMaker: ~Copyable {
 
     /// nil unless it is the format: its buffers take a quarter of a megabyte.
     private var beekon: BeekonFormat?
+    /// nil unless it is the format.
+    private var template: TemplateFormat?
     private var foreign: Foreign?
     private let installID: String
     private let model: String?
@@ -24,14 +26,22 @@ struct RequestMaker: ~Copyable {
         self.installID = installID
         model = Machine.model()
         configure(sync)
-        if foreign == nil, beekon == nil { return nil }
+        if foreign == nil, template == nil, beekon == nil { return nil }
     }
 
     /// Other settings, for the requests from now on.
     mutating func configure(_ sync: Settings.Sync?) {
         foreign = sync.flatMap { Foreign($0.format) }
-        beekon =
-            foreign == nil ? BeekonFormat(device: Device(installID: installID, sync, model: model)) : nil
+        template = nil
+        beekon = nil
+        switch sync?.format {
+        case .overland, .owntracks, .osmand: break
+        case .template(let own): template = TemplateFormat(own, installID: installID)
+        case .beekon(let own):
+            beekon = BeekonFormat(
+                device: Device(installID: installID, sync, model: model), params: own.params)
+        case nil: beekon = BeekonFormat(device: Device(installID: installID, sync, model: model))
+        }
     }
 
     /// Where locations are published; nil for formats that only HTTP carries.
@@ -40,11 +50,16 @@ struct RequestMaker: ~Copyable {
     /// Gives back the buffers.
     mutating func reset() {
         beekon?.reset()
+        template?.reset()
     }
 
     /// - Returns: nil when zlib fails.
     mutating func request(for draft: BatchDraft, batch: UUIDv7, sentAt: Timestamp) -> Request? {
         switch foreign {
+        case nil where template != nil:
+            template?.request(
+                session: draft.session, extras: draft.extras, locations: draft.locations, events: draft.events
+            )
         case nil:
             beekon?.request(
                 batch: batch, session: draft.session, sentAt: sentAt, extras: draft.extras,
@@ -95,6 +110,17 @@ extension Settings.Format {
         switch self {
         case .beekon, .template, .owntracks: true
         case .overland, .osmand: false
+        }
+    }
+
+    /// What else decides the bytes of a batch, as a text; empty for `beekon` as it usually is.
+    var identity: String {
+        switch self {
+        case .beekon(let own): own.params.isEmpty ? "" : " beekon \(own.params.text)"
+        case .template(let own):
+            " template \(own.method.rawValue) \(own.compress) \(own.shape.identity)"
+        case .overland, .owntracks: " \(name.rawValue)"
+        case .osmand(let own): " osmand \(own.speedUnit.rawValue)"
         }
     }
 

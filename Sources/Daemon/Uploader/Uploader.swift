@@ -307,7 +307,7 @@ final class Uploader {
             return rejected(batch, fate)
         case .isolate:
             let batch = try batch()
-            return rejected(batch, try queue.isolate(batch))
+            return rejected(batch, try queue.isolate(batch, for: sync))
         case .markPermanent:
             try queue.markPermanent(batch())
             return .done
@@ -339,7 +339,8 @@ final class Uploader {
         publish()
         let now = BootInstant.current()
         carrier.begin(
-            request, to: sync, authorization: tokens.authorise(), at: hub.clock.time(now: now), now: now)
+            request, of: batch.id, to: sync, authorization: tokens.authorise(), at: hub.clock.time(now: now),
+            now: now)
         // What has arrived meanwhile may prevent the first byte from being sent.
         runCommands(now: .current())
         return .underway

@@ -1,5 +1,7 @@
 /// Fields that the configuration adds to the root of each body (`params`), in an order that does not vary.
-package struct BodyFields: Equatable, Sendable {
+package struct BodyFields: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
     package enum Value: Equatable, Sendable {
         case text(String)
         case integer(Int64)
@@ -27,50 +29,61 @@ package struct BodyFields: Equatable, Sendable {
     ]
 
     /// By code points of the names, ascending.
-    let fields: [(name: String, value: Value)]
+    package let fields: [(name: String, value: Value)]
+
+    /// None.
+    package init() {
+        fields = []
+    }
 
     /// - Throws: for the first name or value that is out of bounds.
-    package init(_ values: [String: Value] = [:]) throws(Invalid) {
+    package init(_ values: [String: Value]) throws(Invalid) {
         guard values.count <= Self.countLimit else {
             throw Invalid(reason: "there are more than \(Self.countLimit) fields")
         }
         fields = values.map { (name: $0.key, value: $0.value) }
             .sorted { $0.name.unicodeScalars.lexicographicallyPrecedes($1.name.unicodeScalars) }
         for (name, value) in fields {
-            guard Self.isName(name) else {
-                throw Invalid(
-                    reason: "a name has 1 to \(Self.nameLimit) characters, without control characters")
-            }
-            switch value {
-            case .text(let text) where text.utf8.count > Self.textLimit:
-                throw Invalid(reason: "\(name) has more than \(Self.textLimit) bytes")
-            case .number(let number) where !number.isFinite:
-                throw Invalid(reason: "\(name) is no number that JSON can hold")
-            case .text, .number, .integer, .boolean: break
-            }
+            if let complaint = Self.complaint(about: name, value) { throw Invalid(reason: complaint) }
         }
+    }
+
+    /// Why there can be no such field; nil when there can. It never holds the value.
+    package static func complaint(about name: String, _ value: Value) -> String? {
+        if let complaint = complaint(aboutName: name) { return complaint }
+        return switch value {
+        case .text(let text) where text.utf8.count > textLimit: "must be at most \(textLimit) bytes"
+        case .number(let number) where !number.isFinite: "not a number that JSON knows; use a finite one"
+        case .text, .number, .integer, .boolean: nil
+        }
+    }
+
+    /// Why no field of an object can have this name; nil when one can.
+    package static func complaint(aboutName name: String) -> String? {
+        let isName =
+            (1...nameLimit).contains(name.unicodeScalars.count)
+            && name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        return isName ? nil : "a name must have 1 to \(nameLimit) characters, without control characters"
     }
 
     package var isEmpty: Bool { fields.isEmpty }
 
-    /// Whether an object may have this name.
-    static func isName(_ name: String) -> Bool {
-        (1...nameLimit).contains(name.unicodeScalars.count)
-            && name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-    }
-
-    /// Whether the format `beekon` can take them.
+    /// The first field that the format `beekon` cannot take, because it has one of that name; nil when there is none.
     ///
     /// Case does not make a name another one: some backends ignore it.
-    ///
-    /// - Returns: why not; nil when it can.
-    package var complaintOfBeekon: String? {
-        fields.first { Self.beekonNames.contains($0.name.lowercased()) }
-            .map { "\($0.name) is a field of the format beekon itself: choose another name" }
+    package var reservedByBeekon: String? {
+        fields.first { Self.beekonNames.contains($0.name.lowercased()) }?.name
     }
 
     /// The names in UTF-8.
     var names: Set<[UInt8]> { Set(fields.map { Array($0.name.utf8) }) }
+
+    /// As `append` writes it.
+    package var text: String {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
 
     /// Appends `,"name":value` for each.
     package func append(to buffer: inout [UInt8]) {
@@ -94,6 +107,13 @@ package struct BodyFields: Equatable, Sendable {
             buffer.append(contentsOf: text.written)
         }
     }
+
+    /// Without the values, which may be secrets.
+    package var description: String { "\(fields.map(\.name))" }
+    /// The same.
+    package var debugDescription: String { description }
+    /// Without children, so that `dump` shows no value either.
+    package var customMirror: Mirror { Mirror(self, children: []) }
 
     package static func == (left: BodyFields, right: BodyFields) -> Bool {
         left.fields.elementsEqual(right.fields) { $0.name == $1.name && $0.value == $1.value }

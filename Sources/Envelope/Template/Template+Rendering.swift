@@ -68,26 +68,27 @@ extension Template {
         }
 
         /// Unknown values are those that the guide's SDK writes: −1 for what cannot be negative, except that an altitude
-        /// and an odometer are 0, and a certainty that nobody has measured is 100.
+        /// and an odometer are 0, and a certainty that nobody has measured is 100. An event without a position, which the SDK
+        /// does not have, is nowhere.
         private func put(
             _ tag: TemplateTag, of record: TemplateRecord, _ identifier: [UInt8],
             into text: inout FixedBufferWriter
         ) {
-            let fix = record.fix
+            let fix = record.location?.fix
             switch tag {
-            case .latitude: text.put(fix.coordinate.latitude)
-            case .longitude: text.put(fix.coordinate.longitude)
-            case .speed: text.put(fix.speed, unknown: -1)
-            case .heading: text.put(fix.bearing, unknown: -1)
-            case .accuracy: text.put(fix.accuracy, unknown: -1)
-            case .altitude: text.put(fix.altitude, unknown: 0)
+            case .latitude: text.put(orNull: record.coordinate?.latitude)
+            case .longitude: text.put(orNull: record.coordinate?.longitude)
+            case .speed: text.put(fix?.speed, unknown: -1)
+            case .heading: text.put(fix?.bearing, unknown: -1)
+            case .accuracy: text.put(record.accuracy, unknown: -1)
+            case .altitude: text.put(fix?.altitude, unknown: 0)
             case .timestamp: text.put(record.time)
             case .uuid: text.put(record.id)
             case .event: text.put(word: record.event.rawValue)
-            case .isMoving: text.put(record.motion == .moving)
-            case .mock: text.put(fix.isMock)
+            case .isMoving: text.put(record.location?.motion == .moving)
+            case .mock: text.put(fix?.isMock ?? false)
             case .odometer: text.put(record.odometer, unknown: 0)
-            case .activityType: text.put(Self.name(of: record.activity))
+            case .activityType: text.put(Self.name(of: record.location?.activity))
             case .activityConfidence: text.put("100")
             case .batteryLevel: text.put(record.battery.level, unknown: -1)
             case .batteryIsCharging: text.put(record.battery.isCharging ?? false)
@@ -121,6 +122,11 @@ extension FixedBufferWriter {
     /// JSON has no infinity: a damaged row may.
     fileprivate mutating func put(_ value: Double?, unknown: Double) {
         put(value.flatMap { $0.isFinite ? $0 : nil } ?? unknown)
+    }
+
+    fileprivate mutating func put(orNull value: Double?) {
+        guard let value else { return put("null") }
+        put(value)
     }
 
     fileprivate mutating func put(bytes: [UInt8]) {

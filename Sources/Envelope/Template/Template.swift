@@ -33,6 +33,8 @@ package struct Template: Equatable, Sendable {
         var isNested = false
     }
 
+    /// As it was written.
+    package let source: String
     let isArray: Bool
     /// Of the outermost object, in UTF-8.
     let names: Set<[UInt8]>
@@ -44,6 +46,7 @@ package struct Template: Equatable, Sendable {
     package init(_ text: String, for kind: Kind) throws(TemplateFault) {
         var parser = TemplateParser(Array(text.utf8), tags: kind)
         try parser.parse()
+        source = text
         isArray = parser.isArray
         names = Set(parser.members.map(\.name))
         room = parser.room ?? ExtrasRoom(names: names)

@@ -25,59 +25,84 @@ package struct TemplateRecord: Equatable, Sendable {
         case none = ""
     }
 
-    /// Of the location or of the event: minted once, so a server can tell a repetition by it.
-    let id: UUIDv7
-    let fix: Fix
-    let event: Event
-    let motion: MotionState
-    let activity: Activity?
+    private enum Row: Equatable, Sendable {
+        case location(Location)
+        case event(GeofenceEvent)
+    }
+
+    private let row: Row
     /// Metres.
     let odometer: Double?
     let battery: Battery
-    /// nil for a location.
-    let crossing: Crossing?
 
     /// A location. One that was admitted because a fence was crossed is like any other: the event is a record of its own.
     ///
-    /// - Parameters:
-    ///   - odometer: metres; nil when unknown.
+    /// - Parameter odometer: metres; nil when unknown.
     package init(_ location: Location, odometer: Double? = nil, battery: Battery = Battery()) {
-        id = location.id
-        fix = location.fix
-        event =
-            switch location.trigger {
-            case .motion: .motionChange
-            case .checkIn: .heartbeat
-            case .interval, .geofence, .manual: .none
-            }
-        motion = location.motion
-        activity = location.activity
+        row = .location(location)
         self.odometer = odometer
         self.battery = battery
-        crossing = nil
     }
 
-    /// A geofence event.
+    /// A geofence event. It is known where it happened, and not how fast.
     ///
-    /// - Parameters:
-    ///   - fix: where it happened, and what else is known of that; its time is not used, the event has its own.
-    ///   - odometer: metres; nil when unknown.
-    package init(
-        _ event: GeofenceEvent, at fix: Fix, motion: MotionState = .unknown, activity: Activity? = nil,
-        odometer: Double? = nil, battery: Battery = Battery()
-    ) {
-        id = event.id
-        self.fix = fix
-        self.event = .geofence
-        self.motion = motion
-        self.activity = activity
+    /// - Parameter odometer: metres; nil when unknown.
+    package init(_ event: GeofenceEvent, odometer: Double? = nil, battery: Battery = Battery()) {
+        row = .event(event)
         self.odometer = odometer
         self.battery = battery
-        crossing = event.crossing
+    }
+
+    /// Of the location or of the event: minted once, so a server can tell a repetition by it.
+    var id: UUIDv7 {
+        switch row {
+        case .location(let location): location.id
+        case .event(let event): event.id
+        }
     }
 
     /// Of the fix, or of the crossing.
-    var time: Timestamp { crossing?.time ?? fix.time }
+    var time: Timestamp {
+        switch row {
+        case .location(let location): location.fix.time
+        case .event(let event): event.crossing.time
+        }
+    }
+
+    /// nil for an event that was stored before events had positions.
+    var coordinate: Coordinate? {
+        switch row {
+        case .location(let location): location.fix.coordinate
+        case .event(let event): event.coordinate
+        }
+    }
+
+    /// Metres.
+    var accuracy: Double? {
+        switch row {
+        case .location(let location): location.fix.accuracy
+        case .event(let event): event.accuracy
+        }
+    }
+
+    /// nil for an event.
+    var location: Location? {
+        if case .location(let location) = row { location } else { nil }
+    }
+
+    /// nil for a location.
+    var crossing: Crossing? {
+        if case .event(let event) = row { event.crossing } else { nil }
+    }
+
+    var event: Event {
+        switch location?.trigger {
+        case nil: .geofence
+        case .motion: .motionChange
+        case .checkIn: .heartbeat
+        case .interval, .geofence, .manual: Event.none
+        }
+    }
 
     /// Records in the order in which they are sent: by time, and at the same time locations first.
     static func inOrder(_ records: [TemplateRecord]) -> [TemplateRecord] {

@@ -1,11 +1,5 @@
 /// What the settings of a destination say about the body of its requests. Checked as a whole when it is made.
 package struct TemplateShape: Equatable, Sendable {
-    package enum Method: String, CaseIterable, Sendable {
-        case post = "POST"
-        case put = "PUT"
-        case patch = "PATCH"
-    }
-
     /// Where the row's extras go.
     package enum ExtrasPlace: String, CaseIterable, Sendable {
         /// Into the object `extras` of the template if it has one, else beside the template's own names.
@@ -19,6 +13,8 @@ package struct TemplateShape: Equatable, Sendable {
     package struct Invalid: Error, Equatable, Sendable {
         /// The setting that is to be changed: `root_property`, `params` or `extras_in`.
         package let key: String
+        /// The name of the field that is in the way, for `params`.
+        package var field: String?
         /// As a sentence for the operator.
         package let reason: String
     }
@@ -26,13 +22,11 @@ package struct TemplateShape: Equatable, Sendable {
     /// A `root_property` by which the record, or the array, is the body.
     package static let bodyItself = "."
 
-    package let method: Method
     package let rootProperty: String
     package let params: BodyFields
     package let extras: ExtrasPlace
     /// An array of records, however few; otherwise one record in each request.
     package let isBatching: Bool
-    package let isCompressed: Bool
     package let location: Template
     package let geofence: Template
 
@@ -40,45 +34,52 @@ package struct TemplateShape: Equatable, Sendable {
     ///   - batchSize: as configured; 1 makes a record of the body, anything else an array.
     /// - Throws: the first combination that would send something else than it seems to.
     package init(
-        method: Method = .post, rootProperty: String = "location", params: BodyFields,
-        extras: ExtrasPlace = .record, batchSize: Int, isCompressed: Bool = false, location: Template,
-        geofence: Template
+        rootProperty: String = "location", params: BodyFields, extras: ExtrasPlace = .record, batchSize: Int,
+        location: Template, geofence: Template
     ) throws(Invalid) {
-        self.method = method
         self.rootProperty = rootProperty
         self.params = params
         self.extras = extras
         isBatching = batchSize != 1
-        self.isCompressed = isCompressed
         self.location = location
         self.geofence = geofence
-        guard BodyFields.isName(rootProperty) else {
-            throw Invalid(
-                key: "root_property",
-                reason: "a name has 1 to \(BodyFields.nameLimit) characters, without control characters")
+        if let complaint = BodyFields.complaint(aboutName: rootProperty) {
+            throw Invalid(key: "root_property", reason: complaint)
         }
         guard isRecordBody || isArrayBody else {
             guard !params.names.contains(Array(rootProperty.utf8)) else {
                 throw Invalid(
-                    key: "params", reason: "\(rootProperty) is the root_property: choose another name")
+                    key: "params", field: rootProperty,
+                    reason: "is where the records are (root_property); choose another name for one of them")
             }
             return
         }
         if isArrayBody || location.isArray || geofence.isArray {
-            let cure = "name a root_property other than \".\""
-            if !params.isEmpty {
-                throw Invalid(key: "params", reason: "an array as the body has no place for them: \(cure)")
+            let why = "where an array is the body (root_property = \".\")"
+            if let field = params.fields.first {
+                throw Invalid(
+                    key: "params", field: field.name, reason: "has no place \(why); remove one of the two")
             }
             if extras == .root {
-                throw Invalid(key: "extras_in", reason: "an array as the body has no root for them: \(cure)")
+                throw Invalid(key: "extras_in", reason: "there is no root \(why); use record or none")
             }
         }
         let taken = location.names.union(geofence.names)
         if let field = params.fields.first(where: { taken.contains(Array($0.name.utf8)) }) {
             throw Invalid(
-                key: "params",
-                reason: "\(field.name) is a name in the template: choose another, or remove one")
+                key: "params", field: field.name,
+                reason:
+                    "is a name in the template, too, and both stand in the body; choose another for one of them"
+            )
         }
+    }
+
+    /// Differs whenever the same rows could make another body.
+    package var identity: String {
+        let texts = [
+            rootProperty, params.text, extras.rawValue, "\(isBatching)", location.source, geofence.source,
+        ]
+        return texts.map { "\($0.utf8.count) \($0)" }.joined(separator: " ")
     }
 
     /// A record is the body.

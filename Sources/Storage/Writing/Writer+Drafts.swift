@@ -8,7 +8,7 @@ extension Writer {
     ///
     /// - Parameters:
     ///   - limit: locations, and as many events.
-    ///   - asOne: one of either, whichever is older, or newer.
+    ///   - asOne: one of either, whichever is older, or newer; at the same time the location.
     ///   - sent: a batch that is taken for acknowledged.
     mutating func draftBatch(
         for destination: DestinationName, limit: Int, asOne: Bool = false, order: BatchOrder = .oldest,
@@ -32,7 +32,8 @@ extension Writer {
             var rows = isUniform ? locations : locations.filter { $0.extras == version }
             var eventRows = events.filter { $0.extras == version }
             if asOne, let location = rows.first, let event = eventRows.first {
-                if (location.key < event.key) == (order == .oldest) { eventRows = [] } else { rows = [] }
+                let isLocation = order == .oldest ? location.key.ts <= event.key.ts : location.key.ts >= event.key.ts
+                if isLocation { eventRows = [] } else { rows = [] }
             }
             let draft = draft(
                 of: rows, eventRows, for: destination, session: (session, id), extras: version)

@@ -7,11 +7,12 @@ package struct BeekonFormat: ~Copyable {
     private var payload: BeekonPayload
     private let gzip: Gzip
 
+    /// - Parameter params: additions to every envelope.
     /// - Returns: nil when there is no memory for zlib.
-    package init?(device: Device) {
+    package init?(device: Device, params: BodyFields = BodyFields()) {
         guard let gzip = Gzip() else { return nil }
         self.gzip = gzip
-        payload = BeekonPayload(device: device)
+        payload = BeekonPayload(device: device, params: params)
     }
 
     /// Rows become a request.
@@ -28,9 +29,9 @@ package struct BeekonFormat: ~Copyable {
         return gzip.compress(bytes).map { Self.request(body: $0) }
     }
 
-    /// Another device, from the next batch on. Also gives back the buffer, which has the size of the longest body.
-    package mutating func reset(device: Device? = nil) {
-        payload = BeekonPayload(device: device ?? payload.device)
+    /// Gives back the buffer, which has the size of the longest body.
+    package mutating func reset() {
+        payload = BeekonPayload(device: payload.device, params: payload.params)
     }
 
     /// A request with a body that this format made earlier: a frozen batch goes out again to the byte.

@@ -37,6 +37,7 @@ extension Format {
         let own: String? =
             switch self {
             case .beekon: beekon(status)
+            case .template: template(status)
             case .overland: overland(status)
             case .owntracks: ownTracks(status)
             case .osmand: osmAnd(status)
@@ -52,6 +53,17 @@ extension Format {
             "The server rejects the batch (\(status)): its log says why, and beekonctl rejected list shows the rows."
         case 404: "The server has nothing at this path (404): correct url."
         default: nil
+        }
+    }
+
+    private func template(_ status: Int) -> String? {
+        switch status {
+        case 400, 422:
+            "The server rejects the request (\(status)): its log says why, and beekonctl rejected list shows the rows. Compare "
+                + "what it expects with location_template, geofence_template, root_property and batch_size."
+        case 405: "The server does not take this method here (405): correct method or url."
+        case 415: "The server does not take this kind of body (415): set compress to false, or correct url."
+        default: beekon(status)
         }
     }
 
@@ -120,7 +132,7 @@ extension Format {
         case 405:
             "The server takes no POST here (405): PhoneTrack does under /log/traccar/TOKEN/NAME, not under /log/osmand."
         case 414, 431:
-            "The server finds the url too long (\(status)): send fewer extras, or none with extras_in = \"none\"."
+            "The server finds the url too long (\(status)): send fewer extras."
         case 422:
             "Home Assistant cannot read the parameters (422): check that the webhook in url is that of Traccar, and that url "
                 + "has no parameters of its own."
@@ -139,7 +151,7 @@ extension Format {
             what
                 + ". Traccar does when it cannot read a message: see tracker-server.log, check that the port in url is "
                 + "OwnTracks' (5144), and that http or https is right."
-        case .beekon, .overland:
+        case .beekon, .template, .overland:
             what + ": see its log, and that of a proxy before it; check http or https and the port in url."
         }
     }

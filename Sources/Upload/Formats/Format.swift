@@ -4,6 +4,8 @@ package import Base
 package enum Format: String, CaseIterable, Sendable {
     /// beekond's own: `BeekonFormat`.
     case beekon
+    /// Any shape that the configuration says: `TemplateFormat`.
+    case template
     /// Batches of the app Overland: `OverlandFormat`.
     case overland
     /// Messages of OwnTracks, by HTTP or MQTT: `OwnTracksFormat`.
@@ -11,10 +13,10 @@ package enum Format: String, CaseIterable, Sendable {
     /// Parameters of the url, for Traccar: `OsmAndFormat`.
     case osmand
 
-    /// A request holds one row: one location or, if the format carries them, one geofence event.
+    /// A request always holds one row: one location or, if the format carries them, one geofence event.
     package var isOneRow: Bool {
         switch self {
-        case .beekon, .overland: false
+        case .beekon, .template, .overland: false
         case .owntracks, .osmand: true
         }
     }
@@ -22,15 +24,23 @@ package enum Format: String, CaseIterable, Sendable {
     /// Geofence events are owed to a destination of this format.
     package var carriesEvents: Bool {
         switch self {
-        case .beekon, .owntracks: true
+        case .beekon, .template, .owntracks: true
         case .overland, .osmand: false
+        }
+    }
+
+    /// The body says which batch it is. Other requests have a header for that.
+    package var namesBatch: Bool {
+        switch self {
+        case .beekon: true
+        case .template, .overland, .owntracks, .osmand: false
         }
     }
 
     /// The server was made for other clients: its 4xx may be about the vehicle, a quota or the url rather than the rows.
     package var isForeign: Bool {
         switch self {
-        case .beekon: false
+        case .beekon, .template: false
         case .overland, .owntracks, .osmand: true
         }
     }
@@ -40,7 +50,7 @@ package enum Format: String, CaseIterable, Sendable {
     /// - Parameter acknowledging: an acknowledgement is demanded.
     package func readsBody(acknowledging: Bool) -> Bool {
         switch self {
-        case .beekon: acknowledging
+        case .beekon, .template: acknowledging
         case .overland: true
         case .owntracks, .osmand: false
         }
@@ -65,7 +75,7 @@ package enum Format: String, CaseIterable, Sendable {
     ///   - time: the best clock known, for a `Retry-After` that is a date.
     package func judge(_ answer: Answer, acknowledging id: UUIDv7?, at time: Timestamp) -> Judgement {
         switch self {
-        case .beekon: BeekonFormat.judge(answer, acknowledging: id, at: time)
+        case .beekon, .template: BeekonFormat.judge(answer, acknowledging: id, at: time)
         case .overland: Self.foreign(answer, doubt: OverlandFormat.doubt(answer), at: time)
         case .owntracks, .osmand: Self.foreign(answer, doubt: answer.isPage ? .page : nil, at: time)
         }

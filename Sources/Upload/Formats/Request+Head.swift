@@ -1,3 +1,5 @@
+internal import DaemonConfiguration
+
 // What a frozen request is but for its body, in bytes that are stored beside it.
 //
 // The first byte is the version, the second the method. Fields follow, each as a tag, its length in two bytes, most
@@ -98,11 +100,13 @@ extension Request {
     }
 }
 
-extension Request.Method {
+extension Settings.Method {
     /// In a stored head. Never reused.
     fileprivate var code: UInt8 {
         switch self {
         case .post: 1
+        case .put: 2
+        case .patch: 3
         }
     }
 }

@@ -1,3 +1,5 @@
+package import DaemonConfiguration
+
 /// What one batch looks like on its way, whatever its destination: all that is frozen with it. `RequestFactory` adds where
 /// it goes and how, credentials included.
 package struct Request: Equatable, Sendable {
@@ -19,9 +21,7 @@ package struct Request: Equatable, Sendable {
     package var body: [UInt8]
 
     /// What `HTTPClient` can do.
-    package enum Method: String, CaseIterable, Sendable {
-        case post = "POST"
-    }
+    package typealias Method = Settings.Method
 
     /// A header of a format's own.
     package struct Header: Equatable, Sendable {

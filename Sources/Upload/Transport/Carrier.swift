@@ -38,11 +38,12 @@ package struct Carrier: ~Copyable {
     /// Prepares a request; nothing is sent before the first `advance`. Cancels the one under way, if there is one.
     ///
     /// - Parameters:
+    ///   - batch: which one it carries.
     ///   - authorization: replaces a header `Authorization` of the settings; nil leaves that one alone.
     ///   - time: the best clock known.
     package mutating func begin(
-        _ request: Request, to sync: Settings.Sync, authorization: String?, at time: Timestamp,
-        now: BootInstant
+        _ request: Request, of batch: UUIDv7, to sync: Settings.Sync, authorization: String?,
+        at time: Timestamp, now: BootInstant
     ) {
         cancel()
         guard let options = MQTTOptions(sync, clientID: clientID, connectedAt: time) else {
@@ -50,7 +51,8 @@ package struct Carrier: ~Copyable {
             isMQTT = false
             http.begin(
                 request.body,
-                RequestFactory(sync, version: version).options(for: request, authorization: authorization),
+                RequestFactory(sync, version: version).options(
+                    for: request, of: batch, authorization: authorization),
                 keepsBody: request.format.readsBody(acknowledging: sync.requireAck), resumingAt: now)
             return
         }

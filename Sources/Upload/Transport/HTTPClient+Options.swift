@@ -1,4 +1,5 @@
 internal import CCurl
+internal import DaemonConfiguration
 
 extension HTTPClient {
     /// Seconds for name, connection and handshake.
@@ -22,8 +23,11 @@ extension HTTPClient {
         for (option, text) in texts {
             if let text { _ = ccurl_set_text(handle, option, text) }
         }
+        // Of the methods that send a body libcurl knows this one by itself; the others have its request with their name.
+        _ = ccurl_set_long(handle, CURLOPT_POST, 1)
         switch options.method {
-        case .post: _ = ccurl_set_long(handle, CURLOPT_POST, 1)
+        case .post: break
+        case .put, .patch: _ = ccurl_set_text(handle, CURLOPT_CUSTOMREQUEST, options.method.rawValue)
         }
         let numbers: [(CURLoption, Int)] = [
             (CURLOPT_PATH_AS_IS, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NOSIGNAL, 1),

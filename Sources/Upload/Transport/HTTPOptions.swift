@@ -1,3 +1,5 @@
+package import DaemonConfiguration
+
 /// How one request is made, but for its body.
 package struct HTTPOptions: Equatable, Sendable {
     /// The request method.

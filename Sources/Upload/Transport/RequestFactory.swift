@@ -1,3 +1,4 @@
+package import Base
 package import DaemonConfiguration
 
 /// Makes requests to one destination: where they go, what goes with each of them, and how long they may take.
@@ -34,22 +35,34 @@ package struct RequestFactory: Sendable {
         identity = SessionIdentity(sync)
     }
 
+    /// Tells a server that a batch comes again, where the body does not (draft-ietf-httpapi-idempotency-key-header, in which
+    /// the value is in quotation marks; servers in use do without them).
+    private static let idempotencyKey = "Idempotency-Key"
+
     /// For a batch.
     ///
-    /// - Parameter authorization: replaces a header `Authorization` of the configuration; nil leaves that one alone.
-    package func options(for request: Request, authorization: String?) -> HTTPOptions {
+    /// - Parameters:
+    ///   - batch: its id; nil for a request that is none.
+    ///   - authorization: replaces a header `Authorization` of the configuration; nil leaves that one alone.
+    package func options(
+        for request: Request, of batch: UUIDv7? = nil, authorization: String?
+    ) -> HTTPOptions {
+        let key = batch.map { ["\(Self.idempotencyKey): \($0)"] } ?? []
         let coding = request.encoding.map { ["Content-Encoding: " + $0] } ?? []
         let fixed = headers.filter { authorization == nil || $0.name.lowercased() != "authorization" }
         let own = request.headers.filter { own in
             !headers.contains { $0.name.lowercased() == own.name.rawValue.lowercased() }
         }
-        return options(
+        var options = options(
             url: request.url(url),
             headers: [HTTPOptions.typeLine(request.contentType)] + coding
+                + (request.format.namesBatch ? [] : key)
                 + own.map { HTTPOptions.line($0.name.rawValue, $0.value) }
                 + fixed.map { HTTPOptions.line($0.name, $0.value) }
                 + (authorization.map { ["Authorization: " + $0] } ?? []),
             timeout: timeout)
+        options.method = request.method
+        return options
     }
 
     /// For an exchange with the token endpoint.

@@ -1,34 +1,23 @@
+import Support
 import Testing
 
 @testable import Envelope
 
 @Suite("templates that cannot be used")
 struct TemplateFaultTests {
+    private static let rows = BrokenTemplates.all.map(Row.init)
+
     struct Row: Sendable, CustomTestStringConvertible {
-        let reason: String
-        let marked: String
-        var testDescription: String { String(marked.prefix(60)) }
-    }
-
-    private static let rows = BrokenTemplates.table.flatMap { entry in
-        entry.templates.map { Row(reason: entry.reason, marked: $0) }
-    }
-
-    /// Where the mark stands, counted by another way than the parser's.
-    private static func place(of row: Row) -> (line: Int, column: Int) {
-        var (line, column) = (1, 1)
-        for scalar in row.marked.unicodeScalars.prefix(while: { $0 != "‸" }) {
-            (line, column) = scalar == "\n" ? (line + 1, 1) : (line, column + 1)
-        }
-        return (line, column)
+        let template: BrokenTemplates.Marked
+        var testDescription: String { String(template.marked.prefix(60)) }
     }
 
     @Test("each is refused for its reason, at its place", arguments: rows)
     func broken(row: Row) throws {
+        let row = row.template
         try #require(row.marked.unicodeScalars.count { $0 == "‸" } == 1)
-        let text = String(String.UnicodeScalarView(row.marked.unicodeScalars.filter { $0 != "‸" }))
-        let fault = try #require(throws: TemplateFault.self) { try Template(text, for: .location) }
-        let place = Self.place(of: row)
+        let fault = try #require(throws: TemplateFault.self) { try Template(row.text, for: .location) }
+        let place = row.place
         #expect(fault.reason.contains(row.reason), "\(fault)")
         #expect(fault.line == place.line && fault.column == place.column, "\(fault)")
         #expect(!fault.advice.isEmpty)
@@ -40,7 +29,7 @@ struct TemplateFaultTests {
     @Test("there are two hundred of them")
     func count() {
         #expect(Self.rows.count >= 200)
-        #expect(Set(Self.rows.map(\.marked)).count == Self.rows.count)
+        #expect(Set(Self.rows.map(\.template.marked)).count == Self.rows.count)
     }
 
     @Test(

@@ -5,15 +5,17 @@ import Testing
 
 @Suite("what the manual says of templates")
 struct TemplateManualTests {
-    private static let manual: String? = {
-        let root = #filePath.components(separatedBy: "/Tests/EnvelopeTests/").first ?? ""
-        return try? String(contentsOfFile: root + "/docs/templates.md", encoding: .utf8)
-    }()
+    private static let root = #filePath.components(separatedBy: "/Tests/EnvelopeTests/").first ?? ""
+    private static let manual = try? String(contentsOfFile: root + "/docs/templates.md", encoding: .utf8)
+    /// beekond.toml(5).
+    private static let page = try? String(contentsOfFile: root + "/etc/man/beekond.toml.5", encoding: .utf8)
 
     @Test("the default records stand there as they are", arguments: [Template.Kind.location, .geofence])
     func records(kind: Template.Kind) throws {
         let manual = try #require(Self.manual)
         #expect(manual.contains("```json\n\(kind.guideText)\n```"))
+        let page = try #require(Self.page)
+        #expect(page.contains(".Bd -literal -offset indent\n\(kind.guideText)\n.Ed\n"))
         _ = try Template(kind.guideText, for: kind)
     }
 
@@ -27,6 +29,10 @@ struct TemplateManualTests {
             }
         }
         #expect(names == TemplateTag.allCases.map(\.rawValue))
+        let page = try #require(Self.page?.split(separator: ".Sh TEMPLATES\n").last)
+        let items = page.split(separator: "\n").filter { $0.hasPrefix(".It Li ") }
+            .flatMap { $0.dropFirst(".It Li ".count).split(separator: " , ") }.map(String.init)
+        #expect(items == names)
     }
 
     @Test("its example sends what it says")
@@ -49,5 +55,9 @@ struct TemplateManualTests {
         #expect(
             manual.contains(
                 "\(Template.sizeLimit) bytes, \(Template.depthLimit) levels and \(Template.tagLimit) tags"))
+        #expect(
+            try #require(Self.page).contains(
+                "in at most \(Template.sizeLimit) bytes, \(Template.depthLimit) levels and \(Template.tagLimit) tags."
+            ))
     }
 }

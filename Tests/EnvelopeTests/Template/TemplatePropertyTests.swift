@@ -159,10 +159,10 @@ struct TemplatePropertyTests {
                 geofence: pick(Self.texts, using: &random),
                 kind: pick(Crossing.Kind.allCases, using: &random),
                 time: time)
-            return TemplateRecord(
-                GeofenceEvent(id: ids.next(at: time), session: TemplateSamples.session, crossing: crossing),
-                at: fix,
-                motion: motion, activity: activity, odometer: number(using: &random), battery: battery)
+            let event = GeofenceEvent(
+                id: ids.next(at: time), session: TemplateSamples.session, crossing: crossing,
+                coordinate: pick([position, nil], using: &random), accuracy: number(using: &random))
+            return TemplateRecord(event, odometer: number(using: &random), battery: battery)
         }
         return TemplateRecord(
             Location(
@@ -176,21 +176,23 @@ struct TemplatePropertyTests {
         func finite(_ value: Double?, _ unknown: Double) -> Double {
             value.flatMap { $0.isFinite ? $0 : nil } ?? unknown
         }
-        let fix = record.fix
+        func coordinate(_ value: Double?) -> any Sendable { value.map { $0 as any Sendable } ?? NSNull() }
+        let location = record.location
+        let fix = location?.fix
         switch tag {
-        case .latitude: return fix.coordinate.latitude
-        case .longitude: return fix.coordinate.longitude
-        case .speed: return finite(fix.speed, -1)
-        case .heading: return finite(fix.bearing, -1)
-        case .accuracy: return finite(fix.accuracy, -1)
-        case .altitude: return finite(fix.altitude, 0)
+        case .latitude: return coordinate(record.coordinate?.latitude)
+        case .longitude: return coordinate(record.coordinate?.longitude)
+        case .speed: return finite(fix?.speed, -1)
+        case .heading: return finite(fix?.bearing, -1)
+        case .accuracy: return finite(record.accuracy, -1)
+        case .altitude: return finite(fix?.altitude, 0)
         case .odometer: return finite(record.odometer, 0)
         case .batteryLevel: return finite(record.battery.level, -1)
         case .activityConfidence: return 100.0
-        case .isMoving: return record.motion == .moving
-        case .mock: return fix.isMock
+        case .isMoving: return location?.motion == .moving
+        case .mock: return fix?.isMock == true
         case .batteryIsCharging: return record.battery.isCharging == true
-        case .timestamp: return fix.time.iso8601
+        case .timestamp: return record.time.iso8601
         case .uuid: return record.id.description
         case .event: return record.event.rawValue
         case .activityType:
@@ -198,7 +200,7 @@ struct TemplatePropertyTests {
                 "stationary": "still", "walking": "on_foot", "cycling": "on_bicycle",
                 "automotive": "in_vehicle",
             ]
-            let name = record.activity?.rawValue ?? "unknown"
+            let name = location?.activity?.rawValue ?? "unknown"
             return names[name] ?? name
         case .geofenceIdentifier: return record.crossing?.geofence ?? ""
         case .geofenceAction: return record.crossing.map { $0.kind == .enter ? "ENTER" : "EXIT" } ?? ""
@@ -229,6 +231,7 @@ struct TemplatePropertyTests {
                     case .text(let text): return text
                     case .tag(let tag):
                         let value = expected(tag, record, device: device)
+                        if value is NSNull { return "null" }
                         guard let number = value as? Double else { return "\(value)" }
                         let text = number == 0 ? "0" : "\(number)"
                         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text

@@ -44,13 +44,10 @@ struct TemplateRenderingTests {
     func guideGeofence() throws {
         let shape = try TemplateSamples.shape(
             Template.Kind.location.guideText, geofence: Template.Kind.geofence.guideText, batchSize: 1)
-        let fix = Fix(
-            time: TemplateSamples.time, mode: 3, coordinate: TemplateSamples.location().fix.coordinate,
-            accuracy: 4)
-        let record = TemplateRecord(TemplateSamples.event("do\"ck"), at: fix, motion: .moving)
+        let record = TemplateRecord(TemplateSamples.event("do\"ck"))
         #expect(
             try TemplateSamples.body(shape, [record], extras: #"{"driver":"7","geofence":"x"}"#) == """
-                {"location":{"event":"geofence","is_moving":true,"uuid":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e21",\
+                {"location":{"event":"geofence","is_moving":false,"uuid":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e21",\
                 "timestamp":"2026-06-15T12:34:05.000Z","odometer":0,"mock":false,\
                 "geofence":{"identifier":"do\\"ck","action":"EXIT"},\
                 "coords":{"latitude":37.7749,"longitude":-122.4194,"accuracy":4,"speed":-1,"heading":-1,\
@@ -142,6 +139,16 @@ struct TemplateRenderingTests {
                 odometer: .infinity, battery: .init(level: .nan)) == "[-1,0,-1,0,-1]")
     }
 
+    @Test("an event that was stored without a position is nowhere")
+    func nowhere() throws {
+        var event = TemplateSamples.event()
+        (event.coordinate, event.accuracy) = (nil, nil)
+        let shape = try TemplateSamples.shape(
+            geofence: #"[<%= latitude %>, <%= longitude %>, <%= accuracy %>, "<%= latitude %>"]"#,
+            rootProperty: ".", batchSize: 1)
+        #expect(try TemplateSamples.body(shape, [TemplateRecord(event)]) == #"[null,null,-1,"null"]"#)
+    }
+
     @Test("texts are escaped")
     func escaped() throws {
         #expect(
@@ -158,13 +165,12 @@ struct TemplateRenderingTests {
 
     @Test("every tag can be asked for in a geofence template, and all but two in a location template")
     func everyTag() throws {
-        let fix = TemplateSamples.location().fix
         for tag in TemplateTag.allCases {
             let template = try Template("[\"\(tag.written)\"]", for: .geofence)
             #expect(template.tags == [tag])
             let shape = try TemplateSamples.shape(
                 geofence: "[\"\(tag.written)\"]", rootProperty: ".", batchSize: 1)
-            let body = try TemplateSamples.body(shape, [TemplateRecord(TemplateSamples.event(), at: fix)])
+            let body = try TemplateSamples.body(shape, [TemplateRecord(TemplateSamples.event())])
             #expect(body.count > 4, "\(tag) is empty in \(body)")
             let isOfLocations = (try? Template("[\"\(tag.written)\"]", for: .location)) != nil
             #expect(isOfLocations != tag.rawValue.hasPrefix("geofence."))

@@ -13,7 +13,6 @@ enum TemplateSamples {
     }
 
     static let session = known(UUIDv7("0190d4e0-1234-7000-8000-aabbccddeeff"))
-    static let batch = known(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"))
     static let time = known(Timestamp(iso8601: "2026-06-15T12:34:10.000Z"))
 
     static func location(_ change: (inout Location) -> Void = { _ in }) -> Location {
@@ -43,31 +42,29 @@ enum TemplateSamples {
     static func event(_ fence: String = "home", at seconds: Double = -5) -> GeofenceEvent {
         GeofenceEvent(
             id: known(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e21")), session: session,
-            crossing: Crossing(geofence: fence, kind: .exit, time: time.advanced(bySeconds: seconds)))
+            crossing: Crossing(geofence: fence, kind: .exit, time: time.advanced(bySeconds: seconds)),
+            coordinate: location().fix.coordinate, accuracy: 4)
     }
 
     static func shape(
         _ location: String = "{\"lat\": <%= latitude %>}",
         geofence: String = "{\"fence\": \"<%= geofence.identifier %>\"}",
-        method: TemplateShape.Method = .post, rootProperty: String = "location",
-        params: [String: BodyFields.Value] = [:], extras: TemplateShape.ExtrasPlace = .record,
-        batchSize: Int = 100,
-        isCompressed: Bool = false
+        rootProperty: String = "location", params: [String: BodyFields.Value] = [:],
+        extras: TemplateShape.ExtrasPlace = .record, batchSize: Int = 100
     ) throws -> TemplateShape {
         try TemplateShape(
-            method: method, rootProperty: rootProperty, params: BodyFields(params), extras: extras,
-            batchSize: batchSize, isCompressed: isCompressed, location: Template(location, for: .location),
-            geofence: Template(geofence, for: .geofence))
+            rootProperty: rootProperty, params: BodyFields(params), extras: extras, batchSize: batchSize,
+            location: Template(location, for: .location), geofence: Template(geofence, for: .geofence))
     }
 
-    /// nil when no request can be made of them.
-    static func request(
+    /// nil when no body can be made of them.
+    static func bytes(
         _ shape: TemplateShape, _ records: [TemplateRecord], extras: String? = nil,
         deviceID: String = "truck-12",
         installID: String = "0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff"
-    ) -> TemplateRequest? {
-        var format = TemplateFormat(shape: shape, deviceID: deviceID, installID: installID)
-        return format?.request(batch: batch, session: session, extras: extras, records: records)
+    ) -> [UInt8]? {
+        var payload = TemplatePayload(shape: shape, deviceID: deviceID, installID: installID)
+        return payload.encode(session: session, extras: extras, records: records)
     }
 
     static func body(
@@ -75,7 +72,7 @@ enum TemplateSamples {
         deviceID: String = "truck-12",
         installID: String = "0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff"
     ) throws -> String {
-        let request = request(shape, records, extras: extras, deviceID: deviceID, installID: installID)
-        return String(decoding: try #require(request).body, as: UTF8.self)
+        let bytes = bytes(shape, records, extras: extras, deviceID: deviceID, installID: installID)
+        return String(decoding: try #require(bytes), as: UTF8.self)
     }
 }

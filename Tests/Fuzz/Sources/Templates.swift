@@ -7,10 +7,11 @@ extension Subject {
     /// A template of the configuration: a fault with a place in it, or JSON for each record.
     static let template = Subject(name: "template") { input in
         guard let text = String(validating: input, as: UTF8.self) else { return }
-        let records = [record(Double(input.count)), record(.greatestFiniteMagnitude), record(.infinity)]
+        let numbers = [Double(input.count), .greatestFiniteMagnitude, .infinity]
+        let rows = numbers.flatMap { records($0) }
         do throws(TemplateFault) {
             let template = try Template(text, for: .geofence)
-            for extras in TemplateShape.ExtrasPlace.allCases { send(records, template, extras) }
+            for extras in TemplateShape.ExtrasPlace.allCases { send(rows, template, extras) }
         } catch {
             let lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
             precondition((1...lines.count).contains(error.line))
@@ -19,34 +20,40 @@ extension Subject {
         }
     }
 
-    private static func record(_ number: Double) -> TemplateRecord? {
+    /// Events with and without a position, and a location whose every number is this one or what becomes of it.
+    private static func records(_ number: Double) -> [TemplateRecord] {
         guard let coordinate = Coordinate(latitude: -90, longitude: 1e-9),
             let id = UUIDv7(bytes: [UInt8](0..<16))
-        else { return nil }
+        else { return [] }
         let crossing = Crossing(
             geofence: "\"\\\u{0}\u{1F}</x>%>😀", kind: .enter, time: Timestamp(milliseconds: .min))
+        let event = GeofenceEvent(
+            id: id, session: id, crossing: crossing, coordinate: coordinate, accuracy: number)
         let fix = Fix(
             time: Timestamp(milliseconds: .max), mode: 3, coordinate: coordinate, accuracy: number,
             speed: -number,
             bearing: 1 / number, altitude: number)
-        return TemplateRecord(
-            GeofenceEvent(id: id, session: id, crossing: crossing), at: fix, odometer: number)
+        let location = Location(id: id, session: id, fix: fix, trigger: .checkIn, motion: .moving)
+        return [
+            TemplateRecord(event, odometer: number),
+            TemplateRecord(GeofenceEvent(id: id, session: id, crossing: crossing)),
+            TemplateRecord(location, odometer: number, battery: .init(level: number)),
+        ]
     }
 
     /// What goes out must be JSON to the other reader, too.
     private static func send(
-        _ records: [TemplateRecord?], _ template: Template, _ extras: TemplateShape.ExtrasPlace
+        _ records: [TemplateRecord], _ template: Template, _ extras: TemplateShape.ExtrasPlace
     ) {
         guard let id = UUIDv7(bytes: [UInt8](0..<16)), let params = try? BodyFields(["k\"": .text("\n")]),
             let shape = try? TemplateShape(
-                params: params, extras: extras, batchSize: 1, location: template, geofence: template),
-            var format = TemplateFormat(shape: shape, deviceID: "\"\\", installID: "\u{1}")
+                params: params, extras: extras, batchSize: 1, location: template, geofence: template)
         else { return }
-        for record in records.compactMap(\.self) {
-            let request = format.request(
-                batch: id, session: id, extras: "{\"a\":{\"b\":[]},\"extras\":\"<%= speed %>\"}",
-                records: [record])
-            precondition(request.map { JSONReader.read($0.body) != nil } ?? false)
+        var payload = TemplatePayload(shape: shape, deviceID: "\"\\", installID: "\u{1}")
+        for record in records {
+            let body = payload.encode(
+                session: id, extras: "{\"a\":{\"b\":[]},\"extras\":\"<%= speed %>\"}", records: [record])
+            precondition(body.map { JSONReader.read($0) != nil } ?? false)
         }
     }
 }

@@ -1,50 +1,34 @@
 package import Base
 
-/// The format `template`: rows in a shape that the backend chose.
-package struct TemplateFormat: ~Copyable {
+/// The bytes of a batch in the format `template`, before compression: rows in a shape that the backend chose.
+package struct TemplatePayload: Sendable {
     private let shape: TemplateShape
     private let deviceID: [UInt8]
     private let installID: [UInt8]
-    /// nil when bodies go as they are.
-    private let gzip: Gzip?
     /// One buffer for all batches.
     private var buffer: [UInt8] = []
 
     /// - Parameters:
     ///   - deviceID: how the server knows this vehicle; empty when not configured.
     ///   - installID: of this installation.
-    /// - Returns: nil when there is no memory for zlib.
-    package init?(shape: TemplateShape, deviceID: String, installID: String) {
+    package init(shape: TemplateShape, deviceID: String, installID: String) {
         self.shape = shape
         self.deviceID = JSONString.escaped(deviceID)
         self.installID = JSONString.escaped(installID)
-        if shape.isCompressed {
-            gzip = Gzip()
-            if gzip == nil { return nil }
-        } else {
-            gzip = nil
-        }
     }
 
-    /// Rows become a request. The same rows always make the same bytes.
+    /// The same rows always make the same bytes.
     ///
     /// - Parameters:
     ///   - extras: a JSON object, as it was stored with the rows; nil when there are none. What is no JSON object is not
     ///     sent: it could only come from a damaged database.
     ///   - records: locations and events in any order; exactly one unless the shape is an array.
-    /// - Returns: nil for another number of records, or when zlib fails.
-    package mutating func request(
-        batch: UUIDv7, session: UUIDv7, extras: String?, records: [TemplateRecord]
-    ) -> TemplateRequest? {
+    /// - Returns: nil for another number of records.
+    package mutating func encode(session: UUIDv7, extras: String?, records: [TemplateRecord]) -> [UInt8]? {
         guard shape.isBatching || records.count == 1 else { return nil }
         let extras = extras.flatMap { TemplateParser.members(of: $0) } ?? []
         encode(TemplateRecord.inOrder(records), session: session, extras: extras)
-        let headers = [TemplateRequest.idempotencyKey(batch)]
-        guard gzip != nil else {
-            return TemplateRequest(method: shape.method, headers: headers, encoding: nil, body: buffer)
-        }
-        guard let body = gzip?.compress(buffer) else { return nil }
-        return TemplateRequest(method: shape.method, headers: headers, encoding: "gzip", body: body)
+        return buffer
     }
 
     /// Gives back the buffer, which has the size of the longest body.

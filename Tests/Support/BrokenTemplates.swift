@@ -1,7 +1,7 @@
 /// Templates that must not load: each with a ‸ before the character that the message must point at.
-enum BrokenTemplates {
+package enum BrokenTemplates {
     /// By what the message must say.
-    static let table: [(reason: String, templates: [String])] = [
+    package static let table: [(reason: String, templates: [String])] = [
         (
             "stands for a whole value and cannot go on with another",
             [
@@ -354,4 +354,30 @@ enum BrokenTemplates {
             ]
         ),
     ]
+
+    /// Each of them.
+    package static let all = table.flatMap { entry in
+        entry.templates.map { Marked(reason: entry.reason, marked: $0) }
+    }
+
+    /// A template with its mark.
+    package struct Marked: Sendable {
+        /// What the message must say.
+        package let reason: String
+        package let marked: String
+
+        /// Without the mark.
+        package var text: String {
+            String(String.UnicodeScalarView(marked.unicodeScalars.filter { $0 != "‸" }))
+        }
+
+        /// Where the mark stands, counted by another way than the parser's.
+        package var place: (line: Int, column: Int) {
+            var (line, column) = (1, 1)
+            for scalar in marked.unicodeScalars.prefix(while: { $0 != "‸" }) {
+                (line, column) = scalar == "\n" ? (line + 1, 1) : (line, column + 1)
+            }
+            return (line, column)
+        }
+    }
 }

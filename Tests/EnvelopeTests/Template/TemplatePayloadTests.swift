@@ -4,10 +4,10 @@ import Tracking
 
 @testable import Envelope
 
-@Suite("the format template")
-struct TemplateFormatTests {
+@Suite("the bodies of the format template")
+struct TemplatePayloadTests {
     private let records = [
-        TemplateRecord(TemplateSamples.event(), at: TemplateSamples.location().fix),
+        TemplateRecord(TemplateSamples.event()),
         TemplateRecord(TemplateSamples.location()),
     ]
     private var one: [TemplateRecord] { [records[1]] }
@@ -23,8 +23,8 @@ struct TemplateFormatTests {
             try TemplateSamples.body(.init(batchSize: 2), records)
                 == #"{"location":[{"fence":"home"},{"lat":37.7749}]}"#)
         #expect(try TemplateSamples.body(.init(batchSize: 2), []) == #"{"location":[]}"#)
-        #expect(try TemplateSamples.request(.init(batchSize: 1), records) == nil)
-        #expect(try TemplateSamples.request(.init(batchSize: 1), []) == nil)
+        #expect(try TemplateSamples.bytes(.init(batchSize: 1), records) == nil)
+        #expect(try TemplateSamples.bytes(.init(batchSize: 1), []) == nil)
     }
 
     @Test("the record, or the array, can be the body")
@@ -45,8 +45,7 @@ struct TemplateFormatTests {
     @Test("records go by time, and at the same time locations first, in whatever order they come")
     func order() throws {
         func event(_ fence: String, _ seconds: Double) -> TemplateRecord {
-            TemplateRecord(
-                TemplateSamples.event(fence, at: seconds), at: TemplateSamples.location().fix)
+            TemplateRecord(TemplateSamples.event(fence, at: seconds))
         }
         func location(_ latitude: Double, _ seconds: Double) -> TemplateRecord {
             TemplateRecord(
@@ -166,31 +165,30 @@ struct TemplateFormatTests {
                 == #"{"location":{"lat":37.7749\#(expected)}}"#)
     }
 
-    // MARK: The request
-
-    @Test("the batch's id goes beside the body, which has none", arguments: TemplateShape.Method.allCases)
-    func request(method: TemplateShape.Method) throws {
-        let shape = try TemplateSamples.shape(method: method)
-        let request = try #require(TemplateSamples.request(shape, records))
-        #expect(request.method == method)
-        #expect(request.headers == ["Idempotency-Key: 0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"])
-        #expect(request.encoding == nil)
+    @Test("a second body has the same bytes, also in a buffer that was given back")
+    func again() throws {
+        var payload = try TemplatePayload(shape: .init(), deviceID: "", installID: "i")
+        func body() -> [UInt8]? {
+            payload.encode(session: TemplateSamples.session, extras: nil, records: records)
+        }
+        let first = try #require(body())
+        #expect(body() == first)
+        payload.reset()
+        #expect(body() == first)
     }
 
-    @Test("compressed, it is the same body; and a second one has the same bytes")
-    func compression() throws {
-        let shape = try TemplateSamples.shape(isCompressed: true)
-        var made = TemplateFormat(shape: shape, deviceID: "", installID: "i")
-        func request() -> TemplateRequest? {
-            made?.request(
-                batch: TemplateSamples.batch, session: TemplateSamples.session, extras: nil, records: records)
-        }
-        let first = try #require(request())
-        #expect(first.encoding == "gzip")
-        let plain = try TemplateSamples.body(TemplateSamples.shape(), records)
-        #expect(first.body == Gzip()?.compress(Array(plain.utf8)))
-        made?.reset()
-        #expect(request() == first)
+    @Test("what could make another body makes another identity, and nothing else does")
+    func identity() throws {
+        let shapes = [
+            try TemplateSamples.shape(), try TemplateSamples.shape("{\"lat\":<%= longitude %>}"),
+            try TemplateSamples.shape(geofence: "{\"f\": 1}"),
+            try TemplateSamples.shape(rootProperty: "data"),
+            try TemplateSamples.shape(params: ["a": .integer(1)]),
+            try TemplateSamples.shape(params: ["a": .text("1")]),
+            try TemplateSamples.shape(extras: .root), try TemplateSamples.shape(batchSize: 1),
+        ]
+        #expect(Set(shapes.map(\.identity)).count == shapes.count)
+        #expect(try TemplateSamples.shape(batchSize: 7).identity == shapes[0].identity)
     }
 }
 

@@ -1,0 +1,50 @@
+package import Base
+package import DaemonConfiguration
+internal import Envelope
+package import Tracking
+
+/// The format `template`: a body in a shape that the backend chose, with the method that it chose; answered as the upload
+/// contract says.
+package struct TemplateFormat: ~Copyable {
+    private var payload: TemplatePayload
+    private let method: Request.Method
+    /// nil when bodies go as they are.
+    private let gzip: Gzip?
+
+    /// - Parameter installID: of this installation.
+    /// - Returns: nil when there is no memory for zlib.
+    package init?(_ settings: Settings.Template, installID: String) {
+        payload = TemplatePayload(
+            shape: settings.shape, deviceID: settings.deviceID ?? "", installID: installID)
+        method = settings.method
+        gzip = settings.compress ? Gzip() : nil
+        if settings.compress, gzip == nil { return nil }
+    }
+
+    /// Rows become a request.
+    ///
+    /// - Parameters:
+    ///   - extras: a JSON object, as it was stored; nil when there are none.
+    ///   - locations: with the events exactly one row, where the shape is no array.
+    /// - Returns: nil for another number of rows, or when zlib fails.
+    package mutating func request(
+        session: UUIDv7, extras: String?, locations: [Location], events: [GeofenceEvent] = []
+    ) -> Request? {
+        let records = locations.map { TemplateRecord($0) } + events.map { TemplateRecord($0) }
+        guard var body = payload.encode(session: session, extras: extras, records: records) else {
+            return nil
+        }
+        if gzip != nil {
+            guard let compressed = gzip?.compress(body) else { return nil }
+            body = compressed
+        }
+        return Request(
+            format: .template, method: method, contentType: "application/json",
+            encoding: gzip == nil ? nil : "gzip", body: body)
+    }
+
+    /// Gives back the buffer, which has the size of the longest body.
+    package mutating func reset() {
+        payload.reset()
+    }
+}

@@ -140,6 +140,10 @@ let package = Package(
         .executableTarget(
             name: "store-exerciser", dependencies: ["Base", "SQLite", "Storage", "Tracking"],
             path: "Tests/Tools/store-exerciser", swiftSettings: settings),
+        // Nor this: Tests/System/tracking/test_polygons.py compares what it says with Shapely.
+        .executableTarget(
+            name: "polygon-measurer", dependencies: ["Base", "Tracking"],
+            path: "Tests/Tools/polygon-measurer", swiftSettings: settings),
         // Not a product either: `make bench` runs it.
         .executableTarget(
             name: "bench-store",

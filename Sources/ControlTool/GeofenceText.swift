@@ -2,15 +2,21 @@ package import ControlProtocol
 
 /// Geofences and their events as lines of text.
 package enum GeofenceText {
-    /// A table of fences. Ids come last, because they may be long; lines are truncated to `columns`, if given.
+    /// A table of fences. Ids come last, because they may be long; lines are truncated to `columns`, if given. Corners
+    /// have a column if there are polygons.
     package static func table(_ fences: [Wire.Geofence], columns: Int? = nil) -> [String] {
-        let header = row("LATITUDE", "LONGITUDE", "RADIUS m", "STATE", "NOTIFIES", "ID")
+        let hasPolygons = fences.contains { $0.polygon != nil }
+        let header = row(
+            "LATITUDE", "LONGITUDE", "RADIUS m", hasPolygons ? "CORNERS" : nil, "STATE", "NOTIFIES", "ID")
         return [header]
             + fences.map { fence in
-                let radius = Quantity.exact(fence.radiusMeters)
+                let meters = fence.radiusMeters ?? 0
+                let radius = Quantity.exact(meters)
                 let line = row(
-                    Quantity.fitting(fence.latitude, 6, 10), Quantity.fitting(fence.longitude, 6, 11),
-                    radius.count > 9 ? Quantity.fitting(fence.radiusMeters, 2, 9) : radius,
+                    Quantity.fitting(fence.latitude ?? 0, 6, 10),
+                    Quantity.fitting(fence.longitude ?? 0, 6, 11),
+                    radius.count > 9 ? Quantity.fitting(meters, 2, 9) : radius,
+                    hasPolygons ? fence.polygon.map { "\($0.count)" } ?? "circle" : nil,
                     state(fence.inside),
                     notifications(fence), Text.safe(fence.id))
                 return Text.cut(line, to: columns)
@@ -18,13 +24,13 @@ package enum GeofenceText {
     }
 
     private static func row(
-        _ latitude: String, _ longitude: String, _ radius: String, _ state: String, _ notifies: String,
-        _ id: String
+        _ latitude: String, _ longitude: String, _ radius: String, _ corners: String?, _ state: String,
+        _ notifies: String, _ id: String
     ) -> String {
         [
-            Text.right(latitude, 10), Text.right(longitude, 11), Text.right(radius, 9), Text.left(state, 9),
-            Text.left(notifies, 10), id,
-        ].joined(separator: " ")
+            Text.right(latitude, 10), Text.right(longitude, 11), Text.right(radius, 9),
+            corners.map { Text.right($0, 7) }, Text.left(state, 9), Text.left(notifies, 10), id,
+        ].compactMap(\.self).joined(separator: " ")
     }
 
     private static func state(_ inside: Bool?) -> String {

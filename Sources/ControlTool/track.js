@@ -116,9 +116,17 @@ function drawGrid(pen, width, height) {
 function drawFence(pen, fence, width, height) {
   const x = screenX(toX(fence.longitude), width), y = screenY(toY(fence.latitude), height);
   const radius = fence.radius_meters * view.scale;
-  if (x + radius < 0 || x - radius > width || y + radius < 0 || y - radius > height) return;
+  if (!fence.polygon && (x + radius < 0 || x - radius > width || y + radius < 0 || y - radius > height)) return;
   pen.beginPath();
-  pen.arc(x, y, radius, 0, 2 * Math.PI);
+  let top = y - radius;
+  if (fence.polygon) {
+    // Corners lie as far from the centre as their longitudes say, also across the antimeridian.
+    const corners = fence.polygon.map(([lon, lat]) =>
+      [screenX(toX(fence.longitude) + wrap(lon - fence.longitude) * degree * shrink, width), screenY(toY(lat), height)]);
+    corners.forEach(([cornerX, cornerY]) => pen.lineTo(cornerX, cornerY));
+    pen.closePath();
+    top = Math.min(...corners.map(corner => corner[1]));
+  } else pen.arc(x, y, radius, 0, 2 * Math.PI);
   pen.globalAlpha = 0.12;
   pen.fillStyle = pen.strokeStyle = colours.fence;
   pen.fill();
@@ -128,7 +136,7 @@ function drawFence(pen, fence, width, height) {
   pen.stroke();
   pen.setLineDash([]);
   pen.textAlign = "center";
-  pen.fillText(fence.id.length > 24 ? fence.id.slice(0, 23) + "…" : fence.id, x, Math.max(y - radius - 6, 14));
+  pen.fillText(fence.id.length > 24 ? fence.id.slice(0, 23) + "…" : fence.id, x, Math.max(top - 6, 14));
   pen.textAlign = "left";
 }
 function dot(pen, x, y, radius, fill) {

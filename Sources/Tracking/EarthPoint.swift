@@ -19,9 +19,9 @@ struct EarthPoint: Equatable, Sendable {
     /// Metres (IUGG).
     private static let meanRadius = 6_371_008.8
     /// The semi-major axis of WGS-84, in metres.
-    private static let equatorialRadius = 6_378_137.0
+    static let equatorialRadius = 6_378_137.0
     /// The first eccentricity of WGS-84, squared.
-    private static let eccentricitySquared = 6.694_379_990_141_317e-3
+    static let eccentricitySquared = 6.694_379_990_141_317e-3
 
     init(x: Double, y: Double, z: Double) {
         self.x = x

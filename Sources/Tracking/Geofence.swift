@@ -1,6 +1,6 @@
 package import Base
 
-/// A circle whose crossings are recorded.
+/// A circle or a polygon whose crossings are recorded.
 package struct Geofence: Equatable, Sendable {
     package struct Invalid: Error, Equatable, Sendable {
         /// A short explanation for the operator.
@@ -15,8 +15,10 @@ package struct Geofence: Equatable, Sendable {
     /// 1…100 printable characters, chosen by the user.
     package let id: String
     package let centre: Coordinate
-    /// Metres, more than 0 and at most `largestRadius`.
+    /// Metres, more than 0 and at most `largestRadius`; of a polygon, that of the circle of the same area.
     package let radius: Double
+    /// nil for a circle.
+    package let polygon: Polygon?
     /// Whether entries are recorded.
     package let notifiesOnEntry: Bool
     /// Whether exits are recorded.
@@ -27,32 +29,72 @@ package struct Geofence: Equatable, Sendable {
         id: String, latitude: Double, longitude: Double, radius: Double, notifiesOnEntry: Bool = true,
         notifiesOnExit: Bool = true
     ) throws(Invalid) {
-        guard (1...Self.idLimit).contains(id.unicodeScalars.count) else {
-            throw Invalid(reason: "an id has 1 to \(Self.idLimit) characters")
-        }
-        guard id.unicodeScalars.allSatisfy(Self.isPrintable) else {
-            throw Invalid(reason: "an id has printable characters only")
-        }
-        guard (-90...90).contains(latitude) else {
-            throw Invalid(reason: "latitude must be from -90 to 90 degrees")
-        }
-        guard let centre = Coordinate(latitude: latitude, longitude: longitude) else {
-            throw Invalid(reason: "longitude must be from -180 to 180 degrees")
-        }
+        try Self.check(id)
+        let centre = try Self.coordinate(latitude: latitude, longitude: longitude)
         guard radius > 0, radius <= Self.largestRadius else {
             throw Invalid(reason: "radius_meters must be more than 0 and at most 10000000")
         }
         self.id = id
         self.centre = centre
         self.radius = radius
+        polygon = nil
         self.notifiesOnEntry = notifiesOnEntry
         self.notifiesOnExit = notifiesOnExit
     }
 
-    /// Whether both are the same circle, so that the known state carries over.
-    func hasGeometry(of other: Geofence) -> Bool {
-        centre == other.centre && radius == other.radius
+    /// - Parameter ring: longitude and latitude of each corner, in degrees, in the order of GeoJSON.
+    /// - Throws: `Invalid`, describing the first value that is wrong.
+    package init(
+        id: String, ring: [[Double]], notifiesOnEntry: Bool = true, notifiesOnExit: Bool = true
+    ) throws(Invalid) {
+        try Self.check(id)
+        guard ring.count <= 2 * Polygon.cornerRange.upperBound else { throw Polygon.wrongCount }
+        var corners: [Coordinate] = []
+        for (index, position) in ring.enumerated() {
+            guard position.count == 2 else {
+                throw Invalid(reason: "corner \(index + 1) of the polygon must be [longitude, latitude]")
+            }
+            do {
+                corners.append(try Self.coordinate(latitude: position[1], longitude: position[0]))
+            } catch {
+                throw Invalid(reason: "corner \(index + 1) of the polygon: \(error.reason)")
+            }
+        }
+        let polygon = try Polygon(corners)
+        self.id = id
+        centre = polygon.centre
+        radius = polygon.radius
+        self.polygon = polygon
+        self.notifiesOnEntry = notifiesOnEntry
+        self.notifiesOnExit = notifiesOnExit
     }
+
+    /// Whether both are the same circle or polygon, so that the known state carries over.
+    func hasGeometry(of other: Geofence) -> Bool {
+        centre == other.centre && radius == other.radius && polygon == other.polygon
+    }
+
+    private static func check(_ id: String) throws(Invalid) {
+        guard (1...idLimit).contains(id.unicodeScalars.count) else {
+            throw Invalid(reason: "an id has 1 to \(idLimit) characters")
+        }
+        guard id.unicodeScalars.allSatisfy(isPrintable) else {
+            throw Invalid(reason: "an id has printable characters only")
+        }
+    }
+
+    private static func coordinate(latitude: Double, longitude: Double) throws(Invalid) -> Coordinate {
+        guard (-90...90).contains(latitude) else {
+            throw Invalid(reason: "latitude must be from -90 to 90 degrees")
+        }
+        guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
+            throw Invalid(reason: "longitude must be from -180 to 180 degrees")
+        }
+        return coordinate
+    }
+
+    /// 0 for a circle.
+    var cornerCount: Int { polygon?.corners.count ?? 0 }
 
     /// Excludes control characters, unassigned code points, and invisible characters that would make two ids look
     /// alike.

@@ -8,6 +8,7 @@ struct GeofenceTrail {
         var time: Timestamp
         /// Sequence number; increases even when time runs backwards.
         var number: Int
+        var coordinate: Coordinate
         var place: EarthPoint
         /// Metres.
         var accuracy: Double
@@ -43,9 +44,10 @@ struct GeofenceTrail {
     private(set) var points: [Point] = []
     private var count = 0
 
-    mutating func append(time: Timestamp, place: EarthPoint, accuracy: Double) {
+    mutating func append(time: Timestamp, coordinate: Coordinate, place: EarthPoint, accuracy: Double) {
         count += 1
-        let point = Point(time: time, number: count, place: place, accuracy: accuracy)
+        let point = Point(
+            time: time, number: count, coordinate: coordinate, place: place, accuracy: accuracy)
         // When time runs backwards, the age of the earlier points is unknown.
         if let last = points.last, point.time <= last.time { points.removeAll() }
         let expired = points.prefix { point.time.seconds(since: $0.time) > 2 * Self.gap }.count

@@ -11,7 +11,7 @@ struct GeofenceWatch: Equatable, Sendable {
         var time: Timestamp
         /// Sequence number of the fix.
         var number: Int
-        /// Metres from the fence's centre.
+        /// Metres from the fence's edge; negative inside.
         var distance: Double
         /// Metres.
         var accuracy: Double
@@ -78,18 +78,26 @@ struct GeofenceWatch: Equatable, Sendable {
     /// Outside, with no evidence to the contrary: a fix that is not near changes nothing.
     var isAtRest: Bool { isInside == false && within.fixes == 0 }
 
-    /// Metres beyond the radius that an exit requires.
+    /// Decided, with no evidence to the contrary: a fix on the same side changes nothing, unless the path to it passes
+    /// through.
+    var isUndisputed: Bool {
+        isInside == true ? beyond.fixes == 0 && farBeyond.fixes == 0 : isAtRest
+    }
+
+    /// Metres beyond the edge that an exit requires.
     static func margin(accuracy: Double, radius: Double) -> Double {
         min(1.5 * accuracy, max(radius, smallest))
     }
 
     /// Processes the next fix, which must be accurate enough for this fence.
+    ///
+    /// - Parameter radius: metres; how large the fence is.
     mutating func judge(_ sighting: Sighting, radius: Double) -> Decision? {
-        if sighting.isParked { return judgeParked(sighting, radius: radius) }
+        if sighting.isParked { return judgeParked(sighting) }
         farBeyond = Run()
         let margin = Self.margin(accuracy: sighting.accuracy, radius: radius)
-        within.extend(isInside != true && sighting.distance <= radius, at: sighting.time)
-        beyond.extend(isInside != false && sighting.distance > radius + margin, at: sighting.time)
+        within.extend(isInside != true && sighting.distance <= 0, at: sighting.time)
+        beyond.extend(isInside != false && sighting.distance > margin, at: sighting.time)
         if within.fixes > 1, within.span >= Self.entrySpan {
             return decide(true, since: within.start, at: sighting.number)
         }
@@ -97,20 +105,20 @@ struct GeofenceWatch: Equatable, Sendable {
             return decide(false, since: beyond.start, at: sighting.number)
         }
         guard sighting.isAfterGap else { return nil }
-        if within.fixes > 0, sighting.distance + sighting.accuracy <= radius {
+        if within.fixes > 0, sighting.distance + sighting.accuracy <= 0 {
             return decide(true, since: sighting.time, at: sighting.number)
         }
-        if beyond.fixes > 0, sighting.distance > radius + 2 * margin {
+        if beyond.fixes > 0, sighting.distance > 2 * margin {
             return decide(false, since: sighting.time, at: sighting.number)
         }
         return nil
     }
 
     /// While parked, jitter must not cause exits: only persistent evidence far outside counts.
-    private mutating func judgeParked(_ sighting: Sighting, radius: Double) -> Decision? {
+    private mutating func judgeParked(_ sighting: Sighting) -> Decision? {
         within = Run()
         beyond = Run()
-        let isFar = isInside == true && sighting.distance > radius + 4 * sighting.accuracy
+        let isFar = isInside == true && sighting.distance > 4 * sighting.accuracy
         farBeyond.extend(isFar, at: sighting.time)
         guard farBeyond.fixes > 1, farBeyond.span >= Self.parkedExitSpan else { return nil }
         return decide(false, since: farBeyond.start, at: sighting.number)

@@ -4,9 +4,11 @@ internal import Base
 ///
 /// Every fix is checked against every fence. For nearly all of them this takes one squared distance in a flat array:
 /// a thousand fences cost 6 µs, ten thousand 35 µs (release build), so a spatial index would save nothing worth
-/// having.
+/// having. The edge of a polygon is measured only when the vehicle has moved half the way to it since.
 package struct Geofences: Sendable {
     package static let limit = 10_000
+    /// Of all polygons together: bounds memory, the file and the longest reply.
+    package static let cornerLimit = 100_000
     /// Metres; stands in for an unknown accuracy.
     package static let assumedAccuracy = 10.0
 
@@ -38,6 +40,13 @@ package struct Geofences: Sendable {
         }
     }
 
+    /// The first fence for which there is no room.
+    package struct Excess: Equatable, Sendable {
+        package var id: String
+        /// A short explanation for the operator.
+        package var reason: String
+    }
+
     package struct Outcome: Equatable, Sendable {
         /// To be recorded, in chronological order for each fence.
         package var crossings: [Crossing] = []
@@ -50,13 +59,16 @@ package struct Geofences: Sendable {
     /// What every fix is compared with; kept contiguous for a fast scan.
     private struct Circle {
         var centre: EarthPoint
-        /// Metres along the ground.
+        /// Metres along the ground; around a polygon it is wide enough for all of it.
         var radius: Double
         var isAtRest: Bool
+        /// The polygon's place among the outlines; nil for a circle.
+        var outline: Int?
     }
 
     package private(set) var nextKey: Int64
     private var circles: [Circle] = []
+    private var outlines: [PolygonOutline] = []
     private var watches: [GeofenceWatch] = []
     private var keys: [Int64] = []
     private var fences: [Geofence] = []
@@ -72,6 +84,7 @@ package struct Geofences: Sendable {
     package init(_ items: [Item] = [], nextKey: Int64 = 1) {
         self.nextKey = max(nextKey, (items.map(\.key).max() ?? 0) + 1)
         for item in items.prefix(Self.limit) { set(item) }
+        drawOutlines()
     }
 
     package var count: Int { fences.count }
@@ -85,9 +98,13 @@ package struct Geofences: Sendable {
 
     /// One page of fences with their states, in ascending order of id. Fences may come and go between two pages.
     ///
-    /// - Parameter id: the last id of the previous page; nil for the first page.
+    /// - Parameters:
+    ///   - id: the last id of the previous page; nil for the first page.
+    ///   - cornerLimit: of the page's polygons together; a page has one fence at least.
     /// - Returns: the page, and whether it is the last one.
-    package mutating func page(after id: String?, limit: Int) -> (items: [Item], isLast: Bool) {
+    package mutating func page(
+        after id: String?, limit: Int, cornerLimit: Int = Self.cornerLimit
+    ) -> (items: [Item], isLast: Bool) {
         let sorted = order ?? fences.indices.sorted { fences[$0].id < fences[$1].id }
         order = sorted
         var (first, end) = (0, sorted.count)
@@ -95,7 +112,13 @@ package struct Geofences: Sendable {
             let middle = (first + end) / 2
             if fences[sorted[middle]].id <= id { first = middle + 1 } else { end = middle }
         }
-        let page = sorted[first...].prefix(max(limit, 1))
+        var (page, corners) = (sorted[first...].prefix(max(limit, 1)), 0)
+        for (count, index) in page.enumerated() {
+            corners += fences[index].cornerCount
+            guard corners > cornerLimit, count > 0 else { continue }
+            page = page.prefix(count)
+            break
+        }
         return (page.map { item(at: $0) }, first + page.count == sorted.count)
     }
 
@@ -106,12 +129,21 @@ package struct Geofences: Sendable {
     /// Adds fences, replacing those with the same id. An identical circle keeps its state; a different one starts
     /// undecided.
     ///
-    /// - Returns: nil on success. If the limit would be exceeded nothing is added, and the first id that does not fit
-    ///   is returned.
-    package mutating func add(_ new: [Geofence]) -> String? {
-        var known = Set(indices.keys)
-        for fence in new where known.insert(fence.id).inserted && known.count > Self.limit {
-            return fence.id
+    /// - Returns: nil on success. If a limit would be exceeded nothing is added, and the first that does not fit is
+    ///   returned.
+    package mutating func add(_ new: [Geofence]) -> Excess? {
+        var known = indices.mapValues { fences[$0].cornerCount }
+        var corners = known.values.reduce(0, +)
+        for fence in new {
+            corners += fence.cornerCount - (known.updateValue(fence.cornerCount, forKey: fence.id) ?? 0)
+            if known.count > Self.limit {
+                return Excess(id: fence.id, reason: "there can be \(Self.limit) geofences at most")
+            }
+            if corners > Self.cornerLimit {
+                return Excess(
+                    id: fence.id, reason: "all polygons together can have \(Self.cornerLimit) corners at most"
+                )
+            }
         }
         for fence in new {
             if let index = indices[fence.id], fences[index].hasGeometry(of: fence) {
@@ -121,6 +153,7 @@ package struct Geofences: Sendable {
                 nextKey += 1
             }
         }
+        drawOutlines()
         return nil
     }
 
@@ -136,7 +169,21 @@ package struct Geofences: Sendable {
         indices = [:]
         order = nil
         for (index, fence) in fences.enumerated() { indices[fence.id] = index }
+        drawOutlines()
         return removed.count
+    }
+
+    /// After fences have come or gone.
+    private mutating func drawOutlines() {
+        guard !outlines.isEmpty || fences.contains(where: { $0.polygon != nil }) else { return }
+        outlines = []
+        for (index, fence) in fences.enumerated() {
+            guard let polygon = fence.polygon else { continue }
+            let outline = PolygonOutline(polygon)
+            circles[index].outline = outlines.count
+            circles[index].radius = outline.reach
+            outlines.append(outline)
+        }
     }
 
     private func item(at index: Int) -> Item {
@@ -172,24 +219,41 @@ package struct Geofences: Sendable {
         guard !isImplausible, !fences.isEmpty else { return outcome }
         let accuracy = fix.accuracy ?? Self.assumedAccuracy
         let place = EarthPoint(fix.coordinate)
-        trail.append(time: fix.time, place: place, accuracy: accuracy)
+        trail.append(time: fix.time, coordinate: fix.coordinate, place: place, accuracy: accuracy)
         // A fence at rest is affected only by a fix inside it, or by a path that passes through it.
         let reach = trail.reach
+        let view = outlines.isEmpty ? nil : PolygonOutline.Viewpoint(fix.coordinate, place)
         for index in circles.indices {
             let circle = circles[index]
             let chord = circle.centre.squaredChord(to: place)
             let near = circle.radius + reach
             if circle.isAtRest, chord > near * near { continue }
-            guard accuracy <= max(circle.radius, GeofenceWatch.smallest) else { continue }
-            judge(index, distance: EarthPoint.arc(ofChord: chord.squareRoot()), isParked, &outcome)
+            var distance = 0.0
+            if let outline = circle.outline, let view {
+                guard accuracy <= max(outlines[outline].size, GeofenceWatch.smallest) else { continue }
+                let watch = watches[index]
+                if watch.isUndisputed, let isInside = watch.isInside,
+                    outlines[outline].isClear(place, isInside: isInside, path: reach)
+                {
+                    continue
+                }
+                distance = outlines[outline].measure(from: view)
+            } else {
+                guard accuracy <= max(circle.radius, GeofenceWatch.smallest) else { continue }
+                distance = EarthPoint.arc(ofChord: chord.squareRoot()) - circle.radius
+            }
+            judge(index, distance: distance, isParked, reach: reach, &outcome)
         }
         return outcome
     }
 
+    /// - Parameters:
+    ///   - distance: metres to the edge; negative inside.
+    ///   - reach: metres; no further can the path have passed by.
     private mutating func judge(
-        _ index: Int, distance: Double, _ isParked: Bool, _ outcome: inout Outcome
+        _ index: Int, distance: Double, _ isParked: Bool, reach: Double, _ outcome: inout Outcome
     ) {
-        let radius = circles[index].radius
+        let radius = circles[index].outline.map { outlines[$0].size } ?? circles[index].radius
         guard let trail = trail.latest(within: max(radius, GeofenceWatch.smallest)) else { return }
         let current = trail.current
         let pause = trail.before.map { current.time.seconds(since: $0.time) } ?? .infinity
@@ -200,7 +264,7 @@ package struct Geofences: Sendable {
             radius: radius)
         circles[index].isAtRest = watches[index].isAtRest
         guard let decision else {
-            if watches[index].isInside == false, !isParked, distance > radius {
+            if watches[index].isInside == false, !isParked, distance > 0, distance <= reach {
                 detectPassage(index, trail.path(since: watches[index].decidedAt ?? 0), &outcome)
             }
             return
@@ -223,17 +287,13 @@ package struct Geofences: Sendable {
     private mutating func detectPassage(
         _ index: Int, _ points: [GeofenceTrail.Point], _ outcome: inout Outcome
     ) {
-        let circle = circles[index]
-        let chord = EarthPoint.chord(ofArc: circle.radius)
         var passesThrough = false
         var first: Timestamp?
         var last: Timestamp?
         for (start, end) in zip(points, points.dropFirst()) {
             let seconds = end.time.seconds(since: start.time)
-            let segment = Segment(start: start.place, end: end.place)
-            guard let passage = segment.passage(of: circle.centre, within: chord) else { continue }
-            let closest = segment.closestApproach(to: circle.centre)
-            passesThrough = passesThrough || closest + max(start.accuracy, end.accuracy) <= circle.radius
+            guard let passage = passage(index, from: start, to: end) else { continue }
+            passesThrough = passesThrough || passage.isDeep
             first = first ?? start.time.advanced(bySeconds: passage.enters * seconds)
             last = start.time.advanced(bySeconds: passage.leaves * seconds)
         }
@@ -241,5 +301,24 @@ package struct Geofences: Sendable {
         watches[index].passed(at: current.number)
         record(.enter, index, at: first, &outcome)
         record(.exit, index, at: last, &outcome)
+    }
+
+    /// - Returns: nil when no point of the way from one to the other lies inside. It is deep if one lies so deep inside
+    ///   that the accuracy of the two does not matter.
+    private func passage(
+        _ index: Int, from start: GeofenceTrail.Point, to end: GeofenceTrail.Point
+    ) -> PolygonOutline.Passage? {
+        let depth = max(start.accuracy, end.accuracy)
+        let circle = circles[index]
+        if let outline = circle.outline {
+            return outlines[outline].passage(from: start.coordinate, to: end.coordinate, depth: depth)
+        }
+        let segment = Segment(start: start.place, end: end.place)
+        let chord = EarthPoint.chord(ofArc: circle.radius)
+        return segment.passage(of: circle.centre, within: chord).map { passage in
+            PolygonOutline.Passage(
+                enters: passage.enters, leaves: passage.leaves,
+                isDeep: segment.closestApproach(to: circle.centre) + depth <= circle.radius)
+        }
     }
 }

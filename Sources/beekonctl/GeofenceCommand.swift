@@ -5,7 +5,7 @@ import ControlTool
 struct GeofenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "geofence",
-        abstract: "Manage circles whose entries and exits are recorded, even when not tracking.",
+        abstract: "Manage circles and polygons whose entries and exits are recorded, even when not tracking.",
         discussion: """
             EXAMPLES:
               beekonctl geofence add depot 52.5163 13.3777 150
@@ -22,10 +22,11 @@ struct GeofenceCommand: ParsableCommand {
                 beekonctl geofence add --file FILE
                 """,
             discussion: """
-                FILE is GeoJSON (Point features with the properties id and radius in metres, optionally \
-                notify_on_entry and notify_on_exit) or a JSON list as printed by `geofence list --json`; - reads \
-                standard input. A geofence that is added again with the same circle keeps its state. If the \
-                vehicle is already inside a new one, an enter event is recorded.
+                FILE is GeoJSON (Point features with the properties id and radius in metres, and Polygon features \
+                with the property id; optionally notify_on_entry and notify_on_exit) or a JSON list as printed by \
+                `geofence list --json`; - reads standard input. A polygon has 3 to 500 corners, no holes, edges that \
+                do not meet, and no two corners more than 200 km apart. A geofence that is added again with the same \
+                shape keeps its state. If the vehicle is already inside a new one, an enter event is recorded.
 
                 EXAMPLES:
                   beekonctl geofence add depot 52.5163 13.3777 150
@@ -134,13 +135,22 @@ struct GeofenceCommand: ParsableCommand {
                 EXAMPLES:
                   beekonctl geofence list
                   beekonctl geofence list --json | jq -r '.geofences[] | select(.inside) | .id'
+                  beekonctl geofence list --geojson > geofences.geojson
                 """)
 
         @OptionGroup var common: CommonOptions
 
+        @Flag(name: .customLong("geojson"), help: "Print GeoJSON, which geofence add --file reads.")
+        var geoJSON = false
+
         func run() throws {
             try common.run {
                 var client = try common.connect()
+                if geoJSON {
+                    var output = Output()
+                    for line in try GeofenceGeoJSON.lines(client.allGeofences()) { try output.line(line) }
+                    return try output.finish()
+                }
                 let result = Wire.ListGeofences.Result(geofences: try client.allGeofences())
                 if result.geofences.isEmpty && !common.json {
                     CommonOptions.warn("no geofences: beekonctl geofence add makes one")

@@ -1,6 +1,7 @@
 """The cost of a gpsd report: dropped by the gate, stored, with geofences, and once a second."""
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import socket
@@ -125,25 +126,45 @@ def stored(world: World) -> list:
 
 
 def geofences(world: World) -> list:
-    """What 1,000 geofences around the vehicle add per fix."""
+    """What 1,000 geofences around the vehicle add per fix: circles, polygons of their size, and large polygons of which
+    hundreds overlap wherever it is."""
     count = world.scaled(100_000, 5000)
     reports = b"".join(driven(os.path.join(world.bin, "beekon-sim"), count, hours_ago(HOURS_OF_FENCES)))
 
-    def cost(fences: int):
+    # A grid over the city the drive goes through.
+    centers = [(13.20 + index % 32 * 0.012, 52.40 + index // 32 * 0.008) for index in range(1000)]
+    shapes = {
+        "1,000 geofences": [{"longitude": longitude, "latitude": latitude, "radius_meters": 100}
+                            for longitude, latitude in centers],
+        "1,000 polygons of 100 corners": [{"polygon": star(center, 100)} for center in centers],
+        "the same, 10 km across": [{"polygon": star(center, 5000)} for center in centers]}
+
+    def cost(fences: list):
         fake, daemon = world.tracking()
         if fences:
-            # A grid over the city the drive goes through.
             daemon.call("AddGeofences", geofences=[
-                {"id": f"fence-{index}", "latitude": 52.40 + index // 32 * 0.008, "longitude": 13.20 + index % 32 * 0.012,
-                 "radius_meters": 100, "notify_on_entry": True, "notify_on_exit": True} for index in range(fences)])
+                {"id": f"fence-{index}", "notify_on_entry": True, "notify_on_exit": True, **fence}
+                for index, fence in enumerate(fences)])
         spent = feed(fake, daemon.child.process.pid, reports) / count
         end(fake, daemon)
         return spent
 
-    mine, theirs = interleaved(world.runs, lambda: cost(1000), lambda: cost(0))
-    extra = [with_fences - without for with_fences, without in zip(mine, theirs, strict=True)]
-    return [Row("1,000 geofences: CPU that they add to a fix", "µs", extra, "a fix without geofences", theirs,
-                target=50)]
+    rows = []
+    for name, fences in shapes.items():
+        mine, theirs = interleaved(world.runs, lambda fences=fences: cost(fences), lambda: cost([]))
+        extra = [with_fences - without for with_fences, without in zip(mine, theirs, strict=True)]
+        rows.append(Row(f"{name}: CPU that they add to a fix", "µs", extra, "a fix without geofences", theirs, target=50))
+    return rows
+
+
+def star(center: tuple, radius: float) -> list:
+    """A jagged polygon of 100 corners, with the digits that people write."""
+    corners = []
+    for index in range(100):
+        far, angle = radius * (1 if index % 2 else 0.8), index / 50 * math.pi
+        corners.append([round(center[0] + far * math.cos(angle) / 67_800, 6),
+                        round(center[1] + far * math.sin(angle) / 111_200, 6)])
+    return corners
 
 
 HOURS_OF_FENCES = 29

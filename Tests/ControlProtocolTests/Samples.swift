@@ -11,7 +11,8 @@ enum Samples {
         id: "0190", timestamp: time, trigger: "interval", motion: "unknown", isMock: true, latitude: 0,
         longitude: 0)
     static let geofence = Wire.Geofence(
-        id: "home", latitude: 1.5, longitude: 2.5, radiusMeters: 100, notifyOnEntry: true,
+        id: "home", latitude: 1.5, longitude: 2.5, radiusMeters: 100,
+        polygon: [[1, 2], [3, 2], [2, 4]], notifyOnEntry: true,
         notifyOnExit: false, inside: true)
     static let geofenceEvent = Wire.GeofenceEvent(
         id: "1", sessionId: "2", geofenceId: "home", type: "exit", timestamp: time)

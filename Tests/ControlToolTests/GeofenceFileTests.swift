@@ -29,6 +29,34 @@ struct GeofenceFileTests {
             ])
     }
 
+    @Test("GeoJSON polygons; heights and the repeated corner do not matter")
+    func polygons() throws {
+        let fences = try read(
+            """
+            {"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,2,3],[2,2],[2,3],[1,2]]]},
+             "properties":{"id":"yard","notify_on_entry":false}}
+            """)
+        let ring = [[1.0, 2], [2, 2], [2, 3], [1, 2]]
+        #expect(fences == [.init(id: "yard", polygon: ring, notifyOnEntry: false)])
+    }
+
+    @Test("what is listed as GeoJSON is read back the same")
+    func exported() throws {
+        let fences: [Wire.Geofence] = [
+            .init(
+                id: "a\"<", latitude: 1.25, longitude: -2.5, radiusMeters: 3, notifyOnEntry: true,
+                notifyOnExit: false, inside: true),
+            .init(
+                id: "b", latitude: 1, longitude: 2, radiusMeters: 5,
+                polygon: [[0.1, 0], [1, 0], [0, 1.5]],
+                notifyOnEntry: true, notifyOnExit: true),
+        ]
+        let found = try read(GeofenceGeoJSON.lines(fences).joined())
+        #expect(found.map(\.id) == ["a\"<", "b"] && found.map(\.notifyOnExit) == [false, true])
+        #expect([found[0].latitude, found[0].longitude, found[0].radiusMeters] == [1.25, -2.5, 3])
+        #expect(found[1].polygon == [[0.1, 0], [1, 0], [0, 1.5], [0.1, 0]])
+    }
+
     @Test("a list as printed by the tool")
     func list() throws {
         let fence = Wire.Geofence(
@@ -55,9 +83,26 @@ struct GeofenceFileTests {
             ),
             (#"[{"id":"a","latitude":1,"longitude":2,"radius":3,"notify_on_exit":1}]"#, "true or false"),
             (
-                #"[{"type":"Feature","geometry":{"type":"Polygon","coordinates":[]},"properties":{"id":"a"}}]"#,
-                "circles"
+                #"[{"type":"Feature","geometry":{"type":"LineString","coordinates":[]},"properties":{"id":"a"}}]"#,
+                "LineString"
             ),
+            (
+                #"[{"type":"Feature","geometry":{"type":"Polygon","coordinates":[]},"properties":{"id":"a"}}]"#,
+                "rings"
+            ),
+            (
+                #"[{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[],[]]},"properties":{"id":"a"}}]"#,
+                "holes"
+            ),
+            (
+                #"[{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,2],[1]]]},"properties":{"id":1}}]"#,
+                "corner 2"
+            ),
+            (
+                #"[{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[]]},"properties":{}}]"#,
+                "no id"
+            ),
+            (#"[{"id":"a","polygon":[[1,2],5]}]"#, "corner 2"),
             (
                 #"[{"type":"Feature","geometry":{"type":"Point","coordinates":[1]},"properties":{}}]"#,
                 "coordinates"
@@ -79,12 +124,16 @@ struct GeofenceFileTests {
             .init(
                 id: "b", latitude: 1, longitude: -2, radiusMeters: 0.5, notifyOnEntry: false,
                 notifyOnExit: false),
+            .init(
+                id: "c", latitude: 1, longitude: 2, radiusMeters: 500, polygon: [[0, 0], [1, 0], [0, 1]],
+                inside: false),
         ])
         #expect(
             lines == [
-                "  LATITUDE   LONGITUDE  RADIUS m STATE     NOTIFIES   ID",
-                "-33.500000  151.250000        80 inside    enter,exit ho\\u{1b}me",
-                "  1.000000   -2.000000       0.5 undecided nothing    b",
+                "  LATITUDE   LONGITUDE  RADIUS m CORNERS STATE     NOTIFIES   ID",
+                "-33.500000  151.250000        80  circle inside    enter,exit ho\\u{1b}me",
+                "  1.000000   -2.000000       0.5  circle undecided nothing    b",
+                "  1.000000    2.000000       500       3 outside   enter,exit c",
             ])
         let event = Wire.GeofenceEvent(
             id: "i", sessionId: "s", geofenceId: "a\u{202E}b", type: "enter",

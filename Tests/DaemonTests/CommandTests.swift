@@ -87,8 +87,7 @@ struct CommandTests {
     func geofence() {
         let id = String(repeating: "x", count: 1000)
         let refusal = refusal { () throws(Failure) in
-            _ = try Geofence(
-                checking: id, latitude: 0, longitude: 0, radius: 1, notifiesOnEntry: nil, notifiesOnExit: nil)
+            _ = try Geofence(checking: Wire.Geofence(id: id, latitude: 0, longitude: 0, radiusMeters: 1))
         }
         guard case .invalidGeofence(let found, _) = refusal else {
             Issue.record("a long id leads to \(String(describing: refusal))")

@@ -118,6 +118,49 @@ func keys(key: String) throws {
     #expect((found.trouble == nil) == (key == "1"))
 }
 
+@Test("the largest set of fences fits its file, and is read as it was written")
+func largestGeofences() throws {
+    let desk = try Desk()
+    let name = String(repeating: "\u{1F600}\\", count: 48)
+    var fences = Geofences(
+        try (0..<Geofences.limit).map { number in
+            let id = name + String(1000 + number)
+            guard number < Geofences.cornerLimit / 500 else {
+                return .init(
+                    key: 1 << 59,
+                    fence: try Geofence(id: id, latitude: -1.0 / 3, longitude: -500.0 / 3, radius: 1e7 / 3))
+            }
+            // Coordinates with as many digits as there can be.
+            let ring = (0..<500).map { corner in
+                let turn = Double(corner) / 250 * .pi
+                return [-100 + cos(turn) / 3 - Double(number) / 7, -10 + sin(turn) / 3]
+            }
+            return .init(key: 1 << 59, fence: try Geofence(id: id, ring: ring))
+        })
+    try desk.files.write(fences)
+    let found = try #require(desk.files.readGeofences().content)
+    #expect(found.items == fences.items)
+    #expect(fences.add([try Geofence(id: "one more", ring: [[0, 0], [1, 0], [0, 1]])]) != nil)
+}
+
+@Test("polygons are read back; what is no polygon is damaged")
+func polygons() throws {
+    let desk = try Desk()
+    let ring = [[13.0, 52.0], [13.1, 52.0], [13.0, 52.1]]
+    let fence = try Geofence(id: "yard", ring: ring, notifiesOnEntry: false)
+    try desk.files.write(Geofences([.init(key: 7, fence: fence)], nextKey: 9))
+    let found = try #require(desk.files.readGeofences().content)
+    #expect(found.items.map(\.fence) == [fence] && found.items[0].key == 7 && found.nextKey == 9)
+    try desk.write(
+        "geofences.json",
+        """
+        {"nextKey":2,"geofences":[{"key":1,"id":"a","latitude":1,"longitude":1,"radius":100,"polygon":[[1,1],[2,2]],\
+        "notifiesOnEntry":true,"notifiesOnExit":true}]}
+        """)
+    #expect(unlink(desk.directory.file("geofences.json.copy")) == 0)
+    #expect(desk.files.readGeofences().trouble?.reason == "damaged")
+}
+
 @Test(
     "another machine's database is put aside with its companions, also in two steps, and nothing is written over"
 )

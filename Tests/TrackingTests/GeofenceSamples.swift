@@ -2,6 +2,10 @@ import Base
 
 @testable import Tracking
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 func geofence(
     _ id: String = "home", north: Double = 0, east: Double = 0, radius: Double = 100,
     notifiesOnEntry: Bool = true, notifiesOnExit: Bool = true
@@ -10,6 +14,21 @@ func geofence(
     return try Geofence(
         id: id, latitude: centre.latitude, longitude: centre.longitude, radius: radius,
         notifiesOnEntry: notifiesOnEntry, notifiesOnExit: notifiesOnExit)
+}
+
+/// A polygon with as many corners and the area of a circle.
+func rounded(_ id: String, _ centre: Coordinate, radius: Double, corners: Int) throws -> Geofence {
+    let turn = 2 * Double.pi / Double(corners)
+    let reach = radius * (turn / sin(turn)).squareRoot()
+    let ring = (0..<corners).map { corner in
+        let (east, north) = (reach * sin(turn * Double(corner)), reach * cos(turn * Double(corner)))
+        let rise = north / LocalScale(latitude: centre.latitude).north
+        let scale = LocalScale(latitude: centre.latitude + rise / 2)
+        return [
+            PolygonRing.wrapped(centre.longitude + east / scale.east), centre.latitude + north / scale.north,
+        ]
+    }
+    return try Geofence(id: id, ring: ring)
 }
 
 /// One fix of a table: seconds, metres north of the fence's centre, accuracy.

@@ -78,23 +78,6 @@ extension Command {
     }
 }
 
-extension Geofence {
-    /// - Parameter radius: metres.
-    init(
-        checking id: String, latitude: Double, longitude: Double, radius: Double, notifiesOnEntry: Bool?,
-        notifiesOnExit: Bool?
-    ) throws(Failure) {
-        do {
-            try self.init(
-                id: id, latitude: latitude, longitude: longitude, radius: radius,
-                notifiesOnEntry: notifiesOnEntry ?? true, notifiesOnExit: notifiesOnExit ?? true)
-        } catch {
-            // An id may be as long as the request; its beginning will do to find it.
-            throw Failure(kind: .geofence(id: String(id.prefix(Self.idLimit))), reason: error.reason)
-        }
-    }
-}
-
 extension Timestamp {
     /// - Parameter text: ISO 8601.
     init(checking text: String) throws(Failure) {

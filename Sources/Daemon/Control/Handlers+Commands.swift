@@ -151,12 +151,7 @@ extension Handlers {
 
     func addGeofences(_ request: Request) throws -> Answer {
         let wanted = try request.call.parameters(of: Wire.AddGeofences.self).geofences
-        let fences = try wanted.map { fence in
-            try Geofence(
-                checking: fence.id, latitude: fence.latitude, longitude: fence.longitude,
-                radius: fence.radiusMeters, notifiesOnEntry: fence.notifyOnEntry,
-                notifiesOnExit: fence.notifyOnExit)
-        }
+        let fences = try wanted.map { try Geofence(checking: $0) }
         return try give(.addGeofences(fences), request, as: Wire.AddGeofences.self) { .init($0) }
     }
 

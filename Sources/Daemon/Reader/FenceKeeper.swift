@@ -54,9 +54,8 @@ final class FenceKeeper {
     /// Durable when it returns, all or nothing.
     func add(_ list: [Geofence], now: BootInstant) throws(Failure) {
         var changed = geofences
-        if let id = changed.add(list) {
-            let reason = "there can be \(Geofences.limit) geofences at most"
-            throw Failure(kind: .geofence(id: id), reason: reason)
+        if let excess = changed.add(list) {
+            throw Failure(kind: .geofence(id: excess.id), reason: excess.reason)
         }
         try replace(with: changed, now: now)
     }

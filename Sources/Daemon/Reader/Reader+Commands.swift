@@ -8,6 +8,9 @@ internal import Upload
 
 /// Commands to the parts, and their answers.
 extension Reader {
+    /// Of the polygons in one of several replies with geofences: as many bytes as the longest ids take.
+    private static let cornersInPage = 10_000
+
     func perform(_ command: ReaderCommand, now: BootInstant) {
         switch command {
         case .start(let token):
@@ -46,7 +49,9 @@ extension Reader {
                 return .count(try fences.remove(ids, now: now))
             }
         case .listGeofences(let id, let limit, let token):
-            let page = fences.geofences.page(after: id, limit: limit)
+            let page = fences.geofences.page(
+                after: id, limit: limit,
+                cornerLimit: limit < Geofences.limit ? Self.cornersInPage : Geofences.cornerLimit)
             hub.complete(token, .success(.geofences(page.items, isLast: page.isLast)))
         case .locate(let request): locate(request, now: now)
         case .forget(let token): pipeline.cancelRequest(of: token)

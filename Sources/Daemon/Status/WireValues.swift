@@ -27,7 +27,9 @@ extension Wire.Geofence {
         let fence = item.fence
         self.init(
             id: fence.id, latitude: fence.centre.latitude, longitude: fence.centre.longitude,
-            radiusMeters: fence.radius, notifyOnEntry: fence.notifiesOnEntry,
+            radiusMeters: fence.radius,
+            polygon: fence.polygon?.corners.map { [$0.longitude, $0.latitude] },
+            notifyOnEntry: fence.notifiesOnEntry,
             notifyOnExit: fence.notifiesOnExit, inside: item.isInside)
     }
 }

@@ -4,7 +4,7 @@ package import Linux
 package import Tracking
 
 extension SmallFiles {
-    /// Bytes; 10,000 fences with the longest ids take less.
+    /// Bytes; 10,000 fences with the longest ids and 100,000 corners take less.
     private static let limit = 16 << 20
 
     private struct Definitions: Codable {
@@ -14,6 +14,8 @@ extension SmallFiles {
             var latitude: Double
             var longitude: Double
             var radius: Double
+            /// Longitude and latitude of each corner; absent for a circle.
+            var polygon: [[Double]]?
             var notifiesOnEntry: Bool
             var notifiesOnExit: Bool
         }
@@ -35,12 +37,20 @@ extension SmallFiles {
                 .allSatisfy({ (0...1 << 60).contains($0) })
         else { return nil }
         let items = found.geofences.compactMap { entry in
-            let fence = try? Geofence(
-                id: entry.id, latitude: entry.latitude, longitude: entry.longitude, radius: entry.radius,
-                notifiesOnEntry: entry.notifiesOnEntry, notifiesOnExit: entry.notifiesOnExit)
-            return fence.map { Geofences.Item(key: entry.key, fence: $0) }
+            (try? fence(entry)).map { Geofences.Item(key: entry.key, fence: $0) }
         }
         return items.count == found.geofences.count ? Geofences(items, nextKey: found.nextKey) : nil
+    }
+
+    private static func fence(_ entry: Definitions.Entry) throws(Geofence.Invalid) -> Geofence {
+        if let ring = entry.polygon {
+            return try Geofence(
+                id: entry.id, ring: ring, notifiesOnEntry: entry.notifiesOnEntry,
+                notifiesOnExit: entry.notifiesOnExit)
+        }
+        return try Geofence(
+            id: entry.id, latitude: entry.latitude, longitude: entry.longitude, radius: entry.radius,
+            notifiesOnEntry: entry.notifiesOnEntry, notifiesOnExit: entry.notifiesOnExit)
     }
 
     /// Durable when it returns.
@@ -49,6 +59,7 @@ extension SmallFiles {
             Definitions.Entry(
                 key: item.key, id: item.fence.id, latitude: item.fence.centre.latitude,
                 longitude: item.fence.centre.longitude, radius: item.fence.radius,
+                polygon: item.fence.polygon?.corners.map { [$0.longitude, $0.latitude] },
                 notifiesOnEntry: item.fence.notifiesOnEntry, notifiesOnExit: item.fence.notifiesOnExit)
         }
         try write(

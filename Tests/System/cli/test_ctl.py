@@ -87,6 +87,30 @@ class ControlToolTests(SystemTest):
         self.assertEqual(self.text(daemon, "geofence", "remove", "pier", "nobody"), "1 removed\n")
         self.assertEqual(self.text(daemon, "geofence", "remove", "--all"), "1 removed\n")
 
+    def test_polygons(self):
+        fake = self.fake()
+        daemon = self.daemon(fake.port).start()
+        path = self.path("yard.geojson")
+        ring = [[7.99, 49.99], [8.01, 49.99], [8.01, 50.01], [7.99, 50.01]]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"type": "Feature", "geometry": {"type": "Polygon", "coordinates": [[*ring, ring[0]]]},
+                       "properties": {"id": "yard"}}, file)
+        self.text(daemon, "geofence", "add", "pier", "50", "9", "80")
+        self.text(daemon, "geofence", "add", "--file", path)
+        fake.settle()
+        wait_for(lambda: "yard" in self.text(daemon, "geofence", "events"), "an event")
+        self.assertRegex(self.text(daemon, "geofence", "list"), r"(?m)^.* CORNERS .*\n.* circle undecided .*\n.* 4 inside .*yard$")
+        exported = json.loads(self.text(daemon, "geofence", "list", "--geojson"))
+        self.assertEqual([(feature["geometry"]["type"], feature["properties"].get("radius"))
+                          for feature in exported["features"]], [("Point", 80), ("Polygon", None)])
+        self.assertEqual(exported["features"][1]["geometry"]["coordinates"], [[*ring, ring[0]]])
+        # Either list can be added again, and the state stays.
+        for form in ("--json", "--geojson"):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(self.text(daemon, "geofence", "list", form))
+            self.text(daemon, "geofence", "add", "--file", path)
+            self.assertEqual([fence.get("inside") for fence in self.value(daemon, "geofence", "list")["geofences"]], [None, True])
+
     def test_geofences_that_are_refused(self):
         daemon = self.daemon(self.fake().port).start()
         for words, code in (
@@ -98,9 +122,17 @@ class ControlToolTests(SystemTest):
                 done = self.run_tool(daemon, "geofence", "add", *words, code=code)
                 self.assertNotIn("\033", done.stderr)
         path = self.path("polygon.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"type": "Feature", "geometry": {"type": "Polygon", "coordinates": []}, "properties": {"id": "a"}}, file)
-        self.assertIn("circles", self.run_tool(daemon, "geofence", "add", "--file", path, code=65).stderr)
+        square = [[8.0, 50.0], [8.01, 50.0], [8.01, 50.01], [8.0, 50.01], [8.0, 50.0]]
+        hole = [[8.004, 50.004], [8.006, 50.004], [8.006, 50.006]]
+        for geometry, reason in (
+            ({"type": "LineString", "coordinates": square}, "LineString"), ({"type": "Polygon", "coordinates": []}, "rings"),
+            ({"type": "Polygon", "coordinates": [square, hole]}, "holes"),
+            ({"type": "Polygon", "coordinates": [[square[0], square[2], square[1], square[3]]]}, "must not meet"),
+            ({"type": "Polygon", "coordinates": [square[:2]]}, "3 to 500"),
+        ):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"type": "Feature", "geometry": geometry, "properties": {"id": "a"}}, file)
+            self.assertIn(reason, self.run_tool(daemon, "geofence", "add", "--file", path, code=65).stderr)
         self.assertEqual(self.value(daemon, "geofence", "list"), {"geofences": []})
 
     def test_locate(self):

@@ -17,7 +17,19 @@ from support.text import match
 EVIL = "</script><script>document.title='owned'</script>"
 FENCES = {"geofences": [
     {"id": "home", "latitude": 52.5163, "longitude": 13.3777, "radius_meters": 300.0, "inside": True},
-    {"id": EVIL, "latitude": 52.53, "longitude": 13.40, "radius_meters": 1500.0}]}
+    {"id": EVIL, "latitude": 52.53, "longitude": 13.40, "radius_meters": 1500.0},
+    {"id": "yard", "latitude": 52.56, "longitude": 13.43, "radius_meters": 2500.0,
+     "polygon": [[13.40, 52.54], [13.46, 52.54], [13.46, 52.58], [13.43, 52.55], [13.40, 52.58]]}]}
+# The paint in the middle of the polygon, in the bay between its two upper corners, and outside.
+POLYGON = """
+  const frame = () => new Promise(requestAnimationFrame);
+  document.querySelector("[data-act=fit]").click();
+  await frame();
+  await frame();
+  const box = map.getBoundingClientRect(), ratio = map.width / box.width, pen = map.getContext("2d");
+  const paint = (lat, lon) => pen.getImageData(Math.round(screenX(toX(lon), box.width) * ratio),
+    Math.round(screenY(toY(lat), box.height) * ratio), 1, 1).data[3];
+  return [[52.545, 13.453], [52.575, 13.437], [52.535, 13.453]].map(place => paint(...place) > 0);"""
 # Moves the mouse over the middle of the track, zooms, and counts the pixels that are then not empty.
 HOVER = """
   const frame = () => new Promise(requestAnimationFrame);
@@ -69,7 +81,7 @@ class PageTests(CtlTest):
         stops, fences = (match(rf'id="{name}".*?<tbody>(.*?)</tbody>', document, re.S)[1] for name in ("stops", "fences"))
         self.assertEqual(stops.count("<tr"), 1)
         self.assertIn(">15 min<", stops)
-        self.assertEqual(fences.count("<tr"), 2)
+        self.assertEqual(fences.count("<tr"), 3)
         self.assertIn(f">{html.escape(EVIL, quote=False)}<", fences)
         self.assertIn(">1.5 km<", fences)
         # The location in the middle shows its time and speed.
@@ -79,6 +91,11 @@ class PageTests(CtlTest):
         self.assertRegex(seen["tip"], r"\d:\d\d:\d\d")
         self.assertAlmostEqual(seen["zoom"], 1.5)
         self.assertGreater(seen["painted"], 2000)
+
+    def test_polygons(self):
+        browser = self.browser()
+        browser.open(self.page(parked_drive()))
+        self.assertEqual(browser.run(POLYGON), [True, False, False])
 
     def test_a_hundred_thousand_locations(self):
         path = self.page(drive(100_000))

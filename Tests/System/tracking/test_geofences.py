@@ -3,6 +3,7 @@
 BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
 """
 import glob
+import math
 import os
 import random
 import sys
@@ -139,6 +140,21 @@ class IdleTests(GeofenceTest):
         vehicle.stay(OUTSIDE, 11)
         self.assertEqual(self.kinds(self.events(daemon, 2)), ["enter", "exit"])
 
+    def test_a_polygon_and_its_state_survive(self):
+        # A hundred metres to each side of the vehicle's road; kinked, so that its edge is not that of its bounding box.
+        ring = [[7.9986, 49.999], [8.0, 49.9995], [8.0014, 49.999], [8.0014, 50.001], [7.9986, 50.001]]
+        vehicle, daemon = self.fenced([{"id": "yard", "polygon": ring, "notify_on_entry": True, "notify_on_exit": True}])
+        vehicle.settle(INSIDE)
+        self.events(daemon, 1)
+        daemon.kill()
+        daemon.start()
+        self.assertEqual(self.inside(daemon), [True])
+        self.assertEqual(daemon.call("ListGeofences")["geofences"][0]["polygon"], ring)
+        vehicle.settle(INSIDE)
+        vehicle.stay(INSIDE, 15)
+        vehicle.stay(-90, 11)
+        self.assertEqual(self.kinds(self.events(daemon, 2)), ["enter", "exit"])
+
     def test_the_stream(self):
         vehicle, daemon = self.fenced()
         listener = self.listener(daemon, ["geofence_event", "state"])
@@ -165,6 +181,38 @@ class AddingTests(GeofenceTest):
             self.assertEqual(caught.exception.parameters["id"], bad.get("id", "bad")[:100])
             self.assertIn(reason, caught.exception.parameters["reason"])
         self.assertEqual([fence["id"] for fence in daemon.call("ListGeofences")["geofences"]], ["home"])
+
+    def test_polygons_are_refused_with_the_reason(self):
+        daemon = self.daemon(self.fake().port).start()
+        square = [[8.0, 50.0], [8.01, 50.0], [8.01, 50.01], [8.0, 50.01]]
+        for bad, reason in (
+                ({"polygon": square[:2]}, "3 to 500"), ({"polygon": [square[0], square[2], square[1], square[3]]}, "must not meet"),
+                ({"polygon": [[8.0, 50.0], [8.0, 50.0, 3.0], [8.1, 50.0]]}, "corner 2"), ({"polygon": [[8, 50], [12, 50], [8, 51]]}, "200 km"),
+                ({"polygon": [[8, 86], [8.1, 86], [8.1, 86.1]]}, "85 degrees"), ({}, "or a polygon")):
+            with self.subTest(bad), self.assertRaises(Refusal) as caught:
+                daemon.call("AddGeofences", geofences=[HOME, {"id": "bad", **bad}])
+            self.assertEqual((caught.exception.name, caught.exception.parameters["id"]), ("InvalidGeofence", "bad"))
+            self.assertIn(reason, caught.exception.parameters["reason"])
+        self.assertEqual(daemon.call("ListGeofences")["geofences"], [])
+
+    def test_as_many_corners_as_there_may_be(self):
+        daemon = self.daemon(self.fake().port).start()
+        def ring(index):
+            return [[8 + index / 100 + math.cos(turn * math.pi / 250) / 7, 50 + math.sin(turn * math.pi / 250) / 7]
+                    for turn in range(500)]
+        for first in range(0, 200, 50):
+            daemon.call("AddGeofences", geofences=[{"id": f"p{index}", "polygon": ring(index)}
+                                                   for index in range(first, first + 50)])
+        with self.assertRaises(Refusal) as caught:
+            daemon.call("AddGeofences", geofences=[{"id": "more", "polygon": ring(0)[::100]}])
+        self.assertIn("100000 corners", caught.exception.parameters["reason"])
+        daemon.kill()
+        daemon.start()
+        pages = list(daemon.connect().stream("ListGeofences"))
+        self.assertEqual([len(page["geofences"]) for page in pages], [20] * 10)
+        found = {fence["id"]: fence for page in pages for fence in page["geofences"]}
+        self.assertEqual(found["p77"]["polygon"], ring(77))
+        self.assertEqual(len(daemon.call("ListGeofences")["geofences"]), 200)
 
     def test_ten_thousand_and_one_more(self):
         daemon = self.daemon(self.fake().port).start()

@@ -1,0 +1,168 @@
+import Base
+import Testing
+
+@testable import Tracking
+
+/// Longitudes and latitudes of a square whose sides are `2 × half` degrees.
+private func square(_ longitude: Double, _ latitude: Double, half: Double) -> [[Double]] {
+    [(-1, -1), (1, -1), (1, 1), (-1, 1)].map { [longitude + $0.0 * half, latitude + $0.1 * half] }
+}
+
+@Test(
+    "what cannot be a polygon is refused with the reason",
+    arguments: [
+        ([], "3 to 500"), ([[0, 0], [1, 0]], "3 to 500"), ([[0, 0], [1, 0], [0, 0]], "3 to 500"),
+        ([[0, 0], [0, 0], [1, 0], [1, 0]], "3 to 500"),
+        ((0...500).map { [Double($0) / 1e4, Double($0 * $0) / 1e8] }, "3 to 500"),
+        (Array(repeating: [0, 0], count: 100_000), "3 to 500"),
+        ([[0, 0], [1, 0], [1]], "corner 3"), ([[0, 0], [1, 0, 34], [1, 1]], "corner 2"),
+        ([[0, 0], [181, 0], [1, 1]], "corner 2"), ([[0, 0], [1, 0], [1, .nan]], "corner 3"),
+        ([[0, 84], [1, 85.01], [0, 85]], "85 degrees"),
+        // Around a pole, and half around the Earth.
+        ([[0, -80], [120, -80], [-120, -80]], "180 degrees"),
+        ([[0, 0], [100, 0], [190 - 360, 1], [100, 1]], "180 degrees"),
+        ([[0, 0], [1.81, 0], [0, 0.1]], "200 km"),
+        ([[0, 0], [0.9, 0.9], [-0.9, 1], [0, -0.9]], "200 km"),
+        // A bow tie, a spike, a corner on an edge, an edge along another, a corner twice.
+        ([[0, 0], [1, 1], [1, 0], [0, 1]], "after corners 1 and 3"),
+        ([[0, 0], [1, 0], [0.5, 0], [0.5, 1]], "must not meet"),
+        ([[0, 0], [1, 0], [1, 1], [0.5, 0], [0, 1]], "must not meet"),
+        ([[0, 0], [1, 0], [1, 1], [0.7, 1], [0.7, 0], [0.3, 0], [0.3, 1], [0, 1]], "must not meet"),
+        ([[0, 0], [1, 0], [0.5, 0.5], [1, 1], [0, 1], [0.5, 0.5]], "must not meet"),
+        ([[0, 0], [0.5, 0.5], [1, 1]], "must not meet"),
+        ([[179.5, 0], [-179.5, 1], [-179.5, 0], [179.5, 1]], "after corners 1 and 3"),
+    ] as [([[Double]], String)])
+func invalidPolygons(ring: [[Double]], reason: String) {
+    #expect {
+        _ = try Geofence(id: "a", ring: ring)
+    } throws: {
+        ($0 as? Geofence.Invalid)?.reason.contains(reason) ?? false
+    }
+}
+
+@Test("corners are kept as they were given, counterclockwise from the first; the end may repeat it")
+func corners() throws {
+    let ring = [[13.1, 52.2], [13.3, 52.25], [13.30000001, 52.4], [13.05, 52.3]]
+    for given in [ring, ring + [ring[0]], [ring[0]] + ring[1...].reversed()] {
+        let polygon = try #require(try Geofence(id: "a", ring: given).polygon)
+        #expect(polygon.corners.map { [$0.longitude, $0.latitude] } == ring)
+    }
+}
+
+@Test(
+    "centre and radius are those of the area, also across the antimeridian",
+    arguments: [(13.4, 52.5), (0, 0), (179.99, -33), (-179.995, 70), (20, -84.9)])
+func centreAndRadius(longitude: Double, latitude: Double) throws {
+    let ring = square(longitude, latitude, half: 0.02).map {
+        [$0[0] > 180 ? $0[0] - 360 : $0[0] < -180 ? $0[0] + 360 : $0[0], $0[1]]
+    }
+    let fence = try Geofence(id: "a", ring: ring)
+    let centre = try #require(Coordinate(latitude: latitude, longitude: longitude))
+    #expect(EarthPoint(fence.centre).distance(to: EarthPoint(centre)) < 1)
+    let scale = LocalScale(latitude: latitude)
+    let area = 0.04 * 0.04 * scale.east * scale.north
+    #expect(abs(fence.radius * fence.radius * .pi / area - 1) < 2e-5)
+}
+
+@Test(
+    "the distance to the edge is that to the nearest point of it, and negative inside",
+    arguments: [(13.4, 52.5), (0, 0), (179.995, -33), (-179.995, 70), (20, -84.9)])
+func distances(longitude: Double, latitude: Double) throws {
+    let ring = square(longitude, latitude, half: 0.01).map {
+        [$0[0] > 180 ? $0[0] - 360 : $0[0] < -180 ? $0[0] + 360 : $0[0], $0[1]]
+    }
+    var outline = PolygonOutline(try #require(try Geofence(id: "a", ring: ring).polygon))
+    let scale = LocalScale(latitude: latitude)
+    // Degrees from the centre, and metres to the edge.
+    let table = [
+        (0.0, 0.009, -min(0.001 * scale.north, 0.01 * scale.east)), (0.0, 0.011, 0.001 * scale.north),
+        (0.009, 0.0, -0.001 * scale.east), (-0.011, 0.0, 0.001 * scale.east),
+        (0, 0, -0.01 * min(scale.east, scale.north)),
+        (0.011, 0.011, 0.001 * (scale.east * scale.east + scale.north * scale.north).squareRoot()),
+    ]
+    for (east, north, expected) in table {
+        let x = longitude + east
+        let place = try #require(
+            Coordinate(
+                latitude: latitude + north, longitude: x > 180 ? x - 360 : x < -180 ? x + 360 : x))
+        let found = outline.measure(from: .init(place, EarthPoint(place)))
+        #expect(abs(found - expected) <= abs(expected) * 0.01, "\(east), \(north): \(found)")
+    }
+}
+
+/// A horseshoe around 100 m by 100 m that is open to the north; its legs are 100 m wide.
+private func horseshoe() throws -> Geofence {
+    let corners = [
+        (-100, -150), (-100, 150), (100, 150), (100, 50), (0, 50), (0, -50), (100, -50), (100, -150),
+    ]
+    return try Geofence(
+        id: "home",
+        ring: corners.map { place(north: Double($0.0), east: Double($0.1)) }.map {
+            [$0.longitude, $0.latitude]
+        })
+}
+
+@Test(
+    "within the bay of a horseshoe is outside, and a path may pass through both legs",
+    arguments: [
+        ([(0, 50, 0), (1, 50, 0), (2, 50, 0)], []),
+        ([(0, 50, 100), (1, 50, 100)], ["enter 0"]),
+        ([(0, -50, 0), (1, -50, 0)], ["enter 0"]),
+        // From the west to the east through the legs: in at −150 m, out at +150 m.
+        ([(0, 50, -250), (4, 50, 250)], ["enter 1", "exit 3"]),
+        // Through the bay alone, and past a leg with less room than the accuracy.
+        ([(0, 300, 0), (4, 20, 0)], []), ([(0, 200, -147), (4, -200, -147)], []),
+        ([(0, 200, -140), (4, -200, -140)], ["enter 1", "exit 3"]),
+    ] as [([(Double, Double, Double)], [String])])
+func bay(path: [(Double, Double, Double)], expected: [String]) throws {
+    var fences = Geofences([.init(key: 1, fence: try horseshoe(), isInside: false)])
+    var far = fix(at: -1, north: 3000)
+    far.accuracy = 5
+    _ = fences.judge(far)
+    let found = path.flatMap { step in
+        var fix = fix(at: step.0, north: step.1, east: step.2)
+        fix.accuracy = 5
+        return fences.judge(fix).crossings
+    }
+    let names = found.map { crossing in
+        let seconds = crossing.time.seconds(since: Timestamp(milliseconds: start))
+        return "\(crossing.kind.rawValue) \(Int(seconds.rounded()))"
+    }
+    #expect(names == expected)
+}
+
+@Test("the same polygon again keeps its state, another does not, nor does the circle of the same area")
+func samePolygon() throws {
+    let fence = try horseshoe()
+    var fences = Geofences([.init(key: 1, fence: fence, isInside: true)])
+    #expect(fences.add([fence]) == nil)
+    #expect(fences.items.map(\.isInside) == [true])
+    let circle = try Geofence(
+        id: "home", latitude: fence.centre.latitude, longitude: fence.centre.longitude, radius: fence.radius)
+    #expect(fences.add([circle]) == nil)
+    #expect(fences.items.map(\.isInside) == [nil])
+    // Outlines follow the fences that are left.
+    let far = try rounded("far", place(north: 9000), radius: 50, corners: 9)
+    #expect(fences.add([try geofence("circle", north: 5000), fence, far]) == nil)
+    #expect(fences.remove(["circle"]) == 1)
+    #expect(fences.take([Seen(0, -50), Seen(1, -50)]) == ["enter 0"])
+    #expect(fences.take([Seen(20, 9000), Seen(21, 9000)]) == ["exit 20", "enter 20"])
+}
+
+@Test("corners are limited in sum, and pages by them")
+func cornerLimits() throws {
+    var fences = Geofences()
+    let many = try (0..<200).map { number in
+        try rounded("f\(1000 + number)", place(north: Double(number) * 50), radius: 100, corners: 500)
+    }
+    #expect(fences.add(many) == nil)
+    let more = try rounded("more", place(north: 0), radius: 100, corners: 3)
+    #expect(fences.add([more])?.id == "more")
+    #expect(fences.add([more])?.reason.contains("100000 corners") == true)
+    // A replaced one makes room.
+    #expect(fences.add([try geofence("f1000"), more]) == nil)
+    let first = fences.page(after: nil, limit: 100, cornerLimit: 2000)
+    #expect(first.items.map(\.fence.id) == ["f1000", "f1001", "f1002", "f1003", "f1004"] && !first.isLast)
+    #expect(fences.page(after: "f1000", limit: 100, cornerLimit: 1).items.map(\.fence.id) == ["f1001"])
+    #expect(fences.page(after: "f1199", limit: 100, cornerLimit: 1).isLast)
+}

@@ -11,6 +11,8 @@ extension DrainOutcome.Failure {
         return switch self {
         case .auth:
             "the server refuses our credentials (\(code)): check [sync.headers] and [sync.auth]" + next
+        case .permanent where sync?.format.name.isForeign == true:
+            (sync?.advice(status) ?? "") + " Nothing is lost, the next attempt follows on the schedule"
         case .permanent where status == 413:
             "the server finds the batch too large (413): lower sync.batch_size (\(sync?.batchSize ?? 0)) or raise "
                 + "the server's limit" + next
@@ -29,6 +31,15 @@ extension DrainOutcome.Failure {
             "the server has rejected three batches in a row (\(code)): it is suspected, not the data. "
                 + "Check that it unpacks gzip once and takes this format; one probe follows each \(Int(sync?.intervalSeconds ?? 300)) s"
         }
+    }
+}
+
+extension Settings.Sync {
+    /// What an answer that is none of an acceptance most likely means for this format.
+    ///
+    /// - Parameter status: nil: the connection was closed without one, time and again.
+    fileprivate func advice(_ status: Int?) -> String? {
+        Format(rawValue: format.name.rawValue)?.advice(status.map { .status($0) } ?? .closed)
     }
 }
 

@@ -45,7 +45,8 @@ final class Uploader {
         self.queue = queue
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
         self.tokens = TokenKeeper(
-            store: tokens, port: port, board: hub.board, clock: hub.clock, report: report, now: now)
+            store: tokens, port: port, board: hub.board, clock: hub.clock, report: report,
+            shared: hub.uploaders.tokens, now: now)
         schedule = DrainSchedule(interval: sync?.intervalSeconds ?? 300, now: now, using: &random)
     }
 
@@ -69,7 +70,9 @@ final class Uploader {
     }
 
     /// The destination's table; nil while it has no url.
-    var sync: Settings.Sync? { inForce.settings.sync(of: port.name.text) }
+    var sync: Settings.Sync? { destination?.sync }
+
+    private var destination: Settings.Destination? { inForce.settings.destination(port.name.text) }
 
     private var pending: Int { hub.store.counts()[port.name]?.pending ?? 0 }
 
@@ -169,10 +172,12 @@ final class Uploader {
 
     private func configure(_ latest: SettingsInForce, now: BootInstant) {
         guard latest.revision > inForce.revision else { return }
-        let old = sync
+        let old = destination
         inForce = latest
-        guard sync != old else { return }
-        drain.change(isEnabled: sync != nil, isOtherRequest: sync?.request != old?.request)
+        guard destination != old else { return }
+        let isOtherRequest =
+            sync?.request != old?.sync.request || destination?.sharesMainTokens != old?.sharesMainTokens
+        drain.change(isEnabled: sync != nil, isOtherRequest: isOtherRequest)
         apply()
         if let sync {
             schedule.change(interval: sync.intervalSeconds, now: now, using: &random)
@@ -183,7 +188,7 @@ final class Uploader {
     private func apply() {
         queue.configure(sync)
         report.configured(sync)
-        tokens.configure(sync, now: .current())
+        tokens.configure(sync, sharesMain: destination?.sharesMainTokens == true, now: .current())
         do {
             try queue.registerEndpoint(sync)
         } catch {
@@ -284,6 +289,19 @@ final class Uploader {
         case .markPermanent:
             try queue.markPermanent(batch())
             return .done
+        case .weighRefusal(let doubt, let isScheduled):
+            let status = report.snapshot.lastHTTPStatus ?? 0
+            let mayBeBlamed = try queue.weighRefusal(
+                of: batch(), doubt, status: status, isScheduled: isScheduled)
+            return mayBeBlamed ? .mayBeBlamed : .done
+        case .freezeProbe:
+            guard let sync, let probe = try queue.freezeProbe(sync) else { return .nothingPending }
+            return .frozen(rows: probe.rows, isIsolating: false)
+        case .condemn:
+            guard let (batch, fate, expired) = try queue.condemn() else { return .done }
+            report.expired(expired)
+            report.blamed(status: queue.record.status)
+            return rejected(batch, fate)
         }
     }
 
@@ -327,6 +345,12 @@ final class Uploader {
             return .underway
         case .ended(let outcome):
             report.requestEnded()
+            if let format = queue.request?.format, queue.record.observe(.init(outcome), in: format),
+                case .failure(let failure) = outcome
+            {
+                report.failed(failure)
+                return .closed
+            }
             return event(outcome)
         }
     }

@@ -16,6 +16,8 @@ extension SmallFiles {
             var radius: Double
             var notifiesOnEntry: Bool
             var notifiesOnExit: Bool
+            /// Unix milliseconds; an earlier version did not keep it.
+            var addedAt: Int64?
         }
 
         var nextKey: Int64
@@ -38,7 +40,11 @@ extension SmallFiles {
             let fence = try? Geofence(
                 id: entry.id, latitude: entry.latitude, longitude: entry.longitude, radius: entry.radius,
                 notifiesOnEntry: entry.notifiesOnEntry, notifiesOnExit: entry.notifiesOnExit)
-            return fence.map { Geofences.Item(key: entry.key, fence: $0) }
+            return fence.map {
+                Geofences.Item(
+                    key: entry.key, fence: $0,
+                    addedAt: entry.addedAt.map { Timestamp(milliseconds: $0) })
+            }
         }
         return items.count == found.geofences.count ? Geofences(items, nextKey: found.nextKey) : nil
     }
@@ -49,7 +55,8 @@ extension SmallFiles {
             Definitions.Entry(
                 key: item.key, id: item.fence.id, latitude: item.fence.centre.latitude,
                 longitude: item.fence.centre.longitude, radius: item.fence.radius,
-                notifiesOnEntry: item.fence.notifiesOnEntry, notifiesOnExit: item.fence.notifiesOnExit)
+                notifiesOnEntry: item.fence.notifiesOnEntry, notifiesOnExit: item.fence.notifiesOnExit,
+                addedAt: item.addedAt?.milliseconds)
         }
         try write(
             Name.geofences, Definitions(nextKey: geofences.nextKey, geofences: entries), isLarge: true)

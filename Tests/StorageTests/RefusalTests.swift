@@ -1,3 +1,4 @@
+import Base
 import Support
 import Testing
 
@@ -50,7 +51,9 @@ import Testing
             } else {
                 try store.draftBatch(limit: 1, asOne: true)
             }
-        return try #require(try workshop.freezeAll(try #require(draft)))
+        let found = try #require(draft)
+        let frozen = try workshop.freezeAll(found)
+        return try #require(frozen)
     }
 
     @Test("a row that is to blame becomes a dead letter when the probe behind it is gone; nobody is suspected for it")

@@ -37,6 +37,11 @@ extension Settings {
     /// Something is to be uploaded somewhere.
     package var uploads: Bool { sync != nil || !destinations.isEmpty }
 
+    /// A destination with its table; nil while it has no url, or is none.
+    package func destination(_ name: String) -> Destination? {
+        allDestinations.first { $0.name == name }
+    }
+
     /// The table of a destination; nil while it has no url, or is none.
     package func sync(of name: String) -> Sync? {
         name == Destination.main ? sync : destinations.first { $0.name == name }?.sync

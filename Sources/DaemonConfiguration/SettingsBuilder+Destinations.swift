@@ -102,6 +102,11 @@ extension SettingsBuilder {
                 place != nil && place != Place(draft.main.sync.url, "sync.url"), slot,
                 "the tokens of main are for the scheme, host and port of sync.url alone; write a table [\(slot)]"
             ),
+            (
+                own.sync.url.hasPrefix("http:") && own.sync.proxy != nil
+                    && own.sync.proxy != draft.main.sync.proxy, table + ".proxy",
+                "would see the tokens of main, because the url is http; use https, the proxy of main, or a table [\(slot)]"
+            ),
         ])
     }
 

@@ -85,6 +85,11 @@ extension Settings {
         // 1080 is what libcurl takes for every kind of proxy.
         return (address.scheme, address.host, address.port ?? ports[address.scheme] ?? 1080)
     }
+
+    /// Whether two URLs have the same scheme, host and port, however they are spelt.
+    package static func areSamePlace(_ url: String, _ other: String) -> Bool {
+        Place(url, "url").map { $0 == Place(other, "url") } ?? false
+    }
 }
 
 extension Rules {

@@ -4,6 +4,7 @@ internal import DaemonConfiguration
 internal import Envelope
 internal import Glibc
 internal import Linux
+internal import Tracking
 internal import Upload
 
 /// Checks the way to the backend step by step, as the uploader would go it.
@@ -55,25 +56,73 @@ enum BackendProbe {
     }
 
     private static func post(_ sync: Settings.Sync, installID: String?) -> BackendFacts.Answer {
-        guard var client = HTTPClient(), let wakeup = try? Wakeup(),
-            let (id, request) = emptyBatch(sync, installID: installID)
+        guard let (id, request) = emptyBatch(sync, installID: installID),
+            let outcome = exchange(request, id: id, sync)
         else { return .failed("no memory for a request", isClock: false) }
-        var factory = RequestFactory(sync, version: Release.version)
-        factory.timeout = min(factory.timeout, requestTimeout)
-        let outcome = client.post(
-            request.body, factory.options(for: request, authorization: nil), keepsBody: sync.requireAck,
-            wakeup: wakeup, isCancelled: { false })
         switch outcome {
-        case .answer(let answer):
-            let judgement = request.format.judge(answer, acknowledging: sync.requireAck ? id : nil, at: now())
+        case .judged(let judgement):
             switch judgement.doubt {
             case .page: return .page(judgement.status)
             case .noAck: return .noAck(judgement.status)
             case .refused: return .refused(judgement.status)
             case nil: return .status(judgement.status)
             }
-        case .failure(let failure): return .failed(failure.message, isClock: failure.kind == .clock)
-        case .cancelled: return .failed("cancelled", isClock: false)
+        case .failed(let failure): return .failed(failure.message, isClock: failure.kind == .clock)
+        }
+    }
+
+    /// What became of a request.
+    enum Outcome {
+        case judged(Judgement)
+        case failed(TransportFailure)
+    }
+
+    /// Sends a request as the daemon would, but for its tokens.
+    ///
+    /// - Parameter id: of the batch.
+    /// - Returns: nil when there is no memory for it.
+    static func exchange(_ request: Request, id: UUIDv7, _ sync: Settings.Sync) -> Outcome? {
+        guard var client = HTTPClient(), let wakeup = try? Wakeup() else { return nil }
+        var factory = RequestFactory(sync, version: Release.version)
+        factory.timeout = min(factory.timeout, requestTimeout)
+        let outcome = client.post(
+            request.body, factory.options(for: request, authorization: nil),
+            keepsBody: request.format.readsBody(acknowledging: sync.requireAck), wakeup: wakeup,
+            isCancelled: { false })
+        return switch outcome {
+        case .answer(let answer):
+            .judged(request.format.judge(answer, acknowledging: sync.requireAck ? id : nil, at: now()))
+        case .failure(let failure): .failed(failure)
+        // Nobody does.
+        case .cancelled: nil
+        }
+    }
+
+    /// A request that shows whether the destination works, and changes nothing there that matters.
+    ///
+    /// - Parameter newest: what a format of one row sends.
+    /// - Returns: nil where nothing of the kind is known for the format.
+    static func harmless(
+        _ sync: Settings.Sync, installID: String?, newest: Location?
+    ) -> (id: UUIDv7, request: Request)? {
+        var random = SystemRandomNumberGenerator()
+        var ids = UUIDv7Generator(using: &random)
+        let id = ids.next(at: now())
+        switch sync.format {
+        case .beekon: return emptyBatch(sync, installID: installID)
+        // A template has to be rendered.
+        case .template: return nil
+        case .overland(let own): return (id, OverlandFormat(deviceID: own.deviceID).request([]))
+        // A broker has to be subscribed at, and must give the message back.
+        case .owntracks(let own) where own.mqtt != nil: return nil
+        case .owntracks(let own):
+            let format = OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID)
+            return newest.map { (id, format.request($0, sentAt: now())) }
+        case .osmand(let own):
+            let unit = own.speedUnit == .knots ? OsmAndFormat.SpeedUnit.knots : .mps
+            return newest.map {
+                (id, OsmAndFormat(deviceID: own.deviceID, speedUnit: unit).request($0, extras: nil))
+            }
         }
     }
 

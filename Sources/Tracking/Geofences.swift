@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 
 /// All geofences with their states: processes every settled fix and reports crossings. Pure: no clock, no I/O.
 ///
@@ -20,11 +20,14 @@ package struct Geofences: Sendable {
         package var fence: Geofence
         /// nil while undecided.
         package var isInside: Bool?
+        /// When it was added; nil for one that was added before that was kept.
+        package var addedAt: Timestamp?
 
-        package init(key: Int64, fence: Geofence, isInside: Bool? = nil) {
+        package init(key: Int64, fence: Geofence, isInside: Bool? = nil, addedAt: Timestamp? = nil) {
             self.key = key
             self.fence = fence
             self.isInside = isInside
+            self.addedAt = addedAt
         }
     }
 
@@ -72,6 +75,7 @@ package struct Geofences: Sendable {
     private var watches: [GeofenceWatch] = []
     private var keys: [Int64] = []
     private var fences: [Geofence] = []
+    private var times: [Timestamp?] = []
     private var indices: [String: Int] = [:]
     private var trail = GeofenceTrail()
     /// Indices in ascending order of id: computed for the first page of a list, and kept until fences are added or
@@ -89,6 +93,8 @@ package struct Geofences: Sendable {
 
     package var count: Int { fences.count }
     package var isEmpty: Bool { fences.isEmpty }
+    /// As defined by the user, in no order.
+    package var all: [Geofence] { fences }
 
     /// All fences with their states, in ascending order of id.
     package var items: [Item] {
@@ -126,12 +132,15 @@ package struct Geofences: Sendable {
         Set(keys.indices.filter { watches[$0].isInside == true }.map { keys[$0] })
     }
 
-    /// Adds fences, replacing those with the same id. An identical circle keeps its state; a different one starts
-    /// undecided.
+    /// When the fence with this id was added; nil when there is none, or that is not known.
+    package func addedAt(_ id: String) -> Timestamp? { indices[id].flatMap { times[$0] } }
+
+    /// Adds fences, replacing those with the same id. An identical circle keeps its state, and the time it was added; a
+    /// different one starts undecided.
     ///
     /// - Returns: nil on success. If a limit would be exceeded nothing is added, and the first that does not fit is
     ///   returned.
-    package mutating func add(_ new: [Geofence]) -> Excess? {
+    package mutating func add(_ new: [Geofence], at time: Timestamp? = nil) -> Excess? {
         var known = indices.mapValues { fences[$0].cornerCount }
         var corners = known.values.reduce(0, +)
         for fence in new {
@@ -149,7 +158,7 @@ package struct Geofences: Sendable {
             if let index = indices[fence.id], fences[index].hasGeometry(of: fence) {
                 fences[index] = fence
             } else {
-                set(Item(key: nextKey, fence: fence))
+                set(Item(key: nextKey, fence: fence, addedAt: time))
                 nextKey += 1
             }
         }
@@ -166,6 +175,7 @@ package struct Geofences: Sendable {
         watches = kept.map { watches[$0] }
         keys = kept.map { keys[$0] }
         fences = kept.map { fences[$0] }
+        times = kept.map { times[$0] }
         indices = [:]
         order = nil
         for (index, fence) in fences.enumerated() { indices[fence.id] = index }
@@ -187,7 +197,8 @@ package struct Geofences: Sendable {
     }
 
     private func item(at index: Int) -> Item {
-        Item(key: keys[index], fence: fences[index], isInside: watches[index].isInside)
+        Item(
+            key: keys[index], fence: fences[index], isInside: watches[index].isInside, addedAt: times[index])
     }
 
     private mutating func set(_ item: Item) {
@@ -200,12 +211,14 @@ package struct Geofences: Sendable {
             watches[index] = watch
             keys[index] = item.key
             fences[index] = item.fence
+            times[index] = item.addedAt
         } else {
             indices[item.fence.id] = fences.count
             circles.append(circle)
             watches.append(watch)
             keys.append(item.key)
             fences.append(item.fence)
+            times.append(item.addedAt)
         }
     }
 

@@ -71,15 +71,19 @@ struct CommonOptions: ParsableArguments {
 /// Asks for confirmation before something is deleted permanently.
 ///
 /// Throws unless the answer is yes, and when there is no terminal to ask on.
-func confirm(_ question: String) throws {
+///
+/// - Parameters:
+///   - verb: what is not done without a yes: `delete`.
+///   - refusal: said after a no.
+func confirm(_ question: String, to verb: String = "delete", refusal: String = "nothing deleted") throws {
     guard isatty(STDIN_FILENO) == 1 else {
-        throw Failure("cannot ask without a terminal: add --yes to delete without confirmation", exitCode: 64)
+        throw Failure("cannot ask without a terminal: add --yes to \(verb) without confirmation", exitCode: 64)
     }
     let text = Array("\(question) [y/N] ".utf8)
     // On stderr: stdout may be a file meant only for the result.
     _ = write(STDERR_FILENO, text, text.count)
     guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else {
-        throw Failure("nothing deleted", exitCode: 1)
+        throw Failure(refusal, exitCode: 1)
     }
 }
 

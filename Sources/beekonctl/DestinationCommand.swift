@@ -1,12 +1,56 @@
 import ArgumentParser
 import ControlProtocol
 import ControlTool
+import Doctor
 
 struct DestinationCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "destination",
-        abstract: "Owe a new destination what was stored before it, or forget one that is gone.",
-        subcommands: [Backfill.self, Forget.self])
+        abstract: "Test a destination, owe a new one what was stored before it, or forget one that is gone.",
+        subcommands: [Test.self, Backfill.self, Forget.self])
+
+    struct Test: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "test",
+            abstract: "Send one harmless request to a destination, and explain the answer.",
+            discussion: """
+                An empty batch; in a format of one row a request, the newest location, which the server stores \
+                once more: so it asks first. Sent by beekonctl itself, with the configured headers and \
+                certificates, but without tokens, which only beekond has. Requires root or group beekond, who \
+                may read the configuration. Exits with 1 unless it is accepted.
+
+                EXAMPLES:
+                  sudo beekonctl destination test main
+                  sudo beekonctl destination test traccar --yes
+                """)
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "Its name.", completion: .destinations)
+        var name: String
+
+        @Flag(help: "Do not ask for confirmation.")
+        var yes = false
+
+        @Option(
+            help: "The configuration of beekond (default: the one it runs with, else /etc/beekond/beekond.toml).",
+            completion: .file(extensions: ["toml"]))
+        var config: String?
+
+        func run() throws {
+            var isAccepted = false
+            try common.run(for: name) {
+                let trial = try DestinationTrial(to: name, socket: common.path, configuration: config)
+                if !yes, let question = trial.question {
+                    try confirm(Text.safe(question), to: "send it", refusal: "nothing sent")
+                }
+                let result = try trial.run()
+                isAccepted = result.accepted
+                try common.print(result, text: [result.text])
+            }
+            if !isAccepted { throw ExitCode(1) }
+        }
+    }
 
     struct Backfill: ParsableCommand {
         static let configuration = CommandConfiguration(

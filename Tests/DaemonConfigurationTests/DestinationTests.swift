@@ -210,6 +210,18 @@ import Testing
     }
 
     @Test(
+        "no other proxy sees main's tokens", arguments: [("http", true), ("https", false)])
+    func sharedTokensByProxy(scheme: String, isRefused: Bool) throws {
+        let url = "url = \"\(scheme)://a.example/\"\nallow_insecure_http = true\n"
+        let text =
+            "[sync]\n\(url)[sync.auth]\naccess_token = \"a\"\n[destination.live]\n\(url)auth = \"main\"\n"
+        let workshop = try Workshop()
+        #expect(workshop.problems(text).isEmpty)
+        let found = workshop.problems(text + "proxy = \"http://p.example:3128\"\n")
+        #expect(found.map(\.key) == (isRefused ? ["destination.live.proxy"] : []))
+    }
+
+    @Test(
         "main's tokens are for one scheme, host and port",
         arguments: [
             ("https://a.example/live", nil), ("HTTPS://A.EXAMPLE:443/", nil),

@@ -3,6 +3,7 @@ import Glibc
 import Linux
 import Support
 import Testing
+import Tracking
 
 @testable import Storage
 
@@ -116,6 +117,29 @@ func keys(key: String) throws {
     let found = desk.files.readGeofences()
     #expect((found.content != nil) == (key == "1"))
     #expect((found.trouble == nil) == (key == "1"))
+    // An earlier version wrote it.
+    #expect(found.content?.addedAt("a") == nil)
+}
+
+@Test("fences come back with the time they were added")
+func timeOfAdding() throws {
+    let desk = try Desk()
+    let time = Timestamp(milliseconds: 1_805_097_600_123)
+    var fences = Geofences()
+    _ = fences.add([try Geofence(id: "a", latitude: 1, longitude: 2, radius: 3)], at: time)
+    try desk.files.write(fences)
+    #expect(desk.files.readGeofences().content?.items == fences.items)
+    #expect(desk.files.readGeofences().content?.addedAt("a") == time)
+}
+
+@Test("other files go as they are told, and no others")
+func otherFiles() throws {
+    let desk = try Desk()
+    let before = Set(try desk.temporary.names())
+    for name in ["tokens-a", "tokens-a.aside-1", "tokens-ab"] { try desk.write(name, "x") }
+    try desk.files.remove { $0 == "tokens-a" || $0.hasPrefix("tokens-a.") }
+    #expect(Set(try desk.temporary.names()) == before.union(["tokens-ab"]))
+    try desk.files.remove { _ in false }
 }
 
 @Test("the largest set of fences fits its file, and is read as it was written")

@@ -1,3 +1,4 @@
+import Base
 import Testing
 
 @testable import Tracking
@@ -285,4 +286,20 @@ func pages() throws {
     #expect(
         ids(after: "f7") == ["f8", "f9", "end"] && ids(after: "f9") == ["end"] && ids(after: "x") == ["end"])
     #expect(fences.page(after: nil, limit: 100).items == fences.items)
+}
+
+@Test("a fence keeps the time it was added, until another circle takes its place")
+func timeOfAdding() throws {
+    func fence(_ id: String, radius: Double = 100) throws -> Geofence {
+        try Geofence(id: id, latitude: 1, longitude: 2, radius: radius)
+    }
+    let times = [1000, 2000, 3000].map { Timestamp(milliseconds: $0) }
+    var fences = Geofences()
+    #expect(fences.add([try fence("a"), try fence("b")], at: times[0]) == nil)
+    #expect(fences.add([try fence("a"), try fence("b", radius: 50), try fence("c")], at: times[1]) == nil)
+    #expect(["a", "b", "c", "d"].map { fences.addedAt($0) } == [times[0], times[1], times[1], nil])
+    #expect(fences.remove(["a"]) == 1)
+    #expect(fences.add([try fence("a")], at: times[2]) == nil)
+    #expect(["a", "b", "c"].map { fences.addedAt($0) } == [times[2], times[1], times[1]])
+    #expect(Geofences(fences.items).addedAt("b") == times[1])
 }

@@ -29,6 +29,9 @@ private struct Place {
     static let refused: [Drain.Event] = sending + [answer(401)]
     static let accepted: [Drain.Event] = sending + [answer(200), .done]
 
+    static let blamed: [Drain.Event] = sending + [answer(404), .done, .done, .mayBeBlamed]
+    static let probing: [Drain.Event] = blamed + [.frozen(rows: 1, isIsolating: false), .token(.usable)]
+
     static func answer(_ status: Int, _ doubt: Doubt? = nil, canRenew: Bool = true) -> Drain.Event {
         .answered(Judgement(status: status, retryAfter: 7, doubt: doubt), canRenew: canRenew)
     }
@@ -51,7 +54,7 @@ struct DrainTests {
         [
             .done, .frozen(rows: 4, isIsolating: false), .frozen(rows: 1, isIsolating: true), .nothingPending,
             .underway, .gone, .cancelled, .failed(isForTime: true), .failed(isForTime: false), .suspected,
-            .full,
+            .full, .closed, .mayBeBlamed,
             .storageFailed,
         ] + tokens.map { .token($0) } + answers
 
@@ -73,7 +76,7 @@ struct DrainTests {
     private static let request: [(Drain.Event, Drain.Step)] = [
         (.underway, .perform(.awaitAnswer)), (.gone, .perform(.freezeNext)),
         (.cancelled, .perform(.freezeNext)), (.failed(isForTime: true), .perform(.countTimeout)),
-        (.failed(isForTime: false), lostNetwork),
+        (.failed(isForTime: false), lostNetwork), (.closed, .perform(.markPermanent)),
     ]
 
     private static let table: [Place] = [
@@ -148,10 +151,11 @@ struct DrainTests {
             exits: [(.done, .perform(.markPermanent))]),
         Place(
             name: "recording 413, which a smaller batch may mend", path: Place.sending + [Place.answer(413)],
-            exits: [(.done, .finish(.failed(.permanent)))]),
+            exits: [(.done, .perform(.weighRefusal(nil, isScheduled: true)))]),
         Place(
             name: "recording a 2xx without its acknowledgement",
-            path: Place.sending + [Place.answer(200, .noAck)], exits: [(.done, .finish(.failed(.noAck)))]),
+            path: Place.sending + [Place.answer(200, .noAck)],
+            exits: [(.done, .perform(.weighRefusal(.noAck, isScheduled: true)))]),
         Place(
             name: "counting a timeout", path: Place.sending + [.failed(isForTime: true)],
             exits: [(.done, lostNetwork)]),
@@ -170,7 +174,23 @@ struct DrainTests {
             exits: [(.done, .perform(.freezeNext)), (.suspected, .finish(.failed(.rejected)))]),
         Place(
             name: "marking", path: Place.sending + [Place.answer(200, .page), .done],
-            exits: [(.done, .finish(.failed(.page)))]),
+            exits: [(.done, .perform(.weighRefusal(.page, isScheduled: true)))]),
+        Place(
+            name: "marking what the connection was closed on", path: Place.sending + [.closed],
+            exits: [(.done, .perform(.weighRefusal(nil, isScheduled: true)))]),
+        Place(
+            name: "weighing", path: Place.sending + [Place.answer(200, .refused), .done, .done],
+            exits: [(.done, .finish(.failed(.permanent))), (.mayBeBlamed, .perform(.freezeProbe))]),
+        Place(
+            name: "freezing a probe", path: Place.blamed,
+            exits: [
+                (.frozen(rows: 4, isIsolating: false), .perform(.checkToken(isForced: false))),
+                (.frozen(rows: 1, isIsolating: true), .perform(.checkToken(isForced: false))),
+                (.nothingPending, .finish(.failed(.permanent))),
+            ]),
+        Place(
+            name: "condemning", path: Place.probing + [Place.answer(200), .done, .done],
+            exits: [(.done, .perform(.freezeNext)), (.full, .finish(.failed(.deadLettersFull)))]),
         Place(name: "idle", path: [.storageFailed], exits: []),
     ]
 
@@ -286,6 +306,56 @@ struct DrainTests {
         #expect(drain.handle(.token(.due(hasToken: true))) == Self.later)
     }
 
+    /// What follows a probe's way to its end, each event after the other.
+    private static func end(_ events: [Drain.Event], isForced: Bool = false) -> Drain.Step {
+        var drain = Place(name: "probing", path: Place.probing, exits: []).drain(isForced: isForced)
+        return events.reduce(later) { _, event in drain.handle(event) }
+    }
+
+    @Test(
+        "a probe that is not accepted leaves everything as it is, and the drain fails as it would have",
+        arguments: [
+            [Place.answer(404), .done, .done], [Place.answer(500), .done],
+            [Place.answer(200, .page), .done, .done], [.failed(isForTime: false)], [.closed, .done],
+            [.failed(isForTime: true), .done], [.storageFailed],
+        ] as [[Drain.Event]])
+    func refusedProbe(events: [Drain.Event]) {
+        #expect(Self.end(events) == .finish(.failed(.permanent)))
+    }
+
+    @Test("an accepted probe is deleted before the row ahead of it is condemned, and then the drain goes on")
+    func acceptedProbe() {
+        #expect(Self.end([Place.answer(200), .done]) == .perform(.acknowledge(freezingNext: false)))
+        #expect(Self.end([Place.answer(200), .done, .done]) == .perform(.condemn))
+        #expect(Self.end([Place.answer(200), .done, .done, .done]) == .perform(.freezeNext))
+    }
+
+    @Test("a probe that was accepted and could not be deleted is deleted first, and its word is lost")
+    func owedProbe() {
+        var drain = Place(name: "probing", path: Place.probing, exits: []).drain()
+        for event in [Place.answer(200), .done] { _ = drain.handle(event) }
+        #expect(drain.handle(.storageFailed) == Self.later)
+        #expect(drain.begin(hasWork: true, isForced: false) == .perform(.acknowledge(freezingNext: false)))
+        #expect(drain.handle(.done) == .perform(.registerEndpoint))
+    }
+
+    @Test("a probe that is broken off is over: the row ahead of it goes again")
+    func abortedProbe() {
+        var drain = Place(name: "probing", path: Place.probing, exits: []).drain()
+        drain.abort()
+        _ = drain.handle(.underway)
+        #expect(drain.handle(.cancelled) == .perform(.freezeNext))
+        for event in [Place.frozen[1], .token(.usable), Place.answer(200), .done] { _ = drain.handle(event) }
+        #expect(drain.handle(.done) == .perform(.freezeNext))
+    }
+
+    @Test("a drain that somebody asks for is no scheduled run")
+    func forcedRefusal() {
+        let path = Place.sending + [Place.answer(404), .done]
+        var drain = Place(name: "marking", path: path, exits: []).drain(isForced: true)
+        #expect(drain.handle(.done) == .perform(.weighRefusal(nil, isScheduled: false)))
+    }
+
     /// What can be said of an action that was carried out; more often than not, that all is well.
     private static func results(of action: Drain.Action) -> [Drain.Event] {
         switch action {
@@ -300,6 +370,9 @@ struct DrainTests {
             [.underway, .failed(isForTime: true), .failed(isForTime: false)] + answers
                 + Array(repeating: Place.answer(200), count: 10)
         case .cancelRequest: [.cancelled]
+        case .weighRefusal: [.done, .mayBeBlamed, .mayBeBlamed]
+        case .freezeProbe: [.frozen(rows: 1, isIsolating: false), .nothingPending]
+        case .condemn: [.done, .full]
         }
     }
 
@@ -324,7 +397,8 @@ struct DrainTests {
                     if event == .done { (isAccepted, deletions) = (false, deletions + 1) }
                 case .record(let judgement): isAccepted = judgement.verdict == .accepted && event == .done
                 case .send, .awaitAnswer, .registerEndpoint, .freezeNext, .checkToken, .checkRefusedToken,
-                    .refreshToken, .cancelRequest, .countTimeout, .reject, .isolate, .markPermanent:
+                    .refreshToken, .cancelRequest, .countTimeout, .reject, .isolate, .markPermanent,
+                    .weighRefusal, .freezeProbe, .condemn:
                     #expect(!isAccepted)
                 }
                 if Int.random(in: 0..<50, using: &random) == 0 { drain.abort() }

@@ -62,6 +62,9 @@ import Tracking
         (event.accuracy, event.fenceAddedAt) = (nil, nil)
         #expect(
             text(format.request(event)).contains("\"wtst\":0,\"lat\":37.7749,\"lon\":-122.4194,\"acc\":100,"))
+        // The centre of the fence.
+        event.accuracy = 0
+        #expect(text(format.request(event)).contains("\"lon\":-122.4194,\"acc\":0,"))
         event.coordinate = nil
         #expect(format.request(event) == nil)
     }

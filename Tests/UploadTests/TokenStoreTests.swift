@@ -1,3 +1,4 @@
+import Base
 import Glibc
 import Linux
 import Support
@@ -15,6 +16,19 @@ final class TokenStoreTests {
         directory = try TemporaryDirectory()
         state = try StateDirectory(directory.file("state"))
         mkdir(directory.file("credentials"), 0o700)
+    }
+
+    @Test(
+        "the files of a destination",
+        arguments: [
+            ("tokens", true, false), ("tokens.aside-1", true, false), ("tokens-home", false, true),
+            ("tokens-home.aside-2", false, true), ("tokens-home2", false, false),
+            ("tokens-home-2", false, false), ("beekond.key", false, false), ("tokens2", false, false),
+        ])
+    func files(name: String, isMain: Bool, isHome: Bool) throws {
+        let home = try #require(DestinationName("home"))
+        #expect(TokenStore.holds(name, tokensOf: .main) == isMain)
+        #expect(TokenStore.holds(name, tokensOf: home) == isHome)
     }
 
     private var credentials: String { directory.file("credentials") }

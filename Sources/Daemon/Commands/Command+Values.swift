@@ -38,8 +38,16 @@ extension Command {
         }
 
         /// Whether the configuration has a use for them.
-        func check(against sync: Settings.Sync?, of name: DestinationName) throws(Failure) {
+        ///
+        /// - Parameter sharesMain: its tokens are those of `main`.
+        func check(
+            against sync: Settings.Sync?, of name: DestinationName, sharesMain: Bool = false
+        ) throws(Failure) {
             let table = (name == .main ? "sync" : "destination.\(name)") + ".auth"
+            if sharesMain {
+                throw Failure(
+                    kind: .setting(key: table), reason: "its tokens are those of main; give them to main")
+            }
             guard let auth = sync?.auth else {
                 throw Failure(
                     kind: .setting(key: table),

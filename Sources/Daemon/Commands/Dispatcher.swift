@@ -42,7 +42,9 @@ final class Dispatcher {
     ) throws(Failure) -> Answer {
         try enforce(Authority.decide(command, for: caller.origin), on: caller)
         if case .seedAuth(let seed, let name) = command {
-            try seed.check(against: settings.sync(of: name.text), of: name)
+            let destination = settings.destination(name.text)
+            try seed.check(
+                against: destination?.sync, of: name, sharesMain: destination?.sharesMainTokens == true)
         }
         if !command.kind.isQuestion, caller.origin != .signal {
             Log.info(.control, "\(caller.request) by \(caller.name)", caller.fields)
@@ -95,10 +97,12 @@ final class Dispatcher {
         case .purgeRejected(let name): try post(.rejected(.purge, of: known(name), token))
         case .resend(let work):
             try takeAttempt(now: now)
+            try refuseOrphan(work.destination)
             try requireQueue(known(work.destination))
             try post(.owe(.resend(work), token))
         case .backfill(let work):
             try takeAttempt(now: now)
+            try refuseOrphan(work.destination)
             try requireQueue(configured(work.destination).name)
             try post(.owe(.backfill(work), token))
         case .forgetDestination(let name): try post(.owe(.forget(Forgetting(orphan(name))), token))
@@ -175,15 +179,30 @@ final class Dispatcher {
     }
 
     /// - Throws: when nothing is known of it.
-    private func known(_ name: DestinationName) throws(Failure) -> DestinationName {
+    func known(_ name: DestinationName) throws(Failure) -> DestinationName {
         if hub.store.counts()[name] != nil || settings.sync(of: name.text) != nil { return name }
         throw Failure(kind: .parameter("destination"))
     }
 
     /// - Throws: unless it is known and not configured any more.
     private func orphan(_ name: DestinationName) throws(Failure) -> DestinationName {
-        if hub.store.counts()[name]?.isOrphaned == true { return name }
-        throw Failure(kind: .parameter("destination"))
+        guard isOrphan(name) else { throw Failure(kind: .parameter("destination")) }
+        // Its thread may be about to write tokens.
+        guard name == .main || hub.uploaders[name] == nil else { throw Failure(kind: .busy(seconds: 1)) }
+        return name
+    }
+
+    private func isOrphan(_ name: DestinationName) -> Bool {
+        settings.sync(of: name.text) == nil && hub.store.counts()[name]?.isOrphaned == true
+    }
+
+    /// - Throws: when it is not configured any more: nobody would ever get what it would be owed.
+    private func refuseOrphan(_ name: DestinationName) throws(Failure) {
+        guard isOrphan(name) else { return }
+        let table = name == .main ? "sync" : "destination.\(name)"
+        throw Failure(
+            kind: .setting(key: table),
+            reason: "is not configured any more, so nothing can be sent to it; put [\(table)] back first")
     }
 
     /// - Throws: when it gets only the newest location, so that nothing can be owed to it.

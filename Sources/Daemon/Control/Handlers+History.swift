@@ -80,7 +80,7 @@ extension Handlers {
 
     func rejected(_ call: Call) throws -> Answer {
         let name = try call.parameters(of: Wire.GetRejected.self).destination
-        var cursor = History.RejectedCursor(of: try DestinationName(checking: name))
+        var cursor = History.RejectedCursor(of: try dispatcher.known(DestinationName(checking: name)))
         if call.more { return .history(.rejected(cursor)) }
         let rows = try inOneReply { try $0.next(&cursor, limit: $1) }
         return .reply(

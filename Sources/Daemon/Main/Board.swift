@@ -86,6 +86,7 @@ final class Board: Sendable {
     private let newestStored = Mutex<NewestLocation?>(nil)
     private let extrasInForce = Mutex<[String: String]>([:])
     private let damaged = Mutex<Set<String>>([])
+    private let knownFences = Mutex<[Geofence]?>(nil)
     /// The daemon is stopping: every loop ends when it sees this.
     let isStopping = Atomic(false)
     /// Somebody subscribes to locations; without subscribers none is handed over.
@@ -97,6 +98,9 @@ final class Board: Sendable {
     var newest: NewestLocation? { newestStored.withLock { $0 } }
     /// What the next stored row carries.
     var extras: [String: String] { extrasInForce.withLock { $0 } }
+
+    /// The geofences that there are now; nil before they have been read.
+    var fences: [Geofence]? { knownFences.withLock { $0 } }
 
     /// Names of small files that were found damaged and have not been rewritten by a user's action since.
     var damagedFiles: Set<String> { damaged.withLock { $0 } }
@@ -115,6 +119,10 @@ final class Board: Sendable {
 
     func publish(newest: NewestLocation?) {
         newestStored.withLock { $0 = newest }
+    }
+
+    func publish(fences: [Geofence]) {
+        knownFences.withLock { $0 = fences }
     }
 
     func publish(extras: [String: String]) {

@@ -42,7 +42,7 @@ package enum Daemon {
     package static func check(_ options: Options) -> Int32 {
         do {
             let loaded = try Loader.load(file: options.file, isDefaultPath: options.configuration == nil)
-            try Configurator.check(loaded.settings, options)
+            try loaded.check(options.file)
             for warning in loaded.warnings { print("warning: " + warning) }
             print(Loader.approval(of: options.file))
             return EX_OK

@@ -32,6 +32,11 @@ extension Store.Event {
             Log.notice(.databaseQuarantined, "deleted \(name), \(what): newer ones are kept")
         case .notOpened(let error):
             Log.warning(.storageFailed, "the database could not be opened (\(error.report)); trying again")
+        case .uncarried(let destination, let count):
+            Log.warning(
+                .rowsDropped,
+                "\(count) geofence events are not sent to \(destination): its format cannot carry them",
+                [(.count, "\(count)")])
         case .replaced:
             Log.warning(
                 .storageFailed,

@@ -45,6 +45,7 @@ final class FenceKeeper {
             return item
         }
         geofences = Geofences(items, nextKey: found?.nextKey ?? 1)
+        hub.board.publish(fences: geofences.all)
         mustStoreStates = known.map { $0.count > items.count { $0.isInside != nil } } ?? true
         keepStates(now: now)
     }
@@ -54,7 +55,7 @@ final class FenceKeeper {
     /// Durable when it returns, all or nothing.
     func add(_ list: [Geofence], now: BootInstant) throws(Failure) {
         var changed = geofences
-        if let excess = changed.add(list) {
+        if let excess = changed.add(list, at: hub.clock.time(now: now)) {
             throw Failure(kind: .geofence(id: excess.id), reason: excess.reason)
         }
         try replace(with: changed, now: now)
@@ -80,6 +81,7 @@ final class FenceKeeper {
         let left = Set(changed.items.map(\.key))
         let gone = geofences.items.filter { $0.isInside != nil && !left.contains($0.key) }.map(\.key)
         geofences = changed
+        hub.board.publish(fences: geofences.all)
         do {
             // What stays behind when this fails belongs to no fence: keys are never used again.
             if !gone.isEmpty { try hub.store.forget(geofences: gone) }

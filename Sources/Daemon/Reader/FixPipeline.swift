@@ -142,7 +142,8 @@ struct FixPipeline {
         let events = outcome.crossings.map { crossing in
             GeofenceEvent(
                 id: ids.next(at: crossing.time), session: home.id, crossing: crossing,
-                coordinate: observed.fix.coordinate, accuracy: observed.fix.accuracy)
+                coordinate: observed.fix.coordinate, accuracy: observed.fix.accuracy,
+                fenceAddedAt: fences.addedAt(crossing.geofence))
         }
         decision.crossings = NewCrossings(
             events: events, changes: outcome.changes, session: home.id, sessionStartedAt: home.startedAt,

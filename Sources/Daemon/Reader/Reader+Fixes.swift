@@ -61,6 +61,7 @@ extension Reader {
     func reportStoreEvents() {
         for event in hub.store.takeEvents() {
             event.report(hub.board)
+            if case .uncarried = event { continue }
             if event == .replaced {
                 sessions.writeIntentAgain()
                 fences.writeAgain()

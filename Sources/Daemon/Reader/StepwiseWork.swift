@@ -169,6 +169,14 @@ final class StepwiseWork {
             throw Failure(kind: .busy(seconds: 1), reason: "rows are being put back into the queue already")
         }
         try refuseBeforeDeletion(isKnown: isDeletionKnown)
+        if case .forget(let forgetting) = work {
+            // First: once the destination is forgotten, nobody would ask again.
+            do {
+                try hub.files.remove { TokenStore.holds($0, tokensOf: forgetting.destination) }
+            } catch {
+                throw Failure(reason: "the tokens could not be removed: \(error)")
+            }
+        }
         owed = (work, token)
     }
 

@@ -207,14 +207,8 @@ final class Configurator {
 
     private static func read(_ options: Daemon.Options) throws(ConfigurationError) -> Layers {
         let layers = try Loader.layers(file: options.file, isDefaultPath: options.configuration == nil)
-        try check(layers.loaded(with: [:], approved: []).loaded.settings, options)
+        try layers.loaded(with: [:]).loaded.check(options.file)
         return layers
-    }
-
-    /// - Throws: what this version cannot carry out.
-    static func check(_ settings: Settings, _ options: Daemon.Options) throws(ConfigurationError) {
-        guard let missing = settings.unavailable else { return }
-        throw ConfigurationError([.init(file: options.file, key: missing.key, message: missing.message)])
     }
 
     private static func change(to layers: Layers, _ found: RuntimeSettings.LoadResult) -> Change {

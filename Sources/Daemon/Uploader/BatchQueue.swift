@@ -23,6 +23,9 @@ final class BatchQueue {
     private(set) var current: FrozenBatch?
     /// What goes out for it.
     private(set) var request: Request?
+    /// The batch before it, if it is a probe.
+    private var blamed: FrozenBatch?
+    let record: RefusalRecord
 
     /// What becomes of a rejected batch.
     enum Fate: Equatable {
@@ -41,6 +44,7 @@ final class BatchQueue {
         self.port = port
         self.hub = hub
         self.maker = maker
+        record = RefusalRecord(store: hub.store, of: port.name)
         ids = UUIDv7Generator(using: &random)
     }
 
@@ -63,6 +67,7 @@ final class BatchQueue {
                 [(.count, "\(dissolved)")])
         }
         isEndpointRegistered = true
+        record.reload()
     }
 
     // MARK: From rows to a request
@@ -79,14 +84,37 @@ final class BatchQueue {
                 continue
             }
             guard
-                let draft = try hub.store.draftBatch(
+                let found = try hub.store.draftBatch(
                     for: port.name, limit: sync.batchSize, asOne: sync.sendsOneRow, order: sync.order)
             else { return nil }
+            guard let draft = try placed(found) else {
+                try drop(found)
+                continue
+            }
             let (id, request) = try encode(draft)
             reportProgress()
             // nil: the user deleted some of these rows meanwhile.
             if let frozen = try hub.store.freeze(draft, id: id, request), begin(frozen) { return frozen }
         }
+    }
+
+    private func placed(_ draft: BatchDraft) throws(StorageError) -> BatchDraft? {
+        try maker.placed(draft) { () throws(StorageError) in
+            guard let fences = hub.board.fences else {
+                throw StorageError(
+                    operation: "place event", kind: .other, message: "the geofences have not been read yet")
+            }
+            return fences
+        }
+    }
+
+    private func drop(_ draft: BatchDraft) throws(StorageError) {
+        let count = try hub.store.drop(draft)
+        Log.warning(
+            .rowsDropped,
+            "\(count) geofence events are not sent to \(port.name): an earlier version stored them without a position, and "
+                + "their fence is gone",
+            [(.count, "\(count)")])
     }
 
     /// - Returns: false when its request cannot be read: then it has to be made anew.
@@ -125,16 +153,60 @@ final class BatchQueue {
     /// - Parameter sync: by which the next batch is frozen in the same transaction; nil for none.
     func acknowledge(_ batch: FrozenBatch, freezingNextFor sync: Settings.Sync?) throws(StorageError) {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
-        if let sync,
-            let draft = try hub.store.draftBatch(
-                limit: sync.batchSize, asOne: sync.sendsOneRow, order: sync.order, after: batch)
-        {
+        if let sync, let draft = try draft(after: batch, sync) {
             let (id, request) = try encode(draft)
             reportProgress()
             _ = try hub.store.acknowledge(batch, freezing: draft, id: id, request)
         } else {
             _ = try hub.store.acknowledge(batch)
         }
+    }
+
+    /// nil also for one that cannot be sent: that is for `freezeNext` to find out.
+    private func draft(after batch: FrozenBatch, _ sync: Settings.Sync) throws(StorageError) -> BatchDraft? {
+        let draft = try hub.store.draftBatch(
+            limit: sync.batchSize, asOne: sync.sendsOneRow, order: sync.order, after: batch)
+        guard let draft else { return nil }
+        return try placed(draft)
+    }
+
+    // MARK: The row that is refused
+
+    /// Whether the only row of the batch under way may be to blame for being refused for good.
+    ///
+    /// - Parameter status: the answer; 0: none, time and again.
+    func weighRefusal(
+        of batch: FrozenBatch, _ doubt: Doubt?, status: Int, isScheduled: Bool
+    ) throws(StorageError) -> Bool {
+        guard request?.format.isOneRow == true else { return false }
+        return try record.weigh(batch, doubt, status: status, isScheduled: isScheduled)
+    }
+
+    /// The batch behind the one under way, frozen, takes its place.
+    ///
+    /// - Returns: nil when there is none.
+    func freezeProbe(_ sync: Settings.Sync) throws(StorageError) -> FrozenBatch? {
+        guard let batch = current else { return nil }
+        var probe = try hub.store.frozenBehind(batch)
+        if probe == nil, let draft = try draft(after: batch, sync) {
+            let (id, request) = try encode(draft)
+            reportProgress()
+            probe = try hub.store.freeze(draft, id: id, request)
+        }
+        guard let probe, probe.id != batch.id, begin(probe) else { return nil }
+        blamed = batch
+        return probe
+    }
+
+    /// The probe was accepted: the row of the batch before it becomes a dead letter.
+    ///
+    /// - Returns: nil when that has been sent, deleted or dissolved meanwhile.
+    func condemn() throws(StorageError) -> (batch: FrozenBatch, fate: Fate, expired: Int)? {
+        guard let batch = blamed else { return nil }
+        blamed = nil
+        guard try record.condemn(batch) else { return nil }
+        let (fate, expired) = try reject(batch, status: record.status, isBlamed: true)
+        return (batch, fate, expired)
     }
 
     /// Whether the size of the batch is to blame.
@@ -176,13 +248,16 @@ final class BatchQueue {
     /// The backend has rejected the batch: its rows become dead letters.
     ///
     /// - Returns: besides its fate, how many older dead letters have expired.
-    func reject(_ batch: FrozenBatch, status: Int) throws(StorageError) -> (fate: Fate, expired: Int) {
+    func reject(
+        _ batch: FrozenBatch, status: Int, isBlamed: Bool = false
+    ) throws(StorageError) -> (fate: Fate, expired: Int) {
         let before = hub.store.counts()
         let now = BootInstant.current()
         let time = hub.clock.time(now: now)
         let trusted =
             hub.clock.system(now: now).isKnownGood ? hub.ages.withLock { $0?.proved(time, now: now) } : nil
-        let rejection = try hub.store.reject(batch, status: status, at: time, trusted: trusted)
+        let rejection = try hub.store.reject(
+            batch, status: status, at: time, trusted: trusted, isBlamed: isBlamed)
         let expired = hub.store.counts().losses.expired - before.losses.expired
         // The reader accounts for losses.
         if expired > 0 { hub.reader.wakeup.signal() }
@@ -241,6 +316,7 @@ final class BatchQueue {
     func endBatch() {
         current = nil
         request = nil
+        blamed = nil
     }
 
     /// Gives back what a long drain took: the next may be months away.

@@ -65,7 +65,7 @@ final class LatestQueue {
             guard let current else { return nil }
             report.recorded(judgement, of: current)
             return .done
-        case .countTimeout, .markPermanent: return current == nil ? nil : .done
+        case .countTimeout, .markPermanent, .weighRefusal: return current == nil ? nil : .done
         case .acknowledge:
             guard let current else { return nil }
             lane.delivered()
@@ -74,7 +74,8 @@ final class LatestQueue {
             return .done
         // A location that is refused is not worth keeping, and says that something is wrong with the destination.
         case .reject, .isolate: return current == nil ? nil : .suspected
-        case .checkToken, .checkRefusedToken, .refreshToken, .send, .awaitAnswer, .cancelRequest: return nil
+        case .checkToken, .checkRefusedToken, .refreshToken, .send, .awaitAnswer, .cancelRequest, .freezeProbe, .condemn:
+            return nil
         }
     }
 

@@ -2,6 +2,7 @@ internal import Base
 internal import DaemonConfiguration
 internal import Envelope
 internal import Storage
+internal import Tracking
 internal import Upload
 
 /// Makes the requests of one destination, in the format that it is configured with.
@@ -51,6 +52,21 @@ struct RequestMaker: ~Copyable {
     mutating func reset() {
         beekon?.reset()
         template?.reset()
+    }
+
+    /// Whether the format can say what is in the draft: an event that was stored without its position, by an earlier version,
+    /// is placed at the centre of its fence, but that may be gone.
+    ///
+    /// - Parameter fences: those that there are now.
+    /// - Returns: the draft with that position; nil when it can not.
+    func placed(_ draft: BatchDraft, among fences: () throws(StorageError) -> [Geofence]) throws(StorageError)
+        -> BatchDraft?
+    {
+        guard case .owntracks = foreign, draft.locations.isEmpty, let event = draft.events.first,
+            event.coordinate == nil
+        else { return draft }
+        let id = event.crossing.geofence
+        return try fences().first { $0.id == id }.map { draft.placed(at: $0.centre) }
     }
 
     /// - Returns: nil when zlib fails.

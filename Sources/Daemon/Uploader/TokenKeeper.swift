@@ -18,21 +18,28 @@ final class TokenKeeper {
     private var authenticator: Authenticator
     private var random = SystemRandomNumberGenerator()
     private var hasLoaded = false
+    private let shared: SharedTokens?
+    /// Those of `main` are used instead.
+    private var loan: TokenLoan?
+    /// Where uploads carry them; nil without credentials.
+    private var place: (url: String, origin: TokenOrigin)?
     /// What the latest request was authorised with.
     private var sent: String?
 
     /// Seconds that an exchange has left when the daemon stops: a lost answer may be a lost pair.
     private static let lastExchange = 0.9
 
+    /// - Parameter shared: for the tokens of `main`.
     init(
         store: TokenStore, port: UploaderPort, board: Board, clock: WallClock, report: UploadReport,
-        now: BootInstant
+        shared: SharedTokens? = nil, now: BootInstant
     ) {
         self.store = store
         self.port = port
         self.board = board
         self.clock = clock
         self.report = report
+        self.shared = shared
         authenticator = Authenticator(record: nil, now: now, using: &random)
     }
 
@@ -43,21 +50,22 @@ final class TokenKeeper {
     // MARK: For uploads
 
     /// There are credentials, or there should be: a 401 or 403 is answered with them.
-    var isActive: Bool { authenticator.isActive }
+    var isActive: Bool { loan != nil || authenticator.isActive }
 
     /// The state of the credentials, for the status.
     func state(now: BootInstant) -> AuthState {
-        authenticator.state(instant(now))
+        loan?.state ?? authenticator.state(instant(now))
     }
 
     /// Why they are of no use, and what to do; nil while they are.
     var advice: String? {
-        authenticator.record.death?.advice(authenticator.record.deathStatus)
+        if let loan { return loan.advice }
+        return authenticator.record.death?.advice(authenticator.record.deathStatus)
     }
 
     /// The value of `Authorization` for the next request; nil for none.
     func authorise() -> String? {
-        sent = authenticator.authorization
+        sent = loan == nil ? authenticator.authorization : loan?.authorization
         return sent
     }
 
@@ -73,15 +81,28 @@ final class TokenKeeper {
     ///
     /// - Parameter isForced: the user asks, so no back-off counts.
     func check(isForced: Bool, now: BootInstant) -> Drain.TokenCheck {
+        if let loan { return reported(loan.check()) }
+        heed()
         let need = authenticator.need(instant(now), isForced: isForced)
         return check(need)
     }
 
     /// Whether the batch can be sent again after the backend has refused the token.
     func checkRefused(isForced: Bool, now: BootInstant) -> Drain.TokenCheck {
+        if let loan { return reported(loan.check(afterRefusalOf: sent)) }
         let need = authenticator.need(afterRefusalOf: sent, instant(now), isForced: isForced)
         if case .dead = need { save() }
+        lend(now: now)
         return check(need)
+    }
+
+    private func reported(_ check: Drain.TokenCheck) -> Drain.TokenCheck {
+        switch check {
+        case .resting: report.tokenRests()
+        case .dead: report.tokenIsMissing(loan?.words ?? "the tokens of main are refused")
+        case .usable, .due, .unsaved: break
+        }
+        return check
     }
 
     private func check(_ need: Authenticator.Need) -> Drain.TokenCheck {
@@ -109,7 +130,9 @@ final class TokenKeeper {
 
     /// When to begin an exchange though there is nothing to upload; nil for never.
     func idleDue(now: BootInstant) -> BootInstant? {
-        authenticator.idleDue(instant(now))
+        if loan != nil { return nil }
+        heed()
+        return authenticator.idleDue(instant(now))
     }
 
     /// One exchange with the token endpoint.
@@ -120,6 +143,8 @@ final class TokenKeeper {
     func exchange(
         with factory: RequestFactory, over client: inout HTTPClient, isIdle: Bool
     ) -> Drain.TokenCheck {
+        if let loan { return reported(loan.exchange()) }
+        defer { lend(now: .current()) }
         guard let request = authenticator.begin(instant(.current())) else { return due }
         // After a power cut it has to be known that an exchange was under way.
         guard save() else {
@@ -173,8 +198,17 @@ final class TokenKeeper {
     // MARK: Configuration and the disk
 
     /// Takes up the credentials of the configuration, and what is stored of them.
-    func configure(_ sync: Settings.Sync?, now: BootInstant) {
+    ///
+    /// - Parameter sharesMain: they are those of `main`.
+    func configure(_ sync: Settings.Sync?, sharesMain: Bool = false, now: BootInstant) {
+        defer { lend(now: now) }
+        // The end of the old one must not end the new one.
+        loan = nil
+        if sharesMain, let sync, let shared {
+            loan = TokenLoan(shared, port, board, for: sync)
+        }
         let plan = sync.flatMap { AuthPlan($0) }
+        place = plan.flatMap { plan in sync.map { ($0.url, plan.uploadOrigin) } }
         if plan != nil, !hasLoaded {
             hasLoaded = true
             load(now: now)
@@ -223,6 +257,7 @@ final class TokenKeeper {
         board.note(renewed: "tokens")
         seeded.saved()
         authenticator = seeded
+        lend(now: .current())
         return .success(())
     }
 
@@ -240,5 +275,28 @@ final class TokenKeeper {
             report.tokensUnsaved(error.description, now: .current())
             return false
         }
+    }
+
+    // MARK: Those who share them
+
+    /// Takes note of what those who share the tokens need.
+    private func heed() {
+        guard let shared, port.name == .main else { return }
+        for refused in shared.takeDemands() { authenticator.demand(afterRefusalOf: refused) }
+    }
+
+    /// Shows the tokens to those who share them. A new pair only once it is on the disk: nobody may use it before.
+    private func lend(now: BootInstant) {
+        guard let shared, port.name == .main, !authenticator.awaitsDisk else { return }
+        guard isActive, let place else { return shared.lend(nil) }
+        var lent = SharedTokens.Lent(
+            authorization: authenticator.authorization, url: place.url, origin: place.origin)
+        lent.state = state(now: now)
+        lent.advice = advice
+        lent.words = authenticator.record.death?.words(authenticator.record.deathStatus)
+        lent.canRenew = authenticator.canServe
+        lent.restsUntil = authenticator.retryAt
+        lent.waitsForNetwork = authenticator.waitsForNetwork
+        shared.lend(lent)
     }
 }

@@ -157,6 +157,13 @@ final class UploadReport {
         }
     }
 
+    /// The row of a batch is to blame.
+    ///
+    /// - Parameter status: the answer to it; 0: none.
+    func blamed(status: Int) {
+        snapshot.lastHTTPStatus = status == 0 ? nil : status
+    }
+
     func expired(_ count: Int) {
         guard count > 0 else { return }
         warn(

@@ -11,6 +11,8 @@ extension DrainOutcome.Failure {
         return switch self {
         case .auth:
             "the server refuses our credentials (\(code)): check [sync.headers] and [sync.auth]" + next
+        case .permanent where sync?.format.name.isForeign == true:
+            (sync?.advice(status) ?? "") + " Nothing is lost, the next attempt follows on the schedule"
         case .permanent where status == 413:
             "the server finds the batch too large (413): lower sync.batch_size (\(sync?.batchSize ?? 0)) or raise "
                 + "the server's limit" + next
@@ -41,6 +43,15 @@ extension DrainOutcome.Failure {
         if sync?.isLatestOnly == true { return "the next attempt, with what is newest by then, follows after a pause" }
         if sync?.triggers.mode == .manual { return "nothing is lost, the next attempt is made by beekonctl sync" }
         return "nothing is lost, the next attempt follows on the schedule"
+    }
+}
+
+extension Settings.Sync {
+    /// What an answer that is no acceptance most likely means for this format.
+    ///
+    /// - Parameter status: nil: the connection was closed without one, time and again.
+    fileprivate func advice(_ status: Int?) -> String? {
+        Format(rawValue: format.name.rawValue)?.advice(status.map { .status($0) } ?? .closed)
     }
 }
 

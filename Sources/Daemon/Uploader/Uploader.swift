@@ -46,7 +46,8 @@ final class Uploader {
         self.queue = queue
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
         self.tokens = TokenKeeper(
-            store: tokens, port: port, board: hub.board, clock: hub.clock, report: report, now: now)
+            store: tokens, port: port, board: hub.board, clock: hub.clock, report: report,
+            shared: hub.uploaders.tokens, now: now)
         attempts = Attempts(DrainRules(sync), now: now)
     }
 
@@ -70,7 +71,9 @@ final class Uploader {
     }
 
     /// The destination's table; nil while it has no url.
-    var sync: Settings.Sync? { inForce.settings.sync(of: port.name.text) }
+    var sync: Settings.Sync? { destination?.sync }
+
+    private var destination: Settings.Destination? { inForce.settings.destination(port.name.text) }
 
     private var pending: Int {
         if let lane { return lane.hasNews ? 1 : 0 }
@@ -195,12 +198,14 @@ final class Uploader {
 
     private func configure(_ latest: SettingsInForce, now: BootInstant) {
         guard latest.revision > inForce.revision else { return }
-        let old = sync
+        let old = destination
         inForce = latest
-        guard sync != old else { return }
-        drain.change(isEnabled: sync != nil, isOtherRequest: sync?.request != old?.request)
+        guard destination != old else { return }
+        let isOtherRequest =
+            sync?.request != old?.sync.request || destination?.sharesMainTokens != old?.sharesMainTokens
+        drain.change(isEnabled: sync != nil, isOtherRequest: isOtherRequest)
         // Another server has nothing yet.
-        if sync?.fingerprint != old?.fingerprint { lane = nil }
+        if sync?.fingerprint != old?.sync.fingerprint { lane = nil }
         apply()
         if let sync { attempts.change(DrainRules(sync), now: now) }
     }
@@ -211,7 +216,7 @@ final class Uploader {
             sync?.isLatestOnly == true
             ? lane ?? LatestQueue(port: port, hub: hub, maker: queue, report: report) : nil
         report.configured(sync)
-        tokens.configure(sync, now: .current())
+        tokens.configure(sync, sharesMain: destination?.sharesMainTokens == true, now: .current())
         do {
             if lane == nil { try queue.registerEndpoint(sync) }
         } catch {
@@ -311,6 +316,19 @@ final class Uploader {
         case .markPermanent:
             try queue.markPermanent(batch())
             return .done
+        case .weighRefusal(let doubt, let isScheduled):
+            let status = report.snapshot.lastHTTPStatus ?? 0
+            let mayBeBlamed = try queue.weighRefusal(
+                of: batch(), doubt, status: status, isScheduled: isScheduled)
+            return mayBeBlamed ? .mayBeBlamed : .done
+        case .freezeProbe:
+            guard let sync, let probe = try queue.freezeProbe(sync) else { return .nothingPending }
+            return .frozen(rows: probe.rows, isIsolating: false)
+        case .condemn:
+            guard let (batch, fate, expired) = try queue.condemn() else { return .done }
+            report.expired(expired)
+            report.blamed(status: queue.record.status)
+            return rejected(batch, fate)
         }
     }
 
@@ -353,6 +371,12 @@ final class Uploader {
             return .underway
         case .ended(let delivery):
             report.requestEnded()
+            if let format = queue.request?.format, queue.record.observe(.init(delivery), in: format),
+                case .failure(let failure) = delivery
+            {
+                report.failed(failure)
+                return .closed
+            }
             return try event(delivery)
         }
     }

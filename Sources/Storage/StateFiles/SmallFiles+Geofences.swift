@@ -18,6 +18,8 @@ extension SmallFiles {
             var polygon: [[Double]]?
             var notifiesOnEntry: Bool
             var notifiesOnExit: Bool
+            /// Unix milliseconds; an earlier version did not keep it.
+            var addedAt: Int64?
         }
 
         var nextKey: Int64
@@ -37,7 +39,11 @@ extension SmallFiles {
                 .allSatisfy({ (0...1 << 60).contains($0) })
         else { return nil }
         let items = found.geofences.compactMap { entry in
-            (try? fence(entry)).map { Geofences.Item(key: entry.key, fence: $0) }
+            (try? fence(entry)).map {
+                Geofences.Item(
+                    key: entry.key, fence: $0,
+                    addedAt: entry.addedAt.map { Timestamp(milliseconds: $0) })
+            }
         }
         return items.count == found.geofences.count ? Geofences(items, nextKey: found.nextKey) : nil
     }
@@ -60,7 +66,8 @@ extension SmallFiles {
                 key: item.key, id: item.fence.id, latitude: item.fence.centre.latitude,
                 longitude: item.fence.centre.longitude, radius: item.fence.radius,
                 polygon: item.fence.polygon?.corners.map { [$0.longitude, $0.latitude] },
-                notifiesOnEntry: item.fence.notifiesOnEntry, notifiesOnExit: item.fence.notifiesOnExit)
+                notifiesOnEntry: item.fence.notifiesOnEntry, notifiesOnExit: item.fence.notifiesOnExit,
+                addedAt: item.addedAt?.milliseconds)
         }
         try write(
             Name.geofences, Definitions(nextKey: geofences.nextKey, geofences: entries), isLarge: true)

@@ -10,4 +10,12 @@ package struct SmallFiles: Sendable {
     package init(_ directory: StateDirectory) {
         self.directory = directory
     }
+
+    /// Removes other files of the directory, durably.
+    package func remove(where isDoomed: (String) -> Bool) throws(SystemError) {
+        let doomed = try directory.names().filter(isDoomed)
+        guard !doomed.isEmpty else { return }
+        for name in doomed { try directory.remove(name) }
+        try directory.synchronise()
+    }
 }

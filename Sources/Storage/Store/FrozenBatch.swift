@@ -17,8 +17,29 @@ package struct BatchDraft: Sendable {
     /// Oldest first.
     package let locations: [Location]
     /// Oldest first; empty only when there are locations.
-    package let events: [GeofenceEvent]
+    package private(set) var events: [GeofenceEvent]
     let members: BatchMembers
+
+    init(
+        destination: DestinationName, session: UUIDv7, extras: String?, locations: [Location],
+        events: [GeofenceEvent], members: BatchMembers
+    ) {
+        self.destination = destination
+        self.session = session
+        self.extras = extras
+        self.locations = locations
+        self.events = events
+        self.members = members
+    }
+
+    /// The same with a position, of accuracy 0, for events that have none.
+    package func placed(at coordinate: Coordinate) -> BatchDraft {
+        var draft = self
+        for index in draft.events.indices where draft.events[index].coordinate == nil {
+            (draft.events[index].coordinate, draft.events[index].accuracy) = (coordinate, 0)
+        }
+        return draft
+    }
 }
 
 extension BatchDraft {

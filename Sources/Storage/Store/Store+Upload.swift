@@ -68,14 +68,49 @@ extension Store {
 
     /// A 400 or 422: the rows become dead letters, unless that raises the suspicion that the endpoint is at fault.
     ///
-    /// - Parameter trusted: the time by which dead letters grow old; nil when no clock can be trusted.
+    /// - Parameters:
+    ///   - trusted: the time by which dead letters grow old; nil when no clock can be trusted.
+    ///   - isBlamed: its row is known to be at fault, and the endpoint is not.
     @available(*, noasync, message: "blocks on the disk")
     package func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp, trusted: Timestamp? = nil
+        _ batch: FrozenBatch, status: Int, at time: Timestamp, trusted: Timestamp? = nil,
+        isBlamed: Bool = false
     ) throws(StorageError) -> Rejection {
         return try performAtAnyCost("reject") { (writer) throws(SQLiteError) in
-            try writer.reject(writer.known(batch), status: status, at: time, trusted: trusted)
+            try writer.reject(
+                writer.known(batch), status: status, at: time, trusted: trusted, isBlamed: isBlamed)
         }
+    }
+
+    /// What the destination has made of what it got lately.
+    @available(*, noasync, message: "blocks on the disk")
+    package func refusals(by destination: DestinationName) throws(StorageError) -> Refusals {
+        try perform("read refusals") { (writer) throws(SQLiteError) in try writer.refusals(by: destination) }
+    }
+
+    /// Durable when it returns. A change of the endpoint or of the format begins anew.
+    @available(*, noasync, message: "blocks on the disk")
+    package func set(_ refusals: Refusals, by destination: DestinationName) throws(StorageError) {
+        try performAtAnyCost("count refusal") { (writer) throws(SQLiteError) in
+            try writer.set(refusals, by: destination)
+        }
+    }
+
+    /// The batch behind one that is frozen first, if it is frozen.
+    @available(*, noasync, message: "blocks on the disk")
+    package func frozenBehind(_ batch: FrozenBatch) throws(StorageError) -> FrozenBatch? {
+        try perform("read batch") { (writer) throws(SQLiteError) in
+            try writer.frozenBehind(writer.known(batch))
+        }
+    }
+
+    /// Ends the debt of a destination that cannot be sent these rows, and counts it. Whoever asks for it says why: it is no
+    /// news for `takeLosses`.
+    ///
+    /// - Returns: how many there were.
+    @available(*, noasync, message: "blocks on the disk")
+    package func drop(_ draft: BatchDraft) throws(StorageError) -> Int {
+        try performSilently("drop") { (writer) throws(SQLiteError) in try writer.drop(draft) }
     }
 
     /// Counts a rejection without moving the rows.

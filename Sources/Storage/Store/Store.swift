@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 internal import Linux
 internal import SQLite
 internal import Synchronization
@@ -22,6 +22,9 @@ package final class Store: Sendable {
         case replaced
         /// The disk kept it from being opened at the start; the next operation opens it, or says why not.
         case notOpened(StorageError)
+        /// So many events that a destination was owed are not sent to it, because its format carries none any more. Others
+        /// may still be owed them.
+        case uncarried(DestinationName, events: Int)
     }
 
     let path: String
@@ -169,6 +172,18 @@ package final class Store: Sendable {
                 guard error.kind == .full, state.ballast.release() else { throw error }
                 return try state.perform(operation, body)
             }
+        }
+    }
+
+    /// Like `perform`, for losses that are reported otherwise.
+    func performSilently(
+        _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> (rows: Int, lost: Int)
+    ) throws(StorageError) -> Int {
+        try state.withLock { (state) throws(StorageError) in
+            defer { publish(&state) }
+            let result = try state.perform(operation, body)
+            state.news.losses.dropped -= result.lost
+            return result.rows
         }
     }
 

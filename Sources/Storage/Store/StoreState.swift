@@ -63,6 +63,7 @@ struct StoreState: ~Copyable {
         doubts.hasBeenLax = doubts.hasBeenLax || options.durability == .normal
         do {
             try writer?.apply(options)
+            noteUncarried()
         } catch {
             // A connection that does not take its options is not the one that was asked for: the next operation
             // opens another, or says why not.
@@ -163,7 +164,13 @@ struct StoreState: ~Copyable {
         // Before anyone else could send it and delete it.
         if let name = doubts.unsure, (try? writer?.exists(name)) == true { doubts.landed = name }
         writer?.landed = doubts.landed
+        noteUncarried()
         ballast.hold()
+    }
+
+    private mutating func noteUncarried() {
+        news.events += (writer?.uncarried ?? []).map { .uncarried($0.0, events: $0.1) }
+        writer?.uncarried = []
     }
 
     private mutating func openOnce() throws(StorageError) {

@@ -15,7 +15,8 @@ extension Writer {
                 draft.members, to: draft.destination, id: id, request, isPiece: false)
         }
         frozen(draft, key: key)
-        return try nextFrozen(for: draft.destination)
+        guard let new = ledger[draft.destination].queue.frozen.last else { return nil }
+        return try read(new, of: draft.destination)
     }
 
     /// After COMMIT.
@@ -27,10 +28,13 @@ extension Writer {
 
     /// The frozen batch that is to be sent next.
     func nextFrozen(for destination: DestinationName) throws(SQLiteError) -> FrozenBatch? {
-        guard let next = ledger[destination].queue.frozen.first,
-            let session = ledger.sessions.ids[next.members.session]
-        else { return nil }
-        return try tables.batches.read(next, of: destination, session: session)
+        guard let next = ledger[destination].queue.frozen.first else { return nil }
+        return try read(next, of: destination)
+    }
+
+    func read(_ batch: Ledger.Frozen, of destination: DestinationName) throws(SQLiteError) -> FrozenBatch? {
+        guard let session = ledger.sessions.ids[batch.members.session] else { return nil }
+        return try tables.batches.read(batch, of: destination, session: session)
     }
 
     /// The batch under the numbers of this database: another may have been put aside while it was being sent.
@@ -168,6 +172,7 @@ extension Writer {
         try db.transaction { () throws(SQLiteError) in
             for batch in frozen { _ = try tables.batches.remove(key: batch.key) }
             try tables.counters.set(Counters.format, of: destination, to: format)
+            try forgetRefusals(by: destination)
         }
         ledger[destination].queue.replace(with: [])
         return frozen.count
@@ -185,6 +190,7 @@ extension Writer {
         try db.transaction { () throws(SQLiteError) in
             for batch in refused { _ = try tables.batches.remove(key: batch.key) }
             try tables.counters.set(Counters.endpoint, of: destination, to: endpoint)
+            try forgetRefusals(by: destination)
         }
         ledger[destination].queue.remove(where: \.isPermanent)
     }

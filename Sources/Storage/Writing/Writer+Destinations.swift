@@ -81,7 +81,7 @@ extension Writer {
     private mutating func write(_ new: [Backlog], in old: [Backlog]) throws(SQLiteError) {
         guard new != old else { return }
         let dropped = endedEvents(from: old, to: new)
-        try db.transaction { () throws(SQLiteError) in
+        let counts = try db.transaction { () throws(SQLiteError) in
             for backlog in old where !new.contains(where: { $0.name == backlog.name }) {
                 try tables.debts.remove(backlog.name)
             }
@@ -96,7 +96,10 @@ extension Writer {
             let ended = dropped.reduce(into: SeqSet()) { $0.formUnion($1.1) }
             lost.all.dropped = try tables.events.settle(ended.subtracting(left), keeps: false)
             try tables.counters.add(lost)
+            return lost.byName
         }
+        uncarried += counts.filter { $0.value.dropped > 0 }.sorted { $0.key < $1.key }
+            .map { ($0.key, $0.value.dropped) }
         // Rare enough for everything to be counted anew.
         try load()
     }

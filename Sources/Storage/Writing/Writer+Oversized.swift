@@ -20,14 +20,9 @@ extension Writer {
     private static let oversizedCount = "oversized_failures"
     private static let oversizedBatch = "oversized_batch"
 
-    /// Identifies the batch in a counter: the random part of its id.
-    private static func name(of id: UUIDv7) -> Int64 {
-        id.bytes.suffix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }
-    }
-
     private func oversizedFailures(of batch: FrozenBatch) throws(SQLiteError) -> Int {
         let name = batch.destination
-        guard try tables.counters.value(Self.oversizedBatch, of: name) == Self.name(of: batch.id) else {
+        guard try tables.counters.value(Self.oversizedBatch, of: name) == batch.id.tag else {
             return 0
         }
         return Int(clamping: min(max(try tables.counters.value(Self.oversizedCount, of: name), 0), 1 << 32))
@@ -54,7 +49,7 @@ extension Writer {
     mutating func countOversized(_ batch: FrozenBatch, isPermanent: Bool) throws(SQLiteError) -> Int {
         let (name, count) = (batch.destination, try oversizedFailures(of: batch) + 1)
         try db.transaction { () throws(SQLiteError) in
-            try tables.counters.set(Self.oversizedBatch, of: name, to: Self.name(of: batch.id))
+            try tables.counters.set(Self.oversizedBatch, of: name, to: batch.id.tag)
             try tables.counters.set(Self.oversizedCount, of: name, to: Int64(count))
             if isPermanent { try tables.batches.set(batch, isPermanent: true) }
         }
@@ -80,4 +75,9 @@ extension Writer {
         ledger[destination].queue.remove(batch)
         return .dissolved(id: batch.id, locations: batch.locations, events: batch.events)
     }
+}
+
+extension UUIDv7 {
+    /// Identifies a batch in a counter: the random part of its id.
+    var tag: Int64 { bytes.suffix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) } }
 }

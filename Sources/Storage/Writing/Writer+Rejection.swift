@@ -15,6 +15,8 @@ extension Writer {
     private static let notYet = Int64.max
     /// Seconds that dead letters are kept.
     private static let lifetime = 7.0 * 86_400
+    /// The batch that was counted last.
+    private static let countedBatch = "rejected_batch"
 
     /// A damaged file may hold any number.
     private func consecutiveRejections(by destination: DestinationName) throws(SQLiteError) -> Int64 {
@@ -25,27 +27,43 @@ extension Writer {
     /// Counts a rejection, unless it is of a piece, and returns whether the endpoint is now suspected.
     mutating func countRejection(of batch: FrozenBatch) throws(SQLiteError) -> Bool {
         let before = try consecutiveRejections(by: batch.destination)
-        let consecutive = before + (batch.isPiece ? 0 : 1)
+        let consecutive = try before + increment(for: batch)
         if isSuspected(batch, before: before, consecutive) {
             try suspect(batch.destination, after: consecutive)
             return true
         }
-        try tables.counters.set(Self.consecutiveRejections, of: batch.destination, to: consecutive)
+        try db.transaction { () throws(SQLiteError) in try note(consecutive, for: batch) }
         return false
+    }
+
+    /// What a rejection adds to the count. The same batch may be rejected again before it has been split, or after a COMMIT
+    /// that was said to have failed: that is one rejection.
+    private func increment(for batch: FrozenBatch) throws(SQLiteError) -> Int64 {
+        if batch.isPiece { return 0 }
+        return try tables.counters.value(Self.countedBatch, of: batch.destination) == batch.id.tag ? 0 : 1
+    }
+
+    /// Part of a transaction.
+    private func note(_ consecutive: Int64, for batch: FrozenBatch) throws(SQLiteError) {
+        try tables.counters.set(Self.consecutiveRejections, of: batch.destination, to: consecutive)
+        guard !batch.isPiece else { return }
+        try tables.counters.set(Self.countedBatch, of: batch.destination, to: batch.id.tag)
     }
 
     /// Handles a 400 or 422: the rows become dead letters, unless the endpoint is suspected instead. A full table of
     /// dead letters evicts nothing: the batch waits for room, and is not counted until there is some.
     ///
-    /// - Parameter trusted: the time by which dead letters grow old; nil when no clock can be trusted.
+    /// - Parameters:
+    ///   - trusted: the time by which dead letters grow old; nil when no clock can be trusted.
+    ///   - isBlamed: its row is known to be at fault, and the endpoint is not: it is not counted.
     mutating func reject(
-        _ batch: FrozenBatch, status: Int, at time: Timestamp, trusted: Timestamp?
+        _ batch: FrozenBatch, status: Int, at time: Timestamp, trusted: Timestamp?, isBlamed: Bool
     ) throws(SQLiteError) -> Rejection {
         let name = batch.destination
         let before = try consecutiveRejections(by: name)
-        let consecutive = before + (batch.isPiece ? 0 : 1)
+        let consecutive = isBlamed ? before : try before + increment(for: batch)
         // While the server is at fault, no dead letter expires.
-        guard !isSuspected(batch, before: before, consecutive) else {
+        guard isBlamed || !isSuspected(batch, before: before, consecutive) else {
             try suspect(name, after: consecutive)
             return .suspected
         }
@@ -63,12 +81,16 @@ extension Writer {
                 .init(batch: batch, due: due(of: batch), status: status, time: time))
             let payment = try pay(batch, isAccepted: false)
             try tables.batches.remove(batch)
-            try tables.counters.set(Self.consecutiveRejections, of: name, to: consecutive)
-            try tables.deadLetters.addToStreak(batch)
+            if isBlamed {
+                try forgetRefusals(by: name)
+            } else {
+                try note(consecutive, for: batch)
+                try tables.deadLetters.addToStreak(batch)
+            }
             try writeTail()
             return payment
         }
-        ledger[name].hasStreak = true
+        if !isBlamed { ledger[name].hasStreak = true }
         ledger[name].locations.rejected += payment.locations - expired.locations
         ledger[name].events.rejected += payment.events - expired.events
         ledger.lost(lost)
@@ -114,8 +136,10 @@ extension Writer {
 
     /// Those of a destination that is forgotten.
     func forgetRejections(by name: DestinationName) throws(SQLiteError) {
-        try tables.counters.set(Self.consecutiveRejections, of: name, to: 0)
-        try tables.counters.set(Self.trustedSince, of: name, to: 0)
+        for counter in [Self.consecutiveRejections, Self.trustedSince, Self.countedBatch] {
+            try tables.counters.set(counter, of: name, to: 0)
+        }
+        try forgetRefusals(by: name)
     }
 
     /// Part of the transaction of an acknowledgement: the server accepts what it is sent.

@@ -11,6 +11,8 @@ struct Writer: ~Copyable {
     private(set) var options: StoreOptions
     /// A row whose COMMIT had reported a failure and was found all the same; since then it may have been sent and deleted.
     var landed: RowName?
+    /// Events that destinations cannot be sent any more, and whose debts have ended since the last look.
+    var uncarried: [(DestinationName, Int)] = []
     /// Rows that there were when the database was opened.
     private var rowsAtOpen = 0
     /// Whether the recorded state of each session is complete, except for the current one.

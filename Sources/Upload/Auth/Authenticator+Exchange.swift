@@ -27,6 +27,7 @@ extension Authenticator {
         _ answer: Answer, _ instant: Instant, using random: inout some RandomNumberGenerator
     ) -> Result {
         idleNotBefore = instant.now.advanced(bySeconds: Self.idleInterval)
+        isDemanded = false
         switch answer {
         case .lost(let wasSent):
             // A connection that was never made has carried no token; otherwise the lost answer may have been a new pair.

@@ -54,6 +54,7 @@ extension Authenticator {
     /// A parked vehicle with nothing to send would otherwise outlive its refresh token.
     package func idleDue(_ instant: Instant) -> BootInstant? {
         guard isActive, !isLocked, canRefresh else { return nil }
+        if isDemanded, record.death == nil { return max(instant.now, retryAt ?? instant.now) }
         var wait = 0.0
         if let death = record.death {
             guard death.mayPass, !hasTriedDead else { return nil }

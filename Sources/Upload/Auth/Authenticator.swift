@@ -70,7 +70,8 @@ package struct Authenticator: Sendable {
     /// The record on disk cannot be read; nothing may be written over it.
     var isLocked = false
     var isBreakerOpen = false
-    var retryAt: BootInstant?
+    /// No exchange is made before.
+    package internal(set) var retryAt: BootInstant?
     /// The last exchange failed because of the network.
     package internal(set) var waitsForNetwork = false
     /// When the present token expires, in boot time, which no step of the clock can move.
@@ -80,6 +81,8 @@ package struct Authenticator: Sendable {
     /// An exchange with this pair was cut off, by this process or an earlier one, and none has been answered since.
     var wasCut: Bool
     var hasWorked = false
+    /// Somebody who shares the tokens needs others.
+    var isDemanded = false
     var backOff = BackOff(first: 2, ceiling: 300)
     var breaker = BackOff(first: 60, ceiling: 3600)
 
@@ -166,6 +169,7 @@ package struct Authenticator: Sendable {
         deadline = nil
         wasCut = false
         hasWorked = false
+        isDemanded = false
         revive()
     }
 
@@ -213,7 +217,7 @@ package struct Authenticator: Sendable {
         guard isActive else { return .nothing }
         let left = secondsLeft(instant)
         let hasToken = record.tokens.access != nil
-        guard !hasToken || (left ?? .infinity) <= margin else { return .nothing }
+        guard !hasToken || isDemanded || (left ?? .infinity) <= margin else { return .nothing }
         switch exchangeNeed(instant, isForced: isForced) {
         case .dead:
             if !hasToken, record.death == nil { markDead(.noRefresh, status: nil) }
@@ -235,6 +239,15 @@ package struct Authenticator: Sendable {
         if need == .dead, record.death == nil { markDead(.noRefresh, status: nil) }
         return need
     }
+
+    /// Somebody who shares the tokens was refused with this `Authorization`; nil: there was none to send. With the next
+    /// exchange that is over, whatever comes of it.
+    package mutating func demand(afterRefusalOf sent: String?) {
+        if canServe, sent == authorization { isDemanded = true }
+    }
+
+    /// An exchange may bring what somebody who shares the tokens needs.
+    package var canServe: Bool { isActive && !isLocked && record.death == nil && canRefresh }
 
     private func exchangeNeed(_ instant: Instant, isForced: Bool) -> Need {
         guard !isLocked, canRefresh else { return .dead }

@@ -19,7 +19,7 @@ package struct TokenOrigin: Equatable, Sendable, Codable {
     }
 
     /// Whether tokens for this may be sent to `other`. Nobody else sees them when a proxy is left out.
-    func covers(_ other: TokenOrigin) -> Bool {
+    package func covers(_ other: TokenOrigin) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port
             && (other.proxy == nil || other.proxy == proxy)
     }

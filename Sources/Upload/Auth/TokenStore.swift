@@ -31,6 +31,16 @@ package struct TokenStore: Sendable {
         [name, keyName].contains { file == $0 || file.hasPrefix($0 + ".") } || file.hasPrefix(name + "-")
     }
 
+    /// Whether a file in the state directory has tokens of this destination, those put aside included.
+    package static func holds(_ file: String, tokensOf destination: DestinationName) -> Bool {
+        let name = name(of: destination)
+        return file == name || file.hasPrefix(name + ".")
+    }
+
+    private static func name(of destination: DestinationName) -> String {
+        destination == .main ? name : "\(name)-\(destination)"
+    }
+
     /// The name of the credential, and of the key file.
     package static let keyName = "beekond.key"
     static let name = "tokens"
@@ -46,7 +56,7 @@ package struct TokenStore: Sendable {
     ///   - destination: whose tokens they are.
     package init(directory: StateDirectory, credentials: String?, destination: DestinationName = .main) {
         self.directory = directory
-        name = destination == .main ? Self.name : "\(Self.name)-\(destination)"
+        name = Self.name(of: destination)
         owner = destination == .main ? "" : destination.text
         self.credentials = credentials
     }

@@ -41,6 +41,12 @@ package struct Drain: Sendable {
         case isolate
         /// Remember that only another endpoint can take it.
         case markPermanent
+        /// It was refused for good: count that. Scheduled: nobody asked for this drain.
+        case weighRefusal(Doubt?, isScheduled: Bool)
+        /// Take the batch behind it, which is the one that all other actions are about from then on.
+        case freezeProbe
+        /// The probe was accepted, and is deleted: make the row of the batch before it a dead letter.
+        case condemn
     }
 
     /// How an action went, or what has become of the request.
@@ -57,12 +63,16 @@ package struct Drain: Sendable {
         case cancelled
         /// No complete answer. `isForTime`: the time ran out while the batch was being sent.
         case failed(isForTime: Bool)
+        /// None, as so many times before that it counts as a permanent refusal.
+        case closed
         /// `canRenew`: there are credentials that a 401 or 403 may be answered with.
         case answered(Judgement, canRenew: Bool)
         /// The endpoint is suspected, not the batch, which stays where it is.
         case suspected
         /// There is no room among the dead letters; the batch stays where it is.
         case full
+        /// Its only row may be to blame: the row behind it is to be tried.
+        case mayBeBlamed
         /// The action failed because the disk did.
         case storageFailed
     }
@@ -101,13 +111,23 @@ package struct Drain: Sendable {
         case acknowledging
         case rejecting
         case isolating
-        case marking(DrainOutcome.Failure)
+        case marking(Doubt?)
+        case blaming(Blame)
+    }
+
+    /// The way from a refused row to its end. With the failure that the drain has come to unless it goes on.
+    private enum Blame: Equatable {
+        case weighing(DrainOutcome.Failure)
+        case freezingProbe(DrainOutcome.Failure)
+        case condemning
     }
 
     private var state = State.idle
     /// Of the batch under way.
     private var rows = 0
     private var isIsolating = false
+    /// It is sent to learn whether the one before it is to blame, which was refused like this.
+    private var probes: DrainOutcome.Failure?
     private var isForced = false
     private var isStopping = false
     private var isAborted = false
@@ -155,6 +175,7 @@ package struct Drain: Sendable {
     package mutating func begin(hasWork: Bool, isForced: Bool) -> Step {
         self.isForced = isForced
         isEnabled = true
+        probes = nil
         if isOwed { return perform(.acknowledge(freezingNext: false), in: .acknowledgingOwed) }
         return hasWork ? perform(.registerEndpoint, in: .registering) : finish(.drained)
     }
@@ -192,6 +213,7 @@ package struct Drain: Sendable {
             return perform(.cancelRequest, in: .cancelling)
         case (.sending, .gone), (.sending, .cancelled), (.cancelling, .cancelled):
             return isStopping ? retryLater() : freezeNext()
+        case (.sending, .closed): return perform(.markPermanent, in: .marking(nil))
         case (.sending, .failed(isForTime: true)): return perform(.countTimeout, in: .countingTimeout)
         case (.sending, .failed(isForTime: false)):
             return finish(.transient(isNetwork: true, retryAfter: nil))
@@ -216,13 +238,17 @@ package struct Drain: Sendable {
 
         case (.acknowledging, .done):
             isOwed = false
-            return freezeNext()
+            if probes == nil { return freezeNext() }
+            probes = nil
+            return perform(.condemn, in: .blaming(.condemning))
 
         case (.rejecting, .done), (.isolating, .done): return freezeNext()
         case (.rejecting, .suspected), (.isolating, .suspected): return finish(.failed(.rejected))
         case (.rejecting, .full): return finish(.failed(.deadLettersFull))
 
-        case (.marking(let failure), .done): return finish(.failed(failure))
+        case (.marking(let doubt), .done): return weigh(doubt)
+
+        case (.blaming(let blame), _): return handle(event, blame)
 
         case (.idle, _), (.acknowledgingOwed, _), (.registering, _), (.freezing, _), (.checkingToken, _),
             (.refreshingToken, _), (.recheckingToken, _), (.sending, _), (.cancelling, _),
@@ -233,6 +259,26 @@ package struct Drain: Sendable {
         }
     }
 
+    private mutating func handle(_ event: Event, _ blame: Blame) -> Step {
+        switch (blame, event) {
+        case (.weighing(let failure), .done): return finish(.failed(failure))
+        case (.weighing(let failure), .mayBeBlamed):
+            return isStopping || isAborted || !isEnabled
+                ? finish(.failed(failure)) : perform(.freezeProbe, in: .blaming(.freezingProbe(failure)))
+
+        case (.freezingProbe(let failure), .frozen(let rows, let isIsolating)):
+            (self.rows, self.isIsolating, probes) = (rows, isIsolating, failure)
+            hasNewSettings = false
+            return perform(.checkToken(isForced: false), in: .checkingToken)
+        case (.freezingProbe(let failure), .nothingPending): return finish(.failed(failure))
+
+        case (.condemning, .done): return freezeNext()
+        case (.condemning, .full): return finish(.failed(.deadLettersFull))
+
+        case (.weighing, _), (.freezingProbe, _), (.condemning, _): return retryLater()
+        }
+    }
+
     private mutating func perform(_ action: Action, in state: State) -> Step {
         self.state = state
         return .perform(action)
@@ -240,6 +286,8 @@ package struct Drain: Sendable {
 
     private mutating func finish(_ outcome: DrainOutcome) -> Step {
         state = .idle
+        // Whatever has become of the probe: what is before it was refused, and waits for the schedule.
+        if let probes, !isOwed, case .transient = outcome { return .finish(.failed(probes)) }
         return .finish(outcome)
     }
 
@@ -248,8 +296,9 @@ package struct Drain: Sendable {
     }
 
     private mutating func freezeNext() -> Step {
+        probes = nil
         // Disabled, pending rows stay pending.
-        isStopping || !isEnabled ? finish(.drained) : perform(.freezeNext, in: .freezing)
+        return isStopping || !isEnabled ? finish(.drained) : perform(.freezeNext, in: .freezing)
     }
 
     private mutating func send(isRepeat: Bool) -> Step {
@@ -272,8 +321,8 @@ package struct Drain: Sendable {
         switch judgement.verdict {
         case .accepted:
             isOwed = true
-            return perform(
-                .acknowledge(freezingNext: !isStopping && !isAborted && isEnabled), in: .acknowledging)
+            let freezesNext = !isStopping && !isAborted && isEnabled && probes == nil
+            return perform(.acknowledge(freezingNext: freezesNext), in: .acknowledging)
         case .rejected:
             return isIsolating && rows > 1
                 ? perform(.isolate, in: .isolating)
@@ -282,12 +331,16 @@ package struct Drain: Sendable {
         case .transient(let retryAfter):
             return finish(.transient(isNetwork: false, retryAfter: retryAfter))
         case .permanent:
-            let failure = judgement.doubt.map { DrainOutcome.Failure($0) } ?? .permanent
             // Without its acknowledgement the rows may be stored all the same: in another batch they would arrive twice.
-            guard judgement.size != .tooLarge, judgement.doubt != .noAck else {
-                return finish(.failed(failure))
-            }
-            return perform(.markPermanent, in: .marking(failure))
+            guard judgement.size != .tooLarge, judgement.doubt != .noAck else { return weigh(judgement.doubt) }
+            return perform(.markPermanent, in: .marking(judgement.doubt))
         }
+    }
+
+    /// A refused probe says that the batch before it is not to blame.
+    private mutating func weigh(_ doubt: Doubt?) -> Step {
+        if let probes { return finish(.failed(probes)) }
+        let failure = doubt.map { DrainOutcome.Failure($0) } ?? .permanent
+        return perform(.weighRefusal(doubt, isScheduled: !isForced), in: .blaming(.weighing(failure)))
     }
 }

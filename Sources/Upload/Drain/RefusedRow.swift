@@ -25,8 +25,8 @@ package struct RefusedRow: Equatable, Sendable {
         case keep
     }
 
-    /// The id of the oldest row, if it was refused: of its location or event. Must be stored with `refusals`, because a run may
-    /// be the only one between two power cuts.
+    /// The id of the batch with the oldest row, if it was refused. Must be stored with `refusals`, because a run may be the
+    /// only one between two power cuts.
     package private(set) var row: UUIDv7?
     /// Scheduled runs on which it was. 0…`limit`.
     package private(set) var refusals: Int

@@ -69,7 +69,8 @@ package struct OwnTracksFormat: Equatable, Sendable {
 
     /// An entry or an exit. `event` and `desc` are always there: the recorder reads them without looking whether they are.
     ///
-    /// - Returns: nil for an event without a position, which no server could use.
+    /// - Returns: nil for an event without a position, which no server could use. Accuracy 0 says that it is the centre of the
+    ///   fence.
     package func request(_ event: GeofenceEvent) -> Request? {
         guard let coordinate = event.coordinate else { return nil }
         var text = RequestText()
@@ -85,7 +86,7 @@ package struct OwnTracksFormat: Equatable, Sendable {
         text.put(",\"wtst\":")
         text.put(event.fenceAddedAt?.wholeSeconds ?? 0)
         put(coordinate, in: &text)
-        put(accuracy: event.accuracy, in: &text)
+        put(accuracy: event.accuracy, least: event.accuracy == 0 ? 0 : Self.leastAccuracy, in: &text)
         text.put(",\"tid\":")
         text.put(string: trackerID)
         text.put(",\"t\":\"c\",\"rid\":")
@@ -109,9 +110,9 @@ package struct OwnTracksFormat: Equatable, Sendable {
         text.put(coordinate.longitude)
     }
 
-    private func put(accuracy: Double?, in text: inout RequestText) {
+    private func put(accuracy: Double?, least: Double = leastAccuracy, in text: inout RequestText) {
         text.put(",\"acc\":")
-        text.put(accuracy?.ifFinite.map { max($0, Self.leastAccuracy).whole(.up) } ?? Self.assumedAccuracy)
+        text.put(accuracy?.ifFinite.map { max($0, least).whole(.up) } ?? Self.assumedAccuracy)
     }
 
     /// What `t` says of a location's trigger:

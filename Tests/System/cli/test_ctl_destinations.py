@@ -11,6 +11,7 @@ from support.beekonctl import CtlTest, needs
 from support.daemon import NEVER
 from support.fake_daemon import status
 from support.fake_gpsd import iso
+from support.one_row_server import OneRowServer
 from support.programs import program
 from support.terminal import TerminalTest
 from support.waiting import wait_for
@@ -92,6 +93,52 @@ class DestinationVerbTests(CtlTest):
         self.run_ctl(daemon, "sync", "main")
         self.assertEqual(self.run_ctl(daemon, "destination", "forget", "home", "--yes").stdout, "home forgotten, 3 removed\n")
         self.assertNotIn("home", self.run_ctl(daemon, "destinations").stdout)
+
+    def test_one_is_tested(self):
+        _, home, fake, daemon = self.two(answers=[404, 401, 200])
+        server = OneRowServer()
+        self.addCleanup(server.stop)
+        daemon.configure(**{"destination.traccar": {
+            "url": server.url, "format": "osmand", "device_id": "van-7", "interval_seconds": NEVER}})
+        self.run_ctl(daemon, "reload")
+        for code, words in ((1, "correct url"), (1, "refuses the credentials (401)"), (0, "home accepts an empty batch (200)")):
+            self.assertIn(words, self.run_ctl(daemon, "destination", "test", "home", code=code).stdout)
+        self.assertEqual([request.ids for request in home.requests], [[]] * 3)
+        # A row is sent only to those who say yes, and without a terminal nobody can be asked.
+        done = self.run_ctl(daemon, "destination", "test", "traccar", code=64)
+        self.assertIn("add --yes to send it", done.stderr)
+        self.assertEqual(server.requests, [])
+        server.decide = lambda row: {"van-7": 400}.get(row["id"], 500)
+        done = self.run_ctl(daemon, "destination", "test", "traccar", "--yes", code=1)
+        self.assertIn("does not know this vehicle (400)", done.stdout)
+        server.decide = lambda row: None
+        done = self.run_ctl(daemon, "destination", "test", "traccar", "--yes", code=1)
+        self.assertIn("closes the connection without an answer", done.stdout)
+        server.decide = lambda row: 200
+        found = json.loads(self.run_ctl(daemon, "destination", "test", "traccar", "--yes", "--json").stdout)
+        self.assertEqual((found["destination"], found["sent"], found["http_status"], found["accepted"]),
+                         ("traccar", "newest_location", 200, True))
+        newest = daemon.status()["last_location"]["timestamp"]
+        self.assertIn(iso(server.requests[-1][0] * 1000), newest)
+        # Nothing was taken from what is owed.
+        self.assertEqual(self.value(daemon, "destinations")["destinations"][1]["sync"]["pending"], 3)
+        self.assertIn("beekonctl destinations lists them", self.run_ctl(daemon, "destination", "test", "hom", code=64).stderr)
+
+    def test_one_with_tokens_is_tested_without(self):
+        backend = self.backend(answers=[401])
+        daemon = self.daemon(self.fake().port, sync={"url": backend.url},
+                             **{"sync.auth": {"access_token": "a"}}).start()
+        done = self.run_ctl(daemon, "destination", "test", "main", code=1)
+        self.assertIn("without a token (401), which only beekond has", done.stdout)
+
+    def test_an_orphan_gets_nothing_more(self):
+        _, _, _, daemon = self.two()
+        del daemon.sections["destination.home"]
+        daemon.configure()
+        self.run_ctl(daemon, "reload")
+        for words in (("destination", "backfill", "home"), ("resend", "--from", "-1h", "--destination", "home")):
+            done = self.run_ctl(daemon, *words, code=78)
+            self.assertIn("destination.home is not configured any more", done.stderr)
 
     def test_completion_offers_their_names(self):
         _, _, _, daemon = self.two()

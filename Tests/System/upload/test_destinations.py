@@ -205,6 +205,49 @@ class DestinationTests(SystemTest):
         self.drain(daemon, "traccar")
         self.assertEqual(len(traccar.seen), 7)
 
+    def test_an_orphan_gets_nothing_more_and_takes_its_tokens_with_it(self):
+        other = self.backend()
+        main, fake, daemon = self.several(2, other={"url": other.url})
+        daemon.configure(**{"destination.other.auth": {"access_token": "secret-a", "refresh_token": "secret-r"},
+                            "destination.late": {"url": other.url, "interval_seconds": NEVER},
+                            "destination.late.auth": {"access_token": "secret-b"}})
+        daemon.call("Reload")
+        state = Path(daemon.state)
+        wait_for(lambda: (state / "tokens-other").exists() and (state / "tokens-late").exists(), "their tokens")
+        (state / "tokens-other.aside-1").write_bytes(b"old")
+        for name in ("destination.other", "destination.other.auth"):
+            del daemon.sections[name]
+        daemon.configure()
+        daemon.call("Reload")
+        for method, values in (("BackfillDestination", {}), ("Resend", {"from": "2020-01-01T00:00:00.000Z"})):
+            with self.assertRaises(Refusal) as refusal:
+                daemon.call(method, destination="other", **values)
+            self.assertIn("is not configured any more", str(refusal.exception.parameters))
+        self.assertEqual(daemon.call("GetRejected", destination="other"), {"rejected": []})
+        wait_for(lambda: self.forget(daemon, "other") is not None, "its thread has ended")
+        self.assertEqual(sorted(path.name for path in state.iterdir() if path.name.startswith("tokens")), ["tokens-late"])
+        with self.assertRaises(Refusal) as refusal:
+            daemon.call("GetRejected", destination="other")
+        self.assertEqual(refusal.exception.parameters, {"parameter": "destination"})
+
+    def forget(self, daemon, name: str):
+        try:
+            return daemon.call("ForgetDestination", destination=name)
+        except Refusal as refusal:
+            self.assertEqual(refusal.name, "RateLimited")
+            return None
+
+    def test_events_that_a_new_format_cannot_carry_are_in_the_log(self):
+        other = self.backend(answers=[503] * 1000)
+        main, fake, daemon = self.several(2, other={"url": other.url})
+        daemon.call("AddGeofences", geofences=[{"id": "here", "latitude": 50, "longitude": 8, "radius_meters": 100000}])
+        fake.drive(3)
+        wait_for(lambda: daemon.call("GetGeofenceEvents")["events"], "an event")
+        daemon.configure(**{"destination.other": {"format": "overland"}})
+        daemon.call("Reload")
+        wait_for(lambda: "events are not sent to other: its format cannot carry them" in daemon.text(), "a line of the log")
+        self.assertEqual(self.destination(daemon, "other")["dropped"], 1)
+
     def test_what_this_version_cannot_carry_out_is_refused(self):
         main, fake, daemon = self.several(1)
         daemon.configure(sync={"mode": "manual"})

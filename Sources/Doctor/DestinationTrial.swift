@@ -1,0 +1,142 @@
+internal import Base
+package import ControlProtocol
+package import ControlTool
+internal import DaemonConfiguration
+internal import Glibc
+internal import Tracking
+internal import Upload
+
+/// One harmless request to a destination, and what the answer means. Made here and not in the daemon: it needs no right that
+/// reading the configuration does not give, disturbs no drain, and works while beekond does not run. So it has no token.
+package struct DestinationTrial {
+    private let name: String
+    private let destination: Settings.Destination
+    private let status: Wire.Status?
+
+    /// What came of it, as `--json` prints it.
+    package struct Result: Encodable, Sendable {
+        /// Its name.
+        package let destination: String
+        /// `empty_batch` or `newest_location`.
+        package let sent: String
+        /// The HTTP status; nil when there was no answer.
+        package let httpStatus: Int?
+        /// It was accepted, as far as the answer can be believed.
+        package let accepted: Bool
+        /// What happened, and what to do.
+        package let text: String
+
+        private enum CodingKeys: String, CodingKey {
+            case destination, sent, accepted, text
+            case httpStatus = "http_status"
+        }
+    }
+
+    /// - Parameters:
+    ///   - name: of the destination.
+    ///   - socket: where beekond listens; it says where its configuration is, and which location is the newest.
+    ///   - configuration: its file; nil: the one that it says, else the default.
+    /// - Throws: a `Failure` when the configuration may not be read or is bad, or has no such destination.
+    package init(to name: String, socket: String, configuration: String?) throws(Failure) {
+        var client = try? ControlClient(path: socket)
+        status = try? client?.call(Wire.GetStatus.self, .init()).status
+        let settings = (try? client?.call(Wire.GetConfig.self, .init()).settings) ?? []
+        let known = configuration ?? Examination.file(namedBy: settings.map(\.origin))
+        let path = known ?? "/etc/beekond/beekond.toml"
+        guard access(path, R_OK) == 0 || errno == ENOENT else {
+            throw Failure(
+                "\(path) may not be read: try sudo beekonctl destination test \(name), or join group beekond",
+                exitCode: 77)
+        }
+        let loaded: Loaded
+        do throws(ConfigurationError) {
+            loaded = try Loader.layers(file: path, isDefaultPath: known == nil)
+                .loaded(with: Examination.runtime(settings)).loaded
+            try loaded.check(path)
+        } catch {
+            throw Failure(error.problems.first?.description ?? "the configuration is bad", exitCode: 78)
+        }
+        guard let destination = loaded.settings.destination(name) else {
+            throw Failure(unknownDestination: name)
+        }
+        self.name = name
+        self.destination = destination
+    }
+
+    private var sendsNewest: Bool { destination.sync.format.name.isOneRow }
+
+    /// What is asked before a location is sent, which the server stores once more; nil when nothing is stored there.
+    package var question: String? {
+        guard sendsNewest, let newest = status?.lastLocation else { return nil }
+        let url = Settings.redacted(url: destination.sync.url)
+        return "Send the newest location, of \(newest.timestamp), to \(name) (\(url))? It is stored there once more."
+    }
+
+    /// Sends it, and waits for the answer.
+    ///
+    /// - Throws: a `Failure` when there is nothing to send.
+    package func run() throws(Failure) -> Result {
+        let sync = destination.sync
+        let newest = status?.lastLocation.flatMap { Location($0) }
+        guard !sendsNewest || newest != nil else {
+            throw Failure(
+                "format \(sync.format.name.rawValue) has no empty request, and beekond knows no location: beekonctl start, "
+                    + "and wait for a fix",
+                exitCode: 69)
+        }
+        guard let (id, request) = BackendProbe.harmless(sync, installID: status?.installId, newest: newest)
+        else {
+            throw Failure(
+                "nothing harmless can be sent to \(name) in this version: beekonctl sync \(name) shows what a real "
+                    + "location gets", exitCode: 69)
+        }
+        guard let outcome = BackendProbe.exchange(request, id: id, sync) else {
+            throw Failure("there is no memory for a request", exitCode: 71)
+        }
+        switch outcome {
+        case .judged(let judgement):
+            return result(judgement.status, judgement.verdict == .accepted, text(judgement, request.format))
+        case .failed(let failure):
+            let text =
+                failure.kind == .clock
+                ? "The certificate is not valid yet by this machine's clock: set the clock."
+                : failure.wasSent && !failure.isTimeout && request.format.isForeign
+                    ? request.format.advice(.closed)
+                    : "There is no answer (\(failure.message)): beekonctl doctor shows how far it gets."
+            return result(nil, false, text)
+        }
+    }
+
+    private func result(_ status: Int?, _ isAccepted: Bool, _ text: String) -> Result {
+        Result(
+            destination: name, sent: sendsNewest ? "newest_location" : "empty_batch", httpStatus: status,
+            accepted: isAccepted, text: Text.safe(text))
+    }
+
+    private func text(_ judgement: Judgement, _ format: Format) -> String {
+        let sent = sendsNewest ? "the newest location" : "an empty batch"
+        if judgement.verdict == .unauthorised, destination.sync.auth != nil || destination.sharesMainTokens {
+            return "The server refuses \(sent) without a token (\(judgement.status)), which only beekond has: "
+                + "beekonctl sync \(name) shows what a real location gets."
+        }
+        return Format.Cause(judgement).map(format.advice)
+            ?? "\(name) accepts \(sent) (\(judgement.status))."
+    }
+}
+
+extension Location {
+    /// nil for what no version of beekond says.
+    fileprivate init?(_ wire: Wire.Location) {
+        guard let id = UUIDv7(wire.id), let time = Timestamp(iso8601: wire.timestamp),
+            let coordinate = Coordinate(latitude: wire.latitude, longitude: wire.longitude)
+        else { return nil }
+        self.init(
+            id: id, session: wire.sessionId.flatMap { UUIDv7($0) },
+            fix: Fix(
+                time: time, mode: wire.altitude == nil ? 2 : 3, coordinate: coordinate,
+                accuracy: wire.accuracy, speed: wire.speed, bearing: wire.bearing, altitude: wire.altitude,
+                isMock: wire.isMock),
+            trigger: Trigger(rawValue: wire.trigger) ?? .interval,
+            motion: MotionState(rawValue: wire.motion) ?? .unknown)
+    }
+}

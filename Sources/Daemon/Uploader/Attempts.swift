@@ -13,8 +13,8 @@ struct Attempts {
         schedule = DrainSchedule(rules, now: now, using: &random)
     }
 
-    /// When the next one is due.
-    var due: BootInstant { schedule.due }
+    /// When the next one is due; nil: not before somebody asks.
+    var due: BootInstant? { schedule.due }
     /// A command asked for the next one.
     var isForced: Bool { schedule.isForced }
     /// How many have followed a transient failure.

@@ -1,4 +1,4 @@
-package import DaemonConfiguration
+internal import DaemonConfiguration
 
 /// How one request is made, but for its body.
 package struct HTTPOptions: Equatable, Sendable {

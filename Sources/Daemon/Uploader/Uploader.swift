@@ -79,7 +79,9 @@ final class Uploader {
         poll.add(port.commands.wakeup.descriptor)
         poll.add(carrier.descriptor)
         let now = BootInstant.current()
-        let due = sync == nil ? nil : [attempts.due, tokens.idleDue(now: now), carrier.due].compactMap(\.self).min()
+        let due =
+            sync == nil
+            ? nil : [attempts.due, tokens.idleDue(now: now), carrier.due].compactMap(\.self).min()
         poll.wait(seconds: due.map { max($0.seconds(since: now), 0) })
     }
 

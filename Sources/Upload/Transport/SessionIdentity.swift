@@ -18,7 +18,10 @@ package struct SessionIdentity: Equatable, Sendable {
         url = sync.url
         headers = sync.headers
         auth = sync.auth
-        login = if case .owntracks(let own) = sync.format { [own.username, own.password].compactMap(\.self) } else { [] }
+        login =
+            if case .owntracks(let own) = sync.format {
+                [own.username, own.password].compactMap(\.self)
+            } else { [] }
     }
 }
 

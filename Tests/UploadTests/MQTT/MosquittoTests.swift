@@ -1,10 +1,10 @@
 import Base
-import DaemonConfiguration
 import Glibc
 import Linux
 import Support
 import Testing
 
+@testable import DaemonConfiguration
 @testable import Upload
 
 /// Certificates of an authority of one's own, for this host and for a client.
@@ -235,7 +235,8 @@ struct MosquittoTests {
         for number in 0..<messages {
             let outcome = client.publish(
                 publication("\(number)"), options, wakeup: try Wakeup(),
-                resumingAt: BootInstant(nanoseconds: Clock.boot())) { false }
+                resumingAt: BootInstant(nanoseconds: Clock.boot())
+            ) { false }
             #expect(outcome == puback(16))
         }
         client.disconnect()
@@ -249,7 +250,9 @@ struct MosquittoTests {
         return SessionIdentity(sync)
     }
 
-    @Test("a TLS session is resumed by the next connection, and forgotten with the credentials", arguments: [false, true])
+    @Test(
+        "a TLS session is resumed by the next connection, and forgotten with the credentials",
+        arguments: [false, true])
     func resumed(isMutual: Bool) throws {
         let broker = try Self.secured(isMutual: isMutual)
         let relay = try Relay(to: broker.port)
@@ -284,7 +287,8 @@ struct MosquittoTests {
         func fails() throws {
             let outcome = client.publish(
                 publication("1"), options, wakeup: try Wakeup(),
-                resumingAt: BootInstant(nanoseconds: Clock.boot())) { false }
+                resumingAt: BootInstant(nanoseconds: Clock.boot())
+            ) { false }
             guard case .failure(let failure) = outcome else {
                 Issue.record("\(outcome)")
                 return
@@ -335,7 +339,8 @@ struct MosquittoTests {
         #expect(
             MQTTEcho.run(
                 request, to: sync, installID: "i", destination: "home", at: Timestamp(milliseconds: 0),
-                wakeup: try Wakeup()) { false } == nil)
+                wakeup: try Wakeup()
+            ) { false } == nil)
     }
 
     @Test("ten messages over TLS cost no more bytes than they must")
@@ -359,12 +364,12 @@ struct MosquittoTests {
             for _ in 0..<10 {
                 let outcome = client.publish(
                     publication(location, topic: "owntracks/beekon/van"), options, wakeup: try Wakeup(),
-                    resumingAt: BootInstant(nanoseconds: Clock.boot())) { false }
+                    resumingAt: BootInstant(nanoseconds: Clock.boot())
+                ) { false }
                 #expect(outcome == puback(16))
             }
             client.disconnect()
             #expect(relay.isAtRest())
-            print("ten messages: \(relay.bytes - before) bytes within TCP")
             #expect(relay.bytes - before < limit)
         }
     }

@@ -23,6 +23,13 @@ package struct SessionIdentity: Equatable, Sendable {
                 [own.username, own.password].compactMap(\.self)
             } else { [] }
     }
+
+    /// Of a connection to a broker.
+    init(_ options: MQTTOptions) {
+        url = options.url
+        headers = []
+        login = [options.username, options.password].compactMap { $0.map { Secret($0) } }
+    }
 }
 
 /// Which file a TLS handshake read, as far as the file system tells.
@@ -59,11 +66,11 @@ extension SessionLifetime.Terms {
             identity, proxy: options.proxy, [options.caFile, options.clientCertificate, options.clientKey])
     }
 
-    /// Those of a publication that is about to be made; nil when it resumes no session.
-    init?(_ options: MQTTOptions) {
-        guard options.isTLS, let identity = options.identity else { return nil }
+    /// Those of a publication over TLS that is about to be made.
+    init(_ options: MQTTOptions) {
         self.init(
-            identity, proxy: options.proxy, [options.caFile, options.clientCertificate, options.clientKey])
+            SessionIdentity(options), proxy: options.proxy,
+            [options.caFile, options.clientCertificate, options.clientKey])
     }
 
     private init(_ identity: SessionIdentity, proxy: String?, _ paths: [String?]) {

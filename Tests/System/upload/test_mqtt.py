@@ -77,7 +77,7 @@ class DeliveryTests(MQTTTest):
         sync = daemon.status()["sync"]
         self.assertEqual((sync["state"], sync["last_mqtt_code"], sync.get("last_http_status")), ("idle", 0, None))
         # The whole drain went over one connection, which was left with a good-bye: nobody has seen a last will.
-        self.assertEqual(broker.log().count("New client connected from"), 2)
+        wait_for(lambda: broker.log().count("New client connected from") == 2, "subscriber and daemon")
         wait_for(lambda: broker.log().count("Received DISCONNECT from") == 1, "the broker is taken leave of")
         self.assertEqual(subscriber.of("lwt"), [])
 
@@ -170,7 +170,7 @@ class DeliveryTests(MQTTTest):
         self.assertEqual(daemon.sync()["outcome"], "auth")
         sync = daemon.status()["sync"]
         self.assertEqual((sync["state"], sync["failure"], sync["last_mqtt_code"], sync["pending"]), ("failed", "auth", 135, 3))
-        self.assertIn("check username and password", daemon.text())
+        wait_for(lambda: "check username and password" in daemon.text(), "the advice in the log")
         # Right, and another vehicle's topic.
         daemon.configure(sync={"password": "right", "device_id": "other"})
         daemon.reload()
@@ -197,7 +197,7 @@ class DeliveryTests(MQTTTest):
         daemon.configure(sync={"username": "van7"})
         daemon.reload()
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything is delivered")
-        self.assertIn("'owntracks/van7/van'", broker.log())
+        wait_for(lambda: "'owntracks/van7/van'" in broker.log(), "the topic of the new user")
 
     def test_what_nobody_subscribes_to_stays(self):
         broker = self.broker().start()
@@ -206,7 +206,7 @@ class DeliveryTests(MQTTTest):
         self.assertEqual(daemon.sync()["outcome"], "transient")
         sync = daemon.status()["sync"]
         self.assertEqual((sync["pending"], sync["last_mqtt_code"]), (3, 16))
-        self.assertIn("--clientid", daemon.text())
+        wait_for(lambda: "--clientid" in daemon.text(), "the advice in the log")
         subscriber = self.subscriber(broker)
         self.drain(daemon)
         self.check_delivered(known, subscriber)
@@ -228,11 +228,10 @@ class DeliveryTests(MQTTTest):
         for north in (0, 0, 400, 400):
             fake.report(tpv(fake.next_ms, 50 + north / METERS_PER_DEGREE, 8))
             fake.next_ms += 60_000
-        wait_for(lambda: subscriber.of("transition"), "a crossing, which is sent at once")
-        self.drain(daemon)
+        wait_for(lambda: [(one["event"], one["desc"]) for one in subscriber.of("transition")]
+                 == [("enter", "home"), ("leave", "home")], "the crossings, which are sent at once")
         self.assertEqual({topic for topic, message in subscriber.messages if message["_type"] == "transition"},
                          {PLACE + "/event"})
-        self.assertIn(("leave", "home"), [(one["event"], one["desc"]) for one in subscriber.of("transition")])
 
 
 class Relay:
@@ -315,7 +314,7 @@ class KillTests(MQTTTest):
             self.wait_heard(subscriber, heard)
             daemon.kill()
             daemon.start()
-            self.assertEqual(daemon.stored_ids() | set(subscriber.ids), known)
+            wait_for(lambda: daemon.stored_ids() | set(subscriber.ids) == known, "each row is stored or has come")
         self.drain(daemon)
         self.check_delivered(known, subscriber)
         self.assertLessEqual(len(subscriber.ids) - len(known), 8)
@@ -332,7 +331,7 @@ class ConnectionTests(MQTTTest):
             daemon.wait_stored(stored)
             self.drain(daemon)
             fake.drive(1)
-        self.assertEqual(broker.log().count("New client connected from"), 2, "subscriber and daemon")
+        wait_for(lambda: broker.log().count("New client connected from") == 2, "subscriber and daemon")
         daemon.wait_stored(4)
         self.assertEqual(subscriber.of("lwt"), [])
         daemon.kill()
@@ -402,15 +401,15 @@ class ConnectionTests(MQTTTest):
             link.send(welcome)
             link.drain()
 
-        fake, daemon = self.vehicle(free_port(), 2, timeout_seconds=1)
+        fake, daemon = self.vehicle(free_port(), 2)
         known = daemon.stored_ids()
         for serve, words in ((garbage, "does not speak MQTT"), (endless, "longer than 65536"), (early, "was not sent"),
-                             (lambda link: None, None), (Link.drain, "CONNECT in time"), (deaf, "message in time")):
+                             (lambda link: None, None), (Link.drain, "in time"), (deaf, "in time")):
             server = self.raw_server(serve)
             self.receivers.remove(server)
-            daemon.configure(sync={"url": f"mqtt://127.0.0.1:{server.port}"})
-            daemon.reload()
             url = f"mqtt://127.0.0.1:{server.port}"
+            daemon.configure(sync={"url": url, "timeout_seconds": 2 if words == "in time" else 60})
+            daemon.reload()
             daemon.wait_status(lambda _, url=url: daemon.setting("sync.url") == url, "the url in force")
             self.assertEqual(daemon.sync()["outcome"], "transient", words)
             sync = daemon.status()["sync"]
@@ -476,7 +475,8 @@ class ConnectionTests(MQTTTest):
         self.assertEqual(daemon.stored_ids(), known, "they are owed to main")
         self.assertEqual(daemon.call("Sync")["outcome"], "drained")
         self.assertEqual((set(main.ids), daemon.stored_ids()), (known, set()))
-        self.assertIn(f"beekond-{daemon.status()['install_id']}-home", broker.log())
+        name = f"beekond-{daemon.status()['install_id']}-home"
+        wait_for(lambda: name in broker.log(), "its name at the broker")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@ import DaemonConfiguration
 import Storage
 import Synchronization
 import Testing
-import Upload
 
 @testable import Daemon
+@testable import Upload
 
 /// A report whose lines and hints can be looked at.
 final class ReportRig {
@@ -70,6 +70,15 @@ struct UploadReportTests {
     }
 
     private func answer(_ status: Int, _ doubt: Doubt? = nil) throws {
+        try answer(Judgement(status: status, doubt: doubt))
+    }
+
+    private func answer(_ code: UInt8, _ version: MQTTVersion) throws {
+        let answer = MQTTAnswer(source: .puback, code: code, version: version)
+        try self.answer(OwnTracksMQTT.judge(answer, acceptsUnsubscribed: false))
+    }
+
+    private func answer(_ judgement: Judgement) throws {
         let workshop = try Workshop()
         let recorder = Recorder(store: workshop.hub.store)
         recorder.add(try workshop.location(0))
@@ -79,7 +88,6 @@ struct UploadReportTests {
         var ids = UUIDv7Generator(using: &random)
         let batch = try #require(
             try workshop.hub.store.freeze(draft, id: ids.next(at: start), StoredRequest(body: [1, 2, 3])))
-        let judgement = Judgement(status: status, doubt: doubt)
         rig.report.answered(judgement)
         rig.report.recorded(judgement, of: batch)
     }
@@ -116,6 +124,27 @@ struct UploadReportTests {
         #expect(rig.lines().first?.contains("[sync.headers]") == true)
         rig.end(transient)
         #expect(rig.report.snapshot.failure == nil)
+    }
+
+    @Test("what a broker says is told with what to do, and each of its answers is news")
+    func broker() throws {
+        try answer(16, .v5)
+        rig.end(transient)
+        #expect(rig.lines().first?.contains("(16)); trying again in 2 s; no client subscribes") == true)
+        #expect(rig.report.snapshot.lastMQTTCode == 16 && rig.report.snapshot.lastHTTPStatus == nil)
+        for (code, words) in [(135, "acl_file"), (151, "quotas")] as [(UInt8, String)] {
+            try answer(code, .v5)
+            rig.end(.failed(code == 135 ? .auth : .permanent))
+            #expect(rig.lines().first?.contains(words) == true)
+            rig.end(.failed(code == 135 ? .auth : .permanent))
+            #expect(rig.lines().isEmpty)
+        }
+        rig.report.failed(TransportFailure(kind: .network, message: "gone"))
+        #expect(rig.report.snapshot.lastMQTTCode == nil)
+        // What an old broker acknowledges is worth little: once is enough.
+        try answer(0, .v311)
+        try answer(0, .v311)
+        #expect(rig.lines().count == 1)
     }
 
     @Test("a batch that has often failed for its size comes with advice, under whatever error")

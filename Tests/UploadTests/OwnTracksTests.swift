@@ -3,6 +3,7 @@ import Foundation
 import Testing
 import Tracking
 
+@testable import DaemonConfiguration
 @testable import Upload
 
 @Suite("the format owntracks") struct OwnTracksTests {
@@ -126,5 +127,22 @@ import Tracking
             #expect(
                 (0...0.999).contains(row.fix.time.seconds(since: Timestamp(milliseconds: seconds * 1000))))
         }
+    }
+
+    @Test(
+        "a password goes with a request by HTTP; a name alone is for the topic",
+        arguments: [
+            ("fleet", "it's ok", nil, "Authorization: Basic ZmxlZXQ6aXQncyBvaw=="), ("fleet", nil, nil, nil),
+            ("fleet", "it's ok", Settings.MQTT(), nil),
+        ] as [(String, String?, Settings.MQTT?, String?)])
+    func login(user: String, password: String?, mqtt: Settings.MQTT?, line: String?) {
+        var sync = Settings.Sync()
+        sync.format = .owntracks(
+            Settings.OwnTracks(
+                deviceID: "van", username: Secret(user), password: password.map { Secret($0) }, mqtt: mqtt))
+        let request = OwnTracksFormat(user: user, deviceID: "van")
+            .request(FormatSamples.location(), sentAt: FormatSamples.sentAt)
+        let headers = RequestFactory(sync, version: "1").options(for: request, authorization: nil).headers
+        #expect(headers.first { $0.hasPrefix("Authorization") } == line)
     }
 }

@@ -1,9 +1,9 @@
 import Base
-import DaemonConfiguration
 import Foundation
 import Support
 import Testing
 
+@testable import DaemonConfiguration
 @testable import Upload
 
 @Suite("how long TLS sessions are resumed")

@@ -109,7 +109,8 @@ final class UploadReport {
 
     /// An acceptance that needs advice all the same: in MQTT 3.1.1.
     private func doubtOnce(_ answer: MQTTAnswer?) {
-        guard !hasDoubted, let answer, answer.version == .v311, let advice = OwnTracksMQTT.advice(answer) else { return }
+        guard !hasDoubted, let answer, answer.version == .v311, let advice = OwnTracksMQTT.advice(answer)
+        else { return }
         hasDoubted = true
         warn(.uploadFailed, advice, [])
     }
@@ -227,7 +228,7 @@ final class UploadReport {
             let size = failure == .permanent ? sizeAdvice(sync) : nil
             logOnce(
                 advice ?? failure.advice(snapshot.lastHTTPStatus, sync) + (size ?? ""),
-                key: size == nil ? failure.rawValue : "oversized", now: now)
+                key: size == nil ? brokerAdvice ?? failure.rawValue : "oversized", now: now)
         }
     }
 

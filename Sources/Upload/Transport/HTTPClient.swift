@@ -176,7 +176,10 @@ package struct HTTPClient: ~Copyable {
         while let message = curl_multi_info_read(multi, &left) {
             if message.pointee.msg == CURLMSG_DONE {
                 let code = ccurl_message_result(message)
-                return (outcome(handle, code, transfer), SessionLifetime.Handshake(handle, code, isAnswered: transfer.response.hasBegun))
+                return (
+                    outcome(handle, code, transfer),
+                    SessionLifetime.Handshake(handle, code, isAnswered: transfer.response.hasBegun)
+                )
             }
         }
         let failure = TransportFailure(kind: .network, message: "libcurl gave no result")

@@ -1,5 +1,6 @@
 package import Base
 package import DaemonConfiguration
+internal import FoundationEssentials
 
 /// Makes requests to one destination: where they go, what goes with each of them, and how long they may take.
 package struct RequestFactory: Sendable {
@@ -25,7 +26,7 @@ package struct RequestFactory: Sendable {
     /// - Parameter version: that of beekond.
     package init(_ sync: Settings.Sync, version: String) {
         url = sync.url
-        headers = sync.headers.map { ($0.name, $0.value.text) }
+        headers = sync.headers.map { ($0.name, $0.value.text) } + Self.login(sync)
         userAgent = "beekond/" + version
         timeout = sync.timeoutSeconds
         caFile = sync.caFile
@@ -38,6 +39,14 @@ package struct RequestFactory: Sendable {
     /// Tells a server that a batch comes again, where the body does not (draft-ietf-httpapi-idempotency-key-header, in which
     /// the value is in quotation marks; servers in use do without them).
     private static let idempotencyKey = "Idempotency-Key"
+
+    /// Where a format has a login of its own: RFC 7617.
+    private static func login(_ sync: Settings.Sync) -> [(name: String, value: String)] {
+        guard case .owntracks(let own) = sync.format, own.mqtt == nil, let user = own.username?.text,
+            let password = own.password?.text
+        else { return [] }
+        return [("Authorization", "Basic " + Data("\(user):\(password)".utf8).base64EncodedString())]
+    }
 
     /// For a batch.
     ///

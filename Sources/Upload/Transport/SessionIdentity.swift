@@ -18,7 +18,17 @@ package struct SessionIdentity: Equatable, Sendable {
         url = sync.url
         headers = sync.headers
         auth = sync.auth
-        login = if case .owntracks(let own) = sync.format { [own.username, own.password].compactMap(\.self) } else { [] }
+        login =
+            if case .owntracks(let own) = sync.format {
+                [own.username, own.password].compactMap(\.self)
+            } else { [] }
+    }
+
+    /// Of a connection to a broker.
+    init(_ options: MQTTOptions) {
+        url = options.url
+        headers = []
+        login = [options.username, options.password].compactMap { $0.map { Secret($0) } }
     }
 }
 
@@ -56,11 +66,11 @@ extension SessionLifetime.Terms {
             identity, proxy: options.proxy, [options.caFile, options.clientCertificate, options.clientKey])
     }
 
-    /// Those of a publication that is about to be made; nil when it resumes no session.
-    init?(_ options: MQTTOptions) {
-        guard options.isTLS, let identity = options.identity else { return nil }
+    /// Those of a publication over TLS that is about to be made.
+    init(_ options: MQTTOptions) {
         self.init(
-            identity, proxy: options.proxy, [options.caFile, options.clientCertificate, options.clientKey])
+            SessionIdentity(options), proxy: options.proxy,
+            [options.caFile, options.clientCertificate, options.clientKey])
     }
 
     private init(_ identity: SessionIdentity, proxy: String?, _ paths: [String?]) {

@@ -5,6 +5,7 @@ import contextlib
 import json
 import shutil
 import socket
+import ssl
 import struct
 import subprocess
 import threading
@@ -71,17 +72,19 @@ class Subscriber:
 
     _count = 0
 
-    def __init__(self, port: int, user: str | None = None, password: str | None = None, topic: str = "#"):
+    def __init__(self, port: int, login: tuple[str, str] | None = None, tls: str | None = None):
+        """To everything. `tls` is the authority that vouches for the broker; None is no TLS."""
         Subscriber._count += 1
         self.messages: list[tuple[str, dict]] = []
         self.is_over = False
         self._raw = socket.create_connection(("127.0.0.1", port), PATIENCE)
-        login = text(user) + text(password or "") if user is not None else b""
-        flags = 0xC2 if user is not None else 0x02
-        self._raw.sendall(packet(0x10, text("MQTT") + bytes((4, flags, 0, 0)) + text(f"listener-{Subscriber._count}") + login))
+        if tls:
+            self._raw = ssl.create_default_context(cafile=tls).wrap_socket(self._raw, server_hostname="127.0.0.1")
+        who = text(f"listener-{Subscriber._count}") + b"".join(text(part) for part in login or ())
+        self._raw.sendall(packet(0x10, text("MQTT") + bytes((4, 0xC2 if login else 0x02, 0, 0)) + who))
         kind, answer = self._packet()
         assert (kind, answer[1]) == (0x20, 0), f"the broker refuses the subscriber: {answer!r}"
-        self._raw.sendall(packet(0x82, b"\0\1" + text(topic) + b"\0"))
+        self._raw.sendall(packet(0x82, b"\0\1" + text("#") + b"\0"))
         kind, answer = self._packet()
         assert (kind, answer[2]) == (0x90, 0), f"the broker refuses the subscription: {answer!r}"
         self._raw.settimeout(None)

@@ -2,11 +2,10 @@
 import contextlib
 import os
 import random
-import signal
 import socket
 import sys
 import threading
-import time
+import tomllib
 import unittest
 from pathlib import Path
 
@@ -17,9 +16,11 @@ from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, tpv
 from support.mosquitto import Mosquitto, Subscriber, needs_mosquitto, packet
 from support.ports import free_port
+from support.programs import ROOT
+from support.raw_server import Link
 from support.seeds import seed
 from support.system_test import SystemTest
-from support.tls import Authority, needs_openssl
+from support.tls import Authority, needs_openssl, pump
 from support.waiting import wait_for
 
 DEATHS = 20
@@ -33,8 +34,8 @@ class MQTTTest(SystemTest):
         self.addCleanup(broker.kill)
         return broker
 
-    def subscriber(self, broker: Mosquitto, *login: str) -> Subscriber:
-        subscriber = Subscriber(broker.port, *login)
+    def subscriber(self, broker: Mosquitto, login: tuple[str, str] | None = None, tls: str | None = None) -> Subscriber:
+        subscriber = Subscriber(broker.port, login, tls)
         self.addCleanup(subscriber.close)
         return subscriber
 
@@ -42,8 +43,8 @@ class MQTTTest(SystemTest):
         """A daemon that tracks and has so many rows, for a broker on this port."""
         fake = self.fake()
         daemon = self.daemon(fake.port, sync={
-            "url": f"mqtt://127.0.0.1:{port}", "format": "owntracks", "device_id": "van", **sync}).start()
-        daemon.call("Start")
+            "url": f"mqtt://127.0.0.1:{port}", "format": "owntracks", "device_id": "van", **sync})
+        daemon.start().call("Start")
         fake.settle()
         if count > 1:
             fake.drive(count - 1)
@@ -52,6 +53,9 @@ class MQTTTest(SystemTest):
 
     def drain(self, daemon):
         daemon.sync_until(lambda answer: answer["pending"] == 0, "everything is delivered")
+
+    def wait_heard(self, subscriber: Subscriber, count: int):
+        wait_for(lambda: len(subscriber.ids) >= count, "the drain is under way")
 
     def check_delivered(self, known: set, *subscribers: Subscriber):
         wait_for(lambda: {found for one in subscribers for found in one.ids} == known, "the subscriber has every row")
@@ -73,7 +77,7 @@ class DeliveryTests(MQTTTest):
         sync = daemon.status()["sync"]
         self.assertEqual((sync["state"], sync["last_mqtt_code"], sync.get("last_http_status")), ("idle", 0, None))
         # The whole drain went over one connection, which was left with a good-bye: nobody has seen a last will.
-        self.assertEqual(broker.log().count("New client connected from"), 2)
+        wait_for(lambda: broker.log().count("New client connected from") == 2, "subscriber and daemon")
         wait_for(lambda: broker.log().count("Received DISCONNECT from") == 1, "the broker is taken leave of")
         self.assertEqual(subscriber.of("lwt"), [])
 
@@ -86,14 +90,10 @@ class DeliveryTests(MQTTTest):
                              f"keyfile {key}", "require_certificate true")
         broker.password("fleet", "it's secret")
         broker.start()
-        secret = self.path("password")
-        with open(secret, "w", encoding="ascii") as file:
-            file.write("it's secret\n")
-        os.chmod(secret, 0o600)
-        relay = self.relay(broker.port)
+        relay = Relay(self, broker.port)
         fake, daemon = self.vehicle(
             broker.port, url=f"mqtts://127.0.0.1:{relay.port}", ca_file=authority.ca, client_certificate=own,
-            client_key=own_key, username="fleet", password_file=secret, accept_unsubscribed=True)
+            client_key=own_key, username="fleet", password="it's secret", accept_unsubscribed=True)
         self.drain(daemon)
         full = relay.passed()
         for stored in (2, 3, 4):
@@ -105,10 +105,58 @@ class DeliveryTests(MQTTTest):
         self.assertNotIn("it's secret", daemon.text())
         self.assertNotIn("it's secret", str(daemon.call("GetConfig")))
 
-    def relay(self, port: int) -> "Relay":
-        relay = Relay(self, port)
-        self.addCleanup(relay.server.stop)
-        return relay
+    @needs_openssl
+    def test_the_example_works_with_the_lines_that_it_has_for_mosquitto(self):
+        with open(os.path.join(ROOT, "etc", "examples", "mosquitto.toml"), encoding="utf-8") as file:
+            text = file.read()
+        own = tomllib.loads(text)["destination"]["broker"]
+        authority = Authority(self.folder())
+        certificate, key = authority.certificate("broker")
+        lines = [line[4:].partition("#")[0].strip() for line in text.splitlines() if line.startswith("#   ")]
+        self.assertEqual(lines.pop(0), "listener 8883")
+        for there, here in (("/etc/mosquitto/certs/fullchain.pem", certificate), ("/etc/mosquitto/certs/privkey.pem", key),
+                            ("/etc/mosquitto/", "{}/")):
+            lines = [line.replace(there, here) for line in lines]
+        broker = self.broker(*lines, "persistence_location {}/")
+        for user in ("fleet", "recorder"):
+            broker.password(user, user)
+        broker.write("acl", "pattern write owntracks/%u/#\nuser recorder\ntopic read owntracks/#\n")
+        broker.start()
+        subscriber = self.subscriber(broker, ("recorder", "recorder"), tls=authority.ca)
+        fake = self.fake()
+        # Secret files are for configurations below /etc.
+        self.assertEqual(own.pop("password_file"), "broker-password")
+        daemon = self.daemon(fake.port, **{"destination.broker": {
+            **own, "password": "fleet", "url": f"mqtts://127.0.0.1:{broker.port}", "ca_file": authority.ca}})
+        daemon.start().call("Start")
+        fake.settle()
+        daemon.wait_stored(1)
+        known = daemon.stored_ids()
+        wait_for(lambda: daemon.call("Sync", destination="broker")["pending"] == 0, "the broker has it")
+        self.check_delivered(known, subscriber)
+        self.assertEqual({topic for topic, _ in subscriber.messages}, {"owntracks/fleet/van1"})
+
+    def test_through_a_proxy_that_alone_knows_the_broker(self):
+        broker = self.broker().start()
+        subscriber = self.subscriber(broker)
+
+        def serve(link):
+            self.assertTrue(link.head().startswith(b"CONNECT broker.invalid:1883 "))
+            link.send(b"HTTP/1.1 200 Connected\r\n\r\n")
+            with socket.create_connection(("127.0.0.1", broker.port), 20) as back:
+                there = threading.Thread(target=pump, args=(link.raw, back), daemon=True)
+                there.start()
+                pump(back, link.raw)
+                there.join()
+
+        proxy = self.raw_server(serve)
+        self.receivers.remove(proxy)
+        _, daemon = self.vehicle(broker.port, 3, url="mqtt://broker.invalid", allow_insecure_http=True,
+                                 proxy=f"http://127.0.0.1:{proxy.port}")
+        known = daemon.stored_ids()
+        self.drain(daemon)
+        self.check_delivered(known, subscriber)
+        self.assertEqual(len(proxy.links), 1)
 
     def test_a_password_that_is_wrong_and_a_topic_that_is_denied(self):
         broker = self.broker("password_file {}/passwords", "acl_file {}/access")
@@ -116,13 +164,13 @@ class DeliveryTests(MQTTTest):
         broker.password("boss", "right")
         broker.write("access", "user boss\ntopic read #\npattern write owntracks/%u/van\n")
         broker.start()
-        subscriber = self.subscriber(broker, "boss", "right")
+        subscriber = self.subscriber(broker, ("boss", "right"))
         _, daemon = self.vehicle(broker.port, 3, username="fleet", password="wrong")
         known = daemon.stored_ids()
         self.assertEqual(daemon.sync()["outcome"], "auth")
         sync = daemon.status()["sync"]
         self.assertEqual((sync["state"], sync["failure"], sync["last_mqtt_code"], sync["pending"]), ("failed", "auth", 135, 3))
-        self.assertIn("check username and password", daemon.text())
+        wait_for(lambda: "check username and password" in daemon.text(), "the advice in the log")
         # Right, and another vehicle's topic.
         daemon.configure(sync={"password": "right", "device_id": "other"})
         daemon.reload()
@@ -149,7 +197,7 @@ class DeliveryTests(MQTTTest):
         daemon.configure(sync={"username": "van7"})
         daemon.reload()
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "everything is delivered")
-        self.assertIn("'owntracks/van7/van'", broker.log())
+        wait_for(lambda: "'owntracks/van7/van'" in broker.log(), "the topic of the new user")
 
     def test_what_nobody_subscribes_to_stays(self):
         broker = self.broker().start()
@@ -158,7 +206,7 @@ class DeliveryTests(MQTTTest):
         self.assertEqual(daemon.sync()["outcome"], "transient")
         sync = daemon.status()["sync"]
         self.assertEqual((sync["pending"], sync["last_mqtt_code"]), (3, 16))
-        self.assertIn("--clientid", daemon.text())
+        wait_for(lambda: "--clientid" in daemon.text(), "the advice in the log")
         subscriber = self.subscriber(broker)
         self.drain(daemon)
         self.check_delivered(known, subscriber)
@@ -174,17 +222,16 @@ class DeliveryTests(MQTTTest):
     def test_transitions_go_to_the_topic_of_events(self):
         broker = self.broker().start()
         subscriber = self.subscriber(broker)
-        fake, daemon = self.vehicle(broker.port, tracking={})
+        fake, daemon = self.vehicle(broker.port)
         daemon.call("AddGeofences", geofences=[
             {"id": "home", "latitude": 50.0, "longitude": 8.0, "radius_meters": 100.0}])
         for north in (0, 0, 400, 400):
             fake.report(tpv(fake.next_ms, 50 + north / METERS_PER_DEGREE, 8))
             fake.next_ms += 60_000
-        wait_for(lambda: subscriber.of("transition"), "a crossing, which is sent at once")
-        self.drain(daemon)
+        wait_for(lambda: [(one["event"], one["desc"]) for one in subscriber.of("transition")]
+                 == [("enter", "home"), ("leave", "home")], "the crossings, which are sent at once")
         self.assertEqual({topic for topic, message in subscriber.messages if message["_type"] == "transition"},
                          {PLACE + "/event"})
-        self.assertIn(("leave", "home"), [(one["event"], one["desc"]) for one in subscriber.of("transition")])
 
 
 class Relay:
@@ -241,7 +288,7 @@ class KillTests(MQTTTest):
                 known |= daemon.stored_ids()
             heard = len(subscribers[-1].ids) + dice.randrange(1, 7)
             daemon.ask_for_sync()
-            wait_for(lambda heard=heard: len(subscribers[-1].ids) >= heard, "the drain is under way")
+            self.wait_heard(subscribers[-1], heard)
             broker.kill()
             subscribers[-1].wait_over()
             delivered = {found for one in subscribers for found in one.ids}
@@ -264,10 +311,10 @@ class KillTests(MQTTTest):
         for _ in range(8):
             heard = len(subscriber.ids) + dice.randrange(1, 6)
             daemon.ask_for_sync()
-            wait_for(lambda heard=heard: len(subscriber.ids) >= heard, "the drain is under way")
+            self.wait_heard(subscriber, heard)
             daemon.kill()
             daemon.start()
-            self.assertEqual(daemon.stored_ids() | set(subscriber.ids), known)
+            wait_for(lambda: daemon.stored_ids() | set(subscriber.ids) == known, "each row is stored or has come")
         self.drain(daemon)
         self.check_delivered(known, subscriber)
         self.assertLessEqual(len(subscriber.ids) - len(known), 8)
@@ -284,7 +331,7 @@ class ConnectionTests(MQTTTest):
             daemon.wait_stored(stored)
             self.drain(daemon)
             fake.drive(1)
-        self.assertEqual(broker.log().count("New client connected from"), 2, "subscriber and daemon")
+        wait_for(lambda: broker.log().count("New client connected from") == 2, "subscriber and daemon")
         daemon.wait_stored(4)
         self.assertEqual(subscriber.of("lwt"), [])
         daemon.kill()
@@ -316,7 +363,7 @@ class ConnectionTests(MQTTTest):
     def test_a_connection_is_no_longer_kept_once_the_setting_or_the_url_is_gone(self):
         broker = self.broker().start()
         self.subscriber(broker)
-        _, daemon = self.vehicle(broker.port, keep_connection=True)
+        fake, daemon = self.vehicle(broker.port, keep_connection=True)
         for change, what in (({"keep_connection": False}, "off"), ({"url": ""}, "no url")):
             self.drain(daemon)
             partings = broker.log().count("Received DISCONNECT from")
@@ -326,6 +373,8 @@ class ConnectionTests(MQTTTest):
             daemon.configure(sync={"keep_connection": True})
             daemon.reload()
             wait_for(lambda: daemon.setting("sync.keep_connection"), "kept again")
+            fake.drive(1)
+            daemon.wait_stored(2)
 
     def test_what_answers_and_is_no_broker(self):
         welcome = b"\x20\x03\0\0\0"
@@ -347,23 +396,21 @@ class ConnectionTests(MQTTTest):
             link.send(welcome + packet(0x40, b"\0\x09\0"))
             link.drain()
 
-        def silent(link):
-            link.drain()
-
         def deaf(link):
             link.raw.recv(65536)
             link.send(welcome)
             link.drain()
 
-        fake, daemon = self.vehicle(free_port(), 2, timeout_seconds=1)
+        fake, daemon = self.vehicle(free_port(), 2)
         known = daemon.stored_ids()
         for serve, words in ((garbage, "does not speak MQTT"), (endless, "longer than 65536"), (early, "was not sent"),
-                             (lambda link: None, None), (silent, "CONNECT in time"), (deaf, "message in time")):
+                             (lambda link: None, None), (Link.drain, "in time"), (deaf, "in time")):
             server = self.raw_server(serve)
             self.receivers.remove(server)
-            daemon.configure(sync={"url": f"mqtt://127.0.0.1:{server.port}"})
+            url = f"mqtt://127.0.0.1:{server.port}"
+            daemon.configure(sync={"url": url, "timeout_seconds": 2 if words == "in time" else 60})
             daemon.reload()
-            wait_for(lambda server=server: daemon.setting("sync.url").endswith(f":{server.port}"), "the url in force")
+            daemon.wait_status(lambda _, url=url: daemon.setting("sync.url") == url, "the url in force")
             self.assertEqual(daemon.sync()["outcome"], "transient", words)
             sync = daemon.status()["sync"]
             self.assertEqual((sync["pending"], sync.get("last_mqtt_code")), (2, None), words)
@@ -389,17 +436,14 @@ class ConnectionTests(MQTTTest):
         batch = daemon.wait_status(lambda status: status["sync"]["in_flight_batch"], "a batch under way")
         self.assertEqual(batch["sync"]["state"], "uploading")
         # Its rows are deleted: the request is broken off.
-        self.assertEqual(daemon.call("DeleteLocations")["deleted"], 2)
+        self.assertEqual(daemon.call("DeleteLocations")["removed"], 2)
         daemon.wait_status(lambda status: status["sync"]["state"] == "idle", "the request is broken off")
         asked.clear()
         fake.drive(1)
         daemon.wait_stored(3)
         daemon.ask_for_sync()
         self.assertTrue(asked.wait(60))
-        daemon.child.signal(signal.SIGTERM)
-        began = time.monotonic()
-        daemon.child.wait()
-        self.assertLess(time.monotonic() - began, 2.5)
+        self.assertLess(daemon.terminate(), 2.5)
 
     def test_what_the_configuration_says_against_it(self):
         broker = self.broker().start()
@@ -431,7 +475,8 @@ class ConnectionTests(MQTTTest):
         self.assertEqual(daemon.stored_ids(), known, "they are owed to main")
         self.assertEqual(daemon.call("Sync")["outcome"], "drained")
         self.assertEqual((set(main.ids), daemon.stored_ids()), (known, set()))
-        self.assertIn(f"beekond-{daemon.status()['install_id']}-home", broker.log())
+        name = f"beekond-{daemon.status()['install_id']}-home"
+        wait_for(lambda: name in broker.log(), "its name at the broker")
 
 
 if __name__ == "__main__":

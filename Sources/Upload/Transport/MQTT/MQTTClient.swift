@@ -21,6 +21,8 @@ package struct MQTTClient: ~Copyable {
     struct Job {
         let publication: MQTTPublication
         let options: MQTTOptions
+        /// TLS sessions are resumed, and left behind.
+        let isResuming: Bool
         /// Known since the first step.
         var deadline: BootInstant?
         /// On a connection of an earlier publication, which may have died unnoticed: then it is made anew, once.
@@ -65,16 +67,12 @@ package struct MQTTClient: ~Copyable {
         _ publication: MQTTPublication, _ options: MQTTOptions, resumingAt now: BootInstant? = nil
     ) {
         cancel()
-        var options = options
-        if let now, let terms = SessionLifetime.Terms(options) {
-            if sessions.begin(terms, now: now) { dropSessions() }
-        } else {
-            options.identity = nil
-        }
+        let isResuming = now != nil && options.isTLS
+        if isResuming, let now, sessions.begin(SessionLifetime.Terms(options), now: now) { dropSessions() }
         if let origin, !origin.options.connectsLike(options) { disconnect() }
         if let dialectURL, dialectURL != options.url { dialect = MQTTDialect() }
         dialectURL = options.url
-        job = Job(publication: publication, options: options)
+        job = Job(publication: publication, options: options, isResuming: isResuming)
     }
 
     /// Does what can be done at once; before that, but for the first step, waits until there is anything to do.
@@ -89,7 +87,7 @@ package struct MQTTClient: ~Copyable {
         guard let outcome = step(now: now) else { return .underway }
         let handshake = handshake(outcome)
         var goesOn = isToTryAgain(outcome, now: now)
-        if job.options.identity != nil {
+        if job.isResuming {
             switch sessions.end(handshake) {
             case .keep: break
             case .forget: dropSessions()
@@ -195,7 +193,7 @@ package struct MQTTClient: ~Copyable {
             origin = (dialect.version(now: now), job.options)
             link = MQTTLink(
                 job.options, timeout: deadline.seconds(since: now),
-                share: job.options.identity == nil ? nil : sessions.handle())
+                share: job.isResuming ? sessions.handle() : nil)
         }
         guard link != nil else {
             return .failure(

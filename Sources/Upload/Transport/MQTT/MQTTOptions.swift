@@ -23,16 +23,12 @@ package struct MQTTOptions: Equatable, Sendable {
     package var clientKey: String?
     /// nil for none: the environment is never asked.
     package var proxy: String?
-    /// Whose TLS sessions it may resume; nil for none, and then it leaves none behind either.
-    package var identity: SessionIdentity?
 
-    /// Anonymous, without files and proxy: the system's authorities, a direct connection. Without
-    /// an identity: no sessions.
+    /// Anonymous, without files and proxy: the system's authorities, a direct connection.
     package init(
         url: String, clientID: String, username: String? = nil, password: String? = nil,
         will: MQTTMessage? = nil, timeout: Double, caFile: String? = nil, clientCertificate: String? = nil,
-        clientKey: String? = nil, proxy: String? = nil,
-        identity: SessionIdentity? = nil
+        clientKey: String? = nil, proxy: String? = nil
     ) {
         self.url = url
         self.clientID = clientID
@@ -44,7 +40,6 @@ package struct MQTTOptions: Equatable, Sendable {
         self.clientCertificate = clientCertificate
         self.clientKey = clientKey
         self.proxy = proxy
-        self.identity = identity
     }
 
     /// Those of a destination.
@@ -60,7 +55,7 @@ package struct MQTTOptions: Equatable, Sendable {
             username: own.password == nil ? nil : own.username?.text, password: own.password?.text,
             will: OwnTracksMQTT.will(topic: topic, at: time), timeout: sync.timeoutSeconds,
             caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,
-            proxy: sync.proxy, identity: SessionIdentity(sync))
+            proxy: sync.proxy)
     }
 
     /// Messages are encrypted on their way.

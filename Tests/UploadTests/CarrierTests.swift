@@ -1,0 +1,96 @@
+import Base
+import Linux
+import Support
+import Testing
+
+@testable import DaemonConfiguration
+@testable import Upload
+
+@Suite("carrying a request wherever the url says")
+struct CarrierTests {
+    private static let request = OwnTracksFormat(user: "u", deviceID: "d")
+        .request(FormatSamples.location(), sentAt: FormatSamples.sentAt)
+
+    private func sync(_ url: String, isMQTT: Bool = true, keeps: Bool = false) -> Settings.Sync {
+        var mqtt = Settings.MQTT()
+        mqtt.keepConnection = keeps
+        var sync = Settings.Sync()
+        sync.url = url
+        sync.format = .owntracks(
+            Settings.OwnTracks(
+                deviceID: "d", username: Secret("u"), password: nil, mqtt: isMQTT ? mqtt : nil))
+        return sync
+    }
+
+    private func carry(_ carrier: inout Carrier, to sync: Settings.Sync) throws -> Delivery {
+        let wakeup = try Wakeup()
+        carrier.begin(
+            Self.request, to: sync, authorization: nil, at: FormatSamples.time,
+            now: BootInstant(nanoseconds: Clock.boot()))
+        while true {
+            if case .ended(let delivery) = carrier.advance(wakeup: wakeup) { return delivery }
+        }
+    }
+
+    @Test("over MQTT, over HTTP, and over MQTT again; a connection lasts no longer than it is to")
+    func both() throws {
+        let broker = try Broker()
+        let subscriber = try Subscriber(broker)
+        let server = try RawServer { link in
+            guard link.head() != nil else { return }
+            link.send("HTTP/1.1 204 No Content\r\n\r\n")
+            link.drain()
+        }
+        let url = "mqtt://127.0.0.1:\(broker.port)"
+        guard var carrier = Carrier(version: "1", installID: "i", destination: "main") else {
+            throw SetUpFailed(operation: "libcurl", code: 0)
+        }
+        #expect(carrier.descriptor == -1 && carrier.due == nil && carrier.tend() == nil)
+        let delivery = try carry(&carrier, to: sync(url))
+        #expect(delivery == Delivery(puback(0)))
+        guard case .answer(let reply) = delivery else { return }
+        let judgement = reply.judged(
+            as: .owntracks, of: FormatSamples.id, by: sync(url), at: FormatSamples.time)
+        #expect(judgement.verdict == .accepted && judgement.broker?.code == 0)
+        #expect(subscriber.hears(MQTTMessage(topic: "owntracks/u/d", payload: Self.request.body)))
+        carrier.rest(sync(url))
+        #expect(carrier.descriptor == -1)
+        guard
+            case .answer(.http(let answer)) = try carry(
+                &carrier, to: sync("http://127.0.0.1:\(server.port)/pub", isMQTT: false))
+        else {
+            Issue.record("the server has not answered")
+            return
+        }
+        #expect(answer.status == 204)
+        #expect(try carry(&carrier, to: sync(url, keeps: true)) == Delivery(puback(0)))
+        carrier.rest(sync(url, keeps: true))
+        #expect(carrier.descriptor >= 0 && carrier.due != nil && carrier.tend() == nil)
+        // Another network, perhaps.
+        carrier.networkReturned()
+        #expect(carrier.descriptor == -1 && carrier.due == nil)
+        #expect(try carry(&carrier, to: sync(url, keeps: true)) == Delivery(puback(0)))
+        carrier.rest(nil)
+        #expect(carrier.descriptor == -1)
+    }
+
+    @Test("a message without a topic is refused, and not sent")
+    func noTopic() throws {
+        let broker = try Broker()
+        guard var carrier = Carrier(version: "1", installID: "i", destination: "main") else {
+            throw SetUpFailed(operation: "libcurl", code: 0)
+        }
+        let wakeup = try Wakeup()
+        carrier.begin(
+            Request(format: .owntracks, body: [1]), to: sync("mqtt://127.0.0.1:\(broker.port)"),
+            authorization: nil, at: FormatSamples.time, now: BootInstant(nanoseconds: Clock.boot()))
+        var progress = Carrier.Progress.underway
+        while progress == .underway { progress = carrier.advance(wakeup: wakeup) }
+        guard case .ended(.answer(.mqtt(let answer))) = progress else {
+            Issue.record("\(progress)")
+            return
+        }
+        #expect(OwnTracksMQTT.judge(answer, acceptsUnsubscribed: true).verdict == .permanent)
+        carrier.disconnect()
+    }
+}

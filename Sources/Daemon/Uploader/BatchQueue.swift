@@ -80,7 +80,8 @@ final class BatchQueue {
             }
             guard
                 let draft = try hub.store.draftBatch(
-                    for: port.name, limit: sync.batchSize, asOne: sync.format.name.isOneRow, order: sync.order)
+                    for: port.name, limit: sync.batchSize, asOne: sync.format.name.isOneRow, order: sync.order
+                )
             else { return nil }
             let (id, request) = try encode(draft)
             reportProgress()

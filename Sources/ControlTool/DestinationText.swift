@@ -50,7 +50,9 @@ package enum DestinationText {
         var rest = sync.pending > 0 ? ", \(Quantity.count(sync.pending)) pending" : ", nothing pending"
         if sync.pending > 0, let oldest = sync.oldestPending { rest += ", oldest \(clock.age(oldest))" }
         if destination.isLatestOnly {
-            rest = sync.pending > 0 ? ", \(Quantity.count(sync.pending)) of before" : ", only the newest location"
+            rest =
+                sync.pending > 0
+                ? ", \(Quantity.count(sync.pending)) of before" : ", only the newest location"
         }
         let isLost = destination.isAbandoned && !destination.isLatestOnly
         let state = isLost ? "orphaned" : StatusText.syncWord(sync)
@@ -82,9 +84,13 @@ extension Wire.Destination {
         let names = DestinationNames(name)
         let forget = "beekonctl destination forget \(names.name)"
         guard isLatestOnly else {
-            return ("not configured any more", "put [\(names.table)] back into the configuration, or \(forget)")
+            return (
+                "not configured any more", "put [\(names.table)] back into the configuration, or \(forget)"
+            )
         }
-        return ("only sent the newest location now", "set \(names.table).deliver = \"all\" again, or \(forget)")
+        return (
+            "only sent the newest location now", "set \(names.table).deliver = \"all\" again, or \(forget)"
+        )
     }
 
     /// An orphan that somebody has to decide on. `main` without a url is one only while something waits for it.

@@ -142,11 +142,15 @@ struct DestinationTests {
         #expect(table(status.destinations)[2].hasPrefix("live           beekon    latest  idle            7"))
         #expect(lines().contains("Also to   live (beekon): idle, 7 of before"))
         let text = lines().joined(separator: " ").split(separator: " ").joined(separator: " ")
-        #expect(text.contains("! live is only sent the newest location now, and 7 locations wait for it"), "\(text)")
+        #expect(
+            text.contains("! live is only sent the newest location now, and 7 locations wait for it"),
+            "\(text)")
         #expect(text.contains("beekonctl destination forget live"))
         // main.
         (status.destinations[0].deliver, status.sync.state) = ("latest", .idle)
-        #expect(lines().contains { $0.contains("idle, only the newest location; 120 are kept here") }, "\(lines())")
+        #expect(
+            lines().contains { $0.contains("idle, only the newest location; 120 are kept here") },
+            "\(lines())")
     }
 
     @Test("an event says whose it is, unless it is main's")

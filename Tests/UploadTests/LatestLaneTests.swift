@@ -19,35 +19,40 @@ struct LatestLaneTests {
             (
                 "once",
                 [
-                    .begin, .look(1, isNews: true, isTaken: true), .delivered, .look(1, isNews: false, isTaken: false),
+                    .begin, .look(1, isNews: true, isTaken: true), .delivered,
+                    .look(1, isNews: false, isTaken: false),
                     .begin, .look(1, isNews: false, isTaken: false),
                 ]
             ),
             (
                 "what came meanwhile waits for the next trigger",
                 [
-                    .begin, .look(1, isNews: true, isTaken: true), .delivered, .look(4, isNews: true, isTaken: false),
+                    .begin, .look(1, isNews: true, isTaken: true), .delivered,
+                    .look(4, isNews: true, isTaken: false),
                     .begin, .look(4, isNews: true, isTaken: true),
                 ]
             ),
             (
                 "after a failure, what is newest by then",
                 [
-                    .begin, .look(1, isNews: true, isTaken: true), .begin, .look(9, isNews: true, isTaken: true),
+                    .begin, .look(1, isNews: true, isTaken: true), .begin,
+                    .look(9, isNews: true, isTaken: true),
                     .delivered, .begin, .look(9, isNews: false, isTaken: false),
                 ]
             ),
             (
                 "broken off, it is made again in the same drain",
                 [
-                    .begin, .look(1, isNews: true, isTaken: true), .look(2, isNews: true, isTaken: true), .delivered,
+                    .begin, .look(1, isNews: true, isTaken: true), .look(2, isNews: true, isTaken: true),
+                    .delivered,
                     .begin, .look(2, isNews: false, isTaken: false),
                 ]
             ),
             (
                 "what was deleted is not sent, and what comes after it is",
                 [
-                    .begin, .look(3, isNews: true, isTaken: true), .look(nil, isNews: false, isTaken: false), .begin,
+                    .begin, .look(3, isNews: true, isTaken: true), .look(nil, isNews: false, isTaken: false),
+                    .begin,
                     .look(4, isNews: true, isTaken: true),
                 ]
             ),

@@ -10,7 +10,8 @@ struct RulesTests {
     private static let network = DrainOutcome.transient(isNetwork: true, retryAfter: nil)
     private static let asked = DrainOutcome.transient(isNetwork: false, retryAfter: 600)
     private static let outcomes: [DrainOutcome] = [
-        .drained, server, network, asked, .failed(.auth), .failed(.permanent), .failed(.rejected), .failed(.page),
+        .drained, server, network, asked, .failed(.auth), .failed(.permanent), .failed(.rejected),
+        .failed(.page),
     ]
     private static let automatic: [DrainTrigger] = [
         .change, .sessionStopped, .threshold, .motion, .geofence, .started, .networkReturned(outage: 20),
@@ -18,7 +19,8 @@ struct RulesTests {
 
     // MARK: mode = "manual"
 
-    @Test("left to the user, nothing but a command starts a drain, after whatever outcome", arguments: outcomes)
+    @Test(
+        "left to the user, nothing but a command starts a drain, after whatever outcome", arguments: outcomes)
     func manual(outcome: DrainOutcome) {
         var rig = Rig(DrainRules(interval: 60, isManual: true))
         for _ in 0..<3 {
@@ -51,7 +53,8 @@ struct RulesTests {
     @Test(
         "an event during back-off makes an early attempt, but for a Retry-After and failed states",
         arguments: [
-            (server, true), (network, true), (asked, false), (.failed(.auth), false), (.failed(.permanent), false),
+            (server, true), (network, true), (asked, false), (.failed(.auth), false),
+            (.failed(.permanent), false),
             (.failed(.rejected), false),
         ] as [(DrainOutcome, Bool)])
     func early(outcome: DrainOutcome, isHeard: Bool) {

@@ -55,6 +55,8 @@ extension Reader {
     /// - Parameter cutoff: what is deleted; nil: everything.
     func withdraw(upTo cutoff: Timestamp?) {
         if recorder.newest == nil { hub.board.publish(newest: nil) }
-        for (port, sync) in uploadersThatListen where sync.isLatestOnly { port.deliver(.erased(upTo: cutoff)) }
+        for (port, sync) in uploadersThatListen where sync.isLatestOnly {
+            port.deliver(.erased(upTo: cutoff))
+        }
     }
 }

@@ -12,7 +12,8 @@ extension DrainRules {
     init(_ sync: Settings.Sync?) {
         self.init(
             interval: sync?.intervalSeconds ?? Self.idleInterval, isManual: sync?.triggers.mode == .manual,
-            retriesForGeofences: sync?.triggers.geofenceRetry ?? false, isLatestOnly: sync?.isLatestOnly ?? false)
+            retriesForGeofences: sync?.triggers.geofenceRetry ?? false,
+            isLatestOnly: sync?.isLatestOnly ?? false)
     }
 }
 

@@ -32,7 +32,8 @@ extension DrainOutcome.Failure {
         case .rejected:
             "the server has rejected three batches in a row (\(code)): it is suspected, not the data. "
                 + "Check that it unpacks gzip once and takes this format; one probe follows each "
-                + (sync?.triggers.mode == .manual ? "beekonctl sync" : "\(Int(sync?.intervalSeconds ?? 300)) s")
+                + (sync?.triggers.mode == .manual
+                    ? "beekonctl sync" : "\(Int(sync?.intervalSeconds ?? 300)) s")
         }
     }
 }
@@ -40,8 +41,12 @@ extension DrainOutcome.Failure {
 extension DrainOutcome.Failure {
     /// What follows it.
     fileprivate static func next(_ sync: Settings.Sync?) -> String {
-        if sync?.isLatestOnly == true { return "the next attempt, with what is newest by then, follows after a pause" }
-        if sync?.triggers.mode == .manual { return "nothing is lost, the next attempt is made by beekonctl sync" }
+        if sync?.isLatestOnly == true {
+            return "the next attempt, with what is newest by then, follows after a pause"
+        }
+        if sync?.triggers.mode == .manual {
+            return "nothing is lost, the next attempt is made by beekonctl sync"
+        }
         return "nothing is lost, the next attempt follows on the schedule"
     }
 }

@@ -46,7 +46,9 @@ extension Writer {
     }
 
     /// The extras that the row was stored under that must not be missing.
-    private static func extras(of locations: [LocationRow], _ events: [EventRow], _ order: BatchOrder) -> Int64? {
+    private static func extras(of locations: [LocationRow], _ events: [EventRow], _ order: BatchOrder)
+        -> Int64?
+    {
         func edge(_ location: LocationRow?, _ event: EventRow?) -> [(key: RowKey, extras: Int64)] {
             [location.map { ($0.key, $0.extras) }, event.map { ($0.key, $0.extras) }].compactMap(\.self)
         }

@@ -12,7 +12,8 @@ package struct DrainRules: Equatable, Sendable {
 
     /// The default values are those of the configuration.
     package init(
-        interval: Double, isManual: Bool = false, retriesForGeofences: Bool = false, isLatestOnly: Bool = false
+        interval: Double, isManual: Bool = false, retriesForGeofences: Bool = false,
+        isLatestOnly: Bool = false
     ) {
         self.interval = interval
         self.isManual = isManual

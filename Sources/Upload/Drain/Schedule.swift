@@ -198,7 +198,7 @@ package struct DrainSchedule: Sendable {
             backOff.reset()
             state = .ready
             return nil
-        case .failed where rules.isLatestOnly: 
+        case .failed where rules.isLatestOnly:
             return retry(at: now, isNetwork: false, isAsked: true, using: &random)
         case .failed(let failure):
             backOff.reset()
@@ -207,7 +207,8 @@ package struct DrainSchedule: Sendable {
             return nil
         case .transient(let isNetwork, let retryAfter):
             return retry(
-                at: now, notBefore: retryAfter ?? 0, isNetwork: isNetwork, isAsked: retryAfter != nil, using: &random)
+                at: now, notBefore: retryAfter ?? 0, isNetwork: isNetwork, isAsked: retryAfter != nil,
+                using: &random)
         }
     }
 

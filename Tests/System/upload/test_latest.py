@@ -343,16 +343,24 @@ class BacklogTests(LatestTest):
         """A fix each second, each from now, until the condition holds."""
         while not is_over():
             due = max(gps.next_ms, int(time.time() * 1000))
-            wait_for(lambda due=due: time.time() * 1000 >= due, "the next second")
+            self.wait_until(due)
             gps.next_ms = due
             gps.drive(1)
+
+    def wait_until(self, moment: int):
+        wait_for(lambda: time.time() * 1000 >= moment, "the next second")
 
     def check_drain(self, main, lane, url: str):
         gps, daemon = self.backlog(main)
         arrivals: list = []
         # The backend notes each request as it arrives.
         note = lane._say
-        lane._say = lambda request: (arrivals.append((time.time(), request)), note(request))
+
+        def arrived(request):
+            arrivals.append((time.time(), request))
+            note(request)
+
+        lane._say = arrived
         main.delay = 0.4
         daemon.configure(**{"destination.live": {
             "url": url, "deliver": "latest", "interval_seconds": self.INTERVAL}})

@@ -65,9 +65,10 @@ class ManualTests(TriggerTest):
 class MotionTests(TriggerTest):
     def test_parking_and_setting_off_start_an_upload(self):
         backend, other = self.backend(), self.backend()
-        fake, daemon = self.tracking(
-            sync={"url": backend.url, "on_motion_change": True},
-            **{"destination.other": {"url": other.url, "interval_seconds": NEVER}})
+        sections: dict = {
+            "sync": {"url": backend.url, "on_motion_change": True},
+            "destination.other": {"url": other.url, "interval_seconds": NEVER}}
+        fake, daemon = self.tracking(None, **sections)
         fake.drive(5)
         daemon.wait_stored(6)
         self.assertEqual(backend.requests, [])
@@ -108,18 +109,20 @@ class GeofenceRetryTests(TriggerTest):
         daemon.wait_status(lambda status: status["sync"]["pending"] == 0, "and everything before it")
 
     def test_without_the_setting_it_waits(self):
-        backend, fake, daemon = self.parked_in_back_off([503] * 8, retries=False)
-        self.at(fake, 5000, 2)
-        wait_for(lambda: daemon.call("GetGeofenceEvents")["events"], "the event is stored")
-        never(lambda: len(backend.requests) > 8, "an early attempt")
+        self.check_no_attempt([503] * 8, False)
 
     def test_never_under_a_retry_after_or_in_a_failed_state(self):
         for answers, retry_after in (([503] * 8, 600), ([404], None)):
             with self.subTest(answers=answers):
-                backend, fake, daemon = self.parked_in_back_off(answers, True, retry_after)
-                self.at(fake, 5000, 2)
-                wait_for(lambda daemon=daemon: daemon.call("GetGeofenceEvents")["events"], "the event is stored")
-                never(lambda backend=backend, count=len(answers): len(backend.requests) > count, "an early attempt")
+                self.check_no_attempt(answers, True, retry_after)
+
+    def check_no_attempt(self, answers: list, retries: bool, retry_after=None):
+        # The backend takes each answer from the list.
+        count = len(answers)
+        backend, fake, daemon = self.parked_in_back_off(answers, retries, retry_after)
+        self.at(fake, 5000, 2)
+        wait_for(lambda: daemon.call("GetGeofenceEvents")["events"], "the event is stored")
+        never(lambda: len(backend.requests) > count, "an early attempt")
 
     def test_two_events_make_one_attempt_in_thirty_seconds(self):
         backend, fake, daemon = self.parked_in_back_off([503] * 10, retries=True)

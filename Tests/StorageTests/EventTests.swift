@@ -123,6 +123,23 @@ struct EventTests {
 
     // MARK: Batches
 
+    @Test("one row at a time, by time, and at the same time the location first, whichever was written first")
+    func oneByOne() throws {
+        // Its number among the events is lower than those of the locations at its time, and the next one's is higher.
+        try insert(3...3)
+        _ = try workshop.insert(1...4)
+        try insert(1...2)
+        var order: [String] = []
+        while let draft = try store.draftBatch(limit: 1, asOne: true) {
+            let batch = try #require(try workshop.freeze(draft))
+            #expect(batch.rows == 1)
+            order += draft.locations.map { "L\($0.fix.time.seconds(since: time(0)))" }
+            order += draft.events.map { "E\($0.crossing.time.seconds(since: time(0)))" }
+            #expect(try store.acknowledge(batch) == 1)
+        }
+        #expect(order == ["L1.0", "E1.0", "L2.0", "E2.0", "L3.0", "E3.0", "L4.0"])
+    }
+
     @Test("a batch holds one session and one version of the extras, and as many events as locations at most")
     func drafting() throws {
         try insert(1...5, session: 1)

@@ -22,6 +22,7 @@ from support.programs import program
 from support.seeds import seed
 from support.shape_server import ShapeServer, identity, records
 from support.system_test import SystemTest
+from support.waiting import wait_for
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "8"))
 OWN = '{"uuid": "<%= uuid %>", "lat": <%= latitude %>, "at": "<%= timestamp %>"}'
@@ -142,6 +143,25 @@ class RequestTests(TemplateTest):
                     self.assertEqual(len(server.requests), 1)
                 self.assertEqual({record["geofence"] for record in sent if "geofence" in record}, {HOME["id"]})
                 daemon.kill()
+
+    def test_a_destination_beside_main_has_a_shape_and_fields_of_its_own(self):
+        main, fleet = self.backend(), self.server()
+        tables: dict = {
+            "sync": {"url": main.url}, "destination.fleet": {
+                "url": fleet.url, "format": "template", "interval_seconds": NEVER, "device_id": "van-7",
+                "location_template": '{"uuid": "<%= uuid %>", "van": "<%= device_id %>/<%= install_id %>"}'},
+            "destination.fleet.params": {"tenant": "north"}}
+        fake, daemon = self.tracking(**tables)
+        fake.drive(4)
+        daemon.wait_stored(5)
+        stored = daemon.stored_ids()
+        for name in ("main", "fleet"):
+            wait_for(lambda name=name: daemon.call("Sync", destination=name)["pending"] == 0, f"{name} has everything")
+        self.assertEqual((set(main.ids), set(fleet.ids)), (stored, stored))
+        root = fleet.requests[0].root
+        self.assertEqual(root["tenant"], "north")
+        self.assertEqual({record["van"] for record in root["location"]}, {f"van-7/{daemon.installation}"})
+        self.assertNotIn("tenant", main.requests[0].root)
 
     def test_fields_for_the_format_beekon(self):
         receiver = self.backend()

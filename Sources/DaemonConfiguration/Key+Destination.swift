@@ -45,7 +45,7 @@ extension Key {
                 + "This version refuses true."),
         .choice(
             "sync.metered", \.main.isMetered,
-            "avoid: automatic uploads wait while the route is a metered one.\nThis version refuses avoid."),
+            "avoid: automatic uploads wait while the route is a metered one."),
         .list(
             "sync.metered_interfaces", \.main.metered.interfaces, limit: 16, Rules.interface,
             "Interfaces that count as metered, besides those that NetworkManager calls so; * and ? are wildcards."

@@ -88,7 +88,7 @@ struct ValueTests {
 
     @Test(
         "every setting of the store reaches it",
-        arguments: Key.all.map(\.name).filter { $0.hasPrefix("store.") && $0 != "store.unsent_days" })
+        arguments: Key.all.map(\.name).filter { $0.hasPrefix("store.") })
     func everyStoreSetting(name: String) throws {
         let other: SettingValue =
             switch try #require(Key.named(name)?.key.defaultValue) {

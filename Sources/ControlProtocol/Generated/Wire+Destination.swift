@@ -2,25 +2,28 @@
 extension Wire {
     /// One destination: main, which is [sync], or a table [destination.NAME]. deliver is all or latest.
     /// orphaned: it is not configured any more, and what it is owed waits until it is again, or is forgotten.
-    /// format and deliver are then absent.
+    /// format and deliver are then absent. dropped and pruned count rows that it was owed, as in StoreStatus,
+    /// while there are other destinations, too.
     package struct Destination: Codable, Sendable, Equatable {
         package var name: String
         package var format: String?
         package var deliver: String?
         package var orphaned: Bool
         package var dropped: Int
+        package var pruned: Int?
         package var sync: SyncStatus
         package var auth: AuthStatus
 
         package init(
             name: String, format: String? = nil, deliver: String? = nil, orphaned: Bool, dropped: Int,
-            sync: SyncStatus, auth: AuthStatus
+            pruned: Int? = nil, sync: SyncStatus, auth: AuthStatus
         ) {
             self.name = name
             self.format = format
             self.deliver = deliver
             self.orphaned = orphaned
             self.dropped = dropped
+            self.pruned = pruned
             self.sync = sync
             self.auth = auth
         }

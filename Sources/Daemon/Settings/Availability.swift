@@ -4,10 +4,7 @@ extension Settings {
     /// A setting that the configuration knows and this version of the daemon cannot carry out: it is refused, so that nobody
     /// relies on it. nil when there is none.
     var unavailable: (key: String, message: String)? {
-        if store.unsentDays > 0 {
-            return ("store.unsent_days", "is not available in this version; remove it")
-        }
-        return allDestinations.lazy.compactMap(\.unavailable).first
+        allDestinations.lazy.compactMap(\.unavailable).first
     }
 }
 
@@ -24,7 +21,6 @@ extension Settings.Destination {
             (sync.triggers.mode == .manual, "mode", "mode = \"manual\""),
             (sync.triggers.onMotionChange, "on_motion_change", "on_motion_change"),
             (sync.triggers.geofenceRetry, "geofence_retry", "geofence_retry"),
-            (sync.triggers.metered != nil, "metered", "metered = \"avoid\""),
             (sharesMainTokens, "auth", "auth = \"main\""),
         ]
         let table = name == Self.main ? "sync" : "destination." + name

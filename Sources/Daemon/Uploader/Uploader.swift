@@ -20,6 +20,7 @@ final class Uploader {
     private let queue: BatchQueue
     let tokens: TokenKeeper
     private let report: UploadReport
+    private var metered: MeteredGate
     private var random = SystemRandomNumberGenerator()
     /// Clients that asked for an attempt and wait for its result.
     private var waiting: [Token] = []
@@ -43,6 +44,7 @@ final class Uploader {
         self.inForce = inForce
         self.client = client
         self.queue = queue
+        metered = MeteredGate(board: hub.board)
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report, now: now)
@@ -59,7 +61,7 @@ final class Uploader {
             let now = BootInstant.current()
             port.work.begin(now)
             runCommands(now: now)
-            if sync != nil, schedule.due <= now { upload() } else { refreshWhenIdle(now: now) }
+            if mayUpload(now: now) { upload() } else { refreshWhenIdle(now: now) }
             publish()
             port.work.rest()
             if !isStopping { waitForWork() }
@@ -79,8 +81,31 @@ final class Uploader {
         var poll = PollSet()
         poll.add(port.commands.wakeup.descriptor)
         let now = BootInstant.current()
-        let due = sync == nil ? nil : min(schedule.due, tokens.idleDue(now: now) ?? schedule.due)
+        let due = sync == nil ? nil : metered.wakeUp(upload: schedule.due, refresh: tokens.idleDue(now: now))
         poll.wait(seconds: due.map { max($0.seconds(since: now), 0) })
+    }
+
+    /// An upload is due, and not held back.
+    private func mayUpload(now: BootInstant) -> Bool {
+        guard let sync, schedule.due <= now else {
+            metered.noUploadDue()
+            report.deferred(false, now: now)
+            return false
+        }
+        guard sync.triggers.metered != nil else {
+            report.deferred(false, now: now)
+            return true
+        }
+        let counts = hub.store.counts()[port.name] ?? DestinationCounts()
+        let time = counts.pending > 0 ? hub.clock.trusted(now: now) : nil
+        let age = time.flatMap { time in counts.oldestPending.map { time.seconds(since: $0) } } ?? 0
+        // Where nothing is pending, or it is only to be deleted, no network is needed.
+        let isForced = schedule.isForced || counts.pending == 0 || drain.isOwed
+        let isAdmitted = metered.admitsUpload(
+            sync, isForced: isForced, overdue: max(age - sync.intervalSeconds, 0), now: now)
+        report.deferred(
+            !isAdmitted, pending: counts.pending, cap: inForce.settings.store.maxRows, now: now)
+        return isAdmitted
     }
 
     private func publish() {
@@ -91,10 +116,12 @@ final class Uploader {
 
     /// Refreshes a token that is about to expire, or tries dead ones once more, though there is nothing to upload.
     private func refreshWhenIdle(now: BootInstant) {
-        guard let sync, let due = tokens.idleDue(now: now), due <= now else { return }
+        guard let sync, let due = tokens.idleDue(now: now), due <= now, metered.admitsRefresh(sync, now: now)
+        else { return }
         report.keepingLastError {
             tokens.exchange(with: RequestFactory(sync, version: Release.version), over: &client, isIdle: true)
         }
+        metered.refreshesDone()
         client.disconnect()
         publish()
     }
@@ -129,6 +156,8 @@ final class Uploader {
             if report.snapshot.storageError != nil {
                 schedule.trigger(.command, now: now, using: &random)
             }
+        // It is enough to be awake.
+        case .routesChanged: break
         case .end: hasEnded = true
         }
     }
@@ -172,6 +201,7 @@ final class Uploader {
         let old = sync
         inForce = latest
         guard sync != old else { return }
+        metered.configured(isElsewhere: sync?.nextHop != old?.nextHop)
         drain.change(isEnabled: sync != nil, isOtherRequest: sync?.request != old?.request)
         apply()
         if let sync {
@@ -212,6 +242,7 @@ final class Uploader {
         client.disconnect()
         if !drain.isOwed { queue.endBatch() }
         let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
+        if outcome == .drained { metered.uploadsDone() }
         report.drainEnded(
             outcome, retryIn: delay, hadWork: hadWork, isOwed: drain.isOwed, authAdvice: tokens.advice,
             sync, now: ended)
@@ -327,6 +358,7 @@ final class Uploader {
             return .underway
         case .ended(let outcome):
             report.requestEnded()
+            metered.connected(to: client.peer)
             return event(outcome)
         }
     }

@@ -50,7 +50,8 @@ enum Advice {
         if let pruned = store.pruned, pruned > 0 {
             advice.append(
                 "\(Quantity.count(pruned)) locations were deleted for their age, and no backend has received them: bring "
-                    + "the upload back or configure one, or raise store.retention_days and store.unsent_days.")
+                    + "the upload back or configure one, or raise store.retention_days and store.unsent_days."
+            )
         }
         if store.refused > 0 {
             advice.append(

@@ -45,7 +45,8 @@ package enum Route {
     static func request(to address: [UInt8]) -> [UInt8] {
         let family = address.count == 4 ? AF_INET : AF_INET6
         let attribute = native(UInt16(4 + address.count)) + native(UInt16(RTA_DST.rawValue)) + address
-        let message = [UInt8(family), UInt8(address.count * 8)] + [UInt8](repeating: 0, count: 10) + attribute
+        let message =
+            [UInt8(family), UInt8(address.count * 8)] + [UInt8](repeating: 0, count: 10) + attribute
         return native(UInt32(headerSize + message.count)) + native(UInt16(RTM_GETROUTE))
             + native(UInt16(NLM_F_REQUEST)) + native(UInt32(1)) + native(UInt32(0)) + message
     }

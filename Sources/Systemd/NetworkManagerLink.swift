@@ -113,12 +113,15 @@ package final class NetworkManagerLink {
             return true
         }
         var created: OpaquePointer?
-        guard sd_bus_message_new_method_call(bus, &created, Self.name, Self.path, Self.properties, "Get") >= 0,
+        guard
+            sd_bus_message_new_method_call(bus, &created, Self.name, Self.path, Self.properties, "Get") >= 0,
             let question = created
         else { return false }
         defer { sd_bus_message_unref(question) }
         let me = Unmanaged.passUnretained(self).toOpaque()
-        let answered: sd_bus_message_handler_t = { message, context, _ in NetworkManagerLink.answered(message, context) }
+        let answered: sd_bus_message_handler_t = { message, context, _ in
+            NetworkManagerLink.answered(message, context)
+        }
         guard sd_bus_message_set_auto_start(question, 0) >= 0, Self.append(Self.name, to: question),
             Self.append("Metered", to: question),
             sd_bus_call_async(bus, nil, question, answered, me, Self.patience) >= 0
@@ -128,7 +131,8 @@ package final class NetworkManagerLink {
     }
 
     private static func append(_ text: String, to message: OpaquePointer) -> Bool {
-        text.withCString { sd_bus_message_append_basic(message, CChar(bitPattern: UInt8(ascii: "s")), $0) } >= 0
+        text.withCString { sd_bus_message_append_basic(message, CChar(bitPattern: UInt8(ascii: "s")), $0) }
+            >= 0
     }
 
     // MARK: What libsystemd calls, within `process`

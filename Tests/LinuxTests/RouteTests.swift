@@ -24,7 +24,9 @@ import Testing
 
     @Test(
         "addresses of this machine alone",
-        arguments: [("127.0.0.1", true), ("127.8.9.10", true), ("::1", true), ("10.0.0.1", false), ("x", false)])
+        arguments: [
+            ("127.0.0.1", true), ("127.8.9.10", true), ("::1", true), ("10.0.0.1", false), ("x", false),
+        ])
     func loopbacks(text: String, isLoopback: Bool) {
         #expect(Route.isLoopback(text) == isLoopback)
     }

@@ -57,7 +57,8 @@ private let day = 86_400.0
         try workshop.store.checkLedger()
         #expect(try workshop.seconds == [1, 2, 3, 4, 5, 6, 7, 8 * day, 8 * day + 1])
         #expect(workshop.store.counts().losses == Losses(pruned: 13))
-        #expect(try workshop.store.acknowledge(batch, freezing: draft, id: uuid(9), StoredRequest(body: [])) == 3)
+        #expect(
+            try workshop.store.acknowledge(batch, freezing: draft, id: uuid(9), StoredRequest(body: [])) == 3)
         let next = try #require(try workshop.store.nextFrozen())
         #expect(next.rows == 2)
         try workshop.insert(8 * day + 2, prunesByAge: true)
@@ -76,7 +77,9 @@ private let day = 86_400.0
         for round in 0..<13 {
             try workshop.insert(8 * day + Double(round), prunesByAge: true)
             try workshop.store.checkLedger()
-            #expect(try workshop.count("locations WHERE uploaded = 0") == max(100 - 8 * (round + 1), 0) + round + 1)
+            #expect(
+                try workshop.count("locations WHERE uploaded = 0") == max(100 - 8 * (round + 1), 0) + round
+                    + 1)
         }
         #expect(try workshop.count("locations WHERE uploaded = 1") == 100)
         // Older than where the search has arrived.

@@ -23,7 +23,8 @@ import Testing
     @Test(
         "patterns are those of the shell",
         arguments: [
-            ("wwan0", "wwan*", true), ("wwan", "wwan*", true), ("wwa", "wwan*", false), ("wwan0", "wwan?", true),
+            ("wwan0", "wwan*", true), ("wwan", "wwan*", true), ("wwa", "wwan*", false),
+            ("wwan0", "wwan?", true),
             ("wwan10", "wwan?", false), ("usb0", "*", true), ("usb0", "?sb*", true), ("usb0", "usb", false),
             ("enp0s3u1", "*s*u?", true), ("enp0s3u12", "*s*u?", false), ("eth0.5", "eth0.5", true),
             ("eth0x5", "eth0.5", false), ("", "*", true), ("", "?", false), ("wwan0", "WWAN*", false),
@@ -48,7 +49,10 @@ import Testing
         "as long as the patience lasts, and then until everything is delivered",
         arguments: [
             // For ever: looked at again each minute.
-            (0, [.init(at: 0, expected: 60), .init(at: 7, expected: 67), .init(at: 1e8, expected: 1e8 + 60)]),
+            (
+                0,
+                [.init(at: 0, expected: 60), .init(at: 7, expected: 67), .init(at: 1e8, expected: 1e8 + 60)]
+            ),
             // A free route at once.
             (0, [.init(at: 0, expected: 60), .init(at: 1, isMetered: false), .init(at: 2, expected: 62)]),
             // The end of the patience is not missed, and a failed attempt is followed by others.
@@ -69,7 +73,13 @@ import Testing
                 ]
             ),
             // What waited before a restart has waited.
-            (100, [.init(at: 0, overdue: 70, expected: 30), .init(at: 29, overdue: 99, expected: 30), .init(at: 30)]),
+            (
+                100,
+                [
+                    .init(at: 0, overdue: 70, expected: 30), .init(at: 29, overdue: 99, expected: 30),
+                    .init(at: 30),
+                ]
+            ),
             (100, [.init(at: 0, overdue: 100)]),
             // A clock that was wrong shortens nothing below zero.
             (100, [.init(at: 0, overdue: -50, expected: 60), .init(at: 100)]),

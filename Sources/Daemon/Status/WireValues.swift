@@ -134,7 +134,8 @@ extension Wire.SyncStatus {
             oldestPending: counts.pending > 0 ? counts.oldestPending?.iso8601 : nil,
             inFlightBatch: snapshot.inFlightBatch?.description, lastAttempt: snapshot.lastAttempt?.iso8601,
             lastSuccess: snapshot.lastSuccess?.iso8601, lastHttpStatus: snapshot.lastHTTPStatus,
-            lastError: snapshot.deferralWarning ?? snapshot.lastError, nextAttempt: nextAttempt?.iso8601, uploaded: snapshot.uploaded,
+            lastError: snapshot.deferralWarning ?? snapshot.lastError, nextAttempt: nextAttempt?.iso8601,
+            uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
             oversizedFailures: snapshot.oversizedFailures > 0 ? snapshot.oversizedFailures : nil)
     }

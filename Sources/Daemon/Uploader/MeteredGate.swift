@@ -76,7 +76,8 @@ struct MeteredGate {
 
     /// - Returns: until when to wait; nil: not at all.
     private mutating func decide(
-        _ wait: WritableKeyPath<MeteredGate, MeteredWait>, _ sync: Settings.Sync, isForced: Bool, overdue: Double, now: BootInstant
+        _ wait: WritableKeyPath<MeteredGate, MeteredWait>, _ sync: Settings.Sync, isForced: Bool,
+        overdue: Double, now: BootInstant
     ) -> BootInstant? {
         guard let settings = sync.triggers.metered else {
             self[keyPath: wait].done()

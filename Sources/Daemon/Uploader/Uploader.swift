@@ -21,6 +21,8 @@ final class Uploader {
     let tokens: TokenKeeper
     private let report: UploadReport
     private var metered: MeteredGate
+    /// The attempt that is due was asked for by somebody.
+    private var isAskedFor = false
     private var random = SystemRandomNumberGenerator()
     /// Clients that asked for an attempt and wait for its result.
     private var waiting: [Token] = []
@@ -100,9 +102,9 @@ final class Uploader {
         let time = counts.pending > 0 ? hub.clock.trusted(now: now) : nil
         let age = time.flatMap { time in counts.oldestPending.map { time.seconds(since: $0) } } ?? 0
         // Where nothing is pending, or it is only to be deleted, no network is needed.
-        let isForced = schedule.isForced || counts.pending == 0 || drain.isOwed
+        let isAsked = isAskedFor || counts.pending == 0 || drain.isOwed
         let isAdmitted = metered.admitsUpload(
-            sync, isForced: isForced, overdue: max(age - sync.intervalSeconds, 0), now: now)
+            sync, isForced: isAsked, overdue: max(age - sync.intervalSeconds, 0), now: now)
         report.deferred(
             !isAdmitted, pending: counts.pending, cap: inForce.settings.store.maxRows, now: now)
         return isAdmitted
@@ -144,6 +146,7 @@ final class Uploader {
         switch command {
         case .trigger(let trigger):
             if case .networkReturned = trigger { tokens.networkReturned() }
+            if case .command = trigger { isAskedFor = true }
             schedule.trigger(trigger, now: now, using: &random)
         case .sync(let token): sync(token, now: now)
         case .abort(let batches):
@@ -168,6 +171,7 @@ final class Uploader {
             return hub.complete(token, .success(.synced(result)))
         }
         waiting.append(token)
+        isAskedFor = true
         schedule.trigger(.command, now: now, using: &random)
     }
 
@@ -175,6 +179,7 @@ final class Uploader {
         let result = tokens.seed(pair)
         guard case .success = result else { return result }
         client.forgetSessions()
+        isAskedFor = true
         schedule.trigger(.command, now: now, using: &random)
         Log.notice(.tokenRefreshed, "new tokens have been given")
         publish()
@@ -226,6 +231,7 @@ final class Uploader {
     /// One drain, from its trigger to its result.
     private func upload() {
         let isForced = schedule.isForced
+        isAskedFor = false
         schedule.begin(now: .current(), using: &random)
         // Whoever asks while this drain runs gets another one.
         let askers = waiting

@@ -177,7 +177,8 @@ extension Writer {
     /// What must go once so many more have been written. The rules are those of the locations, with a cap of their own.
     ///
     /// - Parameter cutoffs: older rows are deleted for their age; nil: none are.
-    func prunableEvents(before cutoffs: AgeCutoffs?, besides count: Int) throws(SQLiteError) -> [RetainedRow] {
+    func prunableEvents(before cutoffs: AgeCutoffs?, besides count: Int) throws(SQLiteError) -> [RetainedRow]
+    {
         var doomed = try eventsOverCap(min(ledger.events.rows + count - Events.limit, Self.eventPruneLimit))
         guard let cutoffs, ledger.events.rows > 0 else { return doomed }
         let cutoff = cutoffs.retention
@@ -193,7 +194,8 @@ extension Writer {
         }
         if let cutoff = cutoffs.unsent, let first = ledger.firstPendingEvent, first.ts < cutoff {
             old += try tables.events.oldest(
-                where: "ts < \(cutoff) AND uploaded = 0", besides: reservedEvents, limit: Self.eventPruneLimit)
+                where: "ts < \(cutoff) AND uploaded = 0", besides: reservedEvents, limit: Self.eventPruneLimit
+            )
         }
         for var row in old where !doomed.contains(where: { $0.key == row.key }) {
             row.isOld = true

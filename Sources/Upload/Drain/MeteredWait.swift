@@ -34,7 +34,9 @@ package struct RouteFacts: Equatable, Sendable {
             if there < pattern.count, pattern[there] == UInt8(ascii: "*") {
                 star = (there, here)
                 there += 1
-            } else if there < pattern.count, pattern[there] == UInt8(ascii: "?") || pattern[there] == name[here] {
+            } else if there < pattern.count,
+                pattern[there] == UInt8(ascii: "?") || pattern[there] == name[here]
+            {
                 (here, there) = (here + 1, there + 1)
             } else if let last = star {
                 star = (last.pattern, last.name + 1)

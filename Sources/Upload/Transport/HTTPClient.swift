@@ -188,7 +188,8 @@ package struct HTTPClient: ~Copyable {
 
     private func address(_ handle: UnsafeMutableRawPointer) -> String? {
         var text: UnsafePointer<CChar>?
-        guard ccurl_get_text(handle, CURLINFO_PRIMARY_IP, &text) == CURLE_OK, let text, text.pointee != 0 else {
+        guard ccurl_get_text(handle, CURLINFO_PRIMARY_IP, &text) == CURLE_OK, let text, text.pointee != 0
+        else {
             return nil
         }
         return String(cString: text)

@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.clocks import ClockTest, no_shim
+from support.daemon import NEVER
 from support.fake_gpsd import tpv
 from support.ports import free_port
 from support.system_test import SystemTest
@@ -117,13 +118,14 @@ class AgeTests(TimeTest):
 
     def test_rows_that_grow_old_although_backends_are_owed_them(self):
         """store.unsent_days: a frozen batch stays, every destination counts what it was owed, and a kill changes nothing."""
-        receiver = self.backend(answers=[503])
+        # After this answer the next attempt is left to the schedule.
+        receiver = self.backend(answers=[404])
         gps, daemon, clocks = self.tracks(
             synchronised=True, store={"unsent_days": 0.02}, sync={"url": receiver.url, "batch_size": 2},
-            **{"destination.other": {"url": f"http://127.0.0.1:{free_port()}/", "interval_seconds": 86_400}})
+            **{"destination.other": {"url": f"http://127.0.0.1:{free_port()}/", "interval_seconds": NEVER}})
         self.say(gps, daemon, range(5))
         daemon.wait_stored(3)
-        self.assertEqual(daemon.sync()["outcome"], "transient")
+        self.assertEqual(daemon.call("Sync", destination="main")["outcome"], "permanent")
         frozen = set(daemon.query("SELECT id FROM locations ORDER BY seq LIMIT 2"))
         moment = 4
         for seconds, lost, lines in [(2000, 1, 1), (1750, 2, 1), (1900, 3, 2)]:

@@ -120,9 +120,10 @@ class AgeTests(TimeTest):
         """store.unsent_days: a frozen batch stays, every destination counts what it was owed, and a kill changes nothing."""
         # After this answer the next attempt is left to the schedule.
         receiver = self.backend(answers=[404])
+        other: dict = {"destination.other": {"url": f"http://127.0.0.1:{free_port()}/", "interval_seconds": NEVER}}
         gps, daemon, clocks = self.tracks(
             synchronised=True, store={"unsent_days": 0.02}, sync={"url": receiver.url, "batch_size": 2},
-            **{"destination.other": {"url": f"http://127.0.0.1:{free_port()}/", "interval_seconds": NEVER}})
+            **other)
         self.say(gps, daemon, range(5))
         daemon.wait_stored(3)
         self.assertEqual(daemon.call("Sync", destination="main")["outcome"], "permanent")
@@ -154,13 +155,13 @@ class AgeTests(TimeTest):
         daemon.wait_stored(6)
         moment = 7
         for _ in range(12):
-            [(before,)] = daemon.query("SELECT MAX(seq) FROM locations")
+            before = daemon.query("SELECT MAX(seq) FROM locations")
             clocks.suspend(900)
             moment += 900
             gps.report(*[tpv(NOW + (moment + step) * 1000, 51 + moment * 1e-5 + step * 1e-4) for step in range(6)])
             moment += 5
             # Anywhere between the first of these rows and the last.
-            wait_for(lambda before=before: daemon.query("SELECT MAX(seq) FROM locations") > [(before,)], "rows are stored")
+            wait_for(lambda: daemon.query("SELECT MAX(seq) FROM locations") > before, "rows are stored")
             daemon.kill()
             [(last, count)] = daemon.query("SELECT MAX(seq), COUNT(*) FROM locations")
             [(pruned,)] = daemon.query("SELECT COALESCE(SUM(value), 0) FROM counters WHERE name = 'pruned'")

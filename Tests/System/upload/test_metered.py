@@ -252,7 +252,7 @@ class NetworkManagerTests(MeteredTest):
         for number in range(len(shapes)):
             before, count = manager.asked, daemon.status()["gate"]["admitted"]
             manager.change(YES)
-            wait_for(lambda before=before: manager.asked > before, f"it is asked again, {number}")
+            wait_for(lambda: manager.asked > before, f"it is asked again, {number}")
             fake.drive(1)
             daemon.wait_stored(count + 1)
             self.wait_delivered(daemon)

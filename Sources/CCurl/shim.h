@@ -37,6 +37,10 @@ static inline CURLcode ccurl_get_long(CURL *h, CURLINFO info, long *value) {
     return curl_easy_getinfo(h, info, value);
 }
 
+static inline CURLcode ccurl_get_text(CURL *h, CURLINFO info, const char **value) {
+    return curl_easy_getinfo(h, info, value);
+}
+
 static inline CURLcode ccurl_get_socket(CURL *h, CURLINFO info, curl_socket_t *value) {
     return curl_easy_getinfo(h, info, value);
 }

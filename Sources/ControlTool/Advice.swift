@@ -49,8 +49,9 @@ enum Advice {
         }
         if let pruned = store.pruned, pruned > 0 {
             advice.append(
-                "\(Quantity.count(pruned)) locations were deleted for their age, and no backend has received them: raise "
-                    + "store.retention_days, or configure an upload.")
+                "\(Quantity.count(pruned)) locations were deleted for their age, and no backend has received them: bring "
+                    + "the upload back or configure one, or raise store.retention_days and store.unsent_days."
+            )
         }
         if store.refused > 0 {
             advice.append(

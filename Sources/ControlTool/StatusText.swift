@@ -62,6 +62,7 @@ package enum StatusText {
         return switch sync.state {
         case .failed: palette.bad(word)
         case .idle, .uploading: palette.good(word)
+        case .deferred: palette.warning(word)
         case .disabled, .pending: word
         }
     }

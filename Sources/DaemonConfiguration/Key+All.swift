@@ -72,8 +72,7 @@ extension Key {
         .flag("store.keep_uploaded", \.store.keepUploaded, "Keep rows after their upload."),
         .number(
             "store.unsent_days", \.store.unsentDays, 0...36_500, "days",
-            "Age at which rows are deleted although nobody has received them; 0 is never, else 0.01 at least.\n"
-                + "This version refuses all but 0."
+            "Age at which rows are deleted although nobody has received them; 0 is never, else 0.01 at least."
         ),
     ]
 }

@@ -41,7 +41,7 @@ extension Key {
             "A geofence event during back-off makes an early attempt, every 30 s at most."),
         .choice(
             "sync.metered", \.main.isMetered,
-            "avoid: automatic uploads wait while the route is a metered one.\nThis version refuses avoid."),
+            "avoid: automatic uploads wait while the route is a metered one."),
         .list(
             "sync.metered_interfaces", \.main.metered.interfaces, limit: 16, Rules.interface,
             "Interfaces that count as metered, besides those that NetworkManager calls so; * and ? are wildcards."

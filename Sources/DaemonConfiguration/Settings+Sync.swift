@@ -37,6 +37,10 @@ extension Settings {
         package var auth: Auth?
 
         package init() {}
+
+        /// The host that connections are made to, the proxy's if there is one: a name, or an address in digits. nil when it
+        /// cannot be told.
+        package var nextHop: String? { WebAddress(proxy ?? url)?.host }
     }
 
     /// What happens to a batch the backend refuses as invalid.

@@ -62,7 +62,6 @@ package struct ConfigurationCheck: Encodable, Sendable {
         do throws(ConfigurationError) {
             let layers = try Loader.layers(file: path, isDefaultPath: file == nil && known == nil)
             let result = layers.loaded(with: Examination.runtime(settings))
-            try result.loaded.check(path)
             problems = []
             warnings =
                 result.loaded.warnings

@@ -52,7 +52,6 @@ package struct DestinationTrial {
         do throws(ConfigurationError) {
             loaded = try Loader.layers(file: path, isDefaultPath: known == nil)
                 .loaded(with: Examination.runtime(settings)).loaded
-            try loaded.check(path)
         } catch {
             throw Failure(error.problems.first?.description ?? "the configuration is bad", exitCode: 78)
         }

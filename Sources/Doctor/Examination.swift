@@ -69,7 +69,6 @@ package struct Examination {
         do throws(ConfigurationError) {
             let layers = try Loader.layers(file: path, isDefaultPath: configuration == nil)
             let loaded = layers.loaded(with: Self.runtime(settings)).loaded
-            try loaded.check(path)
             facts.file = .good(warnings: loaded.warnings)
             return loaded.settings
         } catch {

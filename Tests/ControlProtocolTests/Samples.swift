@@ -34,7 +34,8 @@ enum Samples {
     static let auth = Wire.AuthStatus(
         state: "dead", reason: "key", expiresAt: time, lastRefresh: time, failures: 3)
     static let destination = Wire.Destination(
-        name: "main", format: "beekon", deliver: "all", orphaned: false, dropped: 0, sync: sync, auth: auth)
+        name: "main", format: "beekon", deliver: "all", orphaned: false, dropped: 0, pruned: 1, sync: sync,
+        auth: auth)
     static let status = Wire.Status(
         version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", sessionId: "0191",
         sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, source: source, gate: gate,

@@ -76,6 +76,25 @@ struct DestinationTests {
         }
     }
 
+    @Test("one that waits for a route that is not metered, and comes near the cap")
+    func deferred() {
+        var status = ScreenSamples.status
+        status.destinations = [
+            Self.destination("main"), Self.destination("home") { $0.state = .deferred },
+        ]
+        #expect(table(status.destinations)[2].contains(" deferred "))
+        let lines = StatusScreen(status, clock: clock, palette: plain).lines()
+        #expect(lines.contains("Also to   home (beekon): deferred, 120 pending, oldest 33 min ago"))
+        #expect(!lines.contains { $0.contains("metered") })
+        status.destinations[1].sync.lastError = "the upload waits"
+        let text = StatusScreen(status, clock: clock, palette: plain).lines().joined(separator: " ")
+            .split(separator: " ").joined(separator: " ")
+        #expect(
+            text.contains("waits for a route that is not metered, and 120 locations come near the cap"),
+            "\(text)")
+        #expect(text.contains("beekonctl sync home sends them now"), "\(text)")
+    }
+
     @Test(
         "what a broker says has advice of its own",
         arguments: [

@@ -208,4 +208,22 @@ struct UploadReportTests {
         rig.publish()
         #expect(rig.hints() == 1)
     }
+
+    @Test("a deferred upload warns from four fifths of the cap on, at once and then hourly")
+    func deferral() {
+        let report = rig.report
+        for (pending, second, warns) in [
+            (79, 0.0, false), (80, 1, true), (90, 2, false), (79, 3, false), (80, 4, false), (99, 3602, true),
+        ] {
+            report.deferred(true, pending: pending, cap: 100, now: instant(second))
+            let lines = rig.lines()
+            #expect(
+                lines.count == (warns ? 1 : 0)
+                    && lines.allSatisfy { $0.contains("\(pending) rows are pending of 100") })
+            #expect(lines.allSatisfy { $0.contains("sync.metered_max_wait_seconds") })
+            #expect((report.snapshot.deferralWarning != nil) == (pending >= 80) && report.snapshot.isDeferred)
+        }
+        report.deferred(false, now: instant(3700))
+        #expect(report.snapshot.deferralWarning == nil && !report.snapshot.isDeferred)
+    }
 }

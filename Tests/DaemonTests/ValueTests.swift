@@ -1,3 +1,4 @@
+import ControlProtocol
 import DaemonConfiguration
 import Envelope
 import Storage
@@ -128,7 +129,7 @@ struct ValueTests {
 
     @Test(
         "every setting of the store reaches it",
-        arguments: Key.all.map(\.name).filter { $0.hasPrefix("store.") && $0 != "store.unsent_days" })
+        arguments: Key.all.map(\.name).filter { $0.hasPrefix("store.") })
     func everyStoreSetting(name: String) throws {
         let other: SettingValue =
             switch try #require(Key.named(name)?.key.defaultValue) {
@@ -154,6 +155,23 @@ struct ValueTests {
             #expect(SyncResult.Outcome(outcome, hadWork: hadWork).rawValue == word)
         }
         #expect(SyncResult.Outcome.disabled.rawValue == "disabled")
+    }
+
+    @Test("deferred is said of what is pending, and of nothing that fails or is under way")
+    func deferred() {
+        var counts = DestinationCounts()
+        var snapshot = UploaderSnapshot()
+        (snapshot.isConfigured, snapshot.isDeferred) = (true, true)
+        func state() -> String { Wire.SyncStatus(snapshot, counts, nextAttempt: nil).state.rawValue }
+        #expect(state() == "idle")
+        counts.pending = 3
+        #expect(state() == "deferred")
+        snapshot.failure = .auth
+        #expect(state() == "failed")
+        snapshot.isUploading = true
+        #expect(state() == "uploading")
+        (snapshot.lastError, snapshot.deferralWarning) = ("refused", "near the cap")
+        #expect(Wire.SyncStatus(snapshot, counts, nextAttempt: nil).lastError == "near the cap")
     }
 
     @Test("where everything is, with systemd and without")

@@ -30,7 +30,7 @@ enum Contents {
             UNION ALL SELECT 3, 0, key, 'batch ' || hex(id) || ' ' || hex(body) FROM batches
             \(others)
             UNION ALL SELECT 7, 0, name, 'counter ' || name || ' ' || value FROM counters
-                WHERE name IN ('dropped_unsent', 'expired')
+                WHERE name IN ('dropped_unsent', 'expired', 'pruned')
             ORDER BY 1, 2, 3)
         """
     }

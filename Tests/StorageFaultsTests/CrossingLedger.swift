@@ -69,6 +69,14 @@ struct CrossingLedger {
         rejected.removeAll(where: \.isInStreak)
     }
 
+    /// The oldest pending ones outside the batch go, at most sixteen. Returns how many went.
+    mutating func age(before cutoff: Int64, besides members: [UUIDv7]) -> Int {
+        let late = events.filter { !$0.isUploaded && $0.ts < cutoff && !members.contains($0.id) }
+        let gone = late.sorted { ($0.ts, $0.id.hex) < ($1.ts, $1.id.hex) }.prefix(16).map(\.id)
+        events.removeAll { gone.contains($0.id) }
+        return gone.count
+    }
+
     func isFrozen(before limit: Int64) -> Bool {
         events.contains { $0.ts <= limit && $0.isMember }
     }

@@ -49,6 +49,7 @@ struct Ledger {
     private var trustedSince = Int64.min
     private var dropped = 0
     private var expired = 0
+    private var pruned = 0
     private(set) var lastSeq: Int64 = 0
     /// Re-queued rows count down from here.
     /// Rows that a draft or a batch holds.
@@ -66,14 +67,18 @@ struct Ledger {
     }
 
     private var counters: [String] {
-        [("dropped_unsent", dropped), ("expired", expired)].filter { $0.1 > 0 }.map {
+        [("dropped_unsent", dropped), ("expired", expired), ("pruned", pruned)].filter { $0.1 > 0 }.map {
             Contents.counter($0, $1)
         }
     }
 
     /// The row is the newest, and the oldest outside a batch go until there are no more than `cap`; first those that have
     /// been uploaded.
-    mutating func insert(ts: Int64, id: UUIDv7, odometer: Int64, cap: Int) {
+    ///
+    /// - Parameter cutoff: the oldest pending rows outside the batch from before this go as well, at most eight, and events.
+    mutating func insert(ts: Int64, id: UUIDv7, odometer: Int64, cap: Int, before cutoff: Int64?) {
+        let late = rows.filter { !$0.isUploaded && !members.contains($0.id) && $0.ts < cutoff ?? .min }
+            .prefix(8).map(\.seq)
         lastSeq += 1
         rows.append(Row(ts: ts, seq: lastSeq, id: id, odometer: odometer))
         var surplus = rows.count - cap
@@ -86,6 +91,11 @@ struct Ledger {
                 return true
             }
         }
+        // What the cap takes counts as taken by the cap.
+        let left = rows.count
+        rows.removeAll { late.contains($0.seq) }
+        pruned += left - rows.count
+        if let cutoff { pruned += crossings.age(before: cutoff, besides: members) }
     }
 
     mutating func draft(_ ids: [UUIDv7]) {

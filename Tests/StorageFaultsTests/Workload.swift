@@ -51,7 +51,7 @@ final class Workload {
         random = SeededGenerator(seed: seed)
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: time)
-        options = StoreOptions(maxRows: Self.cap, durability: durability, destinations: .main)
+        options = StoreOptions(retention: 1e9, maxRows: Self.cap, durability: durability, destinations: .main)
         store = try Store(
             directory: folder.path, options: options, checkpointPages: Self.checkpointPages,
             largeTable: largeTable)
@@ -111,11 +111,16 @@ final class Workload {
         }
         metres += 10
         let id = ids.next(at: time)
-        let new = NewLocation(
+        var new = NewLocation(
             at: time, id: id, session: session, odometer: Double(metres), extras: extras)
         let crossings = random.chance(0.1) ? crossings() : nil
+        // After a sync that failed nobody knows what a draft still holds.
+        new.prunesByAge = !syncsFail && random.chance(0.3)
+        let age = new.prunesByAge ? options.unsentRetention : nil
         try persist { _ = try store.insert(new, with: crossings) }
-        ledger.insert(ts: time.milliseconds, id: id, odometer: metres, cap: Self.cap)
+        ledger.insert(
+            ts: time.milliseconds, id: id, odometer: metres, cap: Self.cap,
+            before: age.map { time.advanced(bySeconds: -$0).milliseconds })
         if let crossings { ledger.crossings.insert(crossings) }
         try note()
     }
@@ -282,6 +287,7 @@ final class Workload {
 
     private func configure() {
         options.keepsUploaded.toggle()
+        options.unsentRetention = options.unsentRetention == nil ? 300 : nil
         store.configure(options)
     }
 

@@ -29,6 +29,7 @@ struct DestinationModel {
         var streak: Set<UUIDv7> = []
         var batches: [Batch] = []
         var dropped = 0
+        var pruned = 0
 
         mutating func close() { (isOpen, takesEvents) = (false, false) }
     }
@@ -56,10 +57,17 @@ struct DestinationModel {
     // MARK: Rows
 
     /// - Returns: what the cap takes.
-    mutating func insert(_ id: UUIDv7, ts: Int64, isEvent: Bool, isTrusted: Bool) -> Set<UUIDv7> {
+    ///
+    /// - Parameter drafted: rows that are about to be frozen.
+    mutating func insert(
+        _ id: UUIDv7, ts: Int64, isEvent: Bool, isTrusted: Bool, besides drafted: Set<UUIDv7> = []
+    ) -> Set<UUIDv7> {
         if isTrusted { age(at: ts) }
         let doomed = isEvent ? [] : overCap()
+        // Before the cap takes some: what it takes is counted as such.
+        let late = isTrusted ? unsent(at: ts, besides: drafted).subtracting(doomed) : []
         drop(doomed)
+        drop(late, \.pruned)
         inserted += 1
         rows[id] = Row(ts: ts, order: inserted, isEvent: isEvent)
         for name in known.keys
@@ -109,10 +117,26 @@ struct DestinationModel {
         return known[.main]?.owed.contains(id) == true ? 3 : 2
     }
 
-    private mutating func drop(_ ids: Set<UUIDv7>) {
+    /// Pending rows outside every batch that are too old, at most 8 locations and 16 events.
+    private func unsent(at ts: Int64, besides drafted: Set<UUIDv7>) -> Set<UUIDv7> {
+        guard let age = options.unsentRetention else { return [] }
+        let held = known.values.reduce(into: drafted) { held, one in
+            for batch in one.batches { held.formUnion(batch.rows) }
+        }
+        func oldest(_ limit: Int, isEvent: Bool) -> [UUIDv7] {
+            let late = rows.filter { id, row in
+                row.isEvent == isEvent && !row.isKept && row.ts < ts - Int64(age * 1000) && !held.contains(id)
+            }
+            let ordered = late.sorted { ($0.value.ts, $0.value.order) < ($1.value.ts, $1.value.order) }
+            return ordered.prefix(limit).map(\.key)
+        }
+        return Set(oldest(8, isEvent: false) + oldest(16, isEvent: true))
+    }
+
+    private mutating func drop(_ ids: Set<UUIDv7>, _ counter: WritableKeyPath<One, Int> = \.dropped) {
         for name in known.keys {
             let gone = known[name]?.owed.intersection(ids) ?? []
-            known[name]?.dropped += gone.count
+            known[name]?[keyPath: counter] += gone.count
             known[name]?.owed.subtract(gone)
         }
         for id in ids { rows[id] = nil }

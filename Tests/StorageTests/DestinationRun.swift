@@ -93,6 +93,7 @@ struct DestinationRun: ~Copyable {
         default: now += Int64.random(in: 0...10_000, using: &random)
         }
         let isTrusted = random.chance(0.7)
+        let drafted = try drafted()
         var location = location(0, id: nextID(1))
         location.fix.time = Timestamp(milliseconds: now)
         let extras: String? = random.chance(0.05) ? #"{"driver":1}"# : nil
@@ -100,7 +101,19 @@ struct DestinationRun: ~Copyable {
             NewLocation(
                 location: location, session: uuid(1), sessionStartedAt: time(0), odometer: 1, extras: extras,
                 prunesByAge: isTrusted))
-        _ = model.insert(location.id, ts: now, isEvent: false, isTrusted: isTrusted)
+        _ = model.insert(location.id, ts: now, isEvent: false, isTrusted: isTrusted, besides: drafted)
+    }
+
+    /// Rows that a draft holds, which may be one that was never frozen.
+    private func drafted() throws -> Set<UUIDv7> {
+        try store.perform("look") { (writer) throws(SQLiteError) in
+            var ids: Set<UUIDv7> = []
+            for draft in writer.ledger.backlogs.compactMap(\.queue.draft) {
+                ids.formUnion(try writer.tables.locations.members(draft) { _ in nil }.map(\.location.id))
+                ids.formUnion(try writer.tables.events.rows(in: draft.events).map(\.id))
+            }
+            return ids
+        }
     }
 
     private mutating func insertEvent() throws {
@@ -262,6 +275,8 @@ struct DestinationRun: ~Copyable {
 
     private mutating func configure() throws {
         model.options.keepsUploaded = random.chance(0.4)
+        let hours = [nil, nil, nil, 0.01, 24, 100].randomElement(using: &random) ?? nil
+        model.options.unsentRetention = hours.map { $0 * 3600 }
         model.options.destinations = Self.names.filter { _ in random.chance(0.6) }.map { name in
             StoreOptions.Destination(name, carriesEvents: random.chance(name == .home ? 0.3 : 0.9))
         }

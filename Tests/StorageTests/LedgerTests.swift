@@ -215,13 +215,17 @@ struct BatchQueueTests {
         ledger[.main].queue.drafted(members(3, 4), changes: 0, isGapless: false)
         for change in changes {
             ledger.prunableFrom = key(30)
+            ledger.unsentFrom = key(31)
             change(&ledger[.main].queue)
-            #expect(ledger.prunableFrom == .first)
+            #expect(ledger.prunableFrom == .first && ledger.unsentFrom == .first)
         }
         ledger.prunableFrom = key(30)
+        ledger.unsentFrom = key(31)
         ledger[.main].queue.dropDraft()
         ledger.owe(key(40), session: 1, to: .main)
-        #expect(ledger.prunableFrom == key(30))
+        #expect(ledger.prunableFrom == key(30) && ledger.unsentFrom == key(31))
+        ledger.owe(key(20), session: 1, to: .main)
+        #expect(ledger.prunableFrom == key(20) && ledger.unsentFrom == key(20))
     }
 
     @Test("a permanent refusal is noted of the batch that was refused, and of no other")

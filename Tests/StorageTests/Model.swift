@@ -124,8 +124,13 @@ struct Model {
         let candidates =
             options.isSyncing
             ? stored.filter { $0.fate == .uploaded && $0.ts < cutoff && !byCap.contains($0.id) } : free
-        let old =
+        var old =
             byAge ? Set(candidates.prefix(8).filter { $0.ts < cutoff }.map(\.id)).subtracting(byCap) : []
+        if byAge, let unsent = options.unsentRetention, !options.holdsRows {
+            let cutoff = ts - Int64(unsent * 1000)
+            let late = free.filter { $0.fate == .pending && $0.ts < cutoff }
+            old.formUnion(Set(late.prefix(8).map(\.id)).subtracting(byCap))
+        }
         drop(byCap)
         losses.pruned += rows.count { old.contains($0.id) && $0.fate == .pending }
         _ = move(.prunedByAge) { old.contains($0.id) }

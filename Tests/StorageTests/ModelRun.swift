@@ -284,6 +284,8 @@ struct ModelRun: ~Copyable {
         model.options.keepsUploaded = random.chance(0.4)
         model.options.destinations = random.chance(0.8) ? .main : []
         model.options.retention = Double(Int.random(in: 1...7, using: &random)) * 86_400
+        let days = [nil, nil, 0.1, 1, 3, 10].randomElement(using: &random) ?? nil
+        model.options.unsentRetention = days.map { $0 * 86_400 }
         store.configure(model.options)
         guard random.chance(0.5) else { return }
         model.shrink()

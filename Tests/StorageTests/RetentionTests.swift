@@ -171,6 +171,13 @@ struct Situation: Sendable, CustomTestStringConvertible {
             },
             uploaded: "n > total - 400", prunesByAge: true),
         Situation(
+            testDescription: "what was never sent goes for its age, behind much that is kept",
+            options: { _ in
+                StoreOptions(
+                    maxRows: 200_000, keepsUploaded: true, destinations: .main, unsentRetention: 1)
+            },
+            uploaded: "n <= total - 400", prunesByAge: true),
+        Situation(
             testDescription: "several destinations, none of which has taken anything, at the cap",
             options: { StoreOptions(retention: 1, maxRows: $0, destinations: .named(.main, .fleet)) },
             prunesByAge: true),

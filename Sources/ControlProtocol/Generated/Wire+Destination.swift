@@ -10,18 +10,20 @@ extension Wire {
         package var deliver: String?
         package var orphaned: Bool
         package var dropped: Int
+        package var pruned: Int?
         package var sync: SyncStatus
         package var auth: AuthStatus
 
         package init(
             name: String, format: String? = nil, deliver: String? = nil, orphaned: Bool, dropped: Int,
-            sync: SyncStatus, auth: AuthStatus
+            pruned: Int? = nil, sync: SyncStatus, auth: AuthStatus
         ) {
             self.name = name
             self.format = format
             self.deliver = deliver
             self.orphaned = orphaned
             self.dropped = dropped
+            self.pruned = pruned
             self.sync = sync
             self.auth = auth
         }

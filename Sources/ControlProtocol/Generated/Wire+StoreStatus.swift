@@ -3,8 +3,9 @@ extension Wire {
     /// The database. While degraded, writing fails: fixes wait in memory, and last_error says why and what to
     /// do. bytes is the size of its files. Across all restarts, dropped_unsent counts rows lost to the row
     /// cap before any upload, refused fixes that arrived while storage failed and memory was full, pruned
-    /// rows deleted for their age while no upload was configured, and expired dead letters deleted after
-    /// their retention time. directory is where the database is, without symbolic links.
+    /// rows deleted for their age while no upload was configured, or before any upload (store.unsent_days),
+    /// and expired dead letters deleted after their retention time. directory is where the database is,
+    /// without symbolic links.
     package struct StoreStatus: Codable, Sendable, Equatable {
         package var degraded: Bool
         package var locations: Int

@@ -71,6 +71,10 @@ struct UploaderSnapshot: Equatable, Sendable {
     var storageError: String?
     /// The server's certificate is not valid yet: the clock is to blame.
     var isClockSuspected = false
+    /// What is due waits for a route that is not metered.
+    var isDeferred = false
+    /// Why that cannot go on for long; nil while it can.
+    var deferralWarning: String?
     var auth = AuthState()
     var nextAttempt: BootInstant?
     var uploaded = 0
@@ -91,6 +95,8 @@ final class Board: Sendable {
     let isStopping = Atomic(false)
     /// Somebody subscribes to locations; without subscribers none is handed over.
     let hasListeners = Atomic(false)
+    /// NetworkManager calls the network metered; false while nobody asks it.
+    let isCalledMetered = Atomic(false)
     let readerWork = Work()
 
     var readerSnapshot: ReaderSnapshot { reader.withLock { $0 } }

@@ -28,6 +28,7 @@ enum Log {
         case batchDissolved = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a42"
         case rowsResent = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a43"
         case destinationForgotten = "8d1f3be27c5a4d0b9b6e40a1f72c9d58"
+        case uploadDeferred = "3e8c1f5a9b7d4c26a0e4d1785f6b2c93"
         case uploaded = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a0f"
         case control = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a10"
         case configuration = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a11"

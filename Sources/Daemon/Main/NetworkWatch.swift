@@ -6,6 +6,8 @@ final class NetworkWatch {
     private var monitor: RouteMonitor?
     /// nil while there is a route.
     private var lostAt: BootInstant?
+    /// Any default route has changed since this was last set.
+    var hasChanged = false
 
     /// Until a route appears, there has been none since the start.
     init(now: BootInstant) {
@@ -33,6 +35,7 @@ final class NetworkWatch {
     func outages(now: BootInstant) -> [Double] {
         var outages: [Double] = []
         for change in monitor?.receive() ?? [] {
+            hasChanged = true
             switch change {
             case .vanished: lostAt = lostAt ?? now
             case .appeared:

@@ -17,6 +17,7 @@ final class Supervisor {
     private let uploaders: UploaderThreads
     private var lifecycle = Lifecycle(running: ["reader", UploaderThreads.name(of: .main)])
     private let network: NetworkWatch
+    private let metered: MeteredWatch
     private var memory = MemoryRelease()
     private var manager: ServiceManager
 
@@ -48,9 +49,10 @@ final class Supervisor {
                 hub: hub, configurator: configurator, dispatcher: dispatcher, status: status))
         uploaders = UploaderThreads(hub: hub, directory: directory.path, installID: installation.id)
         network = NetworkWatch(now: startedAt)
+        metered = MeteredWatch(board: hub.board)
         memory.schedule(now: startedAt)
         manager = ServiceManager(now: startedAt)
-        network.watch(settings.uploads)
+        watchNetwork(settings, now: startedAt)
     }
 
     /// Starts the threads and serves until the end.
@@ -70,14 +72,16 @@ final class Supervisor {
             poll.add(signals.raw)
             poll.add(hub.main.wakeup.descriptor)
             poll.add(network.raw)
+            metered.add(to: &poll)
             let serves = lifecycle.hasResumed
-            if serves { server.addTo(&poll, at: 3) }
+            if serves { server.addTo(&poll, at: 4) }
             poll.wait(seconds: nextDeadline.map { max($0.seconds(since: .current()), 0) })
             let now = BootInstant.current()
             if poll.isReadable(0) { for signal in signals.receive() { handle(signal, now: now) } }
             server.miss(hub.takeUnheard())
             for message in hub.main.takeAll() { handle(message, now: now) }
             if poll.isReadable(2) { noteNetwork(now: now) }
+            if metered.serve(now: now) { hub.post(toUploaders: .routesChanged) }
             if serves { server.serve(poll, now: now) }
             feedWatchdog(now: now)
             memory.runIfDue(now: now)
@@ -106,7 +110,8 @@ final class Supervisor {
     }
 
     private var nextDeadline: BootInstant? {
-        [server.deadline, lifecycle.stopBy, manager.due, memory.dueAt].compactMap(\.self).min()
+        [server.deadline, lifecycle.stopBy, manager.due, memory.dueAt, metered.deadline(now: .current())]
+            .compactMap(\.self).min()
     }
 
     // MARK: The end
@@ -164,7 +169,7 @@ final class Supervisor {
             if dispatcher.complete(token, result, now: now) { memory.schedule(now: now) }
         case .settingsApplied(let result):
             configurator.finish(result, hub)
-            network.watch(configurator.loaded.settings.uploads)
+            watchNetwork(configurator.loaded.settings, now: now)
             if lifecycle.stopBy == nil { startUploaders() }
             // To read a configuration takes a megabyte, of which nothing remains.
             memory.schedule(now: now)
@@ -189,11 +194,19 @@ final class Supervisor {
         manager.show("\(reader.state.rawValue), receiver \(reader.health.rawValue), \(pending) pending")
     }
 
+    private func watchNetwork(_ settings: Settings, now: BootInstant) {
+        network.watch(settings.uploads)
+        metered.watch(settings.avoidsMetered, now: now)
+    }
+
     private func noteNetwork(now: BootInstant) {
         let hasLatestOnly = configurator.loaded.settings.hasLatestOnly
         for outage in network.outages(now: now) where hasLatestOnly || hub.store.counts().hasPending {
             hub.post(toUploaders: .trigger(.networkReturned(outage: outage)))
         }
+        guard network.hasChanged else { return }
+        network.hasChanged = false
+        if configurator.loaded.settings.avoidsMetered { hub.post(toUploaders: .routesChanged) }
     }
 
     private func feedWatchdog(now: BootInstant) {
@@ -211,11 +224,15 @@ extension StoreOptions {
             durability: settings.store.durability == .full ? .full : .normal,
             keepsUploaded: settings.store.keepUploaded,
             destinations: settings.owedDestinations,
+            unsentRetention: settings.store.unsentDays > 0 ? settings.store.unsentDays * 86_400 : nil,
             holdsRows: settings.holdsRows)
     }
 }
 
 extension Settings {
+    /// Some upload waits while its route is metered.
+    fileprivate var avoidsMetered: Bool { allDestinations.contains { $0.sync.triggers.metered != nil } }
+
     /// Those that every row is owed to.
     fileprivate var owedDestinations: [StoreOptions.Destination] {
         var owed = allDestinations.filter { !$0.sync.isLatestOnly }.compactMap { destination in

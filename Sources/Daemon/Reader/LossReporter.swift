@@ -47,8 +47,7 @@ final class LossReporter {
         if lost.pruned > 0 {
             reasons.append(
                 "\(lost.pruned) locations or events that no backend has received were deleted, being older than "
-                    + "\(days(limits.retentionDays)) (store.retention_days), because no upload is configured: raise "
-                    + "it to keep them longer")
+                    + rule(limits, uploads) + ": raise it to keep them longer")
         }
         if lost.refused > 0 {
             reasons.append(
@@ -57,6 +56,14 @@ final class LossReporter {
         Log.warning(
             .rowsDropped, "lost: " + reasons.joined(separator: "; "),
             [(.count, "\(lost.dropped + lost.pruned + lost.refused)")])
+    }
+
+    /// Which age it was; where both count, the lower one takes most.
+    private static func rule(_ limits: Settings.Store, _ uploads: Bool) -> String {
+        if limits.unsentDays > 0, uploads || limits.unsentDays < limits.retentionDays {
+            return days(limits.unsentDays) + " (store.unsent_days)"
+        }
+        return days(limits.retentionDays) + " (store.retention_days), because no upload is configured"
     }
 
     private static func days(_ count: Double) -> String {

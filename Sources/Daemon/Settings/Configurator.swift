@@ -165,9 +165,6 @@ final class Configurator {
             }
             throw Failure(kind: .setting(key: error.key), reason: error.reason)
         }
-        if let missing = decision.result.loaded.settings.unavailable {
-            throw Failure(kind: .setting(key: missing.key), reason: missing.message)
-        }
         var change = Change(
             layers: layers, runtime: decision.runtime, approved: decision.approved,
             result: decision.result)
@@ -206,9 +203,7 @@ final class Configurator {
     }
 
     private static func read(_ options: Daemon.Options) throws(ConfigurationError) -> Layers {
-        let layers = try Loader.layers(file: options.file, isDefaultPath: options.configuration == nil)
-        try layers.loaded(with: [:]).loaded.check(options.file)
-        return layers
+        try Loader.layers(file: options.file, isDefaultPath: options.configuration == nil)
     }
 
     private static func change(to layers: Layers, _ found: RuntimeSettings.LoadResult) -> Change {

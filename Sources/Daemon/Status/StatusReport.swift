@@ -58,7 +58,10 @@ struct StatusReport {
             ("storage", (reader.storageError ?? uploader.storageError) != nil),
             ("loss", isLosing), ("files", hasDamagedFiles), ("config", isConfigurationDegraded),
             ("clock", uploader.isClockSuspected), ("source", isSourceBad || reader.refusal != nil),
-            ("sync", uploader.lastError != nil && uploader.failure != .auth),
+            (
+                "sync",
+                uploader.deferralWarning != nil || uploader.lastError != nil && uploader.failure != .auth
+            ),
             ("auth", uploader.failure == .auth || [.dead, .breakerOpen].contains(uploader.auth.word)),
         ]
         return words.filter(\.1).map(\.0)
@@ -91,7 +94,7 @@ struct StatusReport {
             let own = counts[name] ?? DestinationCounts()
             return Wire.Destination(
                 name: name.text, format: sync?.format.name.rawValue, deliver: sync?.deliver.rawValue,
-                orphaned: own.isOrphaned, dropped: own.losses.dropped,
+                orphaned: own.isOrphaned, dropped: own.losses.dropped, pruned: own.losses.pruned,
                 sync: syncStatus(of: name, counts, now: now),
                 auth: Wire.AuthStatus(hub.uploaders[name]?.snapshot.auth ?? AuthState()))
         }

@@ -132,7 +132,7 @@ extension Wire.SyncStatus {
             } else if snapshot.failure != nil {
                 .failed
             } else {
-                isWaiting ? .pending : .idle
+                !isWaiting ? .idle : snapshot.isDeferred ? .deferred : .pending
             }
         self.init(
             state: state, failure: state == .failed ? snapshot.failure?.rawValue : nil,
@@ -140,8 +140,8 @@ extension Wire.SyncStatus {
             oldestPending: counts.pending > 0 ? counts.oldestPending?.iso8601 : nil,
             inFlightBatch: snapshot.inFlightBatch?.description, lastAttempt: snapshot.lastAttempt?.iso8601,
             lastSuccess: snapshot.lastSuccess?.iso8601, lastHttpStatus: snapshot.lastHTTPStatus,
-            lastMqttCode: snapshot.lastMQTTCode,
-            lastError: snapshot.lastError, nextAttempt: nextAttempt?.iso8601, uploaded: snapshot.uploaded,
+            lastMqttCode: snapshot.lastMQTTCode, lastError: snapshot.deferralWarning ?? snapshot.lastError,
+            nextAttempt: nextAttempt?.iso8601, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
             oversizedFailures: snapshot.oversizedFailures > 0 ? snapshot.oversizedFailures : nil)
     }

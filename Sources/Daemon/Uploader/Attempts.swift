@@ -2,14 +2,19 @@ internal import Base
 internal import Tracking
 internal import Upload
 
-/// The attempts of one destination: when the next is due, and who waits for its result.
+/// The attempts of one destination: when the next is due, what holds it back, and who waits for its result.
 struct Attempts {
+    /// Holds back what would go over a metered route.
+    var metered: MeteredGate
+    /// A person asked for the one that is due.
+    private(set) var isAskedFor = false
     private var schedule: DrainSchedule
     private var random = SystemRandomNumberGenerator()
     /// Clients that asked for an attempt.
     private var askers: [Token] = []
 
-    init(_ rules: DrainRules, now: BootInstant) {
+    init(_ rules: DrainRules, board: Board, now: BootInstant) {
+        metered = MeteredGate(board: board)
         schedule = DrainSchedule(rules, now: now, using: &random)
     }
 
@@ -22,6 +27,7 @@ struct Attempts {
 
     /// Something happened that may make one due.
     mutating func trigger(_ trigger: DrainTrigger, now: BootInstant) {
+        if case .command = trigger { isAskedFor = true }
         schedule.trigger(trigger, now: now, using: &random)
     }
 
@@ -42,6 +48,7 @@ struct Attempts {
     /// - Returns: who waits for its result. Whoever asks while it runs gets another one.
     mutating func begin(now: BootInstant) -> [Token] {
         schedule.begin(now: now, using: &random)
+        isAskedFor = false
         defer { askers = [] }
         return askers
     }
@@ -50,6 +57,7 @@ struct Attempts {
     ///
     /// - Returns: seconds until the next, when it is a retry.
     mutating func end(_ outcome: DrainOutcome, now: BootInstant) -> Double? {
-        schedule.end(outcome, now: now, using: &random)
+        if outcome == .drained { metered.uploadsDone() }
+        return schedule.end(outcome, now: now, using: &random)
     }
 }

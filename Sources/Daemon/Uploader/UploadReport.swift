@@ -19,6 +19,7 @@ final class UploadReport {
     private var lastBroker: MQTTAnswer?
     /// The log has said that the broker's acknowledgements are worth little.
     private var hasDoubted = false
+    private var lastDeferralWarning: BootInstant?
 
     /// Seconds after which the same fault is logged again.
     private static let logInterval = 3600.0
@@ -49,7 +50,9 @@ final class UploadReport {
         let before = port.snapshot
         guard snapshot != before else { return }
         port.publish(snapshot)
-        if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure {
+        if snapshot.isUploading != before.isUploading || snapshot.failure != before.failure
+            || snapshot.isDeferred != before.isDeferred
+        {
             post(.syncChanged(port.name))
         }
         if snapshot.auth != before.auth { post(.authChanged(port.name)) }
@@ -62,6 +65,28 @@ final class UploadReport {
     func endpointUnwritten(_ error: StorageError, now: BootInstant) {
         snapshot.storageError = error.report
         logOnce("the change of the endpoint could not be written: \(error.message)", now: now)
+    }
+
+    /// - Parameters:
+    ///   - isDeferred: what is due waits for a route that is not metered.
+    ///   - pending: rows that wait.
+    ///   - cap: rows that are kept.
+    func deferred(_ isDeferred: Bool, pending: Int = 0, cap: Int = 0, now: BootInstant) {
+        if isDeferred != snapshot.isDeferred, isDeferred {
+            Log.info(.uploadDeferred, "the upload waits: the route is metered", [(.count, "\(pending)")])
+        }
+        snapshot.isDeferred = isDeferred
+        // Four fifths.
+        guard isDeferred, pending >= cap - cap / 5 else { return snapshot.deferralWarning = nil }
+        let table = port.name == .main ? "sync" : "destination." + port.name.text
+        let warning =
+            "the upload waits for a route that is not metered, and \(pending) rows are pending of \(cap) that are kept "
+            + "(store.max_rows): the oldest will be lost; beekonctl sync sends them now, \(table).metered_max_wait_seconds "
+            + "bounds the wait"
+        snapshot.deferralWarning = warning
+        if let last = lastDeferralWarning, now.seconds(since: last) < Self.logInterval { return }
+        lastDeferralWarning = now
+        warn(.uploadDeferred, warning, [(.count, "\(pending)")])
     }
 
     // MARK: One request

@@ -48,7 +48,7 @@ final class Uploader {
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report,
             shared: hub.uploaders.tokens, now: now)
-        attempts = Attempts(DrainRules(sync), now: now)
+        attempts = Attempts(DrainRules(sync), board: hub.board, now: now)
     }
 
     /// Runs until the daemon stops.
@@ -61,7 +61,7 @@ final class Uploader {
             let now = BootInstant.current()
             port.work.begin(now)
             runCommands(now: now)
-            if let due, due <= now { upload() } else { idle(now: now) }
+            if mayUpload(now: now) { upload() } else { idle(now: now) }
             publish()
             port.work.rest()
             if !isStopping { waitForWork() }
@@ -95,8 +95,31 @@ final class Uploader {
         poll.add(carrier.descriptor)
         let now = BootInstant.current()
         lane?.awaitNews()
-        let dues = sync == nil ? [] : [due, tokens.idleDue(now: now), carrier.due].compactMap(\.self)
-        poll.wait(seconds: dues.min().map { max($0.seconds(since: now), 0) })
+        let dues =
+            sync == nil
+            ? [] : [attempts.metered.wakeUp(upload: due, refresh: tokens.idleDue(now: now)), carrier.due]
+        poll.wait(seconds: dues.compactMap(\.self).min().map { max($0.seconds(since: now), 0) })
+    }
+
+    /// An upload is due, and not held back.
+    private func mayUpload(now: BootInstant) -> Bool {
+        guard let sync, let due, due <= now else {
+            attempts.metered.noUploadDue()
+            report.deferred(false, now: now)
+            return false
+        }
+        guard sync.triggers.metered != nil else {
+            report.deferred(false, now: now)
+            return true
+        }
+        let (pending, oldest) = (pending, lane == nil ? hub.store.counts()[port.name]?.oldestPending : nil)
+        let age = oldest.flatMap { oldest in hub.clock.trusted(now: now)?.seconds(since: oldest) } ?? 0
+        // Where nothing is pending, or it is only to be deleted, no network is needed.
+        let isAsked = attempts.isAskedFor || pending == 0 || drain.isOwed
+        let isAdmitted = attempts.metered.admitsUpload(
+            sync, isForced: isAsked, overdue: max(age - sync.intervalSeconds, 0), now: now)
+        report.deferred(!isAdmitted, pending: pending, cap: inForce.settings.store.maxRows, now: now)
+        return isAdmitted
     }
 
     private func publish() {
@@ -116,11 +139,13 @@ final class Uploader {
 
     /// Refreshes a token that is about to expire, or tries dead ones once more, though there is nothing to upload.
     private func refreshWhenIdle(now: BootInstant) {
-        guard let sync, let due = tokens.idleDue(now: now), due <= now else { return }
+        guard let sync, let due = tokens.idleDue(now: now), due <= now, attempts.metered.admitsRefresh(sync, now: now)
+        else { return }
         report.keepingLastError {
             tokens.exchange(
                 with: RequestFactory(sync, version: Release.version), over: &carrier.http, isIdle: true)
         }
+        attempts.metered.refreshesDone()
         carrier.rest(sync)
         publish()
     }
@@ -159,6 +184,8 @@ final class Uploader {
             if report.snapshot.storageError != nil {
                 attempts.trigger(.change, now: now)
             }
+        // It is enough to be awake.
+        case .routesChanged: break
         case .end: hasEnded = true
         }
     }
@@ -201,6 +228,7 @@ final class Uploader {
         let old = destination
         inForce = latest
         guard destination != old else { return }
+        attempts.metered.configured(isElsewhere: sync?.nextHop != old?.sync.nextHop)
         let isOtherRequest =
             sync?.request != old?.sync.request || destination?.sharesMainTokens != old?.sharesMainTokens
         drain.change(isEnabled: sync != nil, isOtherRequest: isOtherRequest)
@@ -371,6 +399,7 @@ final class Uploader {
             return .underway
         case .ended(let delivery):
             report.requestEnded()
+            attempts.metered.connected(to: carrier.peer)
             if let format = queue.request?.format, queue.record.observe(.init(delivery), in: format),
                 case .failure(let failure) = delivery
             {

@@ -22,6 +22,8 @@ enum UploaderCommand: Sendable {
     /// The reader could store again, so writes that failed in the uploader need not wait for its back-off. Always
     /// accepted.
     case storageRecovered
+    /// Another route may be in use, or be called metered. Always accepted.
+    case routesChanged
     /// Always accepted; `Board.isStopping` says the same.
     case end
 
@@ -42,6 +44,8 @@ enum UploaderCommand: Sendable {
             return true
         case .storageRecovered:
             return waiting.contains { if case .storageRecovered = $0 { true } else { false } }
+        case .routesChanged:
+            return waiting.contains { if case .routesChanged = $0 { true } else { false } }
         case .sync, .rebatch, .erased, .seed, .end: return false
         }
     }

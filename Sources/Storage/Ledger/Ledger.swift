@@ -15,6 +15,7 @@ struct Ledger: Equatable, Sendable {
     /// No uploaded location lies before this one.
     var uploadedFrom = RowKey.first
     private var prunable = Prunable()
+    private var unsent = Prunable()
 
     /// A batch without its bytes.
     struct Frozen: Equatable, Sendable {
@@ -28,7 +29,7 @@ struct Ledger: Equatable, Sendable {
         }
     }
 
-    /// Where the search for rows outside every batch begins.
+    /// Where a search for rows outside every batch begins.
     private struct Prunable: Equatable, Sendable {
         var from = RowKey.first
         /// That of the queues when it was found.
@@ -62,6 +63,7 @@ struct Ledger: Equatable, Sendable {
         let all = new.isEmpty ? [Backlog(name: .main, owed: .everything)] : new
         backlogs = all.sorted { $0.name < $1.name }
         prunable = Prunable(stamp: -1)
+        unsent = prunable
     }
 
     /// What the others are owed.
@@ -132,13 +134,13 @@ struct Ledger: Equatable, Sendable {
 
     /// A location is pending for all that are owed its number.
     private mutating func owe(_ key: RowKey, session: Int64) {
-        prunable.from = min(prunable.from, key)
+        searchFrom(key)
         for index in backlogs.indices { backlogs[index].added(key, session: session) }
     }
 
     /// A location that came back is pending for this one.
     mutating func owe(_ key: RowKey, session: Int64, to name: DestinationName) {
-        prunable.from = min(prunable.from, key)
+        searchFrom(key)
         self[name].added(key, session: session)
     }
 
@@ -180,6 +182,31 @@ struct Ledger: Equatable, Sendable {
     var prunableFrom: RowKey {
         get { prunable.stamp == queueStamp ? prunable.from : .first }
         set { prunable = Prunable(from: newValue, stamp: queueStamp) }
+    }
+
+    /// What lies before this one belongs to a batch, or is pending no longer.
+    var unsentFrom: RowKey {
+        get { unsent.stamp == queueStamp ? unsent.from : .first }
+        set { unsent = Prunable(from: newValue, stamp: queueStamp) }
+    }
+
+    /// No location that is pending lies before this one; nil when none is pending.
+    var firstPending: RowKey? { firstPending(of: locations) { $0.locations } }
+
+    /// The same for events.
+    var firstPendingEvent: RowKey? { firstPending(of: events) { $0.events } }
+
+    private func firstPending(of tally: Tally, _ pending: (Backlog) -> Pending) -> RowKey? {
+        let count = tally.rows - tally.uploaded
+        guard count > 0 else { return nil }
+        // Unless somebody is owed them all, some may be owed to nobody.
+        guard !hasDebts || backlogs.contains(where: { pending($0).count == count }) else { return .first }
+        return backlogs.compactMap { pending($0).oldest }.min()
+    }
+
+    private mutating func searchFrom(_ key: RowKey) {
+        prunable.from = min(prunable.from, key)
+        unsent.from = min(unsent.from, key)
     }
 
     private var queueStamp: Int { backlogs.reduce(0) { $0 &+ $1.queue.stamp } }

@@ -5,7 +5,7 @@ internal import Base
 package struct Losses: Equatable, Sendable {
     /// Deleted unsent, because there were more locations or events than the cap.
     package var dropped = 0
-    /// Deleted unsent for their age, while no upload was configured.
+    /// Deleted unsent for their age: while no upload was configured, or for `StoreOptions.unsentRetention`.
     package var pruned = 0
     /// Dead letters deleted after their retention time.
     package var expired = 0

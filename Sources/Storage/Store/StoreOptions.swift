@@ -25,21 +25,26 @@ package struct StoreOptions: Equatable, Sendable {
     package var durability: Durability
     /// Keep acknowledged rows, marked, under the rules of retention.
     package var keepsUploaded: Bool
-    /// Those that every row is owed to. While there is one, rows that are still pending are never pruned by age.
+    /// Those that every row is owed to. While there is one, `retention` does not count for rows that are still pending.
     package var destinations: [Destination]
-    /// The cap is not to be trusted: as many rows as there were when the database was opened are kept whatever it is.
+    /// Seconds after which rows go although somebody still has to receive them; nil: never.
+    package var unsentRetention: Double?
+    /// The cap is not to be trusted: as many rows as there were when the database was opened are kept whatever it is, and
+    /// `unsentRetention` does not count.
     package var holdsRows: Bool
 
     /// The defaults are those of the configuration.
     package init(
         retention: Double = 7 * 86_400, maxRows: Int = 100_000, durability: Durability = .full,
-        keepsUploaded: Bool = false, destinations: [Destination] = [], holdsRows: Bool = false
+        keepsUploaded: Bool = false, destinations: [Destination] = [], unsentRetention: Double? = nil,
+        holdsRows: Bool = false
     ) {
         self.retention = retention
         self.maxRows = maxRows
         self.durability = durability
         self.keepsUploaded = keepsUploaded
         self.destinations = destinations
+        self.unsentRetention = unsentRetention
         self.holdsRows = holdsRows
     }
     /// Something is to be uploaded.

@@ -21,9 +21,9 @@ extension Writer {
             extras: extras, odometer: new.odometer, location: new.location)
         let eventRows = try crossings.map { (new) throws(SQLiteError) in try rows(for: new) } ?? []
         if new.prunesByAge { try ageOrphans(at: time) }
-        let cutoff = new.prunesByAge ? cutoff(at: time, onlyBefore: new.agesOnlyBefore) : nil
-        let pruned = try prunable(before: cutoff)
-        let prunedEvents = try prunableEvents(before: cutoff, besides: eventRows.count)
+        let cutoffs = new.prunesByAge ? cutoffs(at: time, onlyBefore: new.agesOnlyBefore) : nil
+        let pruned = try prunable(before: cutoffs)
+        let prunedEvents = try prunableEvents(before: cutoffs, besides: eventRows.count)
         let memory = new.memory ?? session.tail.memory
         let lost = ledger.losses(of: pruned, \.locations) + ledger.losses(of: prunedEvents, \.events)
         try db.transaction { () throws(SQLiteError) in
@@ -53,8 +53,8 @@ extension Writer {
         // States alone may be written twice.
         if mayExist, let name = RowName(new), try wasWritten(name) { return }
         let rows = try rows(for: new)
-        let cutoff = new.prunesByAge ? cutoff(at: new.time, onlyBefore: new.agesOnlyBefore) : nil
-        let pruned = try prunableEvents(before: cutoff, besides: rows.count)
+        let cutoffs = new.prunesByAge ? cutoffs(at: new.time, onlyBefore: new.agesOnlyBefore) : nil
+        let pruned = try prunableEvents(before: cutoffs, besides: rows.count)
         let lost = ledger.losses(of: pruned, \.events)
         try db.transaction { () throws(SQLiteError) in
             try write(rows, new.changes, pruning: pruned)

@@ -14,17 +14,25 @@ extension Writer {
     /// Rows read at once in search of some that no batch holds.
     private static let searchStep = 64
 
-    /// Older rows are deleted for their age.
-    func cutoff(at time: Timestamp, onlyBefore limit: Timestamp?) -> Int64 {
-        min(time.advanced(bySeconds: -options.retention), limit ?? time).milliseconds
+    /// Rows from before these times are deleted for their age.
+    ///
+    /// - Parameter limit: none is for more than what lies before this.
+    func cutoffs(at time: Timestamp, onlyBefore limit: Timestamp?) -> AgeCutoffs {
+        func cutoff(_ age: Double) -> Int64 {
+            min(time.advanced(bySeconds: -age), limit ?? time).milliseconds
+        }
+        return AgeCutoffs(
+            retention: cutoff(options.retention),
+            unsent: options.holdsRows ? nil : options.unsentRetention.map(cutoff))
     }
 
     /// What the rules of retention say must go, oldest first, once another row has been written.
     ///
-    /// - Parameter cutoff: older rows are deleted for their age; nil: none are.
-    mutating func prunable(before cutoff: Int64?) throws(SQLiteError) -> [RetainedRow] {
+    /// - Parameter cutoffs: older rows are deleted for their age; nil: none are.
+    mutating func prunable(before cutoffs: AgeCutoffs?) throws(SQLiteError) -> [RetainedRow] {
         var doomed = try overCap(adding: 1, limit: Self.pruneLimit)
-        guard let cutoff else { return doomed }
+        guard let cutoffs else { return doomed }
+        let cutoff = cutoffs.retention
         var old =
             try options.isSyncing
             ? uploaded(before: cutoff, limit: Self.ageLimit)
@@ -34,9 +42,23 @@ extension Writer {
             let seqs = ledger.owedToNobodyConfigured.locations
             old += try oldest(min(Self.ageLimit, most), pendingIn: seqs, before: cutoff)
         }
-        for index in old.indices { old[index].isOld = true }
-        doomed += old.filter { row in !doomed.contains { $0.key == row.key } }
+        if let cutoff = cutoffs.unsent { old += try unsent(before: cutoff) }
+        for var row in old where !doomed.contains(where: { $0.key == row.key }) {
+            row.isOld = true
+            doomed.append(row)
+        }
         return doomed
+    }
+
+    /// The oldest pending rows outside every batch, whoever is owed them.
+    private mutating func unsent(before cutoff: Int64) throws(SQLiteError) -> [RetainedRow] {
+        guard let first = ledger.firstPending, first.ts < cutoff else { return [] }
+        let (found, end) = try search(
+            Self.ageLimit, from: max(first, ledger.unsentFrom), before: cutoff
+        ) { !$0.isUploaded }
+        // The last page may reach beyond the cutoff.
+        ledger.unsentFrom = found.first?.key ?? min(end, RowKey(ts: cutoff, seq: .min))
+        return found
     }
 
     /// The rows that exceed the cap once `count` more have been written: first those that everybody has received; then
@@ -107,7 +129,7 @@ extension Writer {
 
     /// The oldest rows outside every batch.
     private mutating func oldest(_ limit: Int) throws(SQLiteError) -> [RetainedRow] {
-        let (found, end) = try search(limit, before: .max) { _ in true }
+        let (found, end) = try search(limit, from: ledger.prunableFrom, before: .max) { _ in true }
         ledger.prunableFrom = found.first?.key ?? end
         return found
     }
@@ -116,16 +138,18 @@ extension Writer {
     private func oldest(
         _ limit: Int, pendingIn seqs: SeqSet, before cutoff: Int64 = .max
     ) throws(SQLiteError) -> [RetainedRow] {
-        try search(limit, before: cutoff) { !$0.isUploaded && seqs.contains($0.key.seq) }.found
+        try search(limit, from: ledger.prunableFrom, before: cutoff) {
+            !$0.isUploaded && seqs.contains($0.key.seq)
+        }.found
     }
 
     private func search(
-        _ limit: Int, before cutoff: Int64, where isMeant: (RetainedRow) -> Bool
+        _ limit: Int, from start: RowKey, before cutoff: Int64, where isMeant: (RetainedRow) -> Bool
     ) throws(SQLiteError) -> (found: [RetainedRow], end: RowKey) {
         let reserved = ledger.reserved
         var step = limit
         var found: [RetainedRow] = []
-        var from = ledger.prunableFrom
+        var from = start
         while found.count < limit, from.ts < cutoff {
             let page = try tables.locations.oldest(from: from, limit: step)
             found += page.filter { row in
@@ -152,10 +176,12 @@ extension Writer {
 
     /// What must go once so many more have been written. The rules are those of the locations, with a cap of their own.
     ///
-    /// - Parameter cutoff: older rows are deleted for their age; nil: none are.
-    func prunableEvents(before cutoff: Int64?, besides count: Int) throws(SQLiteError) -> [RetainedRow] {
+    /// - Parameter cutoffs: older rows are deleted for their age; nil: none are.
+    func prunableEvents(before cutoffs: AgeCutoffs?, besides count: Int) throws(SQLiteError) -> [RetainedRow]
+    {
         var doomed = try eventsOverCap(min(ledger.events.rows + count - Events.limit, Self.eventPruneLimit))
-        guard let cutoff, ledger.events.rows > 0 else { return doomed }
+        guard let cutoffs, ledger.events.rows > 0 else { return doomed }
+        let cutoff = cutoffs.retention
         var old: [RetainedRow] = []
         if !options.isSyncing || ledger.events.uploaded > 0 {
             let rule = "ts < \(cutoff)" + (options.isSyncing ? " AND uploaded = 1" : "")
@@ -165,6 +191,11 @@ extension Writer {
             old += try tables.events.oldest(
                 where: "ts < \(cutoff) AND uploaded = 0", in: ledger.owedToNobodyConfigured.events,
                 besides: reservedEvents, limit: Self.eventPruneLimit)
+        }
+        if let cutoff = cutoffs.unsent, let first = ledger.firstPendingEvent, first.ts < cutoff {
+            old += try tables.events.oldest(
+                where: "ts < \(cutoff) AND uploaded = 0", besides: reservedEvents, limit: Self.eventPruneLimit
+            )
         }
         for var row in old where !doomed.contains(where: { $0.key == row.key }) {
             row.isOld = true
@@ -210,6 +241,14 @@ extension Writer {
         ledger.events.removed(rows)
         for name in ledger.names where ledger[name].removed(events: rows) { try countPendingEvents(of: name) }
     }
+}
+
+/// Milliseconds: rows from before these times are deleted for their age.
+struct AgeCutoffs: Equatable, Sendable {
+    /// Those that everybody has received, or that nobody configured is owed.
+    var retention: Int64
+    /// Those that are pending, whoever is owed them; nil: none are deleted.
+    var unsent: Int64?
 }
 
 extension Losses {

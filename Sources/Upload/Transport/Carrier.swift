@@ -104,6 +104,9 @@ package struct Carrier: ~Copyable {
         mqtt?.forgetSessions()
     }
 
+    /// The address of the server that the latest request reached, in digits; nil when none was made, or a broker had it.
+    package var peer: String? { isMQTT ? nil : http.peer }
+
     // MARK: While nothing is sent
 
     /// Becomes readable when `tend` has something to do; −1 when there is no connection to be tended.

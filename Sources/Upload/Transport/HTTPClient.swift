@@ -18,6 +18,8 @@ package struct HTTPClient: ~Copyable {
     private var easy: OpaquePointer?
     private var transfer: Transfer?
     private var sessions = TLSSessions()
+    /// Where the latest request went: an address in digits, the proxy's if there is one; nil when no connection was made.
+    package private(set) var peer: String?
 
     /// - Returns: nil when libcurl cannot work here: no memory, or built without a resolver that can time out.
     package init?() {
@@ -89,6 +91,7 @@ package struct HTTPClient: ~Copyable {
         var running: Int32 = 0
         if curl_multi_perform(multi, &running) == CURLM_OK, running > 0 { return .underway }
         let (outcome, handshake) = result(multi, easy, transfer)
+        peer = address(easy)
         if transfer.options.identity != nil {
             switch sessions.end(handshake) {
             case .keep: break
@@ -184,6 +187,15 @@ package struct HTTPClient: ~Copyable {
         }
         let failure = TransportFailure(kind: .network, message: "libcurl gave no result")
         return (.failure(failure), .doubtful)
+    }
+
+    private func address(_ handle: UnsafeMutableRawPointer) -> String? {
+        var text: UnsafePointer<CChar>?
+        guard ccurl_get_text(handle, CURLINFO_PRIMARY_IP, &text) == CURLE_OK, let text, text.pointee != 0
+        else {
+            return nil
+        }
+        return String(cString: text)
     }
 
     private func outcome(

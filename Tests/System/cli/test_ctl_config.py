@@ -110,11 +110,6 @@ class ConfigTests(CtlTest):
         self.run_ctl(nowhere, "config", "check", self.path("none.toml"), code=78)
         if not os.path.exists("/etc/beekond/beekond.toml"):
             self.assertIn("every setting has its default", self.run_ctl(nowhere, "config", "check").stdout)
-        # It refuses what the daemon cannot carry out.
-        with open(bad, "w", encoding="utf-8") as file:
-            file.write("[store]\nunsent_days = 3\n")
-        self.assertIn("store.unsent_days: is not available in this version",
-                      self.run_ctl(nowhere, "config", "check", bad, code=78).stderr)
         # It reports the same as beekond --check.
         with open(bad, "w", encoding="utf-8") as file:
             file.write("nonsense\n")

@@ -8,6 +8,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.clocks import ClockTest, no_shim
+from support.daemon import NEVER
+from support.fake_gpsd import tpv
 from support.ports import free_port
 from support.system_test import SystemTest
 from support.time_test import TimeTest
@@ -113,6 +115,60 @@ class AgeTests(TimeTest):
         status = daemon.status()
         self.assertEqual(status["store"]["pruned"], 5)
         self.assertNotIn("loss", status["degraded"], "none was lost since the start")
+
+    def test_rows_that_grow_old_although_backends_are_owed_them(self):
+        """store.unsent_days: a frozen batch stays, every destination counts what it was owed, and a kill changes nothing."""
+        # After this answer the next attempt is left to the schedule.
+        receiver = self.backend(answers=[404])
+        other: dict = {"destination.other": {"url": f"http://127.0.0.1:{free_port()}/", "interval_seconds": NEVER}}
+        gps, daemon, clocks = self.tracks(
+            synchronised=True, store={"unsent_days": 0.02}, sync={"url": receiver.url, "batch_size": 2},
+            **other)
+        self.say(gps, daemon, range(5))
+        daemon.wait_stored(3)
+        self.assertEqual(daemon.call("Sync", destination="main")["outcome"], "permanent")
+        frozen = set(daemon.query("SELECT id FROM locations ORDER BY seq LIMIT 2"))
+        moment = 4
+        for seconds, lost, lines in [(2000, 1, 1), (1750, 2, 1), (1900, 3, 2)]:
+            clocks.suspend(seconds)
+            moment += seconds
+            self.say(gps, daemon, [moment])
+            self.check_told(daemon, lost, lines)
+        self.assertEqual([found["pruned"] for found in daemon.status()["destinations"]], [3, 3])
+        first = next(line for line in daemon.text().splitlines() if "lost: " in line)
+        self.assertIn("lost: 1 locations", first)
+        self.assertIn("store.unsent_days", first)
+        daemon.kill()
+        daemon.start()
+        status = daemon.status()
+        self.assertEqual((status["store"]["pruned"], status["sync"]["pending"]), (3, 3))
+        self.assertEqual([found["pruned"] for found in status["destinations"]], [3, 3])
+        self.assertLessEqual(frozen, set(daemon.query("SELECT id FROM locations")))
+        daemon.sync_until(lambda answer: answer["pending"] == 0, "the frozen batch and the newest row are delivered")
+        self.assertEqual(len(set(receiver.ids)), 3)
+
+    def test_kills_while_rows_grow_old(self):
+        """Each row that was ever stored is still there, or counted as gone."""
+        gps, daemon, clocks = self.tracks(
+            synchronised=True, store={"unsent_days": 0.02}, sync={"url": f"http://127.0.0.1:{free_port()}/"})
+        self.say(gps, daemon, range(8))
+        daemon.wait_stored(6)
+        moment = 7
+        for _ in range(12):
+            before = daemon.query("SELECT MAX(seq) FROM locations")
+            clocks.suspend(900)
+            moment += 900
+            gps.report(*[tpv(NOW + (moment + step) * 1000, 51 + moment * 1e-5 + step * 1e-4) for step in range(6)])
+            moment += 5
+            # Anywhere between the first of these rows and the last.
+            wait_for(lambda: daemon.query("SELECT MAX(seq) FROM locations") > before, "rows are stored")
+            daemon.kill()
+            [(last, count)] = daemon.query("SELECT MAX(seq), COUNT(*) FROM locations")
+            [(pruned,)] = daemon.query("SELECT COALESCE(SUM(value), 0) FROM counters WHERE name = 'pruned'")
+            self.assertEqual(last, count + pruned)
+            daemon.start()
+            gps.wait_watched()
+        self.assertGreater(daemon.status()["store"]["pruned"], 0)
 
 
 @unittest.skipIf(no_shim(), no_shim())

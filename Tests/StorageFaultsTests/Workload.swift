@@ -155,7 +155,8 @@ final class Workload {
     private func freeze() throws {
         let limit = [3, 20, 100].randomElement(using: &random) ?? 3
         var drafted: BatchDraft?
-        try persist { drafted = try store.draftBatch(limit: limit) }
+        let order: BatchOrder = random.chance(0.3) ? .newest : .oldest
+        try persist { drafted = try store.draftBatch(limit: limit, order: order) }
         let draft = try #require(drafted)
         ledger.draft(draft.locations.map(\.id) + draft.events.map(\.id))
         // Fixes go on being written while the body is compressed.
@@ -182,7 +183,10 @@ final class Workload {
     private func acknowledge() throws {
         let batch = try #require(frozen)
         var next: BatchDraft?
-        if random.chance(0.5) { try persist { next = try store.draftBatch(limit: 20, after: batch) } }
+        let order: BatchOrder = random.chance(0.3) ? .newest : .oldest
+        if random.chance(0.5) {
+            try persist { next = try store.draftBatch(limit: 20, order: order, after: batch) }
+        }
         let id = ids.next(at: time)
         let body = (0..<Int.random(in: 1...3000, using: &random)).map { UInt8(truncatingIfNeeded: $0) }
         var isFirst = true

@@ -49,7 +49,8 @@ struct DestinationRun: ~Copyable {
         case 780..<800: try did("resend \(name)") { try $0.resend(name) }
         case 800..<820: try did("backfill \(name)") { try $0.backfill(name) }
         case 820..<840: try did("forget \(name)") { try $0.forget(name) }
-        case 840..<900: try did("configure") { try $0.configure() }
+        case 840..<890: try did("configure") { try $0.configure() }
+        case 890..<900: try did("latest for \(name)") { try $0.deliverLatest(name) }
         case 900..<930: try did("squeeze") { try $0.squeeze() }
         case 930..<950: try did("delete") { try $0.delete() }
         case 950..<975: try did("restart") { try $0.restart() }
@@ -143,18 +144,35 @@ struct DestinationRun: ~Copyable {
     // MARK: Batches
 
     private mutating func freeze(_ name: DestinationName) throws -> Bool {
-        guard let draft = try store.draftBatch(for: name, limit: Int.random(in: 1...12, using: &random))
-        else {
+        let order: BatchOrder = random.chance(0.3) ? .newest : .oldest
+        let limit = Int.random(in: 1...12, using: &random)
+        guard let draft = try store.draftBatch(for: name, limit: limit, order: order) else {
             let isBusy = model.known[name].map { !$0.batches.isEmpty || $0.owed.isEmpty } ?? true
             try #require(isBusy)
             return false
         }
+        if order == .newest { try checkNewest(draft, limit: limit) }
         if !isEnding, random.chance(0.2) { try insert() }
         let (id, rows) = (nextID(2), Self.rows(draft))
         let batch = try store.freeze(draft, id: id, StoredRequest(body: []))
         try #require(batch?.id == id && batch?.rows == rows.count)
         model.known[name]?.batches.append(DestinationModel.Batch(id: id, rows: rows))
         return true
+    }
+
+    /// The newest of all is in it, and nothing that is older than the newest `limit`; they ascend.
+    private func checkNewest(_ draft: BatchDraft, limit: Int) throws {
+        let owed = model.known[draft.destination]?.owed ?? []
+        func times(_ isEvent: Bool) -> [Int64] {
+            owed.compactMap { model.rows[$0] }.filter { $0.isEvent == isEvent }.map(\.ts).sorted(by: >)
+        }
+        let locations = draft.locations.map(\.fix.time.milliseconds)
+        let events = draft.events.map(\.crossing.time.milliseconds)
+        try #require(locations == locations.sorted() && events == events.sorted())
+        for (own, all) in [(locations, times(false)), (events, times(true))] {
+            try #require(own.allSatisfy { $0 >= all.prefix(limit).last ?? .max })
+        }
+        try #require((locations + events).max() == (times(false) + times(true)).max())
     }
 
     private static func rows(_ draft: BatchDraft) -> Set<UUIDv7> {
@@ -166,7 +184,8 @@ struct DestinationRun: ~Copyable {
         else {
             return
         }
-        let next = random.chance(0.5) ? try store.draftBatch(limit: 5, after: batch) : nil
+        let order: BatchOrder = random.chance(0.3) ? .newest : .oldest
+        let next = random.chance(0.5) ? try store.draftBatch(limit: 5, order: order, after: batch) : nil
         if !isEnding, random.chance(0.3) { try disturb(name) }
         let isThere = model.known[name]?.batches.first == expected
         let count = model.acknowledge(expected, by: name)
@@ -246,6 +265,19 @@ struct DestinationRun: ~Copyable {
         model.options.destinations = Self.names.filter { _ in random.chance(0.6) }.map { name in
             StoreOptions.Destination(name, carriesEvents: random.chance(name == .home ? 0.3 : 0.9))
         }
+        try apply()
+    }
+
+    /// For some rows it gets only the newest location, of which the store knows nothing; then all of them again.
+    private mutating func deliverLatest(_ name: DestinationName) throws {
+        let before = model.options.destinations
+        model.options.destinations.removeAll { $0.name == name }
+        try apply()
+        try check()
+        for _ in 0..<Int.random(in: 0...3, using: &random) { try insert() }
+        if random.chance(0.3) { try crash() }
+        try check()
+        model.options.destinations = before
         try apply()
     }
 

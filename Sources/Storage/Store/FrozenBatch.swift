@@ -1,6 +1,11 @@
 package import Base
 package import Tracking
 
+/// Which of the pending rows the next batch carries; within it they ascend in any case.
+package enum BatchOrder: Sendable {
+    case oldest, newest
+}
+
 /// The rows that the next batch will carry, read but not yet frozen.
 package struct BatchDraft: Sendable {
     /// Who is to get it.
@@ -14,6 +19,19 @@ package struct BatchDraft: Sendable {
     /// Oldest first; empty only when there are locations.
     package let events: [GeofenceEvent]
     let members: BatchMembers
+}
+
+extension BatchDraft {
+    /// One location that goes out from memory: it can make a request, and the store knows nothing of it.
+    package init(
+        unqueued location: Location, session: UUIDv7, extras: String?, for destination: DestinationName
+    ) {
+        // One row that no table has.
+        let none = RowKey(ts: 0, seq: 0)
+        self.init(
+            destination: destination, session: session, extras: extras, locations: [location], events: [],
+            members: BatchMembers(session: 0, extras: 0, runs: [RowRun(first: none, last: none)]))
+    }
 }
 
 /// A batch whose bytes never change any more.
@@ -37,6 +55,15 @@ package struct FrozenBatch: Equatable, Sendable {
     package var events: Int { members.events.count }
     /// Locations and events.
     package var rows: Int { locations + events }
+}
+
+extension FrozenBatch {
+    /// The request of a draft that is not queued. Nothing may be asked of the store about it.
+    package init(unqueued draft: BatchDraft, id: UUIDv7, _ request: StoredRequest) {
+        self.init(
+            destination: draft.destination, id: id, session: draft.session, request: request, isPiece: false,
+            key: 0, members: draft.members)
+    }
 }
 
 /// A request as it is kept: all but where it goes and what identifies the sender.

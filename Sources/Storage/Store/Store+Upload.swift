@@ -13,25 +13,27 @@ extension Store {
 
     /// The rows that the next batch should carry; nil when nothing is pending or a batch is frozen already.
     ///
-    /// - Parameter asOne: one location or one event, whichever is older; otherwise up to `limit` of each.
+    /// - Parameters:
+    ///   - asOne: one location or one event, whichever is older, or newer; otherwise up to `limit` of each.
+    ///   - order: which of them.
     @available(*, noasync, message: "blocks on the disk")
     package func draftBatch(
-        for destination: DestinationName = .main, limit: Int, asOne: Bool = false
+        for destination: DestinationName = .main, limit: Int, asOne: Bool = false, order: BatchOrder = .oldest
     ) throws(StorageError) -> BatchDraft? {
         try perform("draft batch") { (writer) throws(SQLiteError) in
-            try writer.draftBatch(for: destination, limit: limit, asOne: asOne)
+            try writer.draftBatch(for: destination, limit: limit, asOne: asOne, order: order)
         }
     }
 
     /// The rows of the batch behind one that has been sent, to be frozen with its acknowledgement; nil when nothing else is
     /// pending, or other batches are frozen.
     @available(*, noasync, message: "blocks on the disk")
-    package func draftBatch(limit: Int, asOne: Bool = false, after batch: FrozenBatch) throws(StorageError)
-        -> BatchDraft?
-    {
+    package func draftBatch(
+        limit: Int, asOne: Bool = false, order: BatchOrder = .oldest, after batch: FrozenBatch
+    ) throws(StorageError) -> BatchDraft? {
         try perform("draft batch") { (writer) throws(SQLiteError) in
             try writer.draftBatch(
-                for: batch.destination, limit: limit, asOne: asOne, after: writer.known(batch))
+                for: batch.destination, limit: limit, asOne: asOne, order: order, after: writer.known(batch))
         }
     }
 

@@ -70,9 +70,15 @@ struct Events {
 
     // MARK: Owed
 
-    /// The oldest of the session that are owed.
-    func pending(of session: Int64, in owed: SeqSet, limit: Int) throws(SQLiteError) -> [EventRow] {
-        try rows("session = \(session) AND uploaded = 0 AND ts IS NOT NULL", in: owed, limit: limit)
+    /// The oldest of the session that are owed, or the newest; oldest first in either case.
+    func pending(
+        of session: Int64, in owed: SeqSet, limit: Int, order: BatchOrder
+    ) throws(SQLiteError) -> [EventRow] {
+        let rule = "session = \(session) AND uploaded = 0 AND ts IS NOT NULL"
+        switch order {
+        case .oldest: return try rows(rule, in: owed, limit: limit)
+        case .newest: return try rows(rule, in: owed, limit: limit, direction: " DESC").reversed()
+        }
     }
 
     /// The members of a batch.
@@ -81,8 +87,11 @@ struct Events {
         return try rows("uploaded = 0", in: seqs, limit: seqs.count)
     }
 
-    private func rows(_ rule: String, in seqs: SeqSet, limit: Int) throws(SQLiteError) -> [EventRow] {
-        let rows = try db.prepare("SELECT \(EventRow.columns) FROM events WHERE \(rule) ORDER BY ts, seq")
+    private func rows(
+        _ rule: String, in seqs: SeqSet, limit: Int, direction: String = ""
+    ) throws(SQLiteError) -> [EventRow] {
+        let rows = try db.prepare(
+            "SELECT \(EventRow.columns) FROM events WHERE \(rule) ORDER BY ts\(direction), seq\(direction)")
         var found: [EventRow] = []
         while found.count < limit, try rows.step() {
             if seqs.contains(rows.integer(0)), let row = EventRow(rows) { found.append(row) }

@@ -135,6 +135,31 @@ extension Locations {
         return rows
     }
 
+    /// The newest of them, oldest first. Rarely asked, and so prepared here.
+    ///
+    /// - Parameter sent: a batch that is taken for acknowledged.
+    func newestPending(
+        of session: Int64, id: UUIDv7?, in owed: SeqSet, limit: Int, besides sent: BatchMembers?
+    ) throws(SQLiteError) -> [LocationRow] {
+        let select = try db.prepare(
+            """
+            SELECT \(Schema.columns) FROM locations WHERE session = ? AND uploaded = 0 ORDER BY ts DESC, seq DESC
+            """)
+        try select.bind([.integer(session)])
+        var rows: [LocationRow] = []
+        while rows.count < limit, try select.step() {
+            let key = RowKey(ts: select.integer(0), seq: select.integer(1))
+            guard owed.contains(key.seq), sent?.contains(key) != true else { continue }
+            guard let row = LocationRow(select, sessionID: { _ in id }) else {
+                // As above.
+                guard rows.isEmpty else { break }
+                continue
+            }
+            rows.append(row)
+        }
+        return rows.reversed()
+    }
+
     /// How many pending rows each session has that are owed.
     func countPending(in owed: SeqSet) throws(SQLiteError) -> [Int64: Int] {
         let rows = try db.prepare("SELECT session, seq FROM locations WHERE uploaded = 0")

@@ -4,51 +4,70 @@ internal import SQLite
 /// What the next batch carries.
 extension Writer {
     /// The rows for the next batch: the oldest session with pending rows, its oldest rows, all stored under the same
-    /// extras. nil when nothing is pending, or a frozen batch goes first.
+    /// extras; or the newest of each. nil when nothing is pending, or a frozen batch goes first.
     ///
     /// - Parameters:
     ///   - limit: locations, and as many events.
-    ///   - asOne: one of either, whichever is older.
+    ///   - asOne: one of either, whichever is older, or newer.
     ///   - sent: a batch that is taken for acknowledged.
     mutating func draftBatch(
-        for destination: DestinationName, limit: Int, asOne: Bool = false, after sent: FrozenBatch? = nil
+        for destination: DestinationName, limit: Int, asOne: Bool = false, order: BatchOrder = .oldest,
+        after sent: FrozenBatch? = nil
     ) throws(SQLiteError) -> BatchDraft? {
         let backlog = ledger[destination]
         let isNext = sent.map { backlog.queue.isAlone($0) } ?? backlog.queue.frozen.isEmpty
-        for session in isNext ? backlog.sessionsLeft(after: sent?.members) : [] {
+        let sessions = isNext ? backlog.sessionsLeft(after: sent?.members) : []
+        for session in order == .oldest ? sessions : sessions.reversed() {
             let locations = try pendingLocations(
-                of: session, backlog, limit: limit, besides: sent?.members)
+                of: session, backlog, limit: limit, order: order, besides: sent?.members)
             let hasEvents = backlog.events.bySession[session] != nil
             let owed = backlog.owed.events.subtracting(sent?.members.events ?? SeqSet())
-            let events = hasEvents ? try tables.events.pending(of: session, in: owed, limit: limit) : []
-            let oldest = [
-                locations.first.map { ($0.key, $0.extras) }, events.first.map { ($0.key, $0.extras) },
-            ]
+            let events =
+                hasEvents
+                ? try tables.events.pending(of: session, in: owed, limit: limit, order: order) : []
             // An unreadable session does not hold up the others.
-            guard let version = oldest.compactMap(\.self).min(by: { $0.0 < $1.0 })?.1 else { continue }
+            guard let version = Self.extras(of: locations, events, order) else { continue }
             guard let id = ledger.sessions.ids[session] else { return nil }
             let isUniform = locations.allSatisfy { $0.extras == version }
             var rows = isUniform ? locations : locations.filter { $0.extras == version }
             var eventRows = events.filter { $0.extras == version }
             if asOne, let location = rows.first, let event = eventRows.first {
-                if location.key < event.key { eventRows = [] } else { rows = [] }
+                if (location.key < event.key) == (order == .oldest) { eventRows = [] } else { rows = [] }
             }
             let draft = draft(
                 of: rows, eventRows, for: destination, session: (session, id), extras: version)
             ledger[destination].queue.drafted(
-                draft.members, changes: db.totalChanges, isGapless: isUniform)
+                draft.members, changes: db.totalChanges, isGapless: isUniform && order == .oldest)
             return draft
         }
         ledger[destination].queue.dropDraft()
         return nil
     }
 
+    /// The extras that the row was stored under that must not be missing.
+    private static func extras(of locations: [LocationRow], _ events: [EventRow], _ order: BatchOrder)
+        -> Int64?
+    {
+        func edge(_ location: LocationRow?, _ event: EventRow?) -> [(key: RowKey, extras: Int64)] {
+            [location.map { ($0.key, $0.extras) }, event.map { ($0.key, $0.extras) }].compactMap(\.self)
+        }
+        return switch order {
+        case .oldest: edge(locations.first, events.first).min { $0.key < $1.key }?.extras
+        case .newest: edge(locations.last, events.last).max { $0.key < $1.key }?.extras
+        }
+    }
+
     private func pendingLocations(
-        of session: Int64, _ backlog: Backlog, limit: Int, besides sent: BatchMembers?
+        of session: Int64, _ backlog: Backlog, limit: Int, order: BatchOrder, besides sent: BatchMembers?
     ) throws(SQLiteError) -> [LocationRow] {
         guard let expected = backlog.locations.bySession[session],
             let start = backlog.pendingFrom(session: session, after: sent)
         else { return [] }
+        if order == .newest {
+            return try tables.locations.newestPending(
+                of: session, id: ledger.sessions.ids[session], in: backlog.owed.locations, limit: limit,
+                besides: sent)
+        }
         return try tables.locations.pending(
             of: session, id: ledger.sessions.ids[session], in: backlog.owed.locations, from: start,
             limit: limit, besides: sent, expected: expected)

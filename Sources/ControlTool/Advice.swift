@@ -98,17 +98,17 @@ enum Advice {
     /// Destinations other than `main`, and orphans.
     private static func others(_ status: Wire.Status) -> [String] {
         status.destinations.filter { $0.name != DestinationNames.main || $0.isAbandoned }.flatMap { other in
-            if other.isAbandoned { return [orphan(other)] }
+            let orphan = other.isAbandoned ? [orphan(other)] : []
+            if other.deliver == nil, !orphan.isEmpty { return orphan }
             let upload = UploadAdvice(sync: other.sync, auth: other.auth, of: other.name)
-            return upload.urgent + upload.deadLetters
+            return upload.urgent + orphan + upload.deadLetters
         }
     }
 
     private static func orphan(_ other: Wire.Destination) -> String {
-        let names = DestinationNames(other.name)
-        let name = names.name
+        let words = other.orphanWords
         return
-            "\(name) is not configured any more, and \(Quantity.count(other.sync.pending)) locations wait for it: put "
-            + "[\(names.table)] back into the configuration, or beekonctl destination forget \(name)."
+            "\(DestinationNames(other.name).name) is \(words.what), and \(Quantity.count(other.sync.pending)) locations "
+            + "wait for it: \(words.remedy)."
     }
 }

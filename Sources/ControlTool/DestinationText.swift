@@ -33,7 +33,7 @@ package enum DestinationText {
     }
 
     private static func word(_ destination: Wire.Destination) -> String {
-        destination.isAbandoned ? "orphaned" : destination.sync.state.rawValue
+        destination.isAbandoned && !destination.isLatestOnly ? "orphaned" : destination.sync.state.rawValue
     }
 
     /// How long ago, in its largest unit alone: `33 min`.
@@ -49,13 +49,19 @@ package enum DestinationText {
         let format = destination.format.map { " (\(Text.cut(Text.safe($0), to: 20)))" } ?? ""
         var rest = sync.pending > 0 ? ", \(Quantity.count(sync.pending)) pending" : ", nothing pending"
         if sync.pending > 0, let oldest = sync.oldestPending { rest += ", oldest \(clock.age(oldest))" }
-        let state = destination.isAbandoned ? "orphaned" : StatusText.syncWord(sync)
+        if destination.isLatestOnly {
+            rest =
+                sync.pending > 0
+                ? ", \(Quantity.count(sync.pending)) of before" : ", only the newest location"
+        }
+        let isLost = destination.isAbandoned && !destination.isLatestOnly
+        let state = isLost ? "orphaned" : StatusText.syncWord(sync)
         let short = DestinationNames(destination.name).name
         // A long name and a long state leave no room for the format.
         let name = Text.columns(short + format + state) > 60 ? short + ": " : short + format + ": "
         rest = Text.cut(rest, to: 70 - Text.columns(name + state))
         return name
-            + (destination.isAbandoned ? palette.warning(state) : StatusText.colour(state, of: sync, palette))
+            + (isLost ? palette.warning(state) : StatusText.colour(state, of: sync, palette))
             + rest
     }
 
@@ -69,6 +75,24 @@ package enum DestinationText {
 }
 
 extension Wire.Destination {
+    /// Nothing is queued for it.
+    package var isLatestOnly: Bool { deliver == "latest" }
+
+    /// What became of an orphan, and what can be done, in two sentences' worth: it is not configured any more, or gets only
+    /// the newest location.
+    package var orphanWords: (what: String, remedy: String) {
+        let names = DestinationNames(name)
+        let forget = "beekonctl destination forget \(names.name)"
+        guard isLatestOnly else {
+            return (
+                "not configured any more", "put [\(names.table)] back into the configuration, or \(forget)"
+            )
+        }
+        return (
+            "only sent the newest location now", "set \(names.table).deliver = \"all\" again, or \(forget)"
+        )
+    }
+
     /// An orphan that somebody has to decide on. `main` without a url is one only while something waits for it.
     package var isAbandoned: Bool {
         orphaned && (name != DestinationNames.main || sync.pending > 0 || sync.rejected > 0)
@@ -110,8 +134,8 @@ extension Failure {
     package init?(_ error: any Error, naming destination: String?) {
         if let destination, let error = error as? ControlError, error == .invalidParameter("destination") {
             self.init(
-                "there is no destination \"\(destination)\", or it is not configured any more: beekonctl destinations lists "
-                    + "them", exitCode: 64)
+                "there is no destination \"\(destination)\", or it is not configured any more, or gets only the "
+                    + "newest location: beekonctl destinations lists them", exitCode: 64)
         } else {
             self.init(error)
         }

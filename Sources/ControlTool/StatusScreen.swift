@@ -123,6 +123,12 @@ package struct StatusScreen {
 
     private func pending() -> [String] {
         let sync = status.sync
+        if status.destinations.contains(where: { $0.name == DestinationNames.main && $0.isLatestOnly }) {
+            let kept = sync.pending > 0 ? "; \(Quantity.count(sync.pending)) are kept here" : ""
+            return wrapped(StatusText.syncWord(sync), "only the newest location" + kept) {
+                StatusText.colour($0, of: sync, palette)
+            }
+        }
         var text = sync.pending > 0 ? "\(Quantity.count(sync.pending)) pending" : "nothing pending"
         if sync.pending > 0, let oldest = sync.oldestPending {
             text += ", the oldest from \(clock.age(oldest))"

@@ -18,7 +18,9 @@ struct UploadAdvice {
     private var upload: String? {
         guard sync.state == .failed else { return retrying }
         let code = sync.lastHttpStatus.map { " (HTTP \($0))" } ?? ""
-        let kept = "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+        let kept =
+            sync.pending > 0
+            ? "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept." : "Nothing is lost."
         let again = "then \(names.sync). \(kept)"
         switch sync.failure {
         case "auth":

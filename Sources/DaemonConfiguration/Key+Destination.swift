@@ -13,8 +13,7 @@ extension Key {
             "How locations become requests.\nThis version refuses template."),
         .choice(
             "sync.deliver", \.main.sync.deliver,
-            "all: every location, however late; latest: the newest one at each trigger, and nothing is queued.\n"
-                + "This version refuses latest."
+            "all: every location, however late; latest: the newest one at each trigger, and nothing is queued."
         ),
         .number(
             "sync.interval_seconds", \.main.sync.intervalSeconds, 60...year, clamped: true, "seconds",
@@ -26,8 +25,7 @@ extension Key {
         ).tunable.only(.beekon, .template, .overland),
         .choice(
             "sync.order", \.main.format.order,
-            "Which locations the next batch holds; the cap of rows takes the oldest, which newest leaves to it.\n"
-                + "This version refuses newest."
+            "Which locations the next batch holds; the cap of rows takes the oldest, which newest leaves to it."
         ).only(.beekon, .template, .overland),
         .integer(
             "sync.sync_threshold", \.main.sync.syncThreshold, 0...100_000_000, "locations",
@@ -35,14 +33,13 @@ extension Key {
         ).tunable,
         .choice(
             "sync.mode", \.main.sync.triggers.mode,
-            "manual: only beekonctl sync starts an upload.\nThis version refuses manual."),
+            "manual: only beekonctl sync starts an upload."),
         .flag(
             "sync.on_motion_change", \.main.sync.triggers.onMotionChange,
-            "Parking and setting off start an upload.\nThis version refuses true."),
+            "Parking and setting off start an upload."),
         .flag(
             "sync.geofence_retry", \.main.sync.triggers.geofenceRetry,
-            "A geofence event during back-off makes an early attempt, every 30 s at most.\n"
-                + "This version refuses true."),
+            "A geofence event during back-off makes an early attempt, every 30 s at most."),
         .choice(
             "sync.metered", \.main.isMetered,
             "avoid: automatic uploads wait while the route is a metered one.\nThis version refuses avoid."),

@@ -167,6 +167,9 @@ extension Checks {
             return .skipped("backlog", "unknown without beekond")
         }
         guard sync.pending > 0 else { return .ok("backlog", "nothing is pending") }
+        if facts.settings["sync.deliver"]?.stringValue == "latest" {
+            return .ok("backlog", "none: deliver = \"latest\"; \(Quantity.count(sync.pending)) are kept here")
+        }
         let count = "\(Quantity.count(sync.pending)) pending"
         guard let age = sync.oldestPending.flatMap({ seconds(since: $0, facts) }) else {
             return .ok("backlog", count)

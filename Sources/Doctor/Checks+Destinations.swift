@@ -22,11 +22,10 @@ extension Checks {
     }
 
     private static func orphan(_ orphan: Wire.Destination) -> Finding {
-        .failed(
-            title(orphan.name),
-            "not configured any more; \(Quantity.count(orphan.sync.pending)) pending wait for it",
-            "put [\(DestinationNames(orphan.name).table)] back, or beekonctl destination forget \(orphan.name)"
-        )
+        let words = orphan.orphanWords
+        return .failed(
+            title(orphan.name), "\(words.what); \(Quantity.count(orphan.sync.pending)) pending wait for it",
+            words.remedy)
     }
 
     /// Fits the column of checks.

@@ -111,6 +111,32 @@ struct DestinationTests {
             })
     }
 
+    @Test("where only the newest location goes nothing is pending, unless it was owed before")
+    func latest() {
+        var lane = Self.destination("live") { $0.pending = 0 }
+        (lane.deliver, lane.sync.oldestPending, lane.sync.state) = ("latest", nil, .idle)
+        var status = ScreenSamples.status
+        status.destinations = [Self.destination("main"), lane]
+        #expect(table(status.destinations)[2].hasPrefix("live           beekon    latest  idle            0"))
+        func lines() -> [String] { StatusScreen(status, clock: clock, palette: plain).lines() }
+        #expect(lines().contains("Also to   live (beekon): idle, only the newest location"))
+        #expect(!lines().contains { $0.contains("! live") })
+        (lane.orphaned, lane.sync.pending) = (true, 7)
+        status.destinations[1] = lane
+        #expect(table(status.destinations)[2].hasPrefix("live           beekon    latest  idle            7"))
+        #expect(lines().contains("Also to   live (beekon): idle, 7 of before"))
+        let text = lines().joined(separator: " ").split(separator: " ").joined(separator: " ")
+        #expect(
+            text.contains("! live is only sent the newest location now, and 7 locations wait for it"),
+            "\(text)")
+        #expect(text.contains("beekonctl destination forget live"))
+        // main.
+        (status.destinations[0].deliver, status.sync.state) = ("latest", .idle)
+        #expect(
+            lines().contains { $0.contains("idle, only the newest location; 120 are kept here") },
+            "\(lines())")
+    }
+
     @Test("an event says whose it is, unless it is main's")
     func events() {
         func line(_ event: Wire.Event) -> String? {

@@ -50,6 +50,11 @@ final class ReportRig {
             now: instant(second))
     }
 
+    func end(_ outcome: DrainOutcome, by sync: Settings.Sync) {
+        report.drainEnded(
+            outcome, retryIn: nil, hadWork: true, isOwed: false, authAdvice: nil, sync, now: instant(0))
+    }
+
     func publish() {
         report.publish(retries: 0, nextAttempt: nil, auth: AuthState())
     }
@@ -123,6 +128,25 @@ struct UploadReportTests {
         #expect(lines.count == 2)
         #expect(lines.first?.contains("--rebatch") == false)
         #expect(lines.last?.contains("--rebatch") == true)
+    }
+
+    @Test("what follows a failure depends on who starts uploads, and on what is sent")
+    func whatFollows() throws {
+        var manual = Settings.Sync()
+        manual.triggers.mode = .manual
+        try answer(503)
+        rig.end(transient, by: manual)
+        #expect(rig.lines() == ["upload failed (the server answers 503); beekonctl sync tries again"])
+        rig.end(.failed(.permanent), by: manual)
+        #expect(rig.lines().first?.hasSuffix("the next attempt is made by beekonctl sync") == true)
+        // The daemon stops: no attempt follows, and none is promised.
+        rig.end(transient, by: Settings.Sync())
+        #expect(rig.lines() == [])
+        var latest = Settings.Sync()
+        latest.deliver = .latest
+        rig.end(.failed(.rejected), by: latest)
+        let line = try #require(rig.lines().first)
+        #expect(line.contains("calls the location invalid (503)") && line.hasSuffix("follows after a pause"))
     }
 
     @Test("a disk that fails is told apart from the network")

@@ -89,11 +89,28 @@ struct CheckTests {
         facts.status?.destinations = [orphan]
         #expect(last()?.text == "not configured any more; 7 pending wait for it")
         #expect(last()?.result == .failed)
+        // Nothing is queued for it any more, and something was.
+        orphan.deliver = "latest"
+        facts.status?.destinations = [orphan]
+        #expect(last()?.text == "only sent the newest location now; 7 pending wait for it")
+        #expect(last()?.remedy?.contains("destination.old.deliver = \"all\"") == true)
+        orphan.deliver = nil
         // Those who have other destinations alone have nothing to mend.
         orphan.name = "main"
         orphan.sync.pending = 0
         facts.status?.destinations = [orphan]
         #expect(last()?.check == "to home")
+    }
+
+    @Test("where only the newest location goes there is no backlog")
+    func latest() {
+        var facts = Samples.good
+        facts.settings["sync.deliver"] = .string("latest")
+        facts.status?.sync.pending = 5000
+        facts.status?.sync.oldestPending = "2020-01-01T00:00:00.000Z"
+        #expect(
+            Report(facts).findings.last
+                == .ok("backlog", "none: deliver = \"latest\"; 5,000 are kept here"))
     }
 
     @Test("in a format without an empty batch nothing is posted")

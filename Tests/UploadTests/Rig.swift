@@ -10,23 +10,31 @@ struct Rig {
     var now = 1000.0
 
     init(interval: Double = 300, seed: UInt64 = 1) {
+        self.init(DrainRules(interval: interval), seed: seed)
+    }
+
+    init(_ rules: DrainRules, seed: UInt64 = 1) {
         random = SeededGenerator(seed: seed)
-        schedule = DrainSchedule(interval: interval, now: Self.instant(1000), using: &random)
+        schedule = DrainSchedule(rules, now: Self.instant(1000), using: &random)
     }
 
     static func instant(_ seconds: Double) -> BootInstant {
         BootInstant(nanoseconds: Int64(seconds * 1e9))
     }
 
-    /// Seconds from now; 0 when it is due already.
-    var wait: Double { max(0, schedule.due.seconds(since: Self.instant(now))) }
+    /// Seconds from now; 0 when it is due already, infinite when only the user can make it so.
+    var wait: Double { schedule.due.map { max(0, $0.seconds(since: Self.instant(now))) } ?? .infinity }
 
     mutating func trigger(_ trigger: DrainTrigger) {
         schedule.trigger(trigger, now: Self.instant(now), using: &random)
     }
 
     mutating func change(interval: Double) {
-        schedule.change(interval: interval, now: Self.instant(now), using: &random)
+        change(DrainRules(interval: interval))
+    }
+
+    mutating func change(_ rules: DrainRules) {
+        schedule.change(rules, now: Self.instant(now), using: &random)
     }
 
     /// Lets the time pass until a drain is due; a little more, because the clock counts whole nanoseconds.

@@ -30,7 +30,8 @@ private enum Condition: String, CaseIterable, CustomTestStringConvertible {
     /// Which triggers start a drain early. A command always does.
     var hears: [DrainTrigger] {
         switch self {
-        case .fresh, .drained: [.sessionStopped, .threshold, .started, .networkReturned(outage: 20)]
+        case .fresh, .drained:
+            [.sessionStopped, .threshold, .motion, .geofence, .started, .networkReturned(outage: 20)]
         case .serverError: [.sessionStopped]
         case .networkError: [.sessionStopped, .networkReturned(outage: 20)]
         case .askedToWait, .auth, .permanent, .rejected: []
@@ -41,16 +42,18 @@ private enum Condition: String, CaseIterable, CustomTestStringConvertible {
 @Suite("which trigger is heard in which state")
 struct StateTests {
     private static let triggers: [DrainTrigger] = [
-        .sessionStopped, .threshold, .started, .networkReturned(outage: 20),
+        .sessionStopped, .threshold, .motion, .geofence, .started, .networkReturned(outage: 20),
     ]
 
     @Test("every trigger in every state", arguments: Condition.allCases)
-    private func matrix(condition: Condition) {
+    private func matrix(condition: Condition) throws {
         for trigger in Self.triggers {
             var rig = condition.rig()
             let before = rig.schedule.due
             rig.trigger(trigger)
-            #expect((rig.schedule.due < before) == condition.hears.contains(trigger), "\(trigger)")
+            let (due, old) = (try #require(rig.schedule.due), try #require(before))
+            let isSooner = due < old
+            #expect(isSooner == condition.hears.contains(trigger), "\(trigger)")
             #expect(rig.wait <= 30 || rig.schedule.due == before, "\(trigger)")
         }
     }
@@ -63,6 +66,13 @@ struct StateTests {
         #expect(rig.wait == 0)
         rig.drain(.transient(isNetwork: false, retryAfter: 50))
         #expect(rig.wait >= 50)
+    }
+
+    @Test("so does a change of the settings", arguments: Condition.allCases)
+    private func change(condition: Condition) {
+        var rig = condition.rig()
+        rig.trigger(.change)
+        #expect(rig.wait == 0)
     }
 
     @Test("a command that comes during a drain gets one of its own, however the drain ends")

@@ -95,14 +95,16 @@ final class Dispatcher {
         case .purgeRejected(let name): try post(.rejected(.purge, of: known(name), token))
         case .resend(let work):
             try takeAttempt(now: now)
-            _ = try known(work.destination)
+            try requireQueue(known(work.destination))
             try post(.owe(.resend(work), token))
         case .backfill(let work):
             try takeAttempt(now: now)
-            _ = try configured(work.destination)
+            try requireQueue(configured(work.destination).name)
             try post(.owe(.backfill(work), token))
         case .forgetDestination(let name): try post(.owe(.forget(Forgetting(orphan(name))), token))
-        case .rebatch(let name): try post(.rebatch(token), to: configured(name))
+        case .rebatch(let name):
+            try requireQueue(name)
+            try post(.rebatch(token), to: configured(name))
         case .sync(let name?, let isAwaited):
             return try sync(configured(name), token, isAwaited: isAwaited, now: now)
         case .sync(nil, let isAwaited): return try syncAll(token, isAwaited: isAwaited, now: now)
@@ -135,7 +137,8 @@ final class Dispatcher {
             try post(isAwaited ? .sync(token) : .trigger(.command), to: port)
             if isAwaited { return .later(token) }
         }
-        let pending = hub.store.counts()[port.name]?.pending ?? 0
+        let isQueued = settings.sync(of: port.name.text)?.isLatestOnly != true
+        let pending = isQueued ? hub.store.counts()[port.name]?.pending ?? 0 : 0
         let outcome: SyncResult.Outcome =
             !isConfigured ? .disabled : pending > 0 ? .transient : .nothingPending
         return .now(.synced(SyncResult(outcome: outcome, uploaded: 0, pending: pending)))
@@ -180,6 +183,12 @@ final class Dispatcher {
     /// - Throws: unless it is known and not configured any more.
     private func orphan(_ name: DestinationName) throws(Failure) -> DestinationName {
         if hub.store.counts()[name]?.isOrphaned == true { return name }
+        throw Failure(kind: .parameter("destination"))
+    }
+
+    /// - Throws: when it gets only the newest location, so that nothing can be owed to it.
+    private func requireQueue(_ name: DestinationName) throws(Failure) {
+        guard settings.sync(of: name.text)?.isLatestOnly == true else { return }
         throw Failure(kind: .parameter("destination"))
     }
 

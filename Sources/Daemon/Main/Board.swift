@@ -81,6 +81,7 @@ struct UploaderSnapshot: Equatable, Sendable {
 /// What the threads publish for one another: immutable snapshots, and a few flags.
 final class Board: Sendable {
     private let reader = Mutex(ReaderSnapshot())
+    private let newestStored = Mutex<NewestLocation?>(nil)
     private let extrasInForce = Mutex<[String: String]>([:])
     private let damaged = Mutex<Set<String>>([])
     /// The daemon is stopping: every loop ends when it sees this.
@@ -90,6 +91,8 @@ final class Board: Sendable {
     let readerWork = Work()
 
     var readerSnapshot: ReaderSnapshot { reader.withLock { $0 } }
+    /// The newest location that was stored since the start; nil when there is none, or it is being deleted.
+    var newest: NewestLocation? { newestStored.withLock { $0 } }
     /// What the next stored row carries.
     var extras: [String: String] { extrasInForce.withLock { $0 } }
 
@@ -106,6 +109,10 @@ final class Board: Sendable {
 
     func publish(_ snapshot: ReaderSnapshot) {
         reader.withLock { $0 = snapshot }
+    }
+
+    func publish(newest: NewestLocation?) {
+        newestStored.withLock { $0 = newest }
     }
 
     func publish(extras: [String: String]) {

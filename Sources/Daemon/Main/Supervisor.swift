@@ -197,7 +197,8 @@ final class Supervisor {
     }
 
     private func noteNetwork(now: BootInstant) {
-        for outage in network.outages(now: now) where hub.store.counts().hasPending {
+        let hasLatestOnly = configurator.loaded.settings.hasLatestOnly
+        for outage in network.outages(now: now) where hasLatestOnly || hub.store.counts().hasPending {
             hub.post(toUploaders: .trigger(.networkReturned(outage: outage)))
         }
     }
@@ -230,7 +231,7 @@ extension StoreOptions {
 extension Settings {
     /// Those that every row is owed to.
     fileprivate var owedDestinations: [StoreOptions.Destination] {
-        var owed = allDestinations.filter { $0.sync.deliver == .all }.compactMap { destination in
+        var owed = allDestinations.filter { !$0.sync.isLatestOnly }.compactMap { destination in
             DestinationName(destination.name).map {
                 StoreOptions.Destination($0, carriesEvents: destination.sync.format.carriesEvents)
             }

@@ -8,6 +8,8 @@ final class UploaderPort: Sendable {
     let commands: Mailbox<UploaderCommand>
     let settings: Slot<SettingsInForce>
     let work = Work()
+    /// The uploader sleeps until a location is stored.
+    let awaitsLocation = Atomic(false)
     private let published = Mutex(UploaderSnapshot())
 
     private static let commandLimit = 1024
@@ -23,6 +25,11 @@ final class UploaderPort: Sendable {
 
     func publish(_ snapshot: UploaderSnapshot) {
         published.withLock { $0 = snapshot }
+    }
+
+    /// A location has been stored, and published on the board.
+    func noteNewLocation() {
+        if awaitsLocation.exchange(false, ordering: .sequentiallyConsistent) { commands.wakeup.signal() }
     }
 
     /// For messages between threads. Commands of clients are posted to the mailbox itself, and refused when there are too

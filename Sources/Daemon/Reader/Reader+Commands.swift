@@ -102,7 +102,7 @@ extension Reader {
         adjustLink(now: now)
         flush(now: now)
         sessions.close(session, at: hub.clock.time(now: now), now: now)
-        if hub.store.counts().pending > 0 { hub.post(toUploaders: .trigger(.sessionStopped)) }
+        triggerAtStop()
         publishState(now: now)
     }
 
@@ -117,10 +117,13 @@ extension Reader {
         try work.refuseWhileDeleting()
         // What can be stored is deleted like everything else, and the rest in memory.
         flush(now: now)
-        pipeline.forgetLatestFix(upTo: try work.delete(before: cutoff, for: token))
-        guard recorder.latest == nil || work.isDoomed(recorder.latest?.fix.time) else { return }
-        recorder.forgetLatest()
-        pipeline.forgetPositions()
+        let everything = try work.delete(before: cutoff, for: token)
+        pipeline.forgetLatestFix(upTo: everything)
+        if recorder.latest == nil || work.isDoomed(recorder.latest?.fix.time) {
+            recorder.forgetLatest()
+            pipeline.forgetPositions()
+        }
+        withdraw(upTo: everything)
     }
 
     // MARK: Single locations

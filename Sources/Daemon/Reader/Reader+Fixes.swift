@@ -87,12 +87,6 @@ extension Reader {
     private func publish(_ result: Recorder.Result) {
         let hasListeners = hub.board.hasListeners.load(ordering: .relaxed)
         if hasListeners { for location in result.stored { hub.post(.location(location)) } }
-        if let pending = result.pending, let sync = settings.sync, sync.syncThreshold > 0,
-            pending >= sync.syncThreshold
-        {
-            hub.uploaders.main.deliver(.trigger(.threshold))
-        }
-        if result.pending != nil { triggerOthers() }
         for event in result.events {
             let verb = event.crossing.kind == .enter ? "entered" : "left"
             Log.info(
@@ -101,17 +95,7 @@ extension Reader {
                 [(.geofence, event.crossing.geofence), (.session, event.session.description)])
             if hasListeners { hub.post(.crossed(event)) }
         }
-        if !result.events.isEmpty, settings.uploads { hub.post(toUploaders: .trigger(.geofence)) }
-    }
-
-    /// The thresholds of the destinations besides `main`.
-    private func triggerOthers() {
-        for destination in settings.destinations where destination.sync.syncThreshold > 0 {
-            guard let name = DestinationName(destination.name),
-                let counts = hub.store.counts()[name], counts.pending >= destination.sync.syncThreshold
-            else { continue }
-            hub.uploaders[name]?.deliver(.trigger(.threshold))
-        }
+        trigger(after: result)
     }
 
     // MARK: Whether fixes are needed

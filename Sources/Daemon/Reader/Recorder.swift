@@ -53,6 +53,8 @@ final class Recorder {
     private(set) var stored = 0
     /// The newest location that is stored, for clients; nil when there is none, or it is being deleted.
     private(set) var latest: Location?
+    /// The same, if it was stored since the start.
+    private(set) var newest: NewestLocation?
 
     init(store: Store) {
         self.store = store
@@ -115,7 +117,7 @@ final class Recorder {
     }
 
     /// The newest location is being deleted.
-    func forgetLatest() { latest = nil }
+    func forgetLatest() { (latest, newest) = (nil, nil) }
 
     /// What a fix that was not admitted has decided.
     func add(_ crossings: NewCrossings) {
@@ -146,6 +148,8 @@ final class Recorder {
                     result.stored.append(new.location)
                     stored += 1
                     latest = new.location
+                    newest = NewestLocation(
+                        number: stored, location: new.location, session: new.session, extras: new.extras)
                     result.events += crossings?.events ?? []
                     result.hasCrossings = result.hasCrossings || crossings != nil
                 case .crossings(let crossings):

@@ -204,7 +204,7 @@ final class StepwiseWork {
         owed = work.isFinished ? nil : (work, token)
         guard work.isFinished else { return nil }
         work.report()
-        if work.isDueAtOnce { hub.uploaders[work.destination]?.deliver(.trigger(.command)) }
+        if work.isDueAtOnce { hub.uploaders[work.destination]?.deliver(.trigger(.change)) }
         return Answer(token: token, result: .success(.count(work.done)))
     }
 
@@ -223,7 +223,7 @@ final class StepwiseWork {
         // The same goes for room that the upload has been waiting for.
         let port = hub.uploaders[work.destination]
         let hasRoom = act == .purge && port?.snapshot.failure == .deadLettersFull
-        if act == .requeue || hasRoom, work.done > 0 { port?.deliver(.trigger(.command)) }
+        if act == .requeue || hasRoom, work.done > 0 { port?.deliver(.trigger(.change)) }
         return Answer(token: token, result: .success(.count(work.done)))
     }
 

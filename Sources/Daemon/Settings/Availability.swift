@@ -19,11 +19,6 @@ extension Settings.Destination {
             (sync.format.name == .template, "format", "format template"),
             (usesBroker, "url", "MQTT"),
             (hasParams, "params", "params"),
-            (sync.deliver == .latest, "deliver", "deliver = \"latest\""),
-            (sync.format.order == .newest, "order", "order = \"newest\""),
-            (sync.triggers.mode == .manual, "mode", "mode = \"manual\""),
-            (sync.triggers.onMotionChange, "on_motion_change", "on_motion_change"),
-            (sync.triggers.geofenceRetry, "geofence_retry", "geofence_retry"),
             (sync.triggers.metered != nil, "metered", "metered = \"avoid\""),
             (sharesMainTokens, "auth", "auth = \"main\""),
         ]

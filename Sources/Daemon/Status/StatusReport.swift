@@ -73,8 +73,11 @@ struct StatusReport {
     ) -> Wire.SyncStatus {
         let snapshot = hub.uploaders[name]?.snapshot ?? UploaderSnapshot()
         let next = snapshot.nextAttempt.map { max($0.seconds(since: now), 0) }
+        let own = counts[name] ?? DestinationCounts()
+        // An attempt is due only while there is a newer location than the server has.
+        let isLatestOnly = configurator.loaded.settings.sync(of: name.text)?.isLatestOnly == true
         return Wire.SyncStatus(
-            snapshot, counts[name] ?? DestinationCounts(),
+            snapshot, own, isWaiting: isLatestOnly ? snapshot.nextAttempt != nil : own.pending > 0,
             nextAttempt: next.map { hub.clock.time(now: now).advanced(bySeconds: $0) })
     }
 

@@ -116,8 +116,12 @@ extension Wire.SourceHealth {
 }
 
 extension Wire.SyncStatus {
-    /// - Parameter nextAttempt: in the best clock known.
-    init(_ snapshot: UploaderSnapshot, _ counts: DestinationCounts, nextAttempt: Timestamp?) {
+    /// - Parameters:
+    ///   - isWaiting: there is something to send.
+    ///   - nextAttempt: in the best clock known.
+    init(
+        _ snapshot: UploaderSnapshot, _ counts: DestinationCounts, isWaiting: Bool, nextAttempt: Timestamp?
+    ) {
         let state: Wire.SyncState =
             if !snapshot.isConfigured {
                 .disabled
@@ -126,7 +130,7 @@ extension Wire.SyncStatus {
             } else if snapshot.failure != nil {
                 .failed
             } else {
-                counts.pending > 0 ? .pending : .idle
+                isWaiting ? .pending : .idle
             }
         self.init(
             state: state, failure: state == .failed ? snapshot.failure?.rawValue : nil,

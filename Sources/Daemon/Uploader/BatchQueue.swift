@@ -80,7 +80,8 @@ final class BatchQueue {
             }
             guard
                 let draft = try hub.store.draftBatch(
-                    for: port.name, limit: sync.batchSize, asOne: sync.format.name.isOneRow)
+                    for: port.name, limit: sync.batchSize, asOne: sync.format.name.isOneRow, order: sync.order
+                )
             else { return nil }
             let (id, request) = try encode(draft)
             reportProgress()
@@ -101,7 +102,8 @@ final class BatchQueue {
         port.work.begin(.current())
     }
 
-    private func encode(_ draft: BatchDraft) throws(StorageError) -> (id: UUIDv7, request: StoredRequest) {
+    /// A request with an id of its own, as it is kept.
+    func encode(_ draft: BatchDraft) throws(StorageError) -> (id: UUIDv7, request: StoredRequest) {
         let sentAt = hub.clock.time(now: .current())
         let id = ids.next(at: sentAt)
         guard let request = maker.request(for: draft, batch: id, sentAt: sentAt) else {
@@ -126,7 +128,7 @@ final class BatchQueue {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
         if let sync,
             let draft = try hub.store.draftBatch(
-                limit: sync.batchSize, asOne: sync.format.name.isOneRow, after: batch)
+                limit: sync.batchSize, asOne: sync.format.name.isOneRow, order: sync.order, after: batch)
         {
             let (id, request) = try encode(draft)
             reportProgress()

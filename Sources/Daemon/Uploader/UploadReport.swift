@@ -183,8 +183,10 @@ final class UploadReport {
             if sync != nil { Log.notice(.uploadRecovered, "uploading works again; nothing is pending") }
         case .transient:
             snapshot.failure = nil
-            guard let delay, let error = snapshot.lastError else { return }
-            let pause = "trying again in \(Int(delay.rounded(.up))) s"
+            let isManual = sync?.triggers.mode == .manual && !board.isStopping.load(ordering: .relaxed)
+            guard delay != nil || isManual, let error = snapshot.lastError else { return }
+            let pause =
+                delay.map { "trying again in \(Int($0.rounded(.up))) s" } ?? "beekonctl sync tries again"
             if snapshot.storageError == nil {
                 let advice = sizeAdvice(sync)
                 logOnce(

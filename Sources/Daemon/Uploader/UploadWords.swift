@@ -7,7 +7,7 @@ extension DrainOutcome.Failure {
     /// What happened, and what to do.
     func advice(_ status: Int?, _ sync: Settings.Sync?) -> String {
         let code = status.map { "\($0)" } ?? "no status"
-        let next = "; nothing is lost, the next attempt follows on the schedule"
+        let next = "; " + Self.next(sync)
         return switch self {
         case .auth:
             "the server refuses our credentials (\(code)): check [sync.headers] and [sync.auth]" + next
@@ -25,10 +25,27 @@ extension DrainOutcome.Failure {
             "the server has rejected a batch (\(code)), and the table of dead letters is full: see beekonctl rejected "
                 + "list, then send them again (beekonctl rejected retry, once the server is mended), or export and delete "
                 + "them (beekonctl rejected purge), and the upload goes on" + next
+        case .rejected where sync?.isLatestOnly == true:
+            "the server calls the location invalid (\(code)): check the destination's url and format" + next
         case .rejected:
             "the server has rejected three batches in a row (\(code)): it is suspected, not the data. "
-                + "Check that it unpacks gzip once and takes this format; one probe follows each \(Int(sync?.intervalSeconds ?? 300)) s"
+                + "Check that it unpacks gzip once and takes this format; one probe follows each "
+                + (sync?.triggers.mode == .manual
+                    ? "beekonctl sync" : "\(Int(sync?.intervalSeconds ?? 300)) s")
         }
+    }
+}
+
+extension DrainOutcome.Failure {
+    /// What follows it.
+    fileprivate static func next(_ sync: Settings.Sync?) -> String {
+        if sync?.isLatestOnly == true {
+            return "the next attempt, with what is newest by then, follows after a pause"
+        }
+        if sync?.triggers.mode == .manual {
+            return "nothing is lost, the next attempt is made by beekonctl sync"
+        }
+        return "nothing is lost, the next attempt follows on the schedule"
     }
 }
 

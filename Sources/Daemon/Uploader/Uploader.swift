@@ -18,6 +18,8 @@ final class Uploader {
     private var drain = Drain()
     private var client: HTTPClient
     private let queue: BatchQueue
+    /// nil unless the destination gets only the newest location.
+    private var lane: LatestQueue?
     let tokens: TokenKeeper
     private let report: UploadReport
     private var random = SystemRandomNumberGenerator()
@@ -46,7 +48,7 @@ final class Uploader {
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report, now: now)
-        schedule = DrainSchedule(interval: sync?.intervalSeconds ?? 300, now: now, using: &random)
+        schedule = DrainSchedule(DrainRules(sync), now: now, using: &random)
     }
 
     /// Runs until the daemon stops.
@@ -59,7 +61,7 @@ final class Uploader {
             let now = BootInstant.current()
             port.work.begin(now)
             runCommands(now: now)
-            if sync != nil, schedule.due <= now { upload() } else { refreshWhenIdle(now: now) }
+            if let due, due <= now { upload() } else { refreshWhenIdle(now: now) }
             publish()
             port.work.rest()
             if !isStopping { waitForWork() }
@@ -71,7 +73,17 @@ final class Uploader {
     /// The destination's table; nil while it has no url.
     var sync: Settings.Sync? { inForce.settings.sync(of: port.name.text) }
 
-    private var pending: Int { hub.store.counts()[port.name]?.pending ?? 0 }
+    private var pending: Int {
+        if let lane { return lane.hasNews ? 1 : 0 }
+        return hub.store.counts()[port.name]?.pending ?? 0
+    }
+
+    /// When the next drain is due; nil for never. Where only the newest location counts, that also means that the server has
+    /// it: the next one to be stored goes as soon as the schedule allows.
+    private var due: BootInstant? {
+        guard sync != nil, lane?.hasNews ?? true || schedule.isForced || drain.isOwed else { return nil }
+        return schedule.due
+    }
 
     private var isStopping: Bool { hasEnded || hub.board.isStopping.load(ordering: .relaxed) }
 
@@ -79,14 +91,14 @@ final class Uploader {
         var poll = PollSet()
         poll.add(port.commands.wakeup.descriptor)
         let now = BootInstant.current()
-        let due = sync == nil ? nil : min(schedule.due, tokens.idleDue(now: now) ?? schedule.due)
-        poll.wait(seconds: due.map { max($0.seconds(since: now), 0) })
+        lane?.awaitNews()
+        let wakeUp = [due, sync == nil ? nil : tokens.idleDue(now: now)].compactMap(\.self).min()
+        poll.wait(seconds: wakeUp.map { max($0.seconds(since: now), 0) })
     }
 
     private func publish() {
         report.publish(
-            retries: schedule.retries, nextAttempt: sync == nil ? nil : schedule.due,
-            auth: tokens.state(now: .current()))
+            retries: schedule.retries, nextAttempt: due, auth: tokens.state(now: .current()))
     }
 
     /// Refreshes a token that is about to expire, or tries dead ones once more, though there is nothing to upload.
@@ -121,13 +133,14 @@ final class Uploader {
         case .sync(let token): sync(token, now: now)
         case .abort(let batches):
             if let current = report.snapshot.inFlightBatch, batches.contains(current) { drain.abort() }
+        case .erased(let cutoff): if lane?.holds(upTo: cutoff) == true { drain.abort() }
         case .rebatch(let token): hub.complete(token, rebatch().map { .rebatched($0) })
         case .seed(let pair, let settings, let token):
             configure(settings, now: now)
             hub.complete(token, seed(pair, now: now).map { .done })
         case .storageRecovered:
             if report.snapshot.storageError != nil {
-                schedule.trigger(.command, now: now, using: &random)
+                schedule.trigger(.change, now: now, using: &random)
             }
         case .end: hasEnded = true
         }
@@ -146,7 +159,7 @@ final class Uploader {
         let result = tokens.seed(pair)
         guard case .success = result else { return result }
         client.forgetSessions()
-        schedule.trigger(.command, now: now, using: &random)
+        schedule.trigger(.change, now: now, using: &random)
         Log.notice(.tokenRefreshed, "new tokens have been given")
         publish()
         return result
@@ -173,19 +186,24 @@ final class Uploader {
         inForce = latest
         guard sync != old else { return }
         drain.change(isEnabled: sync != nil, isOtherRequest: sync?.request != old?.request)
+        // Another server has nothing yet.
+        if sync?.fingerprint != old?.fingerprint { lane = nil }
         apply()
         if let sync {
-            schedule.change(interval: sync.intervalSeconds, now: now, using: &random)
-            schedule.trigger(.command, now: now, using: &random)
+            schedule.change(DrainRules(sync), now: now, using: &random)
+            schedule.trigger(.change, now: now, using: &random)
         }
     }
 
     private func apply() {
         queue.configure(sync)
+        lane =
+            sync?.isLatestOnly == true
+            ? lane ?? LatestQueue(port: port, hub: hub, maker: queue, report: report) : nil
         report.configured(sync)
         tokens.configure(sync, now: .current())
         do {
-            try queue.registerEndpoint(sync)
+            if lane == nil { try queue.registerEndpoint(sync) }
         } catch {
             report.endpointUnwritten(error, now: .current())
         }
@@ -210,6 +228,7 @@ final class Uploader {
         let ended = BootInstant.current()
         // One connection for each drain: nothing is held open until the next, which may be hours away.
         client.disconnect()
+        lane?.end()
         if !drain.isOwed { queue.endBatch() }
         let delay = isStopping ? nil : schedule.end(outcome, now: ended, using: &random)
         report.drainEnded(
@@ -245,6 +264,7 @@ final class Uploader {
     }
 
     private func perform(_ action: Drain.Action) throws(StorageError) -> Drain.Event {
+        if let event = try lane?.perform(action) { return event }
         switch action {
         case .registerEndpoint:
             try queue.registerEndpoint(sync)
@@ -288,7 +308,7 @@ final class Uploader {
     }
 
     private func batch() throws(StorageError) -> FrozenBatch {
-        if let batch = queue.current { return batch }
+        if let batch = lane?.current ?? queue.current { return batch }
         throw StorageError(operation: "upload", kind: .other, message: "no batch is under way")
     }
 
@@ -301,10 +321,10 @@ final class Uploader {
     }
 
     private func send(_ batch: FrozenBatch) throws(StorageError) -> Drain.Event {
-        guard let sync, let request = queue.request else { return .gone }
+        guard let sync, let request = lane?.request ?? queue.request else { return .gone }
         // Before the store is asked: whoever dissolves the batch after its answer aborts the request.
         report.claimed(batch.id)
-        guard try queue.beginAttempt(batch) else {
+        guard lane?.current != nil ? true : try queue.beginAttempt(batch) else {
             report.requestEnded()
             return .gone
         }
@@ -338,7 +358,9 @@ final class Uploader {
             report.failed(failure)
             return .failed(isForTime: failure.isForTime)
         case .answer(let answer):
-            guard let batch = queue.current, let request = queue.request else { return .gone }
+            guard let batch = lane?.current ?? queue.current,
+                let request = lane?.request ?? queue.request
+            else { return .gone }
             let demanded = sync?.requireAck == false ? nil : batch.id
             var judgement = request.format.judge(
                 answer, acknowledging: demanded, at: hub.clock.time(now: .current()))

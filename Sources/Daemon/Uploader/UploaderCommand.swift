@@ -14,6 +14,8 @@ enum UploaderCommand: Sendable {
     /// The user has deleted rows of these batches: a request in progress with one of them is cancelled. Always
     /// accepted.
     case abort([UUIDv7])
+    /// The user has deleted all locations up to then, or all: one that goes out from memory is withdrawn. Always accepted.
+    case erased(upTo: Timestamp?)
     /// An administrator supplies new tokens, which belong to the host of these settings. Refused when the mailbox is
     /// full.
     case seed(Tokens, for: SettingsInForce, Token)
@@ -40,7 +42,7 @@ enum UploaderCommand: Sendable {
             return true
         case .storageRecovered:
             return waiting.contains { if case .storageRecovered = $0 { true } else { false } }
-        case .sync, .rebatch, .seed, .end: return false
+        case .sync, .rebatch, .erased, .seed, .end: return false
         }
     }
 }

@@ -3,12 +3,17 @@ internal import Tracking
 
 /// What makes a drain start.
 package enum DrainTrigger: Equatable, Sendable {
-    /// The user asks, or the settings of the upload have changed: one attempt at once, in every state.
+    /// The user asks: one attempt at once, in every state.
     case command
+    /// Settings, credentials or the queue have been changed, or the disk works again: the same, unless only the user may
+    /// start a drain.
+    case change
     /// A session has stopped with fixes pending.
     case sessionStopped
     /// As many fixes are pending as the threshold says.
     case threshold
+    /// The vehicle has parked or set off.
+    case motion
     /// A geofence event has been recorded.
     case geofence
     /// The daemon has started with fixes pending.
@@ -47,9 +52,10 @@ package enum DrainOutcome: Equatable, Sendable {
 
 /// Decides when the uploader tries. Pure: time and randomness are arguments.
 ///
-/// All triggers start the same drain. During back-off only a command, a stop and (after network errors) the return of the
-/// network start it early; only a command overrides a Retry-After. After a failure that waiting alone will not mend, only the
-/// schedule and a command start it.
+/// All triggers start the same drain. During back-off only a command, a stop, (after network errors) the return of the
+/// network and (where the rules say so) a geofence event start it early; only a command overrides a Retry-After. After a
+/// failure that waiting alone will not mend, only the schedule and a command start it. Where the rules leave it to the user,
+/// nothing but a command does.
 package struct DrainSchedule: Sendable {
     private enum State: Equatable {
         case ready
@@ -63,32 +69,40 @@ package struct DrainSchedule: Sendable {
     /// Seconds: bounds of the random delay after the network has returned.
     private static let returnDelay = 10.0...300.0
 
-    /// Seconds between two scheduled drains.
-    package private(set) var interval: Double
+    /// Seconds between early attempts for geofence events, at least: a row of fences must not undo the back-off.
+    private static let geofencePause = 30.0
+
+    private var rules: DrainRules
     private var state = State.ready
     private var backOff = BackOff(first: 2, ceiling: 300)
     /// The next scheduled drain.
     private var tick: BootInstant
     /// The earliest drain that a trigger asked for.
     private var wanted: BootInstant?
+    /// The early attempt that a geofence event asked for.
+    private var wantedForGeofence: BootInstant?
+    /// When the latest of these began.
+    private var triedForGeofence: BootInstant?
     /// A command asked for the next drain.
     package private(set) var isForced = false
     /// Attempts that followed a transient failure.
     package private(set) var retries = 0
 
     /// The first round ends at a random moment, so that a fleet that is powered up together does not stay in step.
-    package init(interval: Double, now: BootInstant, using random: inout some RandomNumberGenerator) {
-        self.interval = interval
-        tick = now.advanced(bySeconds: Double.random(in: 0...interval, using: &random))
+    package init(_ rules: DrainRules, now: BootInstant, using random: inout some RandomNumberGenerator) {
+        self.rules = rules
+        tick = now.advanced(bySeconds: Double.random(in: 0...rules.interval, using: &random))
     }
 
-    /// Another interval, from now on. Its first round, too, ends at a random moment: a fleet may be reconfigured all at once.
+    /// Other rules, from now on. The first round of another interval, too, ends at a random moment: a fleet may be
+    /// reconfigured all at once.
     package mutating func change(
-        interval new: Double, now: BootInstant, using random: inout some RandomNumberGenerator
+        _ new: DrainRules, now: BootInstant, using random: inout some RandomNumberGenerator
     ) {
-        guard new != interval else { return }
-        interval = new
-        tick = now.advanced(bySeconds: Double.random(in: 0...interval, using: &random))
+        let old = rules
+        rules = new
+        guard new.interval != old.interval else { return }
+        tick = now.advanced(bySeconds: Double.random(in: 0...new.interval, using: &random))
     }
 
     /// Why the latest drain failed; nil unless waiting alone will not mend it.
@@ -96,13 +110,14 @@ package struct DrainSchedule: Sendable {
         if case .failed(let failure) = state { failure } else { nil }
     }
 
-    /// When the next drain is due.
-    package var due: BootInstant {
+    /// When the next drain is due; nil while only the user can start one.
+    package var due: BootInstant? {
         // The boot itself: long ago, and yet a time that others can be compared with.
         if isForced { return BootInstant(nanoseconds: 0) }
+        if rules.isManual { return nil }
         switch state {
         case .ready: return min(wanted ?? tick, tick)
-        case .backingOff(let until, _, _, _): return min(wanted ?? until, until)
+        case .backingOff(let until, _, _, _): return min(wanted ?? until, wantedForGeofence ?? until, until)
         case .failed: return tick
         }
     }
@@ -116,7 +131,14 @@ package struct DrainSchedule: Sendable {
         case .command:
             isForced = true
             return
-        case .sessionStopped, .threshold, .geofence: time = now
+        case .change:
+            isForced = isForced || !rules.isManual
+            return
+        case .geofence where rules.retriesForGeofences && isBackingOffUnasked:
+            let earliest = triedForGeofence?.advanced(bySeconds: Self.geofencePause) ?? now
+            wantedForGeofence = wantedForGeofence ?? max(earliest, now)
+            return
+        case .sessionStopped, .threshold, .motion, .geofence: time = now
         case .started: time = now.advanced(bySeconds: Double.random(in: 0...Self.startDelay, using: &random))
         case .networkReturned(let outage):
             let most = min(max(outage / 2, Self.returnDelay.lowerBound), Self.returnDelay.upperBound)
@@ -136,6 +158,11 @@ package struct DrainSchedule: Sendable {
         state = .backingOff(until: time, delay: 0, isNetwork: true, isAsked: false)
     }
 
+    /// A back-off that the server has not asked for.
+    private var isBackingOffUnasked: Bool {
+        if case .backingOff(_, _, _, isAsked: false) = state { true } else { false }
+    }
+
     private func startsDrain(_ trigger: DrainTrigger) -> Bool {
         switch (state, trigger) {
         case (.ready, _): true
@@ -149,37 +176,51 @@ package struct DrainSchedule: Sendable {
     /// A drain starts.
     package mutating func begin(now: BootInstant, using random: inout some RandomNumberGenerator) {
         if case .backingOff = state { retries += 1 }
+        if let wantedForGeofence, wantedForGeofence <= now { triedForGeofence = now }
         isForced = false
         wanted = nil
+        wantedForGeofence = nil
         if tick <= now {
-            tick = now.advanced(bySeconds: interval * Double.random(in: 0.9...1.0, using: &random))
+            tick = now.advanced(bySeconds: rules.interval * Double.random(in: 0.9...1.0, using: &random))
         }
     }
 
     /// The drain that started has ended.
     ///
-    /// - Returns: seconds until the next attempt, when it is a retry.
+    /// - Returns: seconds until the next attempt, when it is a retry; nil also when nothing but the user makes one.
     @discardableResult
     package mutating func end(
         _ outcome: DrainOutcome, now: BootInstant, using random: inout some RandomNumberGenerator
     ) -> Double? {
+        wantedForGeofence = nil
         switch outcome {
         case .drained:
             backOff.reset()
             state = .ready
             return nil
+        case .failed where rules.isLatestOnly:
+            return retry(at: now, isNetwork: false, isAsked: true, using: &random)
         case .failed(let failure):
             backOff.reset()
             state = .failed(failure)
             wanted = nil
             return nil
         case .transient(let isNetwork, let retryAfter):
-            let delay = max(backOff.next(using: &random), retryAfter ?? 0)
-            state = .backingOff(
-                until: now.advanced(bySeconds: delay), delay: delay, isNetwork: isNetwork,
-                isAsked: retryAfter != nil)
-            wanted = nil
-            return delay
+            return retry(
+                at: now, notBefore: retryAfter ?? 0, isNetwork: isNetwork, isAsked: retryAfter != nil,
+                using: &random)
         }
+    }
+
+    /// - Parameter seconds: how long the server wants to be left alone, at least.
+    private mutating func retry(
+        at now: BootInstant, notBefore seconds: Double = 0, isNetwork: Bool, isAsked: Bool,
+        using random: inout some RandomNumberGenerator
+    ) -> Double? {
+        let delay = max(backOff.next(using: &random), seconds)
+        state = .backingOff(
+            until: now.advanced(bySeconds: delay), delay: delay, isNetwork: isNetwork, isAsked: isAsked)
+        wanted = nil
+        return rules.isManual ? nil : delay
     }
 }

@@ -207,10 +207,10 @@ class DestinationTests(SystemTest):
 
     def test_what_this_version_cannot_carry_out_is_refused(self):
         main, fake, daemon = self.several(1)
-        daemon.configure(sync={"mode": "manual"})
+        daemon.configure(sync={"metered": "avoid"})
         with self.assertRaises(Refusal) as refusal:
             daemon.call("Reload")
-        self.assertIn("sync.mode", str(refusal.exception.parameters))
+        self.assertIn("sync.metered", str(refusal.exception.parameters))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ struct CarrierTests {
     private func carry(_ carrier: inout Carrier, to sync: Settings.Sync) throws -> Delivery {
         let wakeup = try Wakeup()
         carrier.begin(
-            Self.request, to: sync, authorization: nil, at: FormatSamples.time,
+            Self.request, of: FormatSamples.id, to: sync, authorization: nil, at: FormatSamples.time,
             now: BootInstant(nanoseconds: Clock.boot()))
         while true {
             if case .ended(let delivery) = carrier.advance(wakeup: wakeup) { return delivery }
@@ -82,7 +82,8 @@ struct CarrierTests {
         }
         let wakeup = try Wakeup()
         carrier.begin(
-            Request(format: .owntracks, body: [1]), to: sync("mqtt://127.0.0.1:\(broker.port)"),
+            Request(format: .owntracks, body: [1]), of: FormatSamples.id,
+            to: sync("mqtt://127.0.0.1:\(broker.port)"),
             authorization: nil, at: FormatSamples.time, now: BootInstant(nanoseconds: Clock.boot()))
         var progress = Carrier.Progress.underway
         while progress == .underway { progress = carrier.advance(wakeup: wakeup) }

@@ -78,15 +78,31 @@ final class BatchQueue {
                 try hub.store.dissolve(frozen)
                 continue
             }
-            guard
-                let draft = try hub.store.draftBatch(
-                    for: port.name, limit: sync.batchSize, asOne: sync.sendsOneRow)
-            else { return nil }
+            guard let draft = try draft(sync) else { return nil }
             let (id, request) = try encode(draft)
             reportProgress()
             // nil: the user deleted some of these rows meanwhile.
             if let frozen = try hub.store.freeze(draft, id: id, request), begin(frozen) { return frozen }
         }
+    }
+
+    /// The next rows, as many as a request may hold.
+    ///
+    /// - Parameter sent: a batch that is taken for acknowledged.
+    private func draft(
+        _ sync: Settings.Sync, after sent: FrozenBatch? = nil
+    ) throws(StorageError) -> BatchDraft? {
+        func draft(limit: Int) throws(StorageError) -> BatchDraft? {
+            if let sent {
+                return try hub.store.draftBatch(limit: limit, asOne: sync.sendsOneRow, after: sent)
+            }
+            return try hub.store.draftBatch(for: port.name, limit: limit, asOne: sync.sendsOneRow)
+        }
+        let limit = maker.rowLimit(sync.batchSize, extras: nil)
+        guard let first = try draft(limit: limit) else { return nil }
+        // Fewer of these rows have the same extras.
+        let fewer = maker.rowLimit(limit, extras: first.extras)
+        return max(first.locations.count, first.events.count) > fewer ? try draft(limit: fewer) : first
     }
 
     /// - Returns: false when its request cannot be read: then it has to be made anew.
@@ -124,10 +140,7 @@ final class BatchQueue {
     /// - Parameter sync: by which the next batch is frozen in the same transaction; nil for none.
     func acknowledge(_ batch: FrozenBatch, freezingNextFor sync: Settings.Sync?) throws(StorageError) {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
-        if let sync,
-            let draft = try hub.store.draftBatch(
-                limit: sync.batchSize, asOne: sync.sendsOneRow, after: batch)
-        {
+        if let sync, let draft = try draft(sync, after: batch) {
             let (id, request) = try encode(draft)
             reportProgress()
             _ = try hub.store.acknowledge(batch, freezing: draft, id: id, request)

@@ -169,6 +169,35 @@ import Tracking
         #expect(speeds == rows.compactMap(\.fix.speed))
     }
 
+    @Test("large templates and extras make for fewer rows, and others for as many as are asked for")
+    func rowLimit() throws {
+        func limit(_ settings: Settings.Template, _ extras: Int) throws -> Int {
+            guard let format = TemplateFormat(settings, installID: Self.install) else {
+                throw SetUpFailed(operation: "zlib", code: 0)
+            }
+            return format.rowLimit(extras: String(repeating: "x", count: extras))
+        }
+        #expect(try limit(Self.settings(), 1000) > 1000)
+        #expect(try (50..<100).contains(limit(Self.settings(), 64_000)))
+        #expect(try limit(Self.settings(extras: .root), 64_000) > 1000)
+        #expect(try limit(Self.settings(), 20_000_000) == 1)
+        let large = "[" + Array(repeating: "<%= speed %>", count: 100).joined(separator: ",") + "]"
+        #expect(try (200..<1000).contains(limit(Self.settings(large), 0)))
+    }
+
+    @Test("the largest extras that there can be go out whole")
+    func largest() throws {
+        var extras: [String: String] = [:]
+        for index in 0..<64 {
+            extras[String(format: "%02d", index) + String(repeating: "k", count: 98)] = String(
+                repeating: "\u{1F}", count: 1024)
+        }
+        let text = String(decoding: try JSONSerialization.data(withJSONObject: extras), as: UTF8.self)
+        let request = try request(Self.settings(batchSize: 1), [FormatSamples.bare], extras: text)
+        let root = try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: [String: Any]]
+        #expect(root?["location"]?["extras"] as? [String: String] == extras)
+    }
+
     @Test("answers mean what they mean to the format beekon") func answers() {
         for status in 100...599 {
             for body in ["", "<html>", "{\"batch_id\":\"\(FormatSamples.id)\"}"] {

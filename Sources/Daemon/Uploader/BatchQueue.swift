@@ -83,10 +83,7 @@ final class BatchQueue {
                 try hub.store.dissolve(frozen)
                 continue
             }
-            guard
-                let found = try hub.store.draftBatch(
-                    for: port.name, limit: sync.batchSize, asOne: sync.sendsOneRow, order: sync.order)
-            else { return nil }
+            guard let found = try draft(sync) else { return nil }
             guard let draft = try placed(found) else {
                 try drop(found)
                 continue
@@ -96,6 +93,27 @@ final class BatchQueue {
             // nil: the user deleted some of these rows meanwhile.
             if let frozen = try hub.store.freeze(draft, id: id, request), begin(frozen) { return frozen }
         }
+    }
+
+    /// The next rows, as many as a request may hold.
+    ///
+    /// - Parameter sent: a batch that is taken for acknowledged.
+    private func draft(
+        _ sync: Settings.Sync, after sent: FrozenBatch? = nil
+    ) throws(StorageError) -> BatchDraft? {
+        func draft(limit: Int) throws(StorageError) -> BatchDraft? {
+            if let sent {
+                return try hub.store.draftBatch(
+                    limit: limit, asOne: sync.sendsOneRow, order: sync.order, after: sent)
+            }
+            return try hub.store.draftBatch(
+                for: port.name, limit: limit, asOne: sync.sendsOneRow, order: sync.order)
+        }
+        let limit = maker.rowLimit(sync.batchSize, extras: nil)
+        guard let first = try draft(limit: limit) else { return nil }
+        // Fewer of these rows have the same extras.
+        let fewer = maker.rowLimit(limit, extras: first.extras)
+        return max(first.locations.count, first.events.count) > fewer ? try draft(limit: fewer) : first
     }
 
     private func placed(_ draft: BatchDraft) throws(StorageError) -> BatchDraft? {
@@ -153,7 +171,7 @@ final class BatchQueue {
     /// - Parameter sync: by which the next batch is frozen in the same transaction; nil for none.
     func acknowledge(_ batch: FrozenBatch, freezingNextFor sync: Settings.Sync?) throws(StorageError) {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
-        if let sync, let draft = try draft(after: batch, sync) {
+        if let sync, let draft = try draft(behind: batch, sync) {
             let (id, request) = try encode(draft)
             reportProgress()
             _ = try hub.store.acknowledge(batch, freezing: draft, id: id, request)
@@ -163,10 +181,8 @@ final class BatchQueue {
     }
 
     /// nil also for one that cannot be sent: that is for `freezeNext` to find out.
-    private func draft(after batch: FrozenBatch, _ sync: Settings.Sync) throws(StorageError) -> BatchDraft? {
-        let draft = try hub.store.draftBatch(
-            limit: sync.batchSize, asOne: sync.sendsOneRow, order: sync.order, after: batch)
-        guard let draft else { return nil }
+    private func draft(behind batch: FrozenBatch, _ sync: Settings.Sync) throws(StorageError) -> BatchDraft? {
+        guard let draft = try draft(sync, after: batch) else { return nil }
         return try placed(draft)
     }
 
@@ -188,7 +204,7 @@ final class BatchQueue {
     func freezeProbe(_ sync: Settings.Sync) throws(StorageError) -> FrozenBatch? {
         guard let batch = current else { return nil }
         var probe = try hub.store.frozenBehind(batch)
-        if probe == nil, let draft = try draft(after: batch, sync) {
+        if probe == nil, let draft = try draft(behind: batch, sync) {
             let (id, request) = try encode(draft)
             reportProgress()
             probe = try hub.store.freeze(draft, id: id, request)

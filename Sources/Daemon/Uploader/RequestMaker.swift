@@ -48,6 +48,15 @@ struct RequestMaker: ~Copyable {
     /// Where locations are published; nil for formats that only HTTP carries.
     var topic: String? { if case .owntracks(let format) = foreign { format.topic } else { nil } }
 
+    /// How many locations a request may hold, and as many events.
+    ///
+    /// - Parameters:
+    ///   - wanted: as configured.
+    ///   - extras: those of the rows.
+    func rowLimit(_ wanted: Int, extras: String?) -> Int {
+        min(wanted, template?.rowLimit(extras: extras) ?? wanted)
+    }
+
     /// Gives back the buffers.
     mutating func reset() {
         beekon?.reset()
@@ -71,11 +80,12 @@ struct RequestMaker: ~Copyable {
 
     /// - Returns: nil when zlib fails.
     mutating func request(for draft: BatchDraft, batch: UUIDv7, sentAt: Timestamp) -> Request? {
-        switch foreign {
-        case nil where template != nil:
-            template?.request(
+        guard template == nil else {
+            return template?.request(
                 session: draft.session, extras: draft.extras, locations: draft.locations, events: draft.events
             )
+        }
+        return switch foreign {
         case nil:
             beekon?.request(
                 batch: batch, session: draft.session, sentAt: sentAt, extras: draft.extras,

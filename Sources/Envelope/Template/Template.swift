@@ -54,6 +54,9 @@ package struct Template: Equatable, Sendable {
         pieces = parser.pieces
     }
 
+    /// Bytes that a record hardly exceeds, without extras: few values have more than 64.
+    var size: Int { literals.count + 64 * pieces.count }
+
     /// What it asks for.
     package var tags: Set<TemplateTag> {
         Set(

@@ -28,6 +28,9 @@ struct TemplateParser {
     /// Of the copied text, what is in pieces already.
     private(set) var literalEnd = 0
 
+    /// Bytes. The largest extras there can be, 64 texts of 1024 characters that need escapes, have fewer.
+    private static let memberLimit = 524_288
+
     init(_ bytes: [UInt8], tags: Template.Kind?) {
         self.bytes = bytes
         self.tags = tags
@@ -35,9 +38,9 @@ struct TemplateParser {
 
     /// The fields of an object, in their order.
     ///
-    /// - Returns: nil unless the text is one JSON object without repeated names, of no more than `limit` bytes.
-    static func members(of object: String, limit: Int = 65_536) -> [Member]? {
-        guard object.utf8.count <= limit else { return nil }
+    /// - Returns: nil unless the text is one JSON object without repeated names, of no more than `memberLimit` bytes.
+    static func members(of object: String) -> [Member]? {
+        guard object.utf8.count <= memberLimit else { return nil }
         var parser = TemplateParser(Array(object.utf8), tags: nil)
         parser.skipSpace()
         guard parser.next == UInt8(ascii: "{") else { return nil }

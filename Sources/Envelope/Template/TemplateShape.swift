@@ -74,6 +74,14 @@ package struct TemplateShape: Equatable, Sendable {
         }
     }
 
+    /// Bytes that a record hardly exceeds.
+    ///
+    /// - Parameter extras: those of its row.
+    package func recordSize(extras: String?) -> Int {
+        let own = max(location.size, geofence.size)
+        return self.extras == .record ? own + (extras?.utf8.count ?? 0) : own
+    }
+
     /// Differs whenever the same rows could make another body.
     package var identity: String {
         let texts = [

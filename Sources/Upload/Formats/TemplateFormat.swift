@@ -7,6 +7,7 @@ package import Tracking
 /// contract says.
 package struct TemplateFormat: ~Copyable {
     private var payload: TemplatePayload
+    private let shape: TemplateShape
     private let method: Request.Method
     /// nil when bodies go as they are.
     private let gzip: Gzip?
@@ -16,9 +17,20 @@ package struct TemplateFormat: ~Copyable {
     package init?(_ settings: Settings.Template, installID: String) {
         payload = TemplatePayload(
             shape: settings.shape, deviceID: settings.deviceID ?? "", installID: installID)
+        shape = settings.shape
         method = settings.method
         gzip = settings.compress ? Gzip() : nil
         if settings.compress, gzip == nil { return nil }
+    }
+
+    /// Bytes of a body before it is compressed, which is held in memory several times over on its way.
+    private static let bodyLimit = 8 << 20
+
+    /// How many locations a request may hold at most, and as many events: templates and extras can be large.
+    ///
+    /// - Parameter extras: those of the rows.
+    package func rowLimit(extras: String?) -> Int {
+        max(1, Self.bodyLimit / (2 * shape.recordSize(extras: extras)))
     }
 
     /// Rows become a request.

@@ -52,8 +52,11 @@ class TemplateTest(SystemTest):
         daemon.configure(sync=sync)
         daemon.call("Reload")
 
-    def drain(self, daemon):
-        daemon.sync_until(lambda answer: answer["pending"] == 0, "everything has been sent")
+    def drain(self, daemon, name: str | None = None):
+        if name:
+            wait_for(lambda: daemon.call("Sync", destination=name)["pending"] == 0, f"{name} has everything")
+        else:
+            daemon.sync_until(lambda answer: answer["pending"] == 0, "everything has been sent")
 
 
 class RequestTests(TemplateTest):
@@ -155,13 +158,26 @@ class RequestTests(TemplateTest):
         fake.drive(4)
         daemon.wait_stored(5)
         stored = daemon.stored_ids()
-        for name in ("main", "fleet"):
-            wait_for(lambda name=name: daemon.call("Sync", destination=name)["pending"] == 0, f"{name} has everything")
+        self.drain(daemon, "main")
+        self.drain(daemon, "fleet")
         self.assertEqual((set(main.ids), set(fleet.ids)), (stored, stored))
         root = fleet.requests[0].root
         self.assertEqual(root["tenant"], "north")
         self.assertEqual({record["van"] for record in root["location"]}, {f"van-7/{daemon.installation}"})
         self.assertNotIn("tenant", main.requests[0].root)
+
+    def test_large_extras_in_every_record_make_smaller_requests(self):
+        server, fake, daemon = self.sending(1, batch_size=1000, location_template=OWN)
+        daemon.call("SetExtras", extras={f"k{index}": "x" * 1000 for index in range(60)})
+        fake.drive(150)
+        daemon.wait_stored(151)
+        stored = daemon.stored_ids()
+        self.drain(daemon)
+        self.assertEqual(set(server.ids), stored)
+        counts = [len(request.root["location"]) for request in server.requests]
+        self.assertEqual((counts[0], sum(counts)), (1, 151))
+        self.assertGreater(len(counts), 3)
+        self.assertLess(max(len(request.raw) for request in server.requests), 8 << 20)
 
     def test_fields_for_the_format_beekon(self):
         receiver = self.backend()

@@ -58,7 +58,7 @@ class SharedTokenTests(SystemTest):
         endpoint.expire()
         self.more(fake, daemon, 2)
         links = [daemon.connect() for _ in range(2)]
-        for link, name in zip(links, ("main", "home")):
+        for link, name in zip(links, ("main", "home"), strict=True):
             link.send("Sync", {"destination": name})
         for link in links:
             self.assertEqual(link.receive()["outcome"], "drained")

@@ -68,7 +68,8 @@ package struct DestinationTrial {
     package var question: String? {
         guard sendsNewest, let newest = status?.lastLocation else { return nil }
         let url = Settings.redacted(url: destination.sync.url)
-        return "Send the newest location, of \(newest.timestamp), to \(name) (\(url))? It is stored there once more."
+        return
+            "Send the newest location, of \(newest.timestamp), to \(name) (\(url))? It is stored there once more."
     }
 
     /// Sends it, and waits for the answer.
@@ -115,7 +116,8 @@ package struct DestinationTrial {
     private func text(_ judgement: Judgement, _ format: Format) -> String {
         let sent = sendsNewest ? "the newest location" : "an empty batch"
         if judgement.verdict == .unauthorised, destination.sync.auth != nil || destination.sharesMainTokens {
-            return "The server refuses \(sent) without a token (\(judgement.status)), which only beekond has: "
+            return
+                "The server refuses \(sent) without a token (\(judgement.status)), which only beekond has: "
                 + "beekonctl sync \(name) shows what a real location gets."
         }
         return Format.Cause(judgement).map(format.advice)

@@ -77,7 +77,8 @@ struct CommonOptions: ParsableArguments {
 ///   - refusal: said after a no.
 func confirm(_ question: String, to verb: String = "delete", refusal: String = "nothing deleted") throws {
     guard isatty(STDIN_FILENO) == 1 else {
-        throw Failure("cannot ask without a terminal: add --yes to \(verb) without confirmation", exitCode: 64)
+        throw Failure(
+            "cannot ask without a terminal: add --yes to \(verb) without confirmation", exitCode: 64)
     }
     let text = Array("\(question) [y/N] ".utf8)
     // On stderr: stdout may be a file meant only for the result.

@@ -33,7 +33,10 @@ struct DestinationCommand: ParsableCommand {
         var yes = false
 
         @Option(
-            help: "The configuration of beekond (default: the one it runs with, else /etc/beekond/beekond.toml).",
+            help: """
+                The configuration of beekond (default: the one it runs with, else \
+                /etc/beekond/beekond.toml).
+                """,
             completion: .file(extensions: ["toml"]))
         var config: String?
 

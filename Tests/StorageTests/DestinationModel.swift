@@ -38,6 +38,8 @@ struct DestinationModel {
     /// Nothing is written down.
     private(set) var isPlain = true
     var known: [DestinationName: One] = [.main: One()]
+    /// Events whose debts have ended with a change of format since the last look.
+    var uncarried: [DestinationName: Int] = [:]
     private(set) var rows: [UUIDv7: Row] = [:]
     var rejections: [DestinationName: Int] = [:]
     var received: [DestinationName: Int] = [:]
@@ -267,6 +269,7 @@ struct DestinationModel {
         let ended = destination.carriesEvents ? [] : one.owed.intersection(ids(\.isEvent))
         one.owed.subtract(ended)
         one.dropped += ended.count
+        if !ended.isEmpty { uncarried[destination.name, default: 0] += ended.count }
         one.takesEvents = destination.carriesEvents
         known[destination.name] = one
         settle(ended) { _ in false }

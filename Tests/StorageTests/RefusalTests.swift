@@ -56,7 +56,7 @@ import Testing
         return try #require(frozen)
     }
 
-    @Test("a row that is to blame becomes a dead letter when the probe behind it is gone; nobody is suspected for it")
+    @Test("a row that is to blame becomes a dead letter behind its probe, and nobody is suspected for it")
     func blamed() throws {
         let ids = try workshop.insert(1...9)
         for round in 0..<4 {
@@ -81,7 +81,7 @@ import Testing
         #expect(try workshop.lines("SELECT count(*) FROM streak") == ["0"])
     }
 
-    @Test("a batch that is rejected again before it is split, or after a COMMIT that seemed to fail, counts once")
+    @Test("a batch that is rejected again before it is split, or after its COMMIT, counts once")
     func countedOnce() throws {
         _ = try workshop.insert(1...40)
         let batch = try workshop.freeze()

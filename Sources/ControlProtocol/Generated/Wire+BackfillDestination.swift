@@ -2,7 +2,7 @@
 extension Wire {
     /// What was stored before a destination was added is owed to it as well: from that time on, or all of it.
     /// What it has ever been owed is not owed to it again. Returns how many rows that were. Needs admin
-    /// rights.
+    /// rights. InvalidConfiguration for one that is not configured any more; so does Resend.
     package enum BackfillDestination: ControlMethod {
         package static let name = "org.beekond.Tracker.BackfillDestination"
 

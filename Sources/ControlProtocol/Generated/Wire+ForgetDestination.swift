@@ -1,7 +1,8 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
     /// A destination that is not configured any more is forgotten: what it is owed, its frozen batches, its
-    /// dead letters. Rows that nobody else is owed are deleted; removed is their number. Needs admin rights.
+    /// dead letters, its tokens. Rows that nobody else is owed are deleted; removed is their number. Needs
+    /// admin rights. RateLimited while its last request ends.
     package enum ForgetDestination: ControlMethod {
         package static let name = "org.beekond.Tracker.ForgetDestination"
 

@@ -1,6 +1,7 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
-    /// A rejected row (dead letter): the server answered its batch with 400 or 422.
+    /// A rejected row (dead letter): the server answered its batch with 400 or 422, or refused it for good
+    /// time and again while it took the next one. http_status 0: it closed the connection without an answer.
     package struct Rejected: Codable, Sendable, Equatable {
         package var location: Location?
         package var geofenceEvent: GeofenceEvent?

@@ -37,7 +37,8 @@ final class TokenLoan {
     /// nil as long as `main` has not read them, or has some for another server by settings that are on their way.
     private var lent: SharedTokens.Lent? {
         shared.lent.flatMap { lent in
-            Settings.areSamePlace(lent.url, url) && lent.origin.covers(TokenOrigin(lent.url, proxy)) ? lent : nil
+            Settings.areSamePlace(lent.url, url) && lent.origin.covers(TokenOrigin(lent.url, proxy))
+                ? lent : nil
         }
     }
 

@@ -20,18 +20,6 @@ package struct BatchDraft: Sendable {
     package private(set) var events: [GeofenceEvent]
     let members: BatchMembers
 
-    init(
-        destination: DestinationName, session: UUIDv7, extras: String?, locations: [Location],
-        events: [GeofenceEvent], members: BatchMembers
-    ) {
-        self.destination = destination
-        self.session = session
-        self.extras = extras
-        self.locations = locations
-        self.events = events
-        self.members = members
-    }
-
     /// The same with a position, of accuracy 0, for events that have none.
     package func placed(at coordinate: Coordinate) -> BatchDraft {
         var draft = self

@@ -332,7 +332,9 @@ package struct Drain: Sendable {
             return finish(.transient(isNetwork: false, retryAfter: retryAfter))
         case .permanent:
             // Without its acknowledgement the rows may be stored all the same: in another batch they would arrive twice.
-            guard judgement.size != .tooLarge, judgement.doubt != .noAck else { return weigh(judgement.doubt) }
+            guard judgement.size != .tooLarge, judgement.doubt != .noAck else {
+                return weigh(judgement.doubt)
+            }
             return perform(.markPermanent, in: .marking(judgement.doubt))
         }
     }

@@ -1,67 +1,17 @@
 """auth = "main": one owner of a rotating token, and others who use it."""
 import sys
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock, Thread
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from receiver import read
+from support.auth_test import PAYLOAD
 from support.control_client import ConnectionClosed, Refusal
 from support.daemon import NEVER
-from support.auth_test import PAYLOAD
+from support.guarded_paths import Paths
 from support.system_test import SystemTest
 from support.token_endpoint import Endpoint
 from support.waiting import wait_for
-
-
-class Paths:
-    """One server for several destinations, each under a path of its own: 401 without a valid token of the endpoint."""
-
-    def __init__(self, endpoint: Endpoint):
-        self.endpoint = endpoint
-        # The ids of the rows that each path has accepted, in order.
-        self.ids: dict = {}
-        self.refused: list = []
-        # Called with each valid token before anything else is done.
-        self.before = lambda token: None
-        lock = Lock()
-        owner = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            timeout = 60
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                authorization = self.headers.get("Authorization")
-                accepted = owner.endpoint.accepts(authorization)
-                if accepted:
-                    owner.before(authorization)
-                with lock:
-                    if accepted:
-                        owner.ids.setdefault(self.path, []).extend(read(body, self.headers).ids)
-                    else:
-                        owner.refused.append(self.path)
-                try:
-                    self.send_response(200 if accepted else 401)
-                    self.send_header("Content-Length", "0")
-                    self.end_headers()
-                except ConnectionError:
-                    pass  # the daemon was killed meanwhile
-
-            def log_message(self, *arguments):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
 
 
 class SharedTokenTests(SystemTest):
@@ -108,10 +58,10 @@ class SharedTokenTests(SystemTest):
         endpoint.expire()
         self.more(fake, daemon, 2)
         links = [daemon.connect() for _ in range(2)]
-        for link, name in zip(links, ("main", "home")):
+        for link, name in zip(links, ("main", "home"), strict=True):
             link.send("Sync", {"destination": name})
         for link in links:
-            self.assertEqual(link.receive()["parameters"]["outcome"], "drained")
+            self.assertEqual(link.receive()["outcome"], "drained")
         self.assertEqual(endpoint.rotations, 2)
         self.check_received(server, 6)
         self.assertEqual({found["auth"]["state"] for found in daemon.status()["destinations"]}, {"valid"})

@@ -17,7 +17,7 @@ from support.terminal import TerminalTest
 from support.waiting import wait_for
 
 
-class DestinationVerbTests(CtlTest):
+class DestinationTest(CtlTest):
     def two(self, **other) -> tuple:
         """A daemon that tracks, with `main`, `home` and three rows that both are owed."""
         main, home = self.backend(), self.backend(**other)
@@ -33,6 +33,8 @@ class DestinationVerbTests(CtlTest):
     def value(self, daemon, *words: str, code: int = 0):
         return json.loads(self.run_ctl(daemon, *words, "--json", code=code).stdout)
 
+
+class DestinationVerbTests(DestinationTest):
     def test_they_are_listed(self):
         _, _, _, daemon = self.two()
         found = self.value(daemon, "destinations")["destinations"]
@@ -94,6 +96,29 @@ class DestinationVerbTests(CtlTest):
         self.assertEqual(self.run_ctl(daemon, "destination", "forget", "home", "--yes").stdout, "home forgotten, 3 removed\n")
         self.assertNotIn("home", self.run_ctl(daemon, "destinations").stdout)
 
+    def test_an_orphan_gets_nothing_more(self):
+        _, _, _, daemon = self.two()
+        del daemon.sections["destination.home"]
+        daemon.configure()
+        self.run_ctl(daemon, "reload")
+        for words in (("destination", "backfill", "home"), ("resend", "--from", "-1h", "--destination", "home")):
+            done = self.run_ctl(daemon, *words, code=78)
+            self.assertIn("destination.home is not configured any more", done.stderr)
+
+    def test_completion_offers_their_names(self):
+        _, _, _, daemon = self.two()
+        words = ["---completion", "sync", "--", "positional@0", "2", "0", "beekonctl", "sync", ""]
+        done = subprocess.run([program("beekonctl"), *words], capture_output=True, text=True, timeout=60,
+                              env=self.environment(daemon, SAP_SHELL="bash", SAP_SHELL_VERSION="5.2"))
+        self.assertEqual((done.stdout.split(), done.returncode), (["main", "home"], 0), done.stderr)
+
+
+class TrialTests(DestinationTest):
+    def check_shape(self, receiver):
+        """An empty batch is none that the uploader would send."""
+        for request in receiver.requests:
+            self.assertEqual((request.root["locations"], request.root["geofence_events"]), ([], []))
+
     def test_one_is_tested(self):
         _, home, fake, daemon = self.two(answers=[404, 401, 200])
         server = OneRowServer()
@@ -130,22 +155,6 @@ class DestinationVerbTests(CtlTest):
                              **{"sync.auth": {"access_token": "a"}}).start()
         done = self.run_ctl(daemon, "destination", "test", "main", code=1)
         self.assertIn("without a token (401), which only beekond has", done.stdout)
-
-    def test_an_orphan_gets_nothing_more(self):
-        _, _, _, daemon = self.two()
-        del daemon.sections["destination.home"]
-        daemon.configure()
-        self.run_ctl(daemon, "reload")
-        for words in (("destination", "backfill", "home"), ("resend", "--from", "-1h", "--destination", "home")):
-            done = self.run_ctl(daemon, *words, code=78)
-            self.assertIn("destination.home is not configured any more", done.stderr)
-
-    def test_completion_offers_their_names(self):
-        _, _, _, daemon = self.two()
-        words = ["---completion", "sync", "--", "positional@0", "2", "0", "beekonctl", "sync", ""]
-        done = subprocess.run([program("beekonctl"), *words], capture_output=True, text=True, timeout=60,
-                              env=self.environment(daemon, SAP_SHELL="bash", SAP_SHELL_VERSION="5.2"))
-        self.assertEqual((done.stdout.split(), done.returncode), (["main", "home"], 0), done.stderr)
 
 
 @needs("tmux")

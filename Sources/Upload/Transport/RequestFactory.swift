@@ -4,7 +4,7 @@ package import DaemonConfiguration
 package struct RequestFactory: Sendable {
     /// Where batches go.
     package var url: String
-    /// Headers that go with every batch.
+    /// Headers that go with every batch, the login among them.
     package var headers: [(name: String, value: String)]
     /// Names the program and its version.
     package var userAgent: String
@@ -24,7 +24,7 @@ package struct RequestFactory: Sendable {
     /// - Parameter version: that of beekond.
     package init(_ sync: Settings.Sync, version: String) {
         url = sync.url
-        headers = sync.headers.map { ($0.name, $0.value.text) }
+        headers = sync.standingHeaders.map { ($0.name, $0.value.text) }
         userAgent = "beekond/" + version
         timeout = sync.timeoutSeconds
         caFile = sync.caFile

@@ -1,5 +1,6 @@
-"""A Home Assistant with the webhooks of OwnTracks and of the Traccar Client, and nothing else, for test_home_assistant.py. It
-runs with the Python of a venv that has Home Assistant, and writes each state of a tracker as a line of JSON.
+"""A Home Assistant with the webhooks of OwnTracks and of the Traccar Client, a zone, and nothing else, for
+test_home_assistant.py. It runs with the Python of a venv that has Home Assistant, and writes each state of a tracker as a
+line of JSON.
 
 Usage: home-assistant.py DIRECTORY PORT WEBHOOK-OF-OWNTRACKS WEBHOOK-OF-TRACCAR
 """
@@ -27,7 +28,9 @@ async def main(directory: str, port: int, hooks: dict):
     # Who may log in: nobody, but the server of the webhooks asks.
     await async_process_ha_core_config(hass, {"name": "test"})
     hass.bus.async_listen(core.EVENT_STATE_CHANGED, show)
-    settings = {"http": {"server_host": ["127.0.0.1"], "server_port": port}}
+    # A zone where no drive leads: what is there has been put there.
+    settings = {"http": {"server_host": ["127.0.0.1"], "server_port": port},
+                "zone": [{"name": "depot", "latitude": 40.0, "longitude": 9.0, "radius": 50}]}
     for name in ("homeassistant", "http", "webhook", "zone", "device_tracker"):
         if not await async_setup_component(hass, name, settings):
             raise SystemExit(f"{name} could not be set up")

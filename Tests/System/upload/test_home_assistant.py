@@ -67,8 +67,8 @@ class HomeAssistantTests(SystemTest):
         return [said["attributes"] for said in self.said("entity")
                 if said["entity"] == entity and "latitude" in said["attributes"]]
 
-    def drive(self, example: str, hook: str, **settings) -> tuple:
-        """A daemon with this example of a configuration, and a drive of eight seconds."""
+    def begin(self, example: str, hook: str) -> tuple:
+        """A fake gpsd, and a daemon with this example of a configuration, which is idle."""
         text = Path(support.ROOT, "etc", "examples", f"{example}.toml").read_text(encoding="utf-8")
         text = re.sub(r"(?m)^url = .*$", f'url = "http://127.0.0.1:{self.port}/api/webhook/{hook}"', text)
         text = re.sub(r"(?m)^interval_seconds = \d+$", f"interval_seconds = {NEVER}", text)
@@ -78,7 +78,11 @@ class HomeAssistantTests(SystemTest):
         os.mkdir(folder)
         Path(folder, "50-home.toml").write_text(text, encoding="utf-8")
         os.chmod(os.path.join(folder, "50-home.toml"), 0o600)
-        daemon.start()
+        return fake, daemon.start()
+
+    def drive(self, example: str, hook: str, **settings):
+        """A drive of eight seconds, and its delivery."""
+        fake, daemon = self.begin(example, hook)
         daemon.call("Start")
         fake.settle()
         fake.drive(5, **settings)
@@ -87,7 +91,6 @@ class HomeAssistantTests(SystemTest):
         fake.drive(1, **settings)
         daemon.wait_stored(8)
         wait_for(lambda: daemon.call("Sync", destination="home")["pending"] == 0, "everything has been accepted")
-        return fake, daemon
 
     def check(self, entity: str, accuracies: list):
         """It was at each place once, in order, and is where the drive ended."""
@@ -106,6 +109,15 @@ class HomeAssistantTests(SystemTest):
         last = self.states("device_tracker.fleet_van1")[-1]
         self.assertEqual((last["velocity"], last["course"], last["source_type"]), (round(13.9 * 3.6), 271, "gps"))
         self.assertTrue(math.isclose(last["longitude"], 8))
+
+    def test_a_geofence_is_the_zone_of_its_name(self):
+        fake, daemon = self.begin("home-assistant-owntracks", self.HOOKS[0])
+        daemon.call("AddGeofences", geofences=[
+            {"id": "depot", "latitude": 50.0, "longitude": 8.0, "radius_meters": 100.0}])
+        fake.settle()
+        found = wait_for(lambda: self.states("device_tracker.fleet_van1"), lambda: f"a position: {self.server.text()[-3000:]}")
+        self.assertEqual((found[0]["latitude"], found[0]["longitude"], found[0]["gps_accuracy"]), (40.0, 9.0, 50))
+        self.assertIn("depot", [said["state"] for said in self.said("entity")])
 
     def test_traccar_client(self):
         self.drive("home-assistant-traccar", self.HOOKS[1], speed=13.9, track=271.4)

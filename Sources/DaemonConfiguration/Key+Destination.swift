@@ -98,8 +98,10 @@ extension Key {
             "sync.keep_connection", \.main.format.mqtt.keepConnection,
             "Over MQTT: stay connected while there is nothing to send."
         ).only(.owntracks),
-        .choice("sync.speed_unit", \.main.format.speedUnit, "knots for Traccar, mps for PhoneTrack.").only(
-            .osmand),
+        .choice(
+            "sync.speed_unit", \.main.format.speedUnit,
+            "knots for Traccar, and PhoneTrack's /log/traccar; mps for PhoneTrack's /log/gpslogger."
+        ).only(.osmand),
         .choice("sync.method", \.main.format.template.method, "Method of the request.").only(.template),
         .text(
             "sync.root_property", \.main.format.template.rootProperty, Rules.rootProperty,

@@ -139,9 +139,9 @@ extension Settings {
 
     /// Unit of `speed` in a query.
     package enum SpeedUnit: String, Sendable, CaseIterable {
-        /// As Traccar reads it.
+        /// As Traccar reads it, and PhoneTrack at `/log/traccar`.
         case knots
-        /// Metres per second, as PhoneTrack reads it.
+        /// Metres per second, as PhoneTrack reads it at `/log/gpslogger`.
         case mps
     }
 }

@@ -51,9 +51,13 @@ def commits(world: World) -> list:
 
 
 def measured(world: World, count: int, stored: int, *more: str) -> dict:
-    done = subprocess.run(
-        [os.path.join(world.bin, "bench-store"), world.path(), "commits", str(count), str(stored), *more],
-        stdout=subprocess.PIPE, text=True, check=True)
+    return bench_store(world, "commits", str(count), str(stored), *more)
+
+
+def bench_store(world: World, *arguments: str) -> dict:
+    """What it prints."""
+    done = subprocess.run([os.path.join(world.bin, "bench-store"), world.path(), *arguments],
+                          stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -65,20 +69,29 @@ def alone(world: World, count: int, per_second: float) -> list:
 
 
 def syncs(world: World) -> list:
-    """fdatasync and fsync calls per fix: the difference between runs of two lengths."""
+    """fdatasync and fsync calls per fix, as a row for the table; none without strace."""
+    # A checkpoint, about every 600 fixes, syncs WAL and database once more.
+    found = count_syncs(world, lambda fixes: ["commits", fixes, "0"])
+    return [] if found is None else [
+        Row("fdatasyncs for a fix at FULL, those of checkpoints included", "", [found], "one", [1.0], target=1.02)]
+
+
+def count_syncs(world: World, arguments) -> float | None:
+    """fdatasync and fsync calls per fix: the difference between runs of two lengths; None without strace.
+
+    arguments: what `bench-store` is to do, for a number of fixes as text.
+    """
     if shutil.which("strace") is None:
-        return []
+        return None
     counts = []
     for fixes in (100, 300):
         log = os.path.join(world.path(), "strace")
         subprocess.run(
             ["strace", "-f", "-qq", "-e", "trace=fdatasync,fsync", "-o", log, os.path.join(world.bin, "bench-store"),
-             world.path(), "commits", str(fixes), "0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+             world.path(), *arguments(str(fixes))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         with open(log, encoding="utf-8") as file:
             counts.append(len(re.findall(r"f(?:data)?sync\(", file.read())))
-    # A checkpoint, about every 600 fixes, syncs WAL and database once more.
-    return [Row("fdatasyncs for a fix at FULL, those of checkpoints included", "", [(counts[1] - counts[0]) / 200], "one",
-                [1.0], target=1.02)]
+    return (counts[1] - counts[0]) / 200
 
 
 def draining(world: World) -> list:
@@ -87,7 +100,7 @@ def draining(world: World) -> list:
     fixes = world.scaled(100_000, 5000)
 
     def ours():
-        return measured(world, 0, fixes, "drain", sink.url, "100")
+        return measured(world, 0, fixes, "drain", "100", sink.url)
 
     def theirs():
         return alone(world, world.scaled(250, 50), 50)

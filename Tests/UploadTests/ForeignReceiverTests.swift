@@ -1,5 +1,6 @@
 import Base
-import Glibc
+import Envelope
+import Foundation
 import Testing
 import Tracking
 
@@ -80,6 +81,27 @@ import Tracking
         let error = abs(Self.driven(read) / Self.truth - 1)
         // Whole kilometres an hour; else only the rule by which the speeds are summed.
         #expect(error < (receiver.rawValue.contains("OwnTracks") || receiver == .recorder ? 0.002 : 0.000_1))
+    }
+
+    @Test("the same at a backend of one's own, in metres a second")
+    func ownBackend() throws {
+        let device = Device(installID: "", platform: "linux", version: "0", model: nil)
+        var payload = BeekonPayload(device: device)
+        let body = payload.encode(
+            batch: FormatSamples.id, session: FormatSamples.session, sentAt: FormatSamples.sentAt,
+            extras: nil, locations: Self.drive, events: [])
+        let root = try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]
+        let rows = try #require(root?["locations"] as? [[String: Any]])
+        let points: [Point] = try rows.map { row in
+            let time = try #require((row["timestamp"] as? String).flatMap { Timestamp(iso8601: $0) })
+            return (time, row["speed"] as? Double)
+        }
+        #expect(points.count == Self.drive.count)
+        let driven = Self.pairs(points).reduce(0) { sum, pair in
+            sum + ((pair.from.speed ?? 0) + (pair.to.speed ?? 0)) / 2
+                * pair.to.time.seconds(since: pair.from.time)
+        }
+        #expect(abs(driven / Self.truth - 1) < 0.000_1)
     }
 
     @Test("where and when, to the second, wherever and whenever that is", arguments: ForeignReceiver.allCases)

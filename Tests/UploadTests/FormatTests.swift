@@ -1,9 +1,9 @@
 import Base
-import DaemonConfiguration
 import Envelope
 import Support
 import Testing
 
+@testable import DaemonConfiguration
 @testable import Upload
 
 @Suite("requests are made in one place")
@@ -50,6 +50,28 @@ struct RequestFactoryTests {
         #expect(authorised.url == "https://api.example.com/up?v=1")
         #expect(
             authorised.headers == ["Content-Type: application/json", "X-Empty;", "Authorization: Bearer t"])
+    }
+
+    @Test("a login over HTTP is a header, and TLS sessions are forgotten with it")
+    func login() {
+        func sync(_ password: String?, mqtt: Settings.MQTT? = nil) -> Settings.Sync {
+            var sync = Settings.Sync()
+            let secret = password.map { Secret($0) }
+            sync.format = .owntracks(
+                Settings.OwnTracks(
+                    deviceID: "d", username: Secret("Aladdin"), password: secret, mqtt: mqtt))
+            return sync
+        }
+        let request = OwnTracksFormat(user: "Aladdin", deviceID: "d").request(
+            FormatSamples.bare, sentAt: FormatSamples.sentAt)
+        func logins(_ sync: Settings.Sync) -> [String] {
+            let options = RequestFactory(sync, version: "1").options(for: request, authorization: nil)
+            return options.headers.filter { $0.hasPrefix("Authorization") }
+        }
+        // The example of RFC 7617.
+        #expect(logins(sync("open sesame")) == ["Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="])
+        #expect(logins(sync(nil)) == [] && logins(sync("x", mqtt: Settings.MQTT())) == [])
+        #expect(SessionIdentity(sync("a")) != SessionIdentity(sync("b")))
     }
 
     @Test("a format's own headers go along, unless the configuration has them")

@@ -6,7 +6,7 @@ internal import FoundationEssentials
 package struct RequestFactory: Sendable {
     /// Where batches go.
     package var url: String
-    /// Headers that go with every batch.
+    /// Headers that go with every batch, the login among them.
     package var headers: [(name: String, value: String)]
     /// Names the program and its version.
     package var userAgent: String

@@ -6,7 +6,7 @@ internal import Glibc
 package struct SessionIdentity: Equatable, Sendable {
     /// Where batches go.
     package var url: String
-    /// Headers that go with every batch: an API key, perhaps.
+    /// Headers that go with every batch: an API key, perhaps, or a login.
     package var headers: [Settings.Field]
     /// Where tokens come from; nil for none.
     package var auth: Settings.Auth?

@@ -21,8 +21,10 @@ struct Cost {
     var log: Int
     /// CPU of the whole process, in nanoseconds.
     var cpu: Int64 = 0
+    /// Stored or delivered, where no single one was timed.
+    var fixes = 0
 
-    var count: Int { times.count }
+    var count: Int { max(times.count, fixes) }
 
     /// The time that such a part of the commits stayed below.
     func microseconds(_ part: Double) -> Double {
@@ -35,15 +37,19 @@ final class Bench {
     private static let start = Timestamp(milliseconds: 1_800_000_000_000)
 
     private let directory: String
-    private let store: Store
+    let store: Store
     private let session: UUIDv7
     private var ids: UUIDv7Generator
     private var written = 0
     private let warmUp: Int
 
-    /// - Parameter warmUp: commits before those that are measured. A thousand see the WAL folded in once: from then on it is
-    ///   used again, and its file does not grow.
-    init(directory: String, rows: Int, durability: StoreOptions.Durability, warmUp: Int) throws {
+    /// - Parameters:
+    ///   - warmUp: commits before those that are measured. A thousand see the WAL folded in once: from then on it is used
+    ///     again, and its file does not grow.
+    ///   - destinations: how many every row is owed to.
+    init(
+        directory: String, rows: Int, durability: StoreOptions.Durability, warmUp: Int, destinations: Int = 1
+    ) throws {
         self.directory = directory
         self.warmUp = warmUp
         for name in ["beekon.db", "beekon.db-wal", "beekon.db-shm", "ballast"] {
@@ -52,7 +58,9 @@ final class Bench {
         var random = SystemRandomNumberGenerator()
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: Self.start)
-        let options = StoreOptions(durability: durability, destinations: .main)
+        let options = StoreOptions(
+            durability: durability,
+            destinations: Self.names(destinations).map { StoreOptions.Destination($0) })
         store = try Store(directory: directory, options: options)
         _ = try store.insert(next())
         guard rows > 1 else { return }
@@ -66,6 +74,11 @@ final class Bench {
             """)
     }
 
+    /// `main`, and so many others.
+    static func names(_ count: Int) -> [DestinationName] {
+        [.main] + (1..<max(count, 1)).compactMap { DestinationName("d\($0)") }
+    }
+
     /// Uploads what is stored in a state directory.
     ///
     /// - Returns: the CPU that it took, in nanoseconds.
@@ -77,7 +90,7 @@ final class Bench {
         return cpuTime() - before
     }
 
-    private func next() -> NewLocation {
+    func next() -> NewLocation {
         written += 1
         let time = Self.start.advanced(bySeconds: Double(written))
         let angle = Double(written) / 1e5
@@ -102,17 +115,38 @@ final class Bench {
         })
     }
 
-    /// While another thread uploads what is stored, in batches, as the daemon's uploader does; until that has ended.
-    func commitsWhileDraining(to url: String, batch: Int) throws -> Cost {
-        let drain = Drain(store: store, url: url, batch: batch)
-        try drain.start()
+    /// Writes fixes at 50 a second.
+    func pacedCommits(_ count: Int) throws -> Cost {
+        var left = count
+        return try commits(while: { latest in
+            Self.rest(after: latest)
+            left -= 1
+            return left >= 0
+        })
+    }
+
+    /// While other threads upload what is stored, in batches, as the daemon's uploaders do, one to each url; until the first
+    /// of them has ended.
+    func commitsWhileDraining(to urls: [String], batch: Int) throws -> Cost {
+        let drains = zip(Self.names(urls.count), urls).map { name, url in
+            Drain(store: store, name: name, url: url, batch: batch)
+        }
+        for drain in drains { try drain.start() }
         let cost = try commits(
             while: { latest in
-                poll(nil, 0, Int32(max(0, 20 - Double(latest) / 1e6)))
-                return !drain.hasEnded
+                Self.rest(after: latest)
+                return !drains.contains(where: \.hasEnded)
             })
-        if let failure = drain.failure { throw BenchFailure(message: failure) }
+        for drain in drains {
+            while !drain.hasEnded { poll(nil, 0, 10) }
+            if let failure = drain.failure { throw BenchFailure(message: failure) }
+        }
         return cost
+    }
+
+    /// - Parameter latest: nanoseconds that the latest commit took.
+    private static func rest(after latest: Int64) {
+        poll(nil, 0, Int32(max(0, 20 - Double(latest) / 1e6)))
     }
 
     /// - Parameter goesOn: is handed what the latest commit took, in nanoseconds.
@@ -156,13 +190,13 @@ final class Bench {
         }
     }
 
-    private static func cpuTime() -> Int64 {
+    static func cpuTime() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    private func bytesWritten() -> Int? {
+    func bytesWritten() -> Int? {
         guard let file = fopen("/proc/self/io", "r") else { return nil }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 128)

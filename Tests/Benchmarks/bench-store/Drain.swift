@@ -14,12 +14,14 @@ final class Drain: Sendable {
     }
 
     private let store: Store
+    private let name: DestinationName
     private let options: HTTPOptions
     private let batch: Int
     private let state = Mutex(State())
 
-    init(store: Store, url: String, batch: Int) {
+    init(store: Store, name: DestinationName = .main, url: String, batch: Int) {
         self.store = store
+        self.name = name
         self.batch = batch
         options = HTTPOptions(
             url: url, headers: ["Content-Type: application/json", "Content-Encoding: gzip"],
@@ -59,7 +61,7 @@ final class Drain: Sendable {
             else { throw BenchFailure(message: "zlib failed") }
             return (id, request.body)
         }
-        guard let first = try store.draftBatch(limit: batch) else { return }
+        guard let first = try store.draftBatch(for: name, limit: batch) else { return }
         let (id, body) = try encode(first)
         var frozen = try store.freeze(first, id: id, StoredRequest(body: body))
         while let sent = frozen {
@@ -76,7 +78,7 @@ final class Drain: Sendable {
             }
             let (id, body) = try encode(draft)
             _ = try store.acknowledge(sent, freezing: draft, id: id, StoredRequest(body: body))
-            frozen = try store.nextFrozen()
+            frozen = try store.nextFrozen(for: name)
         }
     }
 }

@@ -78,7 +78,7 @@ class ManualTests(CtlTest):
 
     @needs("groff")
     def test_groff_does_not_complain(self):
-        self.assertEqual(len(PAGES), 5)
+        self.assertEqual(len(PAGES), 6)
         for path in PAGES:
             done = subprocess.run(["groff", "-mandoc", "-ww", "-Tutf8", path], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""), path)

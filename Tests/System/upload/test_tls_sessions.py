@@ -11,9 +11,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest
 from support.clocks import ClockTest, no_shim
+from support.control_client import Refusal
+from support.daemon import NEVER
 from support.nginx import Nginx, needs_nginx
 from support.ports import free_port
 from support.tls import Authority, needs_openssl, pump
+from support.waiting import wait_for
 
 HOUR = 3600
 # nginx forgets a session after 300 s, and the clocks of these tests jump.
@@ -250,6 +253,38 @@ class ForgottenTests(SessionTest):
         self.drain("transient")
         self.restart(key)
         self.assertTrue(self.drain())
+
+
+@needs_openssl
+@needs_nginx
+@unittest.skipIf(no_shim(), no_shim())
+class SeveralTests(SessionTest):
+    def test_two_destinations_of_one_server_share_no_session(self):
+        self.begin()
+        self.victim.configure(**{"destination.other": {
+            "url": self.url(), "ca_file": self.authority.ca, "interval_seconds": NEVER}})
+        self.victim.reload()
+        self.victim.wait_status(lambda status: len(status["destinations"]) == 2, "the other destination")
+        # What the other is owed begins now.
+        self.assertEqual([self.deliver(name) for name in ("main", "main", "other", "other", "main", "other")],
+                         [False, True, False, True, True, True])
+
+    def deliver(self, name: str) -> bool:
+        """One more fix, and its drain to this destination; tells whether it resumed a session."""
+        admitted = self.victim.status()["gate"]["admitted"]
+        self.gps.drive(1)
+        self.victim.wait_stored(admitted + 1)
+        before = len(self.nginx.entries())
+
+        def attempt() -> bool:
+            try:
+                return self.victim.call("Sync", destination=name)["outcome"] == "drained"
+            except Refusal as refusal:
+                self.assertEqual(refusal.name, "RateLimited")
+                return False
+
+        wait_for(attempt, f"a drain to {name}")
+        return self.nginx.wait_entries(before + 1)[before].resumed
 
 
 @needs_openssl

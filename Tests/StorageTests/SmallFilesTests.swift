@@ -3,6 +3,7 @@ import Glibc
 import Linux
 import Support
 import Testing
+import Tracking
 
 @testable import Storage
 

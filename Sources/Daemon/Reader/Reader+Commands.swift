@@ -121,7 +121,8 @@ extension Reader {
                 sessions.note(wish)
             }
         } catch {
-            Log.error(.storageFailed, "the schedule is not followed yet, trying again in 10 s: \(error.reason)")
+            Log.error(
+                .storageFailed, "the schedule is not followed yet, trying again in 10 s: \(error.reason)")
             schedule.retry(now: now)
         }
     }

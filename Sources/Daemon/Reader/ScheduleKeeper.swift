@@ -45,7 +45,8 @@ struct ScheduleKeeper {
     ///   - time: asked for only then; nil while no clock is known to be right.
     ///   - present: the wish in force. It is to be persisted if this changes it.
     /// - Returns: what the schedule wishes, if that is to replace it.
-    mutating func look(_ time: @autoclosure () -> Timestamp?, present: inout Wish?, now: BootInstant) -> Wish? {
+    mutating func look(_ time: @autoclosure () -> Timestamp?, present: inout Wish?, now: BootInstant) -> Wish?
+    {
         guard watch != nil else { return nil }
         if let latest, let next, now < next, now.seconds(since: latest) < Self.rest { return nil }
         latest = now

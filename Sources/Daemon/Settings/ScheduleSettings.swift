@@ -11,7 +11,9 @@ extension Settings.Tracking {
     }
 
     /// The schedule and the zone it goes by; nil without one.
-    func plan(_ zones: ZoneInfo = ZoneInfo()) throws(Flaw) -> (schedule: TrackingSchedule, zone: TimeZoneRules)? {
+    func plan(_ zones: ZoneInfo = ZoneInfo()) throws(Flaw) -> (
+        schedule: TrackingSchedule, zone: TimeZoneRules
+    )? {
         // A zone that is misspelt is a mistake even before there is a schedule.
         let zone = schedule.isEmpty && timeZone.isEmpty ? TimeZoneRules.utc : try rules(zones)
         guard !schedule.isEmpty else { return nil }
@@ -23,17 +25,19 @@ extension Settings.Tracking {
     }
 
     private func rules(_ zones: ZoneInfo) throws(Flaw) -> TimeZoneRules {
-        do throws(SystemError) {
-            let bytes = try timeZone.isEmpty ? zones.systemContent() : zones.content(of: timeZone)
-            guard let bytes else { return .utc }
-            do {
-                return try TimeZoneRules(tzif: bytes)
-            } catch {
-                throw Flaw(key: "tracking.time_zone", message: "cannot be used: \(error)")
-            }
+        let bytes: [UInt8]?
+        do {
+            bytes = try timeZone.isEmpty ? zones.systemContent() : zones.content(of: timeZone)
         } catch {
-            let advice = "write a name of /usr/share/zoneinfo, such as Europe/Berlin, or \"\" for the system's"
+            let advice =
+                "write a name of /usr/share/zoneinfo, such as Europe/Berlin, or \"\" for the system's"
             throw Flaw(key: "tracking.time_zone", message: "cannot be used (\(error)); \(advice)")
+        }
+        guard let bytes else { return .utc }
+        do {
+            return try TimeZoneRules(tzif: bytes)
+        } catch {
+            throw Flaw(key: "tracking.time_zone", message: "cannot be used: \(error)")
         }
     }
 }

@@ -90,7 +90,7 @@ let package = Package(
                 .embedInCode("track-charts.js")
             ]),
         // Not `Configuration`, which is swift-configuration's: names are unique over a graph of packages.
-        target("DaemonConfiguration", ["Envelope"]),
+        target("DaemonConfiguration", ["Base", "Envelope", "Linux", "Tracking"]),
         target("Systemd", ["CSystemd"]),
         target("Simulation", ["Base"]),
         target(

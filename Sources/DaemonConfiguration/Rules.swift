@@ -1,5 +1,8 @@
+internal import Base
 internal import Envelope
 import Glibc
+internal import Linux
+internal import Tracking
 
 /// What texts may be. A rule returns what is wrong and what to do, never the text itself, or nil.
 enum Rules {
@@ -29,6 +32,30 @@ enum Rules {
             return "not a device; write its path as gpsd names it, at most 255 bytes, or \"\""
         }
         return nil
+    }
+
+    static func window(_ text: String) -> String? {
+        guard (1...80).contains(text.utf8.count), text.isOneLine else {
+            return "not a window; write days and times, such as \"mon-fri 07:00-18:30\""
+        }
+        do {
+            _ = try TrackingSchedule([text])
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// libc reads a name that is misspelt as UTC, without a word.
+    static func timeZone(_ text: String) -> String? {
+        if text.isEmpty { return nil }
+        do {
+            _ = try TimeZoneRules(tzif: ZoneInfo().content(of: text))
+            return nil
+        } catch {
+            return "not a time zone here (\(error)); write a name of /usr/share/zoneinfo, such as \"Europe/Berlin\", or \"\" for the "
+                + "system's"
+        }
     }
 
     static func platform(_ text: String) -> String? {

@@ -8,6 +8,7 @@ final class UploaderPort: Sendable {
     let commands: Mailbox<UploaderCommand>
     let settings: Slot<SettingsInForce>
     let work = Work()
+    let requests = RequestCounts()
     private let published = Mutex(UploaderSnapshot())
 
     private static let commandLimit = 1024

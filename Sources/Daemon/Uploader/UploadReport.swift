@@ -14,6 +14,7 @@ final class UploadReport {
     private let post: (MainMessage) -> Void
     private let warn: (Log.Event, String, [(Log.Field, String)]) -> Void
     private(set) var snapshot = UploaderSnapshot()
+    private var watch = RequestWatch()
     private var lastWarning: (key: String, now: BootInstant)?
 
     /// Seconds after which the same fault is logged again.
@@ -67,17 +68,30 @@ final class UploadReport {
         snapshot.inFlightBatch = batch
     }
 
-    func sending(at time: Timestamp) {
+    /// The batch that goes out next, whether it was frozen just now or earlier.
+    func frozen(_ batch: FrozenBatch) {
+        debug(.frozen, batch.id, "\(batch.rows) locations and events, \(batch.request.body.count) bytes")
+    }
+
+    /// - Parameter time: the best clock known.
+    func sending(_ batch: UUIDv7, _ request: Request, at time: Timestamp, now: BootInstant) {
         snapshot.storageError = nil
         snapshot.isUploading = true
         snapshot.lastAttempt = time
+        let showsBody = board.requestListeners.load(ordering: .relaxed) == .bodies
+        let attempt = watch.begin(
+            batch, bytes: request.body.count, body: showsBody ? request.shown : nil, now: now)
+        debug(.post, batch, "attempt \(attempt), \(request.body.count) bytes")
     }
 
     func requestEnded() {
         snapshot.inFlightBatch = nil
     }
 
-    func failed(_ failure: TransportFailure) {
+    func failed(_ failure: TransportFailure, now: BootInstant) {
+        let code = RequestCounts.Code(failure)
+        port.requests.add(code)
+        ended(watch.end(code.text, now: now))
         snapshot.lastHTTPStatus = nil
         snapshot.isClockSuspected = failure.kind == .clock
         snapshot.lastError =
@@ -86,8 +100,41 @@ final class UploadReport {
             : failure.message
     }
 
-    func answered(_ status: Int) {
-        snapshot.lastHTTPStatus = status
+    func answered(_ judgement: Judgement, now: BootInstant) {
+        port.requests.add(.init(status: judgement.status))
+        ended(watch.end(judgement.verdict.word, status: judgement.status, now: now))
+        snapshot.lastHTTPStatus = judgement.status
+    }
+
+    /// It was broken off.
+    func cancelled(now: BootInstant) {
+        ended(watch.end("cancelled", now: now))
+    }
+
+    private func ended(_ record: RequestRecord?) {
+        guard let record else { return }
+        if let batch = record.batch {
+            let answer = record.status.map { "\($0), " } ?? ""
+            debug(.answer, batch, "\(answer)\(record.outcome), after \(record.milliseconds) ms")
+        }
+        tell(record)
+    }
+
+    /// To subscribers, if there are any.
+    private func tell(_ record: @autoclosure () -> RequestRecord) {
+        guard board.requestListeners.load(ordering: .relaxed) > .none else { return }
+        post(.requestEnded(port.name, record()))
+    }
+
+    /// A stage in the life of a request, for who looks closely.
+    private enum Stage: String { case frozen, post, answer, acknowledged }
+
+    private func debug(
+        _ stage: Stage, _ batch: UUIDv7, _ text: @autoclosure () -> String, _ event: Log.Event = .requestStage
+    ) {
+        Log.debug(
+            event, "\(stage.rawValue): batch \(batch) for \(port.name), \(text())",
+            [(.stage, stage.rawValue), (.batch, batch.description), (.destination, port.name.text)])
     }
 
     /// The answer counts.
@@ -108,9 +155,9 @@ final class UploadReport {
         snapshot.oversizedFailures = 0
         snapshot.uploaded += count
         snapshot.lastSuccess = time
-        Log.debug(
-            .uploaded, "uploaded \(count) locations and events, \(batch.request.body.count) bytes",
-            [(.batch, batch.id.description), (.count, "\(count)")])
+        debug(
+            .acknowledged, batch.id, "\(count) locations and events, \(batch.request.body.count) bytes",
+            .uploaded)
     }
 
     func storageFailed(_ error: StorageError) {
@@ -227,6 +274,23 @@ final class UploadReport {
     }
 
     // MARK: Tokens
+
+    /// A token exchange has ended. Nothing of what was sent is told, and nothing of the answer but its status.
+    func exchanged(_ outcome: HTTPOutcome, bytes: Int, since began: BootInstant, now: BootInstant) {
+        let milliseconds = now.milliseconds(since: began)
+        switch outcome {
+        case .answer(let answer):
+            tell(
+                RequestRecord(
+                    status: answer.status, milliseconds: milliseconds, bytes: bytes, outcome: "answered"))
+        case .failure(let failure):
+            tell(
+                RequestRecord(
+                    milliseconds: milliseconds, bytes: bytes, outcome: RequestCounts.Code(failure).text))
+        case .cancelled:
+            tell(RequestRecord(milliseconds: milliseconds, bytes: bytes, outcome: "cancelled"))
+        }
+    }
 
     func tokenRenewed(expiresAt: Int64?) {
         snapshot.lastError = nil

@@ -251,6 +251,7 @@ final class Uploader {
             return .done
         case .freezeNext:
             guard let sync, let batch = try queue.freezeNext(sync) else { return .nothingPending }
+            report.frozen(batch)
             return .frozen(rows: batch.rows, isIsolating: sync.onReject == .isolate)
         case .checkToken(let isForced): return .token(tokens.check(isForced: isForced, now: .current()))
         case .checkRefusedToken(let isForced):
@@ -259,6 +260,7 @@ final class Uploader {
         case .awaitAnswer: return awaitAnswer()
         case .cancelRequest:
             client.cancel()
+            report.cancelled(now: .current())
             report.requestEnded()
             return .cancelled
         case .send: return try send(batch())
@@ -308,7 +310,8 @@ final class Uploader {
             report.requestEnded()
             return .gone
         }
-        report.sending(at: hub.clock.time(now: .current()))
+        let now = BootInstant.current()
+        report.sending(batch.id, request, at: hub.clock.time(now: now), now: now)
         publish()
         let options = RequestFactory(sync, version: Release.version).options(
             for: request, authorization: tokens.authorise())
@@ -333,18 +336,21 @@ final class Uploader {
 
     private func event(_ outcome: HTTPOutcome) -> Drain.Event {
         switch outcome {
-        case .cancelled: return .cancelled
+        case .cancelled:
+            report.cancelled(now: .current())
+            return .cancelled
         case .failure(let failure):
-            report.failed(failure)
+            report.failed(failure, now: .current())
             return .failed(isForTime: failure.isForTime)
         case .answer(let answer):
             guard let batch = queue.current, let request = queue.request else { return .gone }
             let demanded = sync?.requireAck == false ? nil : batch.id
+            let now = BootInstant.current()
             var judgement = request.format.judge(
-                answer, acknowledging: demanded, at: hub.clock.time(now: .current()))
+                answer, acknowledging: demanded, at: hub.clock.time(now: now))
             if sync?.rejects(judgement, in: request.format) == true { judgement.verdict = .rejected }
             tokens.note(judgement.verdict)
-            report.answered(judgement.status)
+            report.answered(judgement, now: now)
             return .answered(judgement, canRenew: tokens.isActive)
         }
     }

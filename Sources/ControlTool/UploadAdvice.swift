@@ -60,9 +60,14 @@ struct UploadAdvice {
         ]
     }
 
+    /// It fails, and there is nothing to say but that.
+    var isRetrying: Bool { hasTrouble && sync.state != .failed && !isOversized }
+
+    private var hasTrouble: Bool { sync.lastError != nil && sync.state != .disabled && sync.pending > 0 }
+
     /// Needs no action by the operator, but is worth looking into when it persists.
-    private var retrying: String? {
-        guard sync.lastError != nil, sync.state != .disabled, sync.pending > 0 else { return nil }
+    var retrying: String? {
+        guard hasTrouble else { return nil }
         if isOversized { return oversized }
         return
             "\(names.upload) is failing at the moment and will be retried: beekonctl doctor shows where it gets "

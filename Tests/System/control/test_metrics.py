@@ -101,6 +101,24 @@ class MetricsTests(CtlTest):
         self.assertEqual(sum(value for name, value in found.items() if name.startswith("beekond_receiver_health{")), 1)
         self.assertEqual(found['beekond_degraded{subsystem="storage"}'], 0)
 
+    def test_why_there_was_no_answer(self):
+        silent, plain = self.raw_server(lambda link: link.drain()), self.backend()
+        self.receivers.remove(silent)
+        fake = self.fake()
+        daemon = self.daemon(
+            fake.port, sync={"url": f"http://127.0.0.1:{free_port()}/"}, **{
+                "destination.silent": {"url": silent.url, "timeout_seconds": 1, "interval_seconds": NEVER},
+                # It does not speak TLS.
+                "destination.plain": {"url": plain.url.replace("http:", "https:"), "interval_seconds": NEVER}}).start()
+        daemon.call("Start")
+        fake.settle()
+        daemon.wait_stored(1)
+        for name, code in (("main", "network"), ("silent", "timeout"), ("plain", "tls")):
+            daemon.call("Sync", destination=name)
+            found = {key: value for key, value in self.metrics(daemon).items()
+                     if key.startswith(f'beekond_requests_total{{destination="{name}"') and value}
+            self.assertEqual(list(found), [f'beekond_requests_total{{destination="{name}",code="{code}"}}'])
+
     def test_the_histogram_has_every_commit(self):
         fake, daemon = self.tracking()
         before = self.metrics(daemon)

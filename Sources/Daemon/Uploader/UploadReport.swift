@@ -114,8 +114,10 @@ final class UploadReport {
     private func ended(_ record: RequestRecord?) {
         guard let record else { return }
         if let batch = record.batch {
-            let answer = record.status.map { "\($0), " } ?? ""
-            debug(.answer, batch, "\(answer)\(record.outcome), after \(record.milliseconds) ms")
+            debug(
+                .answer, batch,
+                (record.status.map { "\($0), " } ?? "") + "\(record.outcome), after \(record.milliseconds) ms"
+            )
         }
         tell(record)
     }

@@ -98,12 +98,25 @@ enum Advice {
 
     /// Destinations other than `main`, and orphans.
     private static func others(_ status: Wire.Status) -> [String] {
-        status.destinations.filter { $0.name != DestinationNames.main || $0.isAbandoned }.flatMap { other in
+        var retrying: [(name: String, advice: String)] = []
+        let others = status.destinations.filter { $0.name != DestinationNames.main || $0.isAbandoned }
+        let advice = others.flatMap { other -> [String] in
             let orphan = other.isAbandoned ? [orphan(other)] : []
             if other.deliver == nil, !orphan.isEmpty { return orphan }
             let upload = UploadAdvice(sync: other.sync, auth: other.auth, of: other.name)
-            return upload.urgent + orphan + upload.deadLetters
+            guard upload.isRetrying, let words = upload.retrying else {
+                return upload.urgent + orphan + upload.deadLetters
+            }
+            retrying.append((DestinationNames(other.name).name, words))
+            return [upload.token].compactMap(\.self) + orphan + upload.deadLetters
         }
+        // The same sentence for each of several would push the others off the screen.
+        guard retrying.count > 1 else { return advice + retrying.map(\.advice) }
+        let names = retrying.map(\.name)
+        return advice + [
+            "The uploads to \(names.dropLast().joined(separator: ", ")) and \(names.last ?? "") are failing at the moment and "
+                + "will be retried: beekonctl doctor shows where they get stuck. Nothing is lost."
+        ]
     }
 
     private static func orphan(_ other: Wire.Destination) -> String {

@@ -3,7 +3,8 @@ package import ControlProtocol
 
 /// Events of the live stream as lines of text.
 package enum EventText {
-    /// One line of at most `columns` columns, or two when earlier events were lost.
+    /// One line of at most `columns` columns, one more when earlier events were lost, and below those what a request has
+    /// carried.
     package static func lines(
         _ event: Wire.Event, clock: Clock, palette: Palette, columns: Int = 80
     ) -> [String] {
@@ -15,6 +16,7 @@ package enum EventText {
         let word = Text.fitted(Text.safe(event.kind == "geofence_event" ? "geofence" : event.kind), 8)
         let line = "\(palette.faint(String(clock.local(time).suffix(8)))) \(palette.strong(word)) "
         lines.append(line + payload(event, width: columns - 18, palette: palette))
+        if let body = event.http?.body { lines += body.isEmpty ? [] : [palette.faint(Text.safe(body))] }
         return lines
     }
 
@@ -29,6 +31,7 @@ package enum EventText {
         let room = width - Text.columns(owner)
         if let sync = event.sync { return owner + self.sync(sync, width: room, palette: palette) }
         if let auth = event.auth { return owner + StatusText.auth(auth, width: room, palette: palette) }
+        if let http = event.http { return owner + self.http(http, width: room, palette: palette) }
         return ""
     }
 
@@ -61,6 +64,21 @@ package enum EventText {
             return phrase + " " + palette.faint(trigger)
         }
         return Text.cut(phrase[..<comma] + " " + trigger, to: width)
+    }
+
+    /// `200 accepted, 35 ms, 1.2 kB, batch 0190c1a4-…, attempt 2`.
+    private static func http(_ http: Wire.HttpRequest, width: Int, palette: Palette) -> String {
+        let outcome = Text.cut((http.status.map { "\($0) " } ?? "") + Text.safe(http.outcome), to: 24)
+        var rest = ", \(Quantity.count(http.milliseconds)) ms, \(Quantity.bytes(http.bytes))"
+        if let batch = http.batch {
+            // The attempt is worth more than the end of a long id.
+            if let attempt = http.attempt, attempt > 1 { rest += ", attempt \(attempt)" }
+            rest += ", batch \(Text.safe(batch))"
+        } else {
+            rest += ", token exchange"
+        }
+        rest = Text.cut(rest, to: width - Text.columns(outcome))
+        return (["accepted", "answered"].contains(http.outcome) ? outcome : palette.warning(outcome)) + rest
     }
 
     private static func sync(_ sync: Wire.SyncStatus, width: Int, palette: Palette) -> String {

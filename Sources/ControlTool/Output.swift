@@ -28,7 +28,9 @@ package struct Output: ~Copyable {
 
     /// A file readable only by its owner, since positions are personal data. Anything but a regular file, such as a
     /// pipe or a device, is written to directly.
-    package init(path: String) throws(Failure) {
+    ///
+    /// - Parameter isPublic: it holds none, and is for everybody to read.
+    package init(path: String, isPublic: Bool = false) throws(Failure) {
         var status = stat()
         let exists = stat(path, &status) == 0
         if exists, status.st_mode & S_IFMT != S_IFREG {
@@ -40,6 +42,7 @@ package struct Output: ~Copyable {
             let folder = final.lastIndex(of: "/").map { String(final[...$0]) } ?? ""
             let made = TemporaryFile.make(folder + ".beekonctl-XXXXXX")
             descriptor = made.descriptor
+            if isPublic, descriptor >= 0 { _ = fchmod(descriptor, 0o644) }
             temporary = (made.path, final)
         }
         guard descriptor >= 0 else {
@@ -78,6 +81,11 @@ package struct Output: ~Copyable {
     /// Adds text without ending the line.
     package mutating func add(_ text: String) {
         buffer.append(contentsOf: text.utf8)
+    }
+
+    /// Adds bytes that are no text.
+    package mutating func add(_ bytes: [UInt8]) {
+        buffer += bytes
     }
 
     package mutating func flush() throws {

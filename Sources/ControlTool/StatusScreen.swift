@@ -13,7 +13,24 @@ package struct StatusScreen {
     }
 
     /// The lines from top to bottom: the state, then what is wrong and what to do about it.
-    package func lines() -> [String] {
+    ///
+    /// - Parameter rows: that there is room for; nil: for any number. Where the whole does not fit, what is wrong comes
+    ///   first, in a line each, and the rest may be cut.
+    package func lines(rows: Int? = nil) -> [String] {
+        let facts = facts()
+        let advice = Advice.all(status, clock: clock)
+        guard !advice.isEmpty else { return facts }
+        let title = palette.bad("What is wrong, and what to do")
+        let whole =
+            facts + ["", title] + advice.flatMap { Text.wrap($0, width: 76).enumerated().map(bullet) }
+        guard let rows, whole.count > rows else { return whole }
+        // The state of tracking is worth more than any of them.
+        let head = facts.prefix(3)
+        let short = advice.map { palette.warning("! ") + Text.cut($0, to: 76) }
+        return head + short + ["", palette.faint("beekonctl status says what to do.")] + facts.dropFirst(3)
+    }
+
+    private func facts() -> [String] {
         let up = Quantity.duration(seconds: Int64(status.uptimeSeconds))
         let version = Text.cut(Text.safe(status.version), to: 40)
         var lines = [palette.strong("beekond \(version)") + palette.faint(", up \(up)"), ""]
@@ -29,10 +46,6 @@ package struct StatusScreen {
             lines += row("Token", AuthText.summary(status.auth, clock: clock, palette: palette))
         }
         if status.geofences > 0 { lines += row("Fences", ["\(status.geofences)"]) }
-        let advice = Advice.all(status, clock: clock)
-        guard !advice.isEmpty else { return lines }
-        lines += ["", palette.bad("What is wrong, and what to do")]
-        for item in advice { lines += Text.wrap(item, width: 76).enumerated().map(bullet) }
         return lines
     }
 

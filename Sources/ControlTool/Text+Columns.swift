@@ -3,7 +3,7 @@ extension Text {
     ///
     /// Counted by Unicode scalar, like terminals that do not join emoji: a text may turn out narrower, but never
     /// wider.
-    static func columns(_ text: some StringProtocol) -> Int {
+    package static func columns(_ text: some StringProtocol) -> Int {
         text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.reduce(0) { $0 + columns($1) }
     }
 

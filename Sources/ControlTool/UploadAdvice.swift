@@ -76,15 +76,22 @@ struct UploadAdvice {
         ]
     }
 
+    /// It fails, and there is nothing to say but that.
+    var isRetrying: Bool {
+        hasTrouble && sync.state != .failed && sync.state != .deferred && !isOversized && sync.lastMqttCode != 16
+    }
+
+    private var hasTrouble: Bool { sync.lastError != nil && sync.state != .disabled && sync.pending > 0 }
+
     /// Needs no action by the operator, but is worth looking into when it persists.
-    private var retrying: String? {
+    var retrying: String? {
         if sync.state == .deferred {
             guard sync.lastError != nil else { return nil }
             return
                 "\(names.upload) waits for a route that is not metered, and \(Quantity.count(sync.pending)) locations come "
                 + "near the cap (store.max_rows), beyond which the oldest are lost: \(names.sync) sends them now."
         }
-        guard sync.lastError != nil, sync.state != .disabled, sync.pending > 0 else { return nil }
+        guard hasTrouble else { return nil }
         if isOversized { return oversized }
         if sync.lastMqttCode == 16 { return unsubscribed }
         return

@@ -5,6 +5,7 @@ struct Draft {
     var gpsd = Settings.GPSD()
     var tracking = Settings.Tracking()
     var store = Settings.Store()
+    var logLevel = Settings.LogLevel.info
     /// `[sync]`, or the table that ``Key/placed(in:)`` has put in its place.
     var main = DestinationDraft()
     private(set) var others: [String: DestinationDraft] = [:]
@@ -27,6 +28,7 @@ struct Draft {
         settings.gpsd = gpsd
         settings.tracking = tracking
         settings.store = store
+        settings.logLevel = logLevel
         settings.extras = Dictionary(extras.map { ($0.name, $0.value.text) }, uniquingKeysWith: { $1 })
         settings.sync = main.settings
         settings.destinations = others.sorted { $0.key < $1.key }.compactMap { name, table in

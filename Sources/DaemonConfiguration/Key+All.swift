@@ -4,10 +4,14 @@ extension Key {
     /// Every setting, in the order of the manual.
     package static let all: [Key] =
         gpsd + tracking + store + sync + formats + auth + [
+            .choice(
+                "log.level", \.logLevel,
+                "The least severe lines that are logged; debug shows each stage of each request, and no position."
+            ),
             .open(
                 "extras", \.extras, isSecret: false, Rules.extra,
                 "Texts sent with every batch: at most 64, names up to 100 bytes, values up to 1024."
-            ).tunable
+            ).tunable,
         ]
 
     private static let gpsd: [Key] = [

@@ -18,6 +18,8 @@ package struct Settings: Sendable, Equatable {
     /// What was set at run time is lost: a higher cap of rows may have been part of it, so no row that is stored now is
     /// deleted for exceeding it.
     package internal(set) var holdsRows = false
+    /// The least severe lines that are logged.
+    package var logLevel = LogLevel.info
     /// Texts sent along with every batch: at most 64, keys ≤ 100 bytes, values ≤ 1024 bytes.
     package var extras: [String: String] = [:]
 
@@ -93,6 +95,20 @@ package struct Settings: Sendable, Equatable {
         package var keepUploaded = false
         /// Days after which rows go although nobody has received them; 0: never.
         package var unsentDays = 0.0
+    }
+
+    /// How severe a line must be to be logged, from the most severe down.
+    package enum LogLevel: String, Sendable, CaseIterable {
+        /// What keeps something from working.
+        case error
+        /// What may soon.
+        case warning
+        /// What an operator may want to know.
+        case notice
+        /// Also what is as it should be.
+        case info
+        /// Also each stage of each request.
+        case debug
     }
 
     /// What a power cut may cost.

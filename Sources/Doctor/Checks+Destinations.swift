@@ -28,6 +28,5 @@ extension Checks {
             words.remedy)
     }
 
-    /// Fits the column of checks.
-    private static func title(_ name: String) -> String { Text.cut("to " + Text.safe(name), to: 16) }
+    private static func title(_ name: String) -> String { Text.cut("to " + Text.safe(name), to: 35) }
 }

@@ -49,7 +49,9 @@ package struct Report: Encodable, Sendable {
 
     /// The report as lines for a terminal of `width` columns.
     package func lines(width: Int, palette: Palette) -> [String] {
-        let column = 16
+        // As wide as the names, of which destinations have long ones, but no more than a third of the terminal.
+        let longest = findings.map { Text.columns($0.check) }.max() ?? 0
+        let column = min(max(longest + 1, 16), max(width / 3, 16))
         var lines: [String] = []
         for finding in findings {
             let sign =
@@ -61,7 +63,9 @@ package struct Report: Encodable, Sendable {
             let text = Text.wrap(Text.cut(finding.text, to: 300), width: width - column - 2)
             for (index, part) in text.enumerated() {
                 let head =
-                    index == 0 ? "\(sign) \(Text.left(finding.check, column))" : Text.left("", column + 2)
+                    index == 0
+                    ? "\(sign) \(Text.left(Text.cut(finding.check, to: column - 1), column))"
+                    : Text.left("", column + 2)
                 lines.append(head + part)
             }
             for (index, part) in Text.wrap(finding.remedy ?? "", width: width - 4).enumerated() {

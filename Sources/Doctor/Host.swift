@@ -77,11 +77,12 @@ enum Host {
                 : nil)
     }
 
-    private static func text(_ path: String) -> String? {
+    static func text(_ path: String) -> String? {
         (try? readFile(path, limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    private static func list(_ path: String) -> [String] {
+    /// The names in a folder but those that begin with a full stop, sorted; none if it cannot be read.
+    static func list(_ path: String) -> [String] {
         guard let directory = opendir(path) else { return [] }
         defer { closedir(directory) }
         var names: [String] = []

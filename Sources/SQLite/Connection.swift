@@ -11,6 +11,22 @@ public final class Connection {
         case damaged
     }
 
+    /// How long commits take, and who wants to know.
+    public struct CommitMeter: Sendable {
+        /// The present moment of a steady clock, in nanoseconds.
+        let clock: @Sendable () -> Int64
+        /// Is told the nanoseconds that COMMIT took, each time it has returned without an error.
+        let record: @Sendable (Int64) -> Void
+
+        /// Both are called within each transaction: neither may wait.
+        public init(clock: @escaping @Sendable () -> Int64, record: @escaping @Sendable (Int64) -> Void) {
+            self.clock = clock
+            self.record = record
+        }
+    }
+
+    /// Measures the commits of `transaction` from now on; nil: nothing is measured.
+    public var commitMeter: CommitMeter?
     let handle: OpaquePointer
     /// Prepared once, since every transaction needs them.
     private let begin: OpaquePointer
@@ -197,7 +213,13 @@ public final class Connection {
         try run(begin)
         do {
             let result = try body()
+            guard let commitMeter else {
+                try run(commit)
+                return result
+            }
+            let began = commitMeter.clock()
             try run(commit)
+            commitMeter.record(commitMeter.clock() - began)
             return result
         } catch {
             if !isInAutocommit {

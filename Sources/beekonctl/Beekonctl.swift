@@ -25,6 +25,7 @@ struct Beekonctl: ParsableCommand {
             DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self, ReloadCommand.self,
             DestinationsCommand.self, DestinationCommand.self, RejectedCommand.self, ResendCommand.self,
             AuthCommand.self, PlotCommand.self, DoctorCommand.self,
+            MetricsCommand.self, ReportCommand.self,
         ])
 
     /// Given before the verb they have the same effect: the verb's own group adopts them.

@@ -35,8 +35,8 @@ struct StatusCommand: ParsableCommand {
         if ending != 0 { throw ExitCode(128 + ending) }
     }
 
-    private func screen(_ status: Wire.Status) -> [String] {
-        StatusScreen(status, clock: CommonOptions.clock, palette: CommonOptions.palette).lines()
+    private func screen(_ status: Wire.Status, rows: Int? = nil) -> [String] {
+        StatusScreen(status, clock: CommonOptions.clock, palette: CommonOptions.palette).lines(rows: rows)
     }
 
     /// - Returns: the signal that ended it.
@@ -51,7 +51,8 @@ struct StatusCommand: ParsableCommand {
                 if common.json {
                     try common.print(status, text: [])
                 } else {
-                    try live.draw(screen(status))
+                    // The last row is the cursor's.
+                    try live.draw(screen(status, rows: Terminal.canRedraw ? Terminal.size().rows - 1 : nil))
                 }
             } catch let failure as ClientFailure {
                 // A daemon that is restarting will be back.

@@ -14,9 +14,12 @@ struct WatchCommand: ParsableCommand {
               beekonctl watch
               beekonctl watch --count 10 --json
               beekonctl watch --kinds location,geofence_event
+              sudo beekonctl watch --kinds http
+
+            http is each request. Whoever names it among the kinds and is an administrator also sees what was sent.
             """)
 
-    static let kinds = ["location", "geofence_event", "state", "source", "sync", "auth"]
+    static let kinds = ["location", "geofence_event", "state", "source", "sync", "auth", "http"]
 
     @OptionGroup var common: CommonOptions
 

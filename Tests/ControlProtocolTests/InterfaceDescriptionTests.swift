@@ -5,7 +5,8 @@ import Testing
 @Suite("the interface definition")
 struct InterfaceDescriptionTests {
     private static let all: [any ControlMethod.Type] = [
-        Wire.GetStatus.self, Wire.Start.self, Wire.Stop.self, Wire.Sync.self, Wire.Rebatch.self,
+        Wire.GetStatus.self, Wire.GetMetrics.self, Wire.Start.self, Wire.Stop.self, Wire.Sync.self,
+        Wire.Rebatch.self,
         Wire.GetPendingUploadCount.self,
         Wire.GetCurrentLocation.self, Wire.GetLocations.self, Wire.GetSessions.self,
         Wire.DeleteLocations.self, Wire.AddGeofences.self, Wire.RemoveGeofences.self,

@@ -41,11 +41,17 @@ enum Samples {
         sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, source: source, gate: gate,
         store: store, sync: sync, auth: auth,
         destinations: [destination], geofences: 2, degraded: ["sync", "clock"])
+    static let counters = Wire.Counters(
+        unsettled: 1, notTracked: 2, refused: 3,
+        requests: [.init(destination: "main", code: "200", count: 4)],
+        commits: .init(bounds: [0.001, 10], counts: [5, 6, 7], seconds: 0.5))
+    static let httpRequest = Wire.HttpRequest(
+        batch: "b", attempt: 2, status: 200, milliseconds: 35, bytes: 1200, outcome: "accepted", body: "{}")
     static let rejected = Wire.Rejected(
         location: location, geofenceEvent: geofenceEvent, batchId: "b", httpStatus: 422, rejectedAt: time)
     static let setting = Wire.Setting(key: "sync.url", value: .string("(set)"), origin: "default")
     static let event = Wire.Event(
         kind: "location", missed: 3, location: location, geofenceEvent: geofenceEvent, state: .stopped,
         reason: "user", sessionId: "0191", source: source, sync: sync, auth: auth,
-        destination: "main")
+        http: httpRequest, destination: "main")
 }

@@ -30,6 +30,7 @@ struct WireTests {
         try roundTrip(Samples.rejected)
         try roundTrip(Samples.setting)
         try roundTrip(Samples.event)
+        try roundTrip(Samples.counters)
         try roundTrip(Wire.Event(kind: "state", state: .idle))
         for state in Wire.State.allCases { try roundTrip(state) }
         for health in Wire.SourceHealth.allCases { try roundTrip(health) }
@@ -68,6 +69,8 @@ struct WireTests {
             ("SyncStatus", Samples.sync), ("AuthStatus", Samples.auth), ("Destination", Samples.destination),
             ("Status", Samples.status),
             ("Rejected", Samples.rejected), ("Setting", Samples.setting), ("Event", Samples.event),
+            ("HttpRequest", Samples.httpRequest), ("Counters", Samples.counters),
+            ("CommitTimes", Samples.counters.commits), ("RequestCount", Samples.counters.requests.first),
         ]
         for (name, value) in types {
             #expect(try keys(value) == Definition.fields(of: name), "\(name)")

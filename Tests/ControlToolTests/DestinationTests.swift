@@ -55,6 +55,25 @@ struct DestinationTests {
         #expect(table(rows, columns: 120)[1].hasPrefix(long + " "))
     }
 
+    @Test("destinations that only have to be waited for share one piece of advice")
+    func advice() {
+        func advice(_ names: String...) -> [String] {
+            var status = ScreenSamples.status
+            status.destinations = names.map {
+                Self.destination($0) { sync in sync.lastError = "the server answers 503" }
+            }
+            return Advice.all(status, clock: clock)
+        }
+        #expect(
+            advice("main", "home") == [
+                "The upload to home is failing at the moment and will be retried: beekonctl doctor shows where it gets stuck. Nothing is lost: 120 locations are kept."
+            ])
+        #expect(
+            advice("a", "b", "c") == [
+                "The uploads to a, b and c are failing at the moment and will be retried: beekonctl doctor shows where they get stuck. Nothing is lost."
+            ])
+    }
+
     @Test("the status has a line for each further destination, and says what is wrong with it")
     func status() {
         var status = ScreenSamples.status

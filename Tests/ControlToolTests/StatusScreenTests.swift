@@ -28,6 +28,28 @@ struct StatusScreenTests {
             ])
     }
 
+    @Test("where not all fits, what is wrong comes first, in a line each")
+    func smallScreen() throws {
+        let screen = StatusScreen(
+            ScreenSamples.broken, clock: ScreenSamples.clock, palette: Palette(enabled: false))
+        let whole = screen.lines()
+        #expect(screen.lines(rows: whole.count) == whole)
+        let small = screen.lines(rows: 23)
+        #expect(small.prefix(3) == whole.prefix(3))
+        let bullets = small.filter { $0.hasPrefix("! ") }
+        #expect(bullets.count == whole.filter { $0.hasPrefix("! ") }.count)
+        #expect(try #require(small.lastIndex { $0.hasPrefix("! ") }) < 23)
+        #expect(small.allSatisfy { $0.count <= 80 })
+        // Nothing but advice is lost.
+        #expect(
+            whole.prefix { $0 != "What is wrong, and what to do" }.allSatisfy {
+                $0.isEmpty || small.contains($0)
+            })
+        let good = StatusScreen(
+            ScreenSamples.status, clock: ScreenSamples.clock, palette: Palette(enabled: false))
+        #expect(good.lines(rows: 3) == good.lines())
+    }
+
     @Test("a bad day says what is wrong and what to do, within 80 columns and without control characters")
     func badDay() {
         let lines = lines(ScreenSamples.broken)

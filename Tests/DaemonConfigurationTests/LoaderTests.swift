@@ -27,6 +27,7 @@ import Testing
             "tracking.implausible_speed_mps": .number(100), "store.retention_days": .number(7),
             "store.max_rows": .integer(100_000), "store.durability": .string("full"),
             "store.keep_uploaded": .bool(false), "store.unsent_days": .number(0), "sync.url": .string(""),
+            "log.level": .string("info"),
             "sync.interval_seconds": .number(300),
             "sync.batch_size": .integer(100), "sync.sync_threshold": .integer(0),
             "sync.timeout_seconds": .number(60),

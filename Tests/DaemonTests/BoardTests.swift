@@ -16,7 +16,7 @@ struct BoardTests {
         #expect(port.snapshot == UploaderSnapshot())
         #expect(board.readerSnapshot == ReaderSnapshot())
         var reader = ReaderSnapshot()
-        reader.admitted = 7
+        reader.fixes.admitted = 7
         board.publish(reader)
         var uploader = UploaderSnapshot()
         uploader.failure = .auth

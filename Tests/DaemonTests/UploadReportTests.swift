@@ -63,10 +63,12 @@ final class ReportRig {
 @Suite("the report of uploads")
 struct UploadReportTests {
     private let rig: ReportRig
+    private let batch: UUIDv7
     private let transient = DrainOutcome.transient(isNetwork: false, retryAfter: nil)
 
     init() throws {
         rig = try ReportRig()
+        batch = try #require(UUIDv7("0190c1a4-0000-7000-8000-000000000001"))
     }
 
     private func answer(_ status: Int, _ doubt: Doubt? = nil) throws {
@@ -88,7 +90,7 @@ struct UploadReportTests {
         var ids = UUIDv7Generator(using: &random)
         let batch = try #require(
             try workshop.hub.store.freeze(draft, id: ids.next(at: start), StoredRequest(body: [1, 2, 3])))
-        rig.report.answered(judgement)
+        rig.report.answered(judgement, now: instant(0))
         rig.report.recorded(judgement, of: batch)
     }
 
@@ -139,7 +141,7 @@ struct UploadReportTests {
             rig.end(.failed(code == 135 ? .auth : .permanent))
             #expect(rig.lines().isEmpty)
         }
-        rig.report.failed(TransportFailure(kind: .network, message: "gone"))
+        rig.report.failed(TransportFailure(kind: .network, message: "gone"), now: instant(0))
         #expect(rig.report.snapshot.lastMQTTCode == nil)
         // What an old broker acknowledges is worth little: once is enough.
         try answer(0, .v311)
@@ -188,7 +190,7 @@ struct UploadReportTests {
         rig.end(transient, at: 3600, isOwed: true)
         #expect(rig.lines().first?.hasPrefix("uploaded, but not yet deleted") == true)
         #expect(rig.report.snapshot.storageError != nil)
-        rig.report.sending(at: start)
+        rig.report.sending(batch, Request(format: .beekon, body: [1]), at: start, now: instant(0))
         #expect(rig.report.snapshot.storageError == nil)
     }
 
@@ -196,7 +198,7 @@ struct UploadReportTests {
     func hints() throws {
         rig.publish()
         #expect(rig.hints() == 0)
-        rig.report.sending(at: start)
+        rig.report.sending(batch, Request(format: .beekon, body: [1]), at: start, now: instant(0))
         rig.publish()
         #expect(rig.hints() == 1)
         #expect(rig.port.snapshot.isUploading)

@@ -142,6 +142,44 @@ class ServiceTest(Service):
         self.assertIn("Tracking has been started", text)
         self.assertIn(session, text)
 
+    def test_metrics_are_written_for_node_exporter_once_that_is_enabled(self):
+        folder = "/var/lib/prometheus/node-exporter"
+        self.assertEqual(
+            self.machine.run("systemctl", "is-enabled", "beekond-metrics.timer", check=False)[1].strip(), "disabled")
+        self.machine.run("mkdir", "-p", folder)
+        self.machine.run("systemctl", "start", "beekond-metrics.timer")
+        self.addCleanup(self.machine.run, "systemctl", "stop", "beekond-metrics.timer")
+
+        def text() -> str:
+            return self.machine.output("sh", "-c", f"cat {folder}/*.prom 2>/dev/null || true")
+
+        wait_for(lambda: "beekond_up 1\n" in text(), lambda: self.machine.output(
+            "journalctl", "-u", "beekond-metrics", "-n", "20", "--no-pager"))
+        self.assertIn("beekond_store_rows 0\n", text())
+        self.assertEqual(self.machine.output("sh", "-c", f"stat -c %a {folder}/beekond.prom").strip(), "644")
+        self.machine.run("systemctl", "stop", "beekond")
+        self.machine.run("systemctl", "start", "beekond-metrics.service")
+        self.assertEqual([line for line in text().splitlines() if not line.startswith("#")], ["beekond_up 0"])
+        self.machine.run("systemctl", "start", "beekond")
+        line = self.machine.output("systemd-analyze", "security", "--no-pager", "beekond-metrics.service")
+        self.assertLessEqual(float(match(r"([0-9.]+) [A-Z]+", line.strip().splitlines()[-1])[1]), 1.5)
+
+    def test_the_stages_of_an_upload_are_in_the_journal_at_debug(self):
+        backend = Backend().start()
+        self.addCleanup(backend.stop)
+        self.drive()
+        self.configure(sync={"url": backend.url})
+        self.beekonctl("config", "set", "log.level=debug", user="root")
+        self.beekonctl("start")
+        self.wait_status(lambda status: status["store"]["locations"] >= 1, "one stored")
+        self.beekonctl("sync")
+        batch = backend.requests[0].batch_id
+
+        def stages() -> list:
+            return [entry["BEEKOND_STAGE"] for entry in self.journal(f"BEEKOND_BATCH={batch}") if "BEEKOND_STAGE" in entry]
+
+        wait_for(lambda: stages() == ["frozen", "post", "answer", "acknowledged"], lambda: str(stages()))
+
     def test_uploads_from_within_the_unit(self):
         backend = Backend().start()
         self.addCleanup(backend.stop)

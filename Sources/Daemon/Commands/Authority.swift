@@ -42,6 +42,11 @@ enum Authority {
         }
     }
 
+    /// Whether a subscriber may see what requests carry.
+    static func decideSeeingRequests(for origin: Command.Origin) -> Permission {
+        isAdmin(origin) ? .granted : .denied
+    }
+
     private static func isAdmin(_ origin: Command.Origin) -> Bool {
         switch origin {
         case .root, .daemonUser, .admin: true

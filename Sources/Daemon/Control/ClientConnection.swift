@@ -26,11 +26,21 @@ final class ClientConnection {
 
         /// nil for all.
         var kinds: Set<String>?
+        /// May see what requests carry, and has asked for it.
+        var showsBodies = false
         var events: [Wire.Event] = []
         var missed = 0
 
+        /// What it wants to know of requests.
+        var requestInterest: RequestInterest {
+            guard kinds?.contains("http") ?? true else { return .none }
+            return showsBodies ? .bodies : .outcomes
+        }
+
         mutating func add(_ event: Wire.Event) {
             guard kinds?.contains(event.kind) ?? true else { return }
+            var event = event
+            if !showsBodies { event.http?.body = nil }
             if events.count == Self.limit {
                 events.removeFirst()
                 missed += 1
@@ -38,11 +48,9 @@ final class ClientConnection {
             events.append(event)
         }
 
-        /// Number of locations and geofence events that were dropped before they reached this connection.
+        /// Number of locations, geofence events and requests that were dropped before they reached this connection.
         mutating func miss(_ count: Int) {
-            guard kinds.map({ $0.contains("location") || $0.contains("geofence_event") }) ?? true else {
-                return
-            }
+            guard kinds?.isDisjoint(with: ["location", "geofence_event", "http"]) != true else { return }
             missed += count
         }
 

@@ -361,7 +361,13 @@ final class ControlServer {
     var hasPages: Bool { !pages.isEmpty }
 
     private func noteListeners() {
-        handlers.hub.board.hasListeners.store(hasSubscribers, ordering: .relaxed)
+        let board = handlers.hub.board
+        board.hasListeners.store(hasSubscribers, ordering: .relaxed)
+        let interests = connections.lazy.map { connection -> RequestInterest in
+            guard case .subscribed(let subscription) = connection.activity else { return .none }
+            return subscription.requestInterest
+        }
+        board.requestListeners.store(interests.max() ?? .none, ordering: .relaxed)
     }
 }
 

@@ -24,7 +24,7 @@ final class Handlers {
     /// The group that may say where data goes and may delete it.
     private static let adminGroup = "beekon-admin"
     private static let eventKinds: Set<String> = [
-        "location", "geofence_event", "state", "source", "sync", "auth",
+        "location", "geofence_event", "state", "source", "sync", "auth", "http",
     ]
 
     let hub: Hub
@@ -52,6 +52,7 @@ final class Handlers {
         case Wire.GetInfo.name: try info(call)
         case Wire.GetInterfaceDescription.name: try interfaceDescription(call)
         case Wire.GetStatus.name: try status(call)
+        case Wire.GetMetrics.name: try metrics(call)
         case Wire.Start.name: try start(request)
         case Wire.Stop.name: try stop(request)
         case Wire.Sync.name: try sync(request)
@@ -78,7 +79,7 @@ final class Handlers {
         case Wire.ListGeofences.name: try listGeofences(request)
         case Wire.GetGeofenceEvents.name: try geofenceEvents(call)
         case Wire.GetCurrentLocation.name: try currentLocation(request)
-        case Wire.Subscribe.name: try subscribe(call)
+        case Wire.Subscribe.name: try subscribe(request)
         default: throw InterfaceDescription.refusal(of: call)
         }
     }
@@ -121,6 +122,14 @@ final class Handlers {
             try Reply.encode(Wire.GetStatus.self, .init(status: status.status(now: .current()))))
     }
 
+    private func metrics(_ call: Call) throws -> Answer {
+        _ = try call.parameters(of: Wire.GetMetrics.self)
+        return .reply(
+            try Reply.encode(
+                Wire.GetMetrics.self,
+                .init(status: status.status(now: .current()), counters: status.counters())))
+    }
+
     private func pendingCount(_ call: Call) throws -> Answer {
         _ = try call.parameters(of: Wire.GetPendingUploadCount.self)
         return .reply(
@@ -138,11 +147,16 @@ final class Handlers {
         return .reply(try Reply.encode(Wire.GetExtras.self, .init(extras: hub.board.extras)))
     }
 
-    private func subscribe(_ call: Call) throws -> Answer {
+    private func subscribe(_ request: Request) throws -> Answer {
+        let call = request.call
         let kinds = try call.parameters(of: Wire.Subscribe.self).kinds
         if let kinds, !Self.eventKinds.isSuperset(of: kinds) { throw ControlError.invalidParameter("kinds") }
         guard call.more else { throw ControlError.expectedMore }
         var subscription = ClientConnection.Subscription(kinds: kinds.map { Set($0) })
+        // Whoever wants everything is not meant to be sent each batch as well.
+        subscription.showsBodies =
+            kinds?.contains("http") == true
+            && Authority.decideSeeingRequests(for: request.caller.origin) == .granted
         // The present first, so that no change falls between a question and the subscription.
         for event in status.present(now: .current()) { subscription.add(event) }
         return .subscription(subscription)

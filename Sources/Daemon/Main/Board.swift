@@ -21,10 +21,7 @@ struct ReaderSnapshot: Equatable, Sendable {
     var refusedTimes = 0
     /// The latest fix was refused for its time.
     var refusal: ReceiverTime.Refusal?
-    var admitted = 0
-    var tooSoon = 0
-    var tooNear = 0
-    var paused = 0
+    var fixes = FixCounts()
     var motion = MotionState.unknown
     var geofences = 0
     var waitingInMemory = 0
@@ -34,6 +31,15 @@ struct ReaderSnapshot: Equatable, Sendable {
     var lostAt: BootInstant?
     /// The error of the last failed write; nil while storage works.
     var storageError: String?
+}
+
+/// What has become of the fixes since the start. `refused` counts those that storage had no room for.
+struct FixCounts: Equatable, Sendable {
+    var admitted = 0
+    var dropped = FixPipeline.Dropped()
+    var unsettled = 0
+    var untracked = 0
+    var refused = 0
 }
 
 /// The state and its reason, as sent to subscribers.
@@ -88,6 +94,15 @@ struct UploaderSnapshot: Equatable, Sendable {
     var bytesSent = 0
 }
 
+/// What subscribers want to know of requests: nobody is handed what none of them wants.
+enum RequestInterest: UInt8, AtomicRepresentable, Comparable {
+    case none
+    case outcomes
+    case bodies
+
+    static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
 /// What the threads publish for one another: immutable snapshots, and a few flags.
 final class Board: Sendable {
     private let reader = Mutex(ReaderSnapshot())
@@ -101,6 +116,8 @@ final class Board: Sendable {
     let hasListeners = Atomic(false)
     /// NetworkManager calls the network metered; false while nobody asks it.
     let isCalledMetered = Atomic(false)
+    /// What subscribers want to know of requests.
+    let requestListeners = Atomic(RequestInterest.none)
     let readerWork = Work()
 
     var readerSnapshot: ReaderSnapshot { reader.withLock { $0 } }

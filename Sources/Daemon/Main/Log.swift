@@ -1,4 +1,6 @@
+internal import DaemonConfiguration
 internal import Glibc
+internal import Synchronization
 internal import Systemd
 
 /// Messages for the operator: one line per event that matters, none per fix.
@@ -6,7 +8,7 @@ internal import Systemd
 /// Into the journal with fields and a stable MESSAGE_ID when standard error leads there, else to standard error.
 enum Log {
     /// Each has its own MESSAGE_ID, which never changes.
-    enum Event: String {
+    enum Event: String, CaseIterable {
         case started = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a01"
         case stopped = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a02"
         case sessionStarted = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a03"
@@ -40,6 +42,7 @@ enum Log {
         case tokenRefreshed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a30"
         case tokenFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a31"
         case geofenceCrossed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a16"
+        case requestStage = "7c2e9a41d06b4f7ea1f83d5529b6c0e4"
     }
 
     enum Field: String {
@@ -52,15 +55,27 @@ enum Log {
         case method = "BEEKOND_METHOD"
         case device = "BEEKOND_DEVICE"
         case geofence = "BEEKOND_GEOFENCE"
+        case stage = "BEEKOND_STAGE"
+        case destination = "BEEKOND_DESTINATION"
     }
 
     /// Bytes: a pipe with room for any takes as many (PIPE_BUF).
     private static let lineLimit = 4095
     private static let room = LogRoom()
 
-    /// Lines at least this severe are written; `BEEKOND_LOG=debug` in the environment asks for all.
-    private static let level: Journal.Priority =
-        getenv("BEEKOND_LOG").map { String(cString: $0) } == "debug" ? .debug : .info
+    /// `BEEKOND_LOG=debug` in the environment asks for all lines, whatever the configuration says.
+    private static let isForced = getenv("BEEKOND_LOG").map { String(cString: $0) } == "debug"
+    /// The priority down to which lines are written.
+    private static let level = Atomic(Journal.Priority.info.rawValue)
+
+    /// From now on, lines at least this severe are written.
+    static func use(_ level: Settings.LogLevel) {
+        self.level.store(Journal.Priority(level).rawValue, ordering: .relaxed)
+    }
+
+    private static func isWritten(_ priority: Journal.Priority) -> Bool {
+        priority.rawValue <= level.load(ordering: .relaxed) || isForced
+    }
 
     static func error(_ event: Event, _ message: String, _ fields: [(Field, String)] = []) {
         write(.error, event, message, fields)
@@ -83,14 +98,14 @@ enum Log {
         _ event: Event, _ message: @autoclosure () -> String,
         _ fields: @autoclosure () -> [(Field, String)] = []
     ) {
-        guard level >= .debug else { return }
+        guard isWritten(.debug) else { return }
         write(.debug, event, message(), fields())
     }
 
     private static func write(
         _ priority: Journal.Priority, _ event: Event, _ message: String, _ fields: [(Field, String)]
     ) {
-        guard priority <= level, room.admits(Journal.isOurs ? Journal.queue : STDERR_FILENO) else { return }
+        guard isWritten(priority), room.admits(Journal.isOurs ? Journal.queue : STDERR_FILENO) else { return }
         let lost = room.takeLost()
         let gap = lost > 0 ? " (\(lost) lines before this one are lost: nobody read them)" : ""
         let message = escaped(message) + gap
@@ -119,5 +134,18 @@ enum Log {
             scalar.properties.generalCategory == .control
                 ? "\\u{" + String(scalar.value, radix: 16) + "}" : String(scalar)
         }.joined()
+    }
+}
+
+extension Journal.Priority {
+    init(_ level: Settings.LogLevel) {
+        self =
+            switch level {
+            case .error: .error
+            case .warning: .warning
+            case .notice: .notice
+            case .info: .info
+            case .debug: .debug
+            }
     }
 }

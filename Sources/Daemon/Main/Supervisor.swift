@@ -175,6 +175,7 @@ final class Supervisor {
             memory.schedule(now: now)
         case .crossed(let event): server.publish(Wire.Event(event), now: now)
         case .location(let location): server.publish(Wire.Event(location), now: now)
+        case .requestEnded(let name, let record): server.publish(Wire.Event(record, of: name), now: now)
         case .stateChanged(let change):
             lifecycle.resumed()
             publish(Wire.Event(change), now: now)

@@ -10,6 +10,7 @@ final class UploaderPort: Sendable {
     let work = Work()
     /// The uploader sleeps until a location is stored.
     let awaitsLocation = Atomic(false)
+    let requests = RequestCounts()
     private let published = Mutex(UploaderSnapshot())
 
     private static let commandLimit = 1024

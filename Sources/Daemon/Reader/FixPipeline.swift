@@ -62,6 +62,10 @@ struct FixPipeline {
     private(set) var admission: Admission
     private(set) var oneShots = OneShots()
     private(set) var dropped = Dropped()
+    /// Number of fixes whose time was not trusted yet.
+    private(set) var unsettled = 0
+    /// Number of settled fixes while nothing was tracked.
+    private(set) var untracked = 0
     private var ids: UUIDv7Generator
     /// Number of fixes admitted since the session was begun or resumed.
     private var admittedInSession = 0
@@ -98,7 +102,9 @@ struct FixPipeline {
             time.rollovers > rollovers ? .rolledOver(count: time.rollovers) : nil
         switch verdict {
         case .settled(let fix): return Timing(fix: fix, fault: rolledOver)
-        case .unsettled: return Timing(fix: nil, fault: rolledOver)
+        case .unsettled:
+            unsettled += 1
+            return Timing(fix: nil, fault: rolledOver)
         case .refused: return Timing(fix: nil, fault: .refused(count: time.refusals))
         }
     }
@@ -115,7 +121,10 @@ struct FixPipeline {
             decision.answers.append((token, manualLocation(of: observed)))
         }
         decideCrossings(observed, context, &fences, &decision)
-        guard let session = context.session else { return decision }
+        guard let session = context.session else {
+            untracked += 1
+            return decision
+        }
         let crosses = decision.crossings?.events.isEmpty == false
         switch admission.decide(observed, crosses: crosses) {
         case .admit(let trigger):

@@ -34,10 +34,9 @@ extension Reader {
         snapshot.rollovers = pipeline.time.rollovers
         snapshot.refusedTimes = pipeline.time.refusals
         snapshot.refusal = pipeline.time.refusal
-        snapshot.admitted = recorder.stored
-        snapshot.tooSoon = pipeline.dropped.tooSoon
-        snapshot.tooNear = pipeline.dropped.tooNear
-        snapshot.paused = pipeline.dropped.paused
+        snapshot.fixes = FixCounts(
+            admitted: recorder.stored, dropped: pipeline.dropped, unsettled: pipeline.unsettled,
+            untracked: pipeline.untracked, refused: recorder.refused)
         snapshot.motion = session == nil ? .unknown : pipeline.admission.motion
         snapshot.geofences = fences.geofences.count
         snapshot.waitingInMemory = recorder.waiting

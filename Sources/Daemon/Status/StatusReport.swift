@@ -29,8 +29,9 @@ struct StatusReport {
             uptimeSeconds: Int(now.seconds(since: startedAt)),
             lastLocation: reader.lastLocation.map { Wire.Location($0) }, source: Wire.SourceStatus(reader),
             gate: Wire.GateStatus(
-                admitted: reader.admitted, tooSoon: reader.tooSoon, tooNear: reader.tooNear,
-                paused: reader.paused, motion: reader.motion.rawValue),
+                admitted: reader.fixes.admitted, tooSoon: reader.fixes.dropped.tooSoon,
+                tooNear: reader.fixes.dropped.tooNear, paused: reader.fixes.dropped.paused,
+                motion: reader.motion.rawValue),
             store: Wire.StoreStatus(
                 degraded: storageError != nil, locations: counts.locations, bytes: databaseSize(),
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.losses.dropped,
@@ -42,6 +43,21 @@ struct StatusReport {
             degraded: Self.degraded(
                 reader, uploader, hasDamagedFiles: !hub.board.damagedFiles.isEmpty,
                 isConfigurationDegraded: configurator.isDegraded, now: now))
+    }
+
+    /// What the status does not say.
+    func counters() -> Wire.Counters {
+        let fixes = hub.board.readerSnapshot.fixes
+        let commits = hub.store.commits.snapshot()
+        return Wire.Counters(
+            unsettled: fixes.unsettled, notTracked: fixes.untracked, refused: fixes.refused,
+            requests: hub.uploaders.all.flatMap { port in
+                port.requests.counts.map {
+                    Wire.RequestCount(destination: port.name.text, code: $0.code, count: $0.count)
+                }
+            },
+            commits: Wire.CommitTimes(
+                bounds: CommitTimes.bounds, counts: commits.counts, seconds: commits.seconds))
     }
 
     /// What is wrong, in a word each. Pure.

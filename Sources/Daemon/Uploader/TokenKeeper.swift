@@ -151,7 +151,9 @@ final class TokenKeeper {
             authenticator.callOff()
             return due
         }
+        let began = BootInstant.current()
         let outcome = post(request.body, factory.options(for: request), over: &client)
+        report.exchanged(outcome, bytes: request.body.count, since: began, now: .current())
         let answer: Authenticator.Answer
         switch outcome {
         case .cancelled: return due

@@ -14,6 +14,7 @@ final class UploadReport {
     private let post: (MainMessage) -> Void
     private let warn: (Log.Event, String, [(Log.Field, String)]) -> Void
     private(set) var snapshot = UploaderSnapshot()
+    private var watch = RequestWatch()
     private var lastWarning: (key: String, now: BootInstant)?
     /// The latest answer, where a broker gave it.
     private var lastBroker: MQTTAnswer?
@@ -96,18 +97,31 @@ final class UploadReport {
         snapshot.inFlightBatch = batch
     }
 
-    func sending(at time: Timestamp) {
+    /// The batch that goes out next, whether it was frozen just now or earlier.
+    func frozen(_ batch: FrozenBatch) {
+        debug(.frozen, batch.id, "\(batch.rows) locations and events, \(batch.request.body.count) bytes")
+    }
+
+    /// - Parameter time: the best clock known.
+    func sending(_ batch: UUIDv7, _ request: Request, at time: Timestamp, now: BootInstant) {
         snapshot.storageError = nil
         snapshot.isUploading = true
         snapshot.lastAttempt = time
+        let showsBody = board.requestListeners.load(ordering: .relaxed) == .bodies
+        let attempt = watch.begin(
+            batch, bytes: request.body.count, body: showsBody ? request.shown : nil, now: now)
+        debug(.post, batch, "attempt \(attempt), \(request.body.count) bytes")
     }
 
     func requestEnded() {
         snapshot.inFlightBatch = nil
     }
 
-    func failed(_ failure: TransportFailure) {
-        answered(nil)
+    func failed(_ failure: TransportFailure, now: BootInstant) {
+        let code = RequestCounts.Code(failure)
+        port.requests.add(code)
+        ended(watch.end(code.text, now: now))
+        note(nil)
         snapshot.isClockSuspected = failure.kind == .clock
         snapshot.lastError =
             failure.kind == .clock
@@ -115,11 +129,51 @@ final class UploadReport {
             : failure.message
     }
 
-    /// - Parameter judgement: of an answer, whether it will count or not; nil: there is none.
-    func answered(_ judgement: Judgement?) {
+    /// - Parameter judgement: of an answer, whether it will count or not.
+    func answered(_ judgement: Judgement, now: BootInstant) {
+        port.requests.add(.init(judgement))
+        ended(watch.end(judgement.verdict.word, status: judgement.status, now: now))
+        note(judgement)
+    }
+
+    /// - Parameter judgement: of the answer; nil: there is none.
+    private func note(_ judgement: Judgement?) {
         lastBroker = judgement?.broker
         snapshot.lastHTTPStatus = lastBroker == nil ? judgement?.status : nil
         snapshot.lastMQTTCode = lastBroker.map { Int($0.code) }
+    }
+
+    /// It was broken off.
+    func cancelled(now: BootInstant) {
+        ended(watch.end("cancelled", now: now))
+    }
+
+    private func ended(_ record: RequestRecord?) {
+        guard let record else { return }
+        if let batch = record.batch {
+            debug(
+                .answer, batch,
+                (record.status.map { "\($0), " } ?? "") + "\(record.outcome), after \(record.milliseconds) ms"
+            )
+        }
+        tell(record)
+    }
+
+    /// To subscribers, if there are any.
+    private func tell(_ record: @autoclosure () -> RequestRecord) {
+        guard board.requestListeners.load(ordering: .relaxed) > .none else { return }
+        post(.requestEnded(port.name, record()))
+    }
+
+    /// A stage in the life of a request, for who looks closely.
+    private enum Stage: String { case frozen, post, answer, acknowledged }
+
+    private func debug(
+        _ stage: Stage, _ batch: UUIDv7, _ text: @autoclosure () -> String, _ event: Log.Event = .requestStage
+    ) {
+        Log.debug(
+            event, "\(stage.rawValue): batch \(batch) for \(port.name), \(text())",
+            [(.stage, stage.rawValue), (.batch, batch.description), (.destination, port.name.text)])
     }
 
     /// The answer counts.
@@ -150,9 +204,9 @@ final class UploadReport {
         snapshot.oversizedFailures = 0
         snapshot.uploaded += count
         snapshot.lastSuccess = time
-        Log.debug(
-            .uploaded, "uploaded \(count) locations and events, \(batch.request.body.count) bytes",
-            [(.batch, batch.id.description), (.count, "\(count)")])
+        debug(
+            .acknowledged, batch.id, "\(count) locations and events, \(batch.request.body.count) bytes",
+            .uploaded)
     }
 
     func storageFailed(_ error: StorageError) {
@@ -287,6 +341,23 @@ final class UploadReport {
     }
 
     // MARK: Tokens
+
+    /// A token exchange has ended. Nothing of what was sent is told, and nothing of the answer but its status.
+    func exchanged(_ outcome: HTTPOutcome, bytes: Int, since began: BootInstant, now: BootInstant) {
+        let milliseconds = now.milliseconds(since: began)
+        switch outcome {
+        case .answer(let answer):
+            tell(
+                RequestRecord(
+                    status: answer.status, milliseconds: milliseconds, bytes: bytes, outcome: "answered"))
+        case .failure(let failure):
+            tell(
+                RequestRecord(
+                    milliseconds: milliseconds, bytes: bytes, outcome: RequestCounts.Code(failure).text))
+        case .cancelled:
+            tell(RequestRecord(milliseconds: milliseconds, bytes: bytes, outcome: "cancelled"))
+        }
+    }
 
     func tokenRenewed(expiresAt: Int64?) {
         snapshot.lastError = nil

@@ -311,6 +311,7 @@ final class Uploader {
             return .done
         case .freezeNext:
             guard let sync, let batch = try queue.freezeNext(sync) else { return .nothingPending }
+            report.frozen(batch)
             return .frozen(rows: batch.rows, isIsolating: sync.onReject == .isolate)
         case .checkToken(let isForced): return .token(tokens.check(isForced: isForced, now: .current()))
         case .checkRefusedToken(let isForced):
@@ -319,6 +320,7 @@ final class Uploader {
         case .awaitAnswer: return try awaitAnswer()
         case .cancelRequest:
             carrier.cancel()
+            report.cancelled(now: .current())
             report.requestEnded()
             return .cancelled
         case .send: return try send(batch())
@@ -381,9 +383,9 @@ final class Uploader {
             report.requestEnded()
             return .gone
         }
-        report.sending(at: hub.clock.time(now: .current()))
-        publish()
         let now = BootInstant.current()
+        report.sending(batch.id, request, at: hub.clock.time(now: now), now: now)
+        publish()
         carrier.begin(
             request, of: batch.id, to: sync, authorization: tokens.authorise(), at: hub.clock.time(now: now),
             now: now)
@@ -403,7 +405,7 @@ final class Uploader {
             if let format = queue.request?.format, queue.record.observe(.init(delivery), in: format),
                 case .failure(let failure) = delivery
             {
-                report.failed(failure)
+                report.failed(failure, now: .current())
                 return .closed
             }
             return try event(delivery)
@@ -412,18 +414,21 @@ final class Uploader {
 
     private func event(_ delivery: Delivery) throws(StorageError) -> Drain.Event {
         switch delivery {
-        case .cancelled: return .cancelled
+        case .cancelled:
+            report.cancelled(now: .current())
+            return .cancelled
         case .failure(let failure):
-            report.failed(failure)
+            report.failed(failure, now: .current())
             return .failed(isForTime: failure.isForTime)
         case .answer(let reply):
             guard let batch = lane?.current ?? queue.current, let request = lane?.request ?? queue.request
             else { return .gone }
+            let now = BootInstant.current()
             var judgement = reply.judged(
-                as: request.format, of: batch.id, by: sync, at: hub.clock.time(now: .current()))
+                as: request.format, of: batch.id, by: sync, at: hub.clock.time(now: now))
             if sync?.rejects(judgement, in: request.format) == true { judgement.verdict = .rejected }
             tokens.note(judgement.verdict)
-            report.answered(judgement)
+            report.answered(judgement, now: now)
             if judgement.verdict == .unauthorised, judgement.broker != nil, try queue.renewTopic(of: batch) {
                 return .gone
             }

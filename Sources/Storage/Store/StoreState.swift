@@ -42,6 +42,7 @@ struct StoreState: ~Copyable {
     let path: String
     private let checkpointPages: Int
     private let largeTable: Int
+    private let commits: CommitTimes
     var writer: Writer?
     private(set) var options: StoreOptions
     var ballast: Ballast
@@ -49,11 +50,14 @@ struct StoreState: ~Copyable {
     var remembered = Remembered()
     var news = News()
 
-    init(directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int) {
+    init(
+        directory: String, options: StoreOptions, checkpointPages: Int, largeTable: Int, commits: CommitTimes
+    ) {
         path = directory + "/beekon.db"
         self.options = options
         self.checkpointPages = checkpointPages
         self.largeTable = largeTable
+        self.commits = commits
         ballast = Ballast(directory: directory)
         doubts = Doubts(hasBeenLax: options.durability == .normal)
     }
@@ -165,6 +169,8 @@ struct StoreState: ~Copyable {
         if let name = doubts.unsure, (try? writer?.exists(name)) == true { doubts.landed = name }
         writer?.landed = doubts.landed
         noteUncarried()
+        // What opening it took, which may be a salvage, is no measure of the disk.
+        writer?.db.commitMeter = commits.meter
         ballast.hold()
     }
 

@@ -229,6 +229,17 @@ package struct HTTPClient: ~Copyable {
             TransportFailure(
                 kind: isClock ? .clock : .network,
                 message: detail.isEmpty || detail == words ? words : "\(words): \(detail)",
-                wasSent: sent > 0, isTimeout: code == CURLE_OPERATION_TIMEDOUT))
+                wasSent: sent > 0, isTimeout: code == CURLE_OPERATION_TIMEDOUT, isTLS: code.isTLS))
+    }
+}
+
+extension CURLcode {
+    /// TLS is what has failed.
+    var isTLS: Bool {
+        [
+            CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
+            CURLE_SSL_ENGINE_INITFAILED, CURLE_USE_SSL_FAILED,
+        ].contains { $0.rawValue == rawValue }
     }
 }

@@ -48,12 +48,17 @@ package struct TransportFailure: Error, Equatable, Sendable {
     package let wasSent: Bool
     /// It was given up because it took too long, or was too slow.
     package let isTimeout: Bool
+    /// TLS was refused, by this side or the other: a certificate, its name, the clock, a version.
+    package let isTLS: Bool
 
-    init(kind: Kind, message: String, wasSent: Bool = false, isTimeout: Bool = false) {
+    init(
+        kind: Kind, message: String, wasSent: Bool = false, isTimeout: Bool = false, isTLS: Bool = false
+    ) {
         self.kind = kind
         self.message = message
         self.wasSent = wasSent
         self.isTimeout = isTimeout
+        self.isTLS = isTLS
     }
 
     /// The request was being sent when the time ran out: it may be too large for the link.

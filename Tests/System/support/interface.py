@@ -51,7 +51,7 @@ class Row:
 
 # A new method of the interface gets a row here.
 CALLS = (
-    Row("GetStatus"), Row("GetSessions"), Row("GetPendingUploadCount"), Row("ListGeofences"), Row("GetExtras"),
+    Row("GetStatus"), Row("GetMetrics"), Row("GetSessions"), Row("GetPendingUploadCount"), Row("ListGeofences"), Row("GetExtras"),
     Row("GetConfig"), Row("GetRejected"), Row("GetRejected", more=True), Row("GetGeofenceEvents", {"from": LONG_AGO}),
     Row("GetLocations", {"to": LONG_AGO}), Row("GetLocations", {"from": LONG_AGO}, more=True),
     Row("GetCurrentLocation", {"timeout_seconds": 0.01}), Row("Subscribe", {"kinds": ["state"]}, more=True),

@@ -174,7 +174,7 @@ struct MQTTLink: ~Copyable {
         let isClock = code == CURLE_PEER_FAILED_VERIFICATION && verification == 9
         return TransportFailure(
             kind: isClock ? .clock : .network, message: detail(code),
-            isTimeout: code == CURLE_OPERATION_TIMEDOUT)
+            isTimeout: code == CURLE_OPERATION_TIMEDOUT, isTLS: code.isTLS)
     }
 
     private func detail(_ code: CURLcode) -> String {

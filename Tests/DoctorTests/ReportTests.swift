@@ -1,0 +1,55 @@
+import ControlProtocol
+import ControlTool
+import DaemonConfiguration
+import Testing
+
+@testable import Doctor
+
+@Suite("the report for support")
+struct ReportTests {
+    @Test("what is known as a secret is taken out wherever it stands, the longest first")
+    func scrubbing() {
+        let scrubber = Scrubber(
+            nil,
+            listing: [
+                ("sync.url", .string("https://(set)@h.example/api/webhook/0123456789abcdef0123?(set)")),
+                ("extras.driver", .string("Erika")), ("extras.van", .string("Erika Musterfrau")),
+                ("extras.short", .string("no")), ("sync.platform", .string("linux")),
+            ])
+        #expect(
+            scrubber.scrubbed(
+                "Erika Musterfrau, Erika; no linux https://h.example/api/webhook/0123456789abcdef0123")
+                == "(set), (set); no linux https://h.example/api/webhook/(set)")
+    }
+
+    @Test("names of checks never touch what is said of them")
+    func columns() {
+        var facts = Samples.good
+        for name in ["home-assistant", "a-very-long-destination-name-012"] {
+            facts.others.append(DestinationFacts(name, BackendFacts()))
+        }
+        for width in [60, 80, 100] {
+            let lines = Report(facts).lines(width: width, palette: .init(enabled: false))
+            #expect(lines.allSatisfy { $0.count <= width })
+            #expect(lines.contains { $0.contains("to home-assistant ") })
+            let long = lines.first { $0.contains("to a-very") } ?? ""
+            #expect(long.contains("… "), "\(long)")
+        }
+    }
+
+    @Test("a tar of two files has the blocks that it must have, and a sum that is right")
+    func tar() {
+        var archive = TarArchive(time: 1_750_000_000)
+        archive.add("report/a.txt", Array("hello".utf8))
+        archive.add("report/b.txt", [UInt8](repeating: 7, count: 512))
+        let bytes = archive.bytes
+        #expect(bytes.count == 4 * 512)
+        let header = Array(bytes[..<512])
+        #expect(header[257..<262].elementsEqual(Array("ustar".utf8)))
+        var blank = header
+        for index in 148..<156 { blank[index] = UInt8(ascii: " ") }
+        let sum = blank.reduce(0) { $0 + Int($1) }
+        #expect(Int(String(decoding: header[148..<154], as: UTF8.self), radix: 8) == sum)
+        #expect(String(decoding: header[124..<135], as: UTF8.self) == "00000000005")
+    }
+}

@@ -1,5 +1,5 @@
 internal import Base
-package import ControlProtocol
+internal import ControlProtocol
 package import ControlTool
 internal import DaemonConfiguration
 internal import Glibc

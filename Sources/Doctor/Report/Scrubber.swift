@@ -52,8 +52,8 @@ extension Settings {
             let sync = destination.sync
             var found = sync.headers.map(\.value.text)
             switch sync.format {
-            case .beekon(let own): found += own.params.filter(\.isText).map(\.value.text)
-            case .template(let own): found += own.params.filter(\.isText).map(\.value.text)
+            case .beekon(let own): found += own.params.texts
+            case .template(let own): found += own.params.texts
             case .owntracks(let own): found += [own.username, own.password].compactMap { $0?.text }
             case .overland, .osmand: break
             }

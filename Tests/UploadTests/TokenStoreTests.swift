@@ -31,6 +31,29 @@ final class TokenStoreTests {
         #expect(TokenStore.holds(name, tokensOf: home) == isHome)
     }
 
+    @Test("destinations that need the key at the same time make one")
+    func oneKey() async throws {
+        for round in 0..<20 {
+            let state = try StateDirectory(directory.file("state-\(round)"))
+            let stores = try (0..<8).map {
+                TokenStore(
+                    directory: state, credentials: nil,
+                    destination: try #require(DestinationName("d\($0)")))
+            }
+            let record = record("a")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for store in stores {
+                    group.addTask {
+                        var random = SystemRandomNumberGenerator()
+                        try store.save(record, using: &random)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for store in stores { #expect(try store.load() == .record(record)) }
+        }
+    }
+
     private var credentials: String { directory.file("credentials") }
     private var store: TokenStore { TokenStore(directory: state, credentials: nil) }
     private var credentialed: TokenStore { TokenStore(directory: state, credentials: credentials) }

@@ -2,6 +2,7 @@ package import Base
 internal import FoundationEssentials
 internal import Glibc
 package import Linux
+internal import Synchronization
 
 /// Keeps the credentials in the state directory, sealed, and finds the key.
 ///
@@ -44,6 +45,9 @@ package struct TokenStore: Sendable {
     /// The name of the credential, and of the key file.
     package static let keyName = "beekond.key"
     static let name = "tokens"
+
+    /// Destinations that need the key at the same time must get the same one.
+    private static let keyMaking = Mutex(())
 
     private let directory: StateDirectory
     /// Of the file; what is sealed in it cannot be opened under another.
@@ -128,6 +132,10 @@ package struct TokenStore: Sendable {
             }
             return key
         }
+        return try Self.keyMaking.withLock { _ in try ownKey(using: &random) }
+    }
+
+    private func ownKey(using random: inout some RandomNumberGenerator) throws -> TokenKey {
         if let material = try directory.read(Self.keyName, limit: 4096) {
             guard let key = TokenKey(material: material) else {
                 throw Failure(description: "\(directory.file(Self.keyName)) has fewer than 32 bytes")

@@ -20,6 +20,14 @@ extension Key {
 
     private static let tracking: [Key] = [
         .flag("tracking.autostart", \.tracking.autostart, "Start tracking on the very first run.").tunable,
+        .list(
+            "tracking.schedule", \.tracking.schedule, limit: 64, Rules.window,
+            "When to track, such as [\"mon-fri 07:00-18:30\", \"sat 22:00-06:00\"]; [] is no schedule."
+        ).tunable,
+        .text(
+            "tracking.time_zone", \.tracking.timeZone, Rules.timeZone,
+            "Time zone of the schedule, such as \"Europe/Berlin\"; \"\": the system's."
+        ).tunable,
         .number(
             "tracking.interval_seconds", \.tracking.intervalSeconds, 0...year, "seconds",
             "Time between admitted fixes; 0 switches this side of the gate off."

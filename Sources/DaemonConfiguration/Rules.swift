@@ -29,6 +29,22 @@ enum Rules {
         return nil
     }
 
+    /// The days and times are judged where they are used.
+    static func window(_ text: String) -> String? {
+        guard (1...80).contains(text.utf8.count), text.isOneLine else {
+            return "not a window; write days and times, such as \"mon-fri 07:00-18:30\""
+        }
+        return nil
+    }
+
+    /// Whether there is such a zone is found out where it is used.
+    static func timeZone(_ text: String) -> String? {
+        guard text.utf8.count <= 128, text.isOneLine else {
+            return "not a time zone; write a name such as \"Europe/Berlin\", or \"\" for the system's"
+        }
+        return nil
+    }
+
     static func platform(_ text: String) -> String? {
         guard !text.isEmpty, text.utf8.count <= 64, text.isOneLine else {
             return "must be 1 to 64 bytes without control characters, such as \"linux\""

@@ -48,6 +48,10 @@ package struct Settings: Sendable, Equatable {
     package struct Tracking: Sendable, Equatable {
         /// Start tracking on the very first run.
         package var autostart = false
+        /// Windows such as `mon-fri 07:00-18:30` within which to track; empty: whoever says so decides alone.
+        package var schedule: [String] = []
+        /// The zone of the schedule's times, as in `/usr/share/zoneinfo`; empty: the system's.
+        package var timeZone = ""
         /// Seconds of fix time between admitted fixes; 0 switches this side of the gate off.
         package var intervalSeconds = 30.0
         /// Metres between admitted fixes; 0 switches this side of the gate off.

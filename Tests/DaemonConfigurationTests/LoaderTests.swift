@@ -17,6 +17,7 @@ import Testing
         let expected: [String: SettingValue] = [
             "gpsd.host": .string("127.0.0.1"), "gpsd.port": .integer(2947), "gpsd.device": .string(""),
             "gpsd.replay": .bool(false), "tracking.autostart": .bool(false),
+            "tracking.schedule": .list([]), "tracking.time_zone": .string(""),
             "tracking.interval_seconds": .number(30),
             "tracking.distance_meters": .number(100), "tracking.angle_degrees": .number(0),
             "tracking.stationary_mode": .string("pause"), "tracking.stationary_radius_meters": .number(5),

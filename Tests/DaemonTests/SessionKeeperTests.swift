@@ -4,6 +4,7 @@ import Linux
 import SQLite
 import Storage
 import Testing
+import Tracking
 
 @testable import Daemon
 
@@ -44,6 +45,29 @@ struct SessionKeeperTests {
         let third = restarted()
         #expect(third.resume() == .stopped)
         #expect(third.change == StateChange(session, .stopped, .user) && third.recall.next == nil)
+    }
+
+    @Test("who decided, and when, is durable; a stop that the schedule made is the system's")
+    func origin() throws {
+        let opened = Wish(tracks: true, origin: .schedule, time: start)
+        try keeper.start(.schedule, in: session, for: opened, now: instant(0))
+        let second = restarted()
+        #expect(second.resume() == .tracking && second.wish == opened)
+        // A person has said the same since.
+        let person = Wish(tracks: true, origin: .person, time: start.advanced(bySeconds: 60))
+        second.note(person)
+        #expect(intent?.wish == person && intent?.session == session.id)
+        let closed = Wish(tracks: false, origin: .schedule, time: start.advanced(bySeconds: 3600))
+        #expect(try second.stop(for: closed) == session)
+        #expect(second.change == StateChange(session, .stopped, .system))
+        let third = restarted()
+        #expect(third.resume() == .stopped && third.wish == closed)
+        #expect(third.change == StateChange(session, .stopped, .system))
+        // An earlier version knew persons only.
+        try hub.files.write(SmallFiles.Intent(state: .stopped, session: session.id, startedAt: start))
+        let fourth = restarted()
+        #expect(fourth.resume() == .stopped && fourth.change == StateChange(session, .stopped, .user))
+        #expect(fourth.wish == Wish(tracks: false, origin: .person, time: nil))
     }
 
     @Test("what cannot be written does not happen")

@@ -3,6 +3,7 @@ import Glibc
 import Linux
 import Support
 import Testing
+import Tracking
 
 @testable import Storage
 
@@ -121,7 +122,7 @@ func keys(key: String) throws {
 @Test("the largest set of fences fits its file, and is read as it was written")
 func largestGeofences() throws {
     let desk = try Desk()
-    let name = String(repeating: "\u{1F600}\\", count: 48)
+    let name = String(repeating: "\u{1F600}\\", count: 47)
     var fences = Geofences(
         try (0..<Geofences.limit).map { number in
             let id = name + String(1000 + number)

@@ -2,9 +2,10 @@
 extension Wire {
     /// kind names the one payload that is set. missed: events lost before this one because this subscriber
     /// was too slow. reason and session_id belong to state. reason says why it is tracking or stopped: user
-    /// (a client called Start or Stop), resumed (it was tracking when the daemon last ended) or autostart;
-    /// system is reserved. session_id is the current session, or the last one that ended. destination belongs
-    /// to sync and auth: whose they are.
+    /// (a client called Start or Stop), resumed (it was tracking when the daemon last ended), autostart,
+    /// schedule (tracking.schedule has opened) or system (stopped by no user: tracking.schedule has closed).
+    /// session_id is the current session, or the last one that ended. destination belongs to sync and auth:
+    /// whose they are.
     package struct Event: Codable, Sendable, Equatable {
         package var kind: String
         package var missed: Int?

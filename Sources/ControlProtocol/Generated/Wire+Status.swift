@@ -1,9 +1,9 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
-    /// A snapshot of the daemon. install_id: UUIDv7 of this installation. reason: user, when the user stopped
-    /// it. session_id: the session in progress. uptime_seconds: since the daemon started. degraded lists
-    /// problems, one word each: storage, files, loss (of rows that were never received, within the last
-    /// hour), config, clock, source, sync, auth. Empty when all is well.
+    /// A snapshot of the daemon. install_id: UUIDv7 of this installation. reason, while it is stopped: user,
+    /// or system (tracking.schedule has closed). session_id: the session in progress. uptime_seconds: since
+    /// the daemon started. degraded lists problems, one word each: storage, files, loss (of rows that were
+    /// never received, within the last hour), config, clock, source, sync, auth. Empty when all is well.
     package struct Status: Codable, Sendable, Equatable {
         package var version: String
         package var installId: String

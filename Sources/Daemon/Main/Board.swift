@@ -46,6 +46,10 @@ struct StateChange: Equatable, Sendable {
         case resumed
         /// `tracking.autostart`, on the very first run.
         case autostart
+        /// `tracking.schedule` has opened.
+        case schedule
+        /// Nobody has stopped it: `tracking.schedule` has closed.
+        case system
     }
 
     var state = ReaderSnapshot.State.idle

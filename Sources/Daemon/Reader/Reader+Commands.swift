@@ -74,10 +74,13 @@ extension Reader {
 
     // MARK: Tracking
 
-    func start(_ reason: StateChange.Reason, now: BootInstant) throws(Failure) -> UUIDv7 {
+    /// - Parameter wish: nil: a person's.
+    func start(
+        _ reason: StateChange.Reason, for wish: Wish? = nil, now: BootInstant
+    ) throws(Failure) -> UUIDv7 {
         if let session = sessions.session { return session.id }
         let session = newSession(now: now)
-        try sessions.start(reason, in: session, now: now)
+        try sessions.start(reason, in: session, for: wish ?? personsWish(tracks: true, now: now), now: now)
         beginSession()
         adjustLink(now: now)
         publishState(now: now)
@@ -95,7 +98,37 @@ extension Reader {
         fences.eventSession = nil
     }
 
-    private func stop(now: BootInstant) throws(Failure) {
+    private func personsWish(tracks: Bool, now: BootInstant) -> Wish {
+        Wish(tracks: tracks, origin: .person, time: hub.clock.trusted(now: now))
+    }
+
+    /// Starts or stops tracking as the schedule says.
+    func followSchedule(now: BootInstant) {
+        // Until the database has said what was intended, nothing is known to be replaced.
+        guard schedule.isActive, !sessions.recall.isMissing(.intent) else { return }
+        var present = sessions.wish
+        let neededTime = schedule.needsTime
+        let wish = schedule.look(hub.clock.trusted(now: now), present: &present, now: now)
+        if schedule.needsTime != neededTime { adjustLink(now: now) }
+        guard let wish else { return sessions.note(present) }
+        do throws(Failure) {
+            if !wish.tracks {
+                try stop(for: wish, now: now)
+                sessions.note(wish)
+            } else if sessions.session == nil {
+                _ = try start(.schedule, for: wish, now: now)
+            } else {
+                sessions.note(wish)
+            }
+        } catch {
+            Log.error(
+                .storageFailed, "the schedule is not followed yet, trying again in 10 s: \(error.reason)")
+            schedule.retry(now: now)
+        }
+    }
+
+    /// - Parameter wish: nil: a person's.
+    private func stop(for wish: Wish? = nil, now: BootInstant) throws(Failure) {
         if sessions.recall.isMissing(.intent) {
             try sessions.stopUnknown(newSession(now: now))
             sessions.closeLeftOpen(latest: recorder.latest?.fix.time)
@@ -103,7 +136,8 @@ extension Reader {
         }
         // Epochs that are still open belong to the session.
         if sessions.session != nil { for event in link.flush(now: now) { follow(event, now: now) } }
-        guard let session = try sessions.stop() else { return }
+        let session = try sessions.stop(for: wish ?? personsWish(tracks: false, now: now))
+        guard let session else { return }
         adjustLink(now: now)
         flush(now: now)
         sessions.close(session, at: hub.clock.time(now: now), now: now)
@@ -178,6 +212,7 @@ extension Reader {
         hub.store.configure(StoreOptions(new))
         work.noteChangedCap()
         extras.apply(to: new.extras)
+        schedule.configure(new.tracking)
         pipeline.configure(
             thresholds: Admission.Thresholds(new.tracking), isReplay: new.gpsd.replay)
         guard let last = link.configure(new.gpsd, now: now) else { return }

@@ -9,6 +9,7 @@ extension Reader {
     /// Takes up what was intended before the daemon ended, however it ended.
     func resume(now: BootInstant) {
         extras.resume(configured: settings.extras)
+        schedule.configure(settings.tracking)
         fences.resume(now: now)
         // Subscribers and status show the newest location until the next fix arrives.
         sessions.recall.add(.deletion, .latest, .ages)

@@ -20,6 +20,7 @@ final class Reader {
     let extras: ExtrasKeeper
     let times: TimeKeeper
     let losses = LossReporter()
+    var schedule = ScheduleKeeper()
     var settings: Settings
     var pipeline: FixPipeline
 
@@ -54,6 +55,7 @@ final class Reader {
                 if hub.hasWorkForReader { runCommands(now: now) }
             }
             expireRequests(now: now)
+            followSchedule(now: now)
             runSteps(now: now)
             if recorder.isRetryDue(now) { flush(now: now) }
             work.shrink(to: settings.store.maxRows, now: now)
@@ -83,6 +85,7 @@ final class Reader {
         link.add(to: &poll)
         let deadlines = [
             link.deadline, recorder.retryAt, pipeline.oneShots.deadline, losses.deadline, work.retryAt,
+            schedule.deadline,
         ]
         let deadline = deadlines.compactMap(\.self).min()
         hub.board.readerWork.rest()

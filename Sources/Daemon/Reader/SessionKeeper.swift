@@ -2,6 +2,7 @@ internal import Base
 internal import DaemonConfiguration
 internal import Linux
 internal import Storage
+internal import Tracking
 
 /// Whether the daemon tracks, in which session, and why. Each change is durable in the file of the intent before it is in
 /// force; without that file the database tells what was intended.
@@ -41,6 +42,8 @@ final class SessionKeeper {
     private var latest: UUIDv7?
     /// Why the file of the intent does not say what was intended; nil when there is none.
     private var lostIntent: SmallFiles.Trouble?
+    /// Who decided that, as far as it is known; nil before anybody has.
+    private(set) var wish: Wish?
     /// What the store could not tell yet.
     var recall = Recall()
 
@@ -77,13 +80,14 @@ final class SessionKeeper {
             return .unknown
         }
         if let trouble { Log.error(.fileDamaged, trouble.text) }
+        wish = intent.wish
         switch intent.state {
         case .tracking:
             resume(Session(id: id, startedAt: Timestamp(milliseconds: intent.startedAt)))
             recall.add(.tail)
             return .tracking
         case .stopped:
-            (phase, reason, latest) = (.stopped, .user, id)
+            (phase, reason, latest) = (.stopped, intent.wish.isSystems ? .system : .user, id)
             return .stopped
         }
     }
@@ -120,7 +124,7 @@ final class SessionKeeper {
             (phase, reason, latest) = (.stopped, .user, session.id)
         }
         do {
-            if trouble?.isPassing != true { try write(isOpen ? .tracking : .stopped, session) }
+            if trouble?.isPassing != true { try write(isOpen ? .tracking : .stopped, session, nil) }
         } catch {
             Log.error(.storageFailed, "the intent could not be written again: \(error)")
         }
@@ -151,12 +155,15 @@ final class SessionKeeper {
     /// Begins tracking in a new session; the wish to track is durable when it returns.
     ///
     /// A store that fails now is no reason not to track: the session is written with its first location.
-    func start(_ reason: StateChange.Reason, in session: Session, now: BootInstant) throws(Failure) {
+    func start(
+        _ reason: StateChange.Reason, in session: Session, for wish: Wish? = nil, now: BootInstant
+    ) throws(Failure) {
         do {
-            try write(.tracking, session)
+            try write(.tracking, session, wish)
         } catch {
             throw Failure(reason: "the wish to track could not be written: \(error)")
         }
+        self.wish = wish
         enter(session, reason)
         do {
             _ = try hub.store.enter(session: session.id, startedAt: session.startedAt)
@@ -177,18 +184,34 @@ final class SessionKeeper {
     /// Ends tracking; the wish to stop is durable when it returns.
     ///
     /// - Returns: the session to be closed once its last rows are stored; nil when nothing was tracked.
-    func stop() throws(Failure) -> Session? {
+    func stop(for wish: Wish? = nil) throws(Failure) -> Session? {
         guard let session else { return nil }
-        try writeStop(session)
-        (phase, reason) = (.stopped, .user)
+        try writeStop(session, wish)
+        (phase, reason) = (.stopped, wish?.isSystems == true ? .system : .user)
         return session
+    }
+
+    /// Another has decided the same, or it has become known when that was.
+    func note(_ wish: Wish?) {
+        guard wish != self.wish else { return }
+        self.wish = wish
+        guard let wish, var intent = hub.files.readIntent().content, intent.wish.tracks == wish.tracks else {
+            return
+        }
+        intent.take(wish)
+        do {
+            try hub.makingRoom { () throws(SystemError) in try hub.files.write(intent) }
+            hub.board.note(renewed: SmallFiles.Name.intent)
+        } catch {
+            Log.error(.storageFailed, "who decided whether to track could not be written: \(error)")
+        }
     }
 
     /// The database cannot say yet what was intended, and now somebody has said it: the end of tracking.
     ///
     /// - Parameter placeholder: stands in for the session, which is not known.
     func stopUnknown(_ placeholder: Session) throws(Failure) {
-        try writeStop(placeholder)
+        try writeStop(placeholder, nil)
         recall.remove(.intent)
         (phase, reason) = (.stopped, .user)
     }
@@ -209,17 +232,22 @@ final class SessionKeeper {
 
     // MARK: The file of the intent
 
-    private func writeStop(_ session: Session) throws(Failure) {
+    private func writeStop(_ session: Session, _ wish: Wish?) throws(Failure) {
         do {
-            try write(.stopped, session)
+            try write(.stopped, session, wish)
         } catch {
             throw Failure(reason: "the wish to stop could not be written: \(error)")
         }
+        self.wish = wish
     }
 
     /// A full disk is no reason to go on tracking somebody who has asked for it to end.
-    private func write(_ state: SmallFiles.Intent.State, _ session: Session) throws(SystemError) {
-        let intent = SmallFiles.Intent(state: state, session: session.id, startedAt: session.startedAt)
+    private func write(
+        _ state: SmallFiles.Intent.State, _ session: Session, _ wish: Wish?
+    ) throws(SystemError) {
+        let intent = SmallFiles.Intent(
+            state: state, session: session.id, startedAt: session.startedAt, origin: wish?.origin,
+            decidedAt: wish?.time)
         try hub.makingRoom { () throws(SystemError) in try hub.files.write(intent) }
         hub.board.note(renewed: SmallFiles.Name.intent)
     }
@@ -228,7 +256,7 @@ final class SessionKeeper {
     func writeIntentAgain() {
         guard let session else { return }
         do {
-            try write(.tracking, session)
+            try write(.tracking, session, wish)
         } catch {
             Log.error(.storageFailed, "the wish to track could not be written again: \(error)")
         }

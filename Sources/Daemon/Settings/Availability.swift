@@ -1,9 +1,14 @@
 internal import DaemonConfiguration
 
 extension Settings {
-    /// A setting that the configuration knows and this version of the daemon cannot carry out: it is refused, so that nobody
-    /// relies on it. nil when there is none.
+    /// A setting that the configuration knows and the daemon cannot carry out: not in this version, or not on this machine.
+    /// It is refused, so that nobody relies on it. nil when there is none.
     var unavailable: (key: String, message: String)? {
+        do {
+            _ = try tracking.plan()
+        } catch {
+            return (error.key, error.message)
+        }
         if store.unsentDays > 0 {
             return ("store.unsent_days", "is not available in this version; remove it")
         }

@@ -1,5 +1,6 @@
 package import Base
 package import Linux
+package import Tracking
 
 /// What the user last asked for.
 extension SmallFiles {
@@ -14,12 +15,38 @@ extension SmallFiles {
         package var sessionID: String
         /// Unix milliseconds.
         package var startedAt: Int64
+        /// Who asked for it, as `Wish.Origin` has it; nil in a file of an earlier version, which knew persons only.
+        package var origin: String?
+        /// When, in Unix milliseconds; nil when the time was not known.
+        package var decidedAt: Int64?
 
         /// What is to be persisted before the user gets an answer.
-        package init(state: State, session: UUIDv7, startedAt: Timestamp) {
+        ///
+        /// - Parameters:
+        ///   - origin: nil: a person.
+        ///   - decidedAt: nil when the time is not known.
+        package init(
+            state: State, session: UUIDv7, startedAt: Timestamp, origin: Wish.Origin? = nil,
+            decidedAt: Timestamp? = nil
+        ) {
             self.state = state
             sessionID = session.description
             self.startedAt = startedAt.milliseconds
+            self.origin = origin?.rawValue
+            self.decidedAt = decidedAt?.milliseconds
+        }
+
+        /// Another has asked for the same, or at another time.
+        package mutating func take(_ wish: Wish) {
+            origin = wish.origin.rawValue
+            decidedAt = wish.time?.milliseconds
+        }
+
+        /// The same as a wish.
+        package var wish: Wish {
+            Wish(
+                tracks: state == .tracking, origin: origin.flatMap { Wish.Origin(rawValue: $0) } ?? .person,
+                time: decidedAt.map { Timestamp(milliseconds: $0) })
         }
 
         /// The same as a value; nil when the file held something else.
@@ -30,6 +57,7 @@ extension SmallFiles {
     package func readIntent() -> Reading<Intent> {
         read(Name.intent) { (found: Intent) in
             found.session != nil && Self.years.contains(found.startedAt)
+                && found.decidedAt.map(Self.years.contains) ?? true
         }
     }
 

@@ -52,8 +52,27 @@ private func sightings(_ name: String) -> [Sighting] {
     return sightings
 }
 
+/// Circles and polygons whose southern edges, and tips, lie up to 20 m from there.
+private func fencesAround(_ place: Sighting) throws -> [Geofences.Item] {
+    var fences: [Geofence] = []
+    let scale = LocalScale(latitude: place.latitude)
+    for edge in [-20.0, -10, -3, 0, 3, 10, 20] {
+        func corner(_ east: Double, _ north: Double) -> [Double] {
+            [place.longitude + east / scale.east, place.latitude + (edge + north) / scale.north]
+        }
+        let centre = corner(0, 100)
+        fences.append(
+            try Geofence(id: "circle \(edge)", latitude: centre[1], longitude: centre[0], radius: 100))
+        let square = [corner(-100, 0), corner(100, 0), corner(100, 200), corner(-100, 200)]
+        fences.append(try Geofence(id: "square \(edge)", ring: square))
+        fences.append(
+            try Geofence(id: "tip \(edge)", ring: [corner(0, 0), corner(60, 200), corner(-60, 200)]))
+    }
+    return fences.enumerated().map { Geofences.Item(key: Int64($0), fence: $1) }
+}
+
 @Test(
-    "parked for 12 hours with the jitter of real receivers: 0 m, and no trip",
+    "parked for 12 hours with the jitter of real receivers: 0 m, no trip, and at most one event of a fence at whose edge it is",
     .enabled(if: logs != nil, "BEEKOND_GNSS_LOGS names no folder with recordings"),
     arguments: ["telit-he910.log", "quectel-l76k-nmea.log", "skytraq-dgps.log"], [true, false])
 func parkedReplay(name: String, hasSpeed: Bool) throws {
@@ -64,6 +83,8 @@ func parkedReplay(name: String, hasSpeed: Bool) throws {
     var odometer = Odometer()
     var trips = Trips()
     var (arrived, changes) = (0.0, 0)
+    var fences = Geofences(try fencesAround(seen[0]))
+    var events: [String: Int] = [:]
     for second in 0..<(60 + 12 * 3600) {
         // Arrives from the south; the recording then runs forwards and backwards, so that it never jumps.
         let turn = max(second - 60, 0) % (2 * seen.count - 2)
@@ -80,8 +101,13 @@ func parkedReplay(name: String, hasSpeed: Bool) throws {
         odometer.observe(observed, ignition: nil)
         changes += trips.observe(observed, odometer: odometer.metres, ignition: nil).count
         if second == 62 { arrived = odometer.metres }
+        // Whoever arrives may enter.
+        for crossing in fences.judge(observed.fix, isParked: observed.isParked).crossings where second > 120 {
+            events[crossing.geofence, default: 0] += 1
+        }
     }
     #expect(odometer.metres == arrived)
+    #expect(events.values.allSatisfy { $0 <= 1 }, "\(events)")
     #expect(!hasSpeed || arrived > 500)
     #expect(admission.motion == .stationary)
     // Without speeds movement is only known from a stand.

@@ -99,7 +99,8 @@ class ControlToolTests(SystemTest):
         self.text(daemon, "geofence", "add", "--file", path)
         fake.settle()
         wait_for(lambda: "yard" in self.text(daemon, "geofence", "events"), "an event")
-        self.assertRegex(self.text(daemon, "geofence", "list"), r"(?m)^.* CORNERS .*\n.* circle (outside|undecided) .*pier\n.* 4 inside .*yard$")
+        self.assertRegex(self.text(daemon, "geofence", "list"),
+                         r"(?m)^.* CORNERS .*\n.* circle (outside|undecided) .*pier\n.* 4 inside .*yard$")
         exported = json.loads(self.text(daemon, "geofence", "list", "--geojson"))
         self.assertEqual([(feature["geometry"]["type"], feature["properties"].get("radius"))
                           for feature in exported["features"]], [("Point", 80), ("Polygon", None)])
@@ -109,8 +110,8 @@ class ControlToolTests(SystemTest):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(self.text(daemon, "geofence", "list", form))
             self.text(daemon, "geofence", "add", "--file", path)
-            self.assertEqual([fence["id"] for fence in self.value(daemon, "geofence", "list")["geofences"] if fence.get("inside")],
-                             ["yard"])
+            fences = self.value(daemon, "geofence", "list")["geofences"]
+            self.assertEqual([fence["id"] for fence in fences if fence.get("inside")], ["yard"])
 
     def test_geofences_that_are_refused(self):
         daemon = self.daemon(self.fake().port).start()

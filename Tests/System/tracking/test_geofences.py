@@ -186,8 +186,10 @@ class AddingTests(GeofenceTest):
         daemon = self.daemon(self.fake().port).start()
         square = [[8.0, 50.0], [8.01, 50.0], [8.01, 50.01], [8.0, 50.01]]
         for bad, reason in (
-                ({"polygon": square[:2]}, "3 to 500"), ({"polygon": [square[0], square[2], square[1], square[3]]}, "must not meet"),
-                ({"polygon": [[8.0, 50.0], [8.0, 50.0, 3.0], [8.1, 50.0]]}, "corner 2"), ({"polygon": [[8, 50], [12, 50], [8, 51]]}, "200 km"),
+                ({"polygon": square[:2]}, "3 to 500"),
+                ({"polygon": [square[0], square[2], square[1], square[3]]}, "must not meet"),
+                ({"polygon": [[8.0, 50.0], [8.0, 50.0, 3.0], [8.1, 50.0]]}, "corner 2"),
+                ({"polygon": [[8, 50], [12, 50], [8, 51]]}, "200 km"),
                 ({"polygon": [[8, 86], [8.1, 86], [8.1, 86.1]]}, "85 degrees"), ({}, "or a polygon")):
             with self.subTest(bad), self.assertRaises(Refusal) as caught:
                 daemon.call("AddGeofences", geofences=[HOME, {"id": "bad", **bad}])

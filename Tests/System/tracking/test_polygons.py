@@ -21,7 +21,7 @@ try:
     import numpy
     import shapely
 except ImportError:
-    numpy = shapely = None
+    shapely = None
 
 MEASURER = program("polygon-measurer")
 POLYGONS = 100
@@ -85,7 +85,7 @@ def around(ring: list, dice: numpy.random.Generator):
 
 def measure(questions: list) -> list:
     """What our code says of rings and their points: the radius, or None for no polygon, and the distances."""
-    sent = []
+    sent: list = []
     for ring, points in questions:
         sent += [[len(ring)], numpy.ravel(ring), [len(points)], numpy.ravel(points)]
     done = subprocess.run([MEASURER], input=numpy.concatenate(sent).astype(float).tobytes(), stdout=subprocess.PIPE,
@@ -142,7 +142,7 @@ class PolygonTests(unittest.TestCase):
                                  [], "another distance")
                 width = polygon.length / 10_000
                 area = shapely.transform(shapely.segmentize(polygon, width), equal_area).area
-                self.assertAlmostEqual(radius ** 2 * numpy.pi / area, 1, places=3)
+                self.assertAlmostEqual(radius ** 2 * numpy.pi / area, 1, places=4)
                 compared += len(some)
         self.assertGreater(compared, 0.8 * POLYGONS * POINTS)
         print(f"polygons: {compared} points around {len(rings)} polygons")

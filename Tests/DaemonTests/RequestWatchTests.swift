@@ -1,9 +1,10 @@
 import Base
 import Envelope
 import Testing
-import Upload
+
 
 @testable import Daemon
+@testable import Upload
 
 @Suite("what is told of a request")
 struct RequestWatchTests {
@@ -59,8 +60,10 @@ struct RequestWatchTests {
     @Test("requests are counted by status, or by why there was none; no server makes endless series")
     func counts() {
         let counts = RequestCounts()
-        for status in [503, 200, 200, 99, 600, 1000] { counts.add(.init(status: status)) }
+        for status in [503, 200, 200, 99, 600, 1000] { counts.add(.init(Judgement(status: status))) }
+        let broker = MQTTAnswer(source: .puback, code: 135, version: .v5)
+        counts.add(.init(OwnTracksMQTT.judge(broker, acceptsUnsubscribed: false)))
         counts.add(.tls)
-        #expect(counts.counts.map { "\($0.code) \($0.count)" } == ["200 2", "503 1", "tls 1", "network 3"])
+        #expect(counts.counts.map { "\($0.code) \($0.count)" } == ["200 2", "503 1", "mqtt_135 1", "tls 1", "network 3"])
     }
 }

@@ -162,7 +162,10 @@ struct ValueTests {
         var counts = DestinationCounts()
         var snapshot = UploaderSnapshot()
         (snapshot.isConfigured, snapshot.isDeferred) = (true, true)
-        func state() -> String { Wire.SyncStatus(snapshot, counts, nextAttempt: nil).state.rawValue }
+        func status() -> Wire.SyncStatus {
+            Wire.SyncStatus(snapshot, counts, isWaiting: counts.pending > 0, nextAttempt: nil)
+        }
+        func state() -> String { status().state.rawValue }
         #expect(state() == "idle")
         counts.pending = 3
         #expect(state() == "deferred")
@@ -171,7 +174,7 @@ struct ValueTests {
         snapshot.isUploading = true
         #expect(state() == "uploading")
         (snapshot.lastError, snapshot.deferralWarning) = ("refused", "near the cap")
-        #expect(Wire.SyncStatus(snapshot, counts, nextAttempt: nil).lastError == "near the cap")
+        #expect(status().lastError == "near the cap")
     }
 
     @Test("where everything is, with systemd and without")

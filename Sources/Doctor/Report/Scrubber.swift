@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import DaemonConfiguration
+internal import Envelope
 
 /// Takes out of texts what no stranger may read. What is masked where it comes from is no secret any more by then; this
 /// is for what has found its way into a message all the same.
@@ -53,7 +54,7 @@ extension Settings {
             var found = sync.headers.map(\.value.text)
             switch sync.format {
             case .beekon(let own): found += own.params.texts
-            case .template(let own): found += own.params.texts
+            case .template(let own): found += own.shape.params.texts
             case .owntracks(let own): found += [own.username, own.password].compactMap { $0?.text }
             case .overland, .osmand: break
             }

@@ -34,6 +34,9 @@ class SharedTokenTests(SystemTest):
     def sync(self, daemon, name: str) -> str:
         return daemon.call("Sync", destination=name)["outcome"]
 
+    def wait_drained(self, daemon, name: str):
+        wait_for(lambda: self.sync(daemon, name) in ("drained", "nothing_pending"), f"{name} goes on")
+
     def check_received(self, server, count: int):
         for path in ("/main", "/home"):
             self.assertEqual((len(server.ids[path]), len(set(server.ids[path]))), (count, count), path)
@@ -94,7 +97,7 @@ class SharedTokenTests(SystemTest):
             daemon.call("Start")
             fake.settle()
             for name in ("main", "home"):
-                wait_for(lambda name=name: self.sync(daemon, name) in ("drained", "nothing_pending"), f"{name} goes on")
+                self.wait_drained(daemon, name)
             self.assertEqual(endpoint.rotations, rotations + 1)
         for name, found in {found["name"]: found for found in daemon.status()["destinations"]}.items():
             self.assertEqual((found["sync"]["pending"], found["auth"]["state"]), (0, "valid"), name)

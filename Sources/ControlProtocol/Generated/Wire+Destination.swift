@@ -3,7 +3,8 @@ extension Wire {
     /// One destination: main, which is [sync], or a table [destination.NAME]. deliver is all or latest.
     /// orphaned: it is not configured any more, and what it is owed waits until it is again, or is forgotten.
     /// format and deliver are then absent. With deliver latest nothing is queued: sync.pending is what it was
-    /// owed as all, and it is orphaned while that waits.
+    /// owed as all, and it is orphaned while that waits. dropped and pruned count rows that it was owed, as
+    /// in StoreStatus, while there are other destinations, too.
     package struct Destination: Codable, Sendable, Equatable {
         package var name: String
         package var format: String?

@@ -78,7 +78,8 @@ struct UploadAdvice {
 
     /// It fails, and there is nothing to say but that.
     var isRetrying: Bool {
-        hasTrouble && sync.state != .failed && sync.state != .deferred && !isOversized && sync.lastMqttCode != 16
+        hasTrouble && sync.state != .failed && sync.state != .deferred && !isOversized
+            && sync.lastMqttCode != 16
     }
 
     private var hasTrouble: Bool { sync.lastError != nil && sync.state != .disabled && sync.pending > 0 }

@@ -53,7 +53,8 @@ enum Rules {
             _ = try TimeZoneRules(tzif: ZoneInfo().content(of: text))
             return nil
         } catch {
-            return "not a time zone here (\(error)); write a name of /usr/share/zoneinfo, such as \"Europe/Berlin\", or \"\" for the "
+            return
+                "not a time zone here (\(error)); write a name of /usr/share/zoneinfo, such as \"Europe/Berlin\", or \"\" for the "
                 + "system's"
         }
     }

@@ -111,7 +111,7 @@ struct ParameterTests {
             try culprit(Wire.GetCurrentLocation.self, "{\"timeout_seconds\":1e999}")
                 == .invalidParameter("timeout_seconds"))
         #expect(
-            try culprit(Wire.AddGeofences.self, "{\"geofences\":[{\"id\":\"a\"}]}")
+            try culprit(Wire.AddGeofences.self, "{\"geofences\":[{\"latitude\":1}]}")
                 == .invalidParameter("geofences"))
         #expect(
             try culprit(Wire.GetCurrentLocation.self, "{\"timeout_seconds\":1,\"max_age_seconds\":1e999}")

@@ -2,7 +2,6 @@ import Base
 import Envelope
 import Testing
 
-
 @testable import Daemon
 @testable import Upload
 
@@ -64,6 +63,9 @@ struct RequestWatchTests {
         let broker = MQTTAnswer(source: .puback, code: 135, version: .v5)
         counts.add(.init(OwnTracksMQTT.judge(broker, acceptsUnsubscribed: false)))
         counts.add(.tls)
-        #expect(counts.counts.map { "\($0.code) \($0.count)" } == ["200 2", "503 1", "mqtt_135 1", "tls 1", "network 3"])
+        #expect(
+            counts.counts.map { "\($0.code) \($0.count)" } == [
+                "200 2", "503 1", "mqtt_135 1", "tls 1", "network 3",
+            ])
     }
 }

@@ -74,7 +74,8 @@ final class LatestQueue {
             return .done
         // A location that is refused is not worth keeping, and says that something is wrong with the destination.
         case .reject, .isolate: return current == nil ? nil : .suspected
-        case .checkToken, .checkRefusedToken, .refreshToken, .send, .awaitAnswer, .cancelRequest, .freezeProbe, .condemn:
+        case .checkToken, .checkRefusedToken, .refreshToken, .send, .awaitAnswer, .cancelRequest,
+            .freezeProbe, .condemn:
             return nil
         }
     }

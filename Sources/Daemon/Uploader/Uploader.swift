@@ -139,7 +139,8 @@ final class Uploader {
 
     /// Refreshes a token that is about to expire, or tries dead ones once more, though there is nothing to upload.
     private func refreshWhenIdle(now: BootInstant) {
-        guard let sync, let due = tokens.idleDue(now: now), due <= now, attempts.metered.admitsRefresh(sync, now: now)
+        guard let sync, let due = tokens.idleDue(now: now), due <= now,
+            attempts.metered.admitsRefresh(sync, now: now)
         else { return }
         report.keepingLastError {
             tokens.exchange(

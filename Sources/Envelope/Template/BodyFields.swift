@@ -69,7 +69,9 @@ package struct BodyFields: Equatable, Sendable, CustomStringConvertible, CustomD
     package var isEmpty: Bool { fields.isEmpty }
 
     /// The values that are texts, any of which may be a secret.
-    package var texts: [String] { fields.compactMap { if case .text(let text) = $0.value { text } else { nil } } }
+    package var texts: [String] {
+        fields.compactMap { if case .text(let text) = $0.value { text } else { nil } }
+    }
 
     /// The first field that the format `beekon` cannot take, because it has one of that name; nil when there is none.
     ///

@@ -138,11 +138,11 @@ struct Events {
         return count
     }
 
-    /// The numbers of the pending events that a deletion covers.
-    func pending(in deletion: Deletion) throws(SQLiteError) -> SeqSet {
+    /// The numbers of the events that a deletion covers. Also of those that nobody is owed any more: where a format came
+    /// that carries none, a batch that was frozen before may still hold them.
+    func covered(by deletion: Deletion) throws(SQLiteError) -> SeqSet {
         let rows = try db.prepare(
-            "SELECT seq FROM events WHERE \(Deletion.Bounds.coversTime) AND seq <= ? AND uploaded = 0 ORDER BY seq"
-        )
+            "SELECT seq FROM events WHERE \(Deletion.Bounds.coversTime) AND seq <= ? ORDER BY seq")
         try rows.bind([.integer(deletion.current.lastTime), .integer(deletion.maxEventSeq)])
         var found = SeqSet()
         while try rows.step() { found.insert(rows.integer(0)) }

@@ -27,7 +27,7 @@ extension Writer {
     {
         let frozen = ledger.backlogs.flatMap(\.queue.frozen)
         let hasEvents = frozen.contains { !$0.members.events.isEmpty }
-        let events = hasEvents ? try tables.events.pending(in: deletion) : SeqSet()
+        let events = hasEvents ? try tables.events.covered(by: deletion) : SeqSet()
         return frozen.filter { batch in
             last.map { batch.members.holdsLocations(upTo: $0, maxSeq: deletion.maxSeq) } ?? false
                 || !batch.members.events.intersection(events).isEmpty

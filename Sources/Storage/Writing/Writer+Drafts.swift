@@ -32,7 +32,8 @@ extension Writer {
             var rows = isUniform ? locations : locations.filter { $0.extras == version }
             var eventRows = events.filter { $0.extras == version }
             if asOne, let location = rows.first, let event = eventRows.first {
-                let isLocation = order == .oldest ? location.key.ts <= event.key.ts : location.key.ts >= event.key.ts
+                let isLocation =
+                    order == .oldest ? location.key.ts <= event.key.ts : location.key.ts >= event.key.ts
                 if isLocation { eventRows = [] } else { rows = [] }
             }
             let draft = draft(

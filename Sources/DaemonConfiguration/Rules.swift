@@ -42,7 +42,7 @@ enum Rules {
             _ = try TrackingSchedule([text])
             return nil
         } catch {
-            return "\(error)"
+            return "column \(error.column): \(error.advice)"
         }
     }
 

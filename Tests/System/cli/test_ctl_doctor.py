@@ -67,13 +67,6 @@ class DoctorTests(CtlTest):
         # Only the format beekon has a request that is harmless.
         self.assertEqual([len(receiver.requests) for receiver in (main, home, foreign)], [1, 1, 0])
 
-    def test_what_the_daemon_would_refuse(self):
-        daemon, words = self.doctored(free_port())
-        daemon.configure(store={"unsent_days": 3})
-        found = self.examine(daemon, *words)["configuration"]
-        self.assertEqual(found["result"], "failed")
-        self.assertIn("store.unsent_days", found["text"] + (found.get("remedy") or ""))
-
     def test_every_answer_of_the_endpoint(self):
         # A receiver that rejects everything is found before the first fix is lost.
         answers = {400: "failed", 401: "failed", 404: "failed", 503: "failed", 200: "ok"}

@@ -270,13 +270,6 @@ class DestinationTests(SystemTest):
         wait_for(lambda: "events are not sent to other: its format cannot carry them" in daemon.text(), "a line of the log")
         self.assertEqual(self.destination(daemon, "other")["dropped"], 1)
 
-    def test_what_this_version_cannot_carry_out_is_refused(self):
-        main, fake, daemon = self.several(1)
-        daemon.configure(sync={"metered": "avoid"})
-        with self.assertRaises(Refusal) as refusal:
-            daemon.call("Reload")
-        self.assertIn("sync.metered", str(refusal.exception.parameters))
-
 
 if __name__ == "__main__":
     unittest.main()

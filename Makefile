@@ -24,9 +24,10 @@ export DESTDIR PREFIX BINDIR DATADIR SYSCONFDIR UNITDIR SYSUSERSDIR CATALOGDIR
 
 PRODUCTS := beekond beekonctl beekon-sim
 # lld comes with the toolchain; gold, the default, warns about a function of the runtime library. -s strips. What the
-# programs export nobody loads, and it would keep alive what nothing calls: 4 % of each. release.ld leaves out 12 % more.
+# programs export nobody loads, and it would keep alive what nothing calls: 4 % of each. release.ld leaves out 12 % more,
+# and relocations in the short form, which glibc reads since 2.36 (Debian 12), are 7 % less.
 RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --no-export-dynamic \
-    -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker $(CURDIR)/etc/build/release.ld
+    -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker $(CURDIR)/etc/build/release.ld
 SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.

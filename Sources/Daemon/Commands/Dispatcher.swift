@@ -184,8 +184,13 @@ final class Dispatcher {
         throw Failure(kind: .parameter("destination"))
     }
 
-    /// - Throws: unless it is known and not configured any more.
+    /// - Throws: unless it is owed what it does not get any more: it is not configured, or only for the newest location.
     private func orphan(_ name: DestinationName) throws(Failure) -> DestinationName {
+        if name != .main, settings.sync(of: name.text)?.isLatestOnly == true,
+            hub.store.counts()[name]?.isOrphaned == true
+        {
+            return name
+        }
         guard isOrphan(name) else { throw Failure(kind: .parameter("destination")) }
         // Its thread may be about to write tokens.
         guard name == .main || hub.uploaders[name] == nil else { throw Failure(kind: .busy(seconds: 1)) }

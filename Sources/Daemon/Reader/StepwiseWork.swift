@@ -169,7 +169,10 @@ final class StepwiseWork {
             throw Failure(kind: .busy(seconds: 1), reason: "rows are being put back into the queue already")
         }
         try refuseBeforeDeletion(isKnown: isDeletionKnown)
-        if case .forget(let forgetting) = work {
+        // One that still has a thread gets the newest location, for which it needs its tokens.
+        if case .forget(let forgetting) = work,
+            forgetting.destination == .main || hub.uploaders[forgetting.destination] == nil
+        {
             // First: once the destination is forgotten, nobody would ask again.
             do {
                 try hub.files.remove { TokenStore.holds($0, tokensOf: forgetting.destination) }

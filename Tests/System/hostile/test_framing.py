@@ -27,7 +27,7 @@ WRONG = {
     "[string]object": ['"a"', "[]", "5"],
     "[]Geofence": ['"a"', "{}", "[5]", "[null]", "[{}]", "[[]]", *(
         json.dumps([{**FENCE, **change}]) for change in (
-            {"id": 5}, {"id": None}, {"latitude": "north"}, {"longitude": []}, {"radius_meters": True},
+            {"id": 5}, {"id": None}, {"latitude": "north"}, {"longitude": "east"}, {"radius_meters": True},
             {"notify_on_entry": "yes"}, {"notify_on_exit": 1}, {"latitude": [1]}))],
 }
 

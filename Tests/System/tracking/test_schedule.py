@@ -134,7 +134,8 @@ class ScheduleTests(ClockTest):
         _, daemon, _ = self.scheduled(NOW)
         for settings, key, reason in (
                 ({"tracking.schedule": ["mon 9:00-10:00"]}, "tracking.schedule", "column 5"),
-                ({"tracking.schedule": ["mon 09:00-10:00", "someday 09:00-10:00"]}, "tracking.schedule", '"someday 09:00-10:00" column 1'),
+                ({"tracking.schedule": ["mon 09:00-10:00", "someday 09:00-10:00"]}, "tracking.schedule",
+                 '"someday 09:00-10:00" column 1'),
                 ({"tracking.time_zone": "Europe/Berlln"}, "tracking.time_zone", "zoneinfo"),
                 ({"tracking.time_zone": "../../etc/passwd"}, "tracking.time_zone", "zoneinfo")):
             with self.subTest(settings), self.assertRaises(Refusal) as caught:

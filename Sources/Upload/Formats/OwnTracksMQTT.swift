@@ -78,6 +78,11 @@ package enum OwnTracksMQTT {
         }
     }
 
+    /// The likely cause, and what to do, when the broker closes the connection without an answer, time and again.
+    package static let closed =
+        "The broker closes the connection without an answer, time and again: see its log, and check mqtt or mqtts and the "
+        + "port in url."
+
     private static func advice(_ echo: MQTTAnswer.Echo) -> String? {
         switch echo {
         case .unasked, .received: nil

@@ -70,7 +70,7 @@ package struct DestinationTrial {
         let url = Settings.redacted(url: destination.sync.url)
         let effect =
             destination.sync.mqtt == nil
-            ? "It is stored there once more." : "Who subscribes gets it once more."
+            ? "It is stored there once more." : "Every subscriber gets it once more."
         return "Send the newest location, of \(newest.timestamp), to \(name) (\(url))? \(effect)"
     }
 
@@ -121,10 +121,12 @@ package struct DestinationTrial {
             return found.isClock ? Self.clock : Self.noAnswer(found.words)
         }
         let advice = found.advice.map { ": " + $0 + "." } ?? "."
-        guard verdict == .accepted, found.hasReturned else {
+        guard verdict == .accepted else {
             return found.words.prefix(1).uppercased() + found.words.dropFirst() + advice
         }
-        return "\(name) accepts the newest location, and gives it back to who subscribes" + advice
+        return found.hasReturned
+            ? "\(name) accepts the newest location, and it came back" + advice
+            : "The broker has the message, and does not give it back" + advice
     }
 
     private func result(_ status: Int?, _ isAccepted: Bool, _ text: String) -> Result {

@@ -88,8 +88,8 @@ package enum OwnTracksMQTT {
         case .unasked, .received: nil
         case .refused, .missing:
             """
-            the broker has the message, and does not give it back: its access list may let this user write to the \
-            topic and not read there, which is enough; check with the subscriber that is to have it
+            the broker's access list may let this user write to the topic and not read there, which is enough; check \
+            with the subscriber that is to have it
             """
         }
     }

@@ -195,6 +195,7 @@ class TrialTests(DestinationTest):
         self.assertEqual(listener.messages, [])
         found = self.value(daemon, "destination", "test", "fleet", "--yes")
         self.assertEqual((found["sent"], found.get("http_status"), found["accepted"]), ("newest_location", None, True), found)
+        self.assertEqual(found["text"], "fleet accepts the newest location, and it came back.")
         wait_for(lambda: listener.ids == [daemon.status()["last_location"]["id"]], "the subscriber has it, too")
         self.assertEqual(listener.messages[0][0], "owntracks/fleet/van")
         for name, words in (("writer", "does not give it back"), ("reader", "check acl_file"),

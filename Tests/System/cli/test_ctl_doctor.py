@@ -16,6 +16,7 @@ from support.mosquitto import Mosquitto, Subscriber, needs_mosquitto
 from support.ports import free_port
 from support.programs import needs_gpsd
 from support.shape_server import ShapeServer
+from support.tls import Authority, needs_openssl
 
 LOCATION = {"id": "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f", "timestamp": "2026-06-15T12:34:10.000Z", "trigger": "interval",
             "motion": "moving", "is_mock": False, "latitude": 1, "longitude": 2}
@@ -102,6 +103,22 @@ class DoctorTests(CtlTest):
         self.assertIn("[destination.wrong]", found["to wrong"]["remedy"])
         self.assertEqual(broker.log().count("Received PUBLISH"), 0)
         self.assertEqual(listener.messages, [])
+
+    @needs_mosquitto
+    @needs_openssl
+    def test_the_certificate_of_a_broker(self):
+        authority = Authority(self.folder())
+        certificate, key = authority.certificate("broker")
+        broker = Mosquitto(self.folder(), free_port(), "allow_anonymous true", f"certfile {certificate}", f"keyfile {key}")
+        broker.start()
+        self.addCleanup(broker.kill)
+        common = {"url": f"mqtts://127.0.0.1:{broker.port}", "format": "owntracks", "device_id": "van"}
+        daemon, words = self.doctored(free_port(), **{
+            "destination.good": {**common, "ca_file": authority.ca}, "destination.bad": common})
+        found = self.examine(daemon, *words)
+        self.assertIn("the certificate is valid, the broker accepts the connection", found["to good"]["text"])
+        self.assertEqual((found["to bad"]["result"], found["to bad"]["text"][:4]), ("failed", "TLS:"), found["to bad"])
+        self.assertIn("destination.bad.ca_file", found["to bad"]["remedy"])
 
     def test_what_the_daemon_would_refuse(self):
         daemon, words = self.doctored(free_port())

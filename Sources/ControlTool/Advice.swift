@@ -4,7 +4,9 @@ internal import ControlProtocol
 enum Advice {
     /// Empty when all is well.
     static func all(_ status: Wire.Status, clock: Clock) -> [String] {
-        let upload = UploadAdvice(sync: status.sync, auth: status.auth)
+        let upload = UploadAdvice(
+            sync: status.sync, auth: status.auth,
+            format: status.destinations.first { $0.name == DestinationNames.main }?.format)
         var advice = [store(status), source(status, clock: clock)].compactMap(\.self) + upload.urgent
         if status.degraded.contains("loss") { advice += lost(status.store) }
         advice += upload.deadLetters + others(status)
@@ -103,7 +105,8 @@ enum Advice {
         let advice = others.flatMap { other -> [String] in
             let orphan = other.isAbandoned ? [orphan(other)] : []
             if other.deliver == nil, !orphan.isEmpty { return orphan }
-            let upload = UploadAdvice(sync: other.sync, auth: other.auth, of: other.name)
+            let upload = UploadAdvice(
+                sync: other.sync, auth: other.auth, of: other.name, format: other.format)
             guard upload.isRetrying, let words = upload.retrying else {
                 return upload.urgent + orphan + upload.deadLetters
             }

@@ -5,8 +5,12 @@ struct UploadAdvice {
     private let sync: Wire.SyncStatus
     private let auth: Wire.AuthStatus
     private let names: DestinationNames
+    /// A request has one row, so that there is no batch to be made smaller.
+    private let isOneRow: Bool
 
-    init(sync: Wire.SyncStatus, auth: Wire.AuthStatus, of name: String? = nil) {
+    /// - Parameter format: of the destination; nil: not known.
+    init(sync: Wire.SyncStatus, auth: Wire.AuthStatus, of name: String? = nil, format: String? = nil) {
+        isOneRow = ["owntracks", "osmand"].contains(format)
         self.sync = sync
         self.auth = auth
         names = DestinationNames(name)
@@ -46,9 +50,10 @@ struct UploadAdvice {
                 + "backend answer a JSON object with the batch_id, or set it to false. \(kept)"
         case "permanent" where isOversized: return oversized
         case "permanent":
+            let batch = isOneRow ? "" : "or \(names.table).batch_size after 413, "
             return
-                "The answer\(code) of \(names.server) will not change by itself: correct \(names.table).url, or "
-                + "\(names.table).batch_size after 413, \(again)"
+                "The answer\(code) of \(names.server) will not change by itself: correct \(names.table).url, "
+                + batch + again
         default: return "\(names.upload) failed\(code): journalctl -u beekond says why. \(kept)"
         }
     }
@@ -111,9 +116,11 @@ struct UploadAdvice {
     private var isOversized: Bool { sync.oversizedFailures ?? 0 >= 3 }
 
     private var oversized: String {
-        "\(names.nextBatch) has failed \(Quantity.count(sync.oversizedFailures ?? 0)) times in a row because "
-            + "of its size or its time: raise \(names.table).timeout_seconds, or lower \(names.table).batch_size and then "
-            + "\(names.sync) --rebatch. Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
+        let batch =
+            isOneRow ? "" : ", or lower \(names.table).batch_size and then \(names.sync) --rebatch"
+        return
+            "\(names.nextBatch) has failed \(Quantity.count(sync.oversizedFailures ?? 0)) times in a row because "
+            + "of its size or its time: raise \(names.table).timeout_seconds\(batch). Nothing is lost: \(Quantity.count(sync.pending)) locations are kept."
     }
 
     /// What is wrong with the token; nil when nothing is.

@@ -12,17 +12,19 @@ enum BackendProbe {
     /// Seconds allowed for the whole request.
     private static let requestTimeout = 20.0
 
-    /// Checks the connection, then posts an empty batch with the daemon's own headers and certificates. No other format
-    /// than `beekon` has one.
-    static func run(_ sync: Settings.Sync, installID: String?) -> BackendFacts {
+    /// Checks the connection, then posts an empty batch with the daemon's own headers and certificates, or logs in at the
+    /// broker. Where a request has one location, nothing is sent.
+    static func run(_ destination: Settings.Destination, installID: String?) -> BackendFacts {
+        let sync = destination.sync
         var facts = checkConnection(url: sync.url, proxy: sync.proxy ?? "")
-        facts.hasToken = sync.auth != nil
+        facts.hasToken = sync.auth != nil || destination.sharesMainTokens
         facts.format = sync.format.name.rawValue
-        guard facts.nameFailure == nil, facts.connectFailure == nil, facts.format == BackendFacts.probed
-        else {
-            return facts
+        guard facts.nameFailure == nil, facts.connectFailure == nil else { return facts }
+        if sync.mqtt != nil {
+            facts.answer = greet(destination, installID: installID)
+        } else {
+            facts.answer = sync.harmless == .emptyBatch ? post(sync, installID: installID) : .unasked
         }
-        facts.answer = post(sync, installID: installID)
         return facts
     }
 
@@ -56,7 +58,7 @@ enum BackendProbe {
     }
 
     private static func post(_ sync: Settings.Sync, installID: String?) -> BackendFacts.Answer {
-        guard let (id, request) = emptyBatch(sync, installID: installID),
+        guard let (id, request) = harmless(sync, installID: installID, newest: nil),
             let outcome = exchange(request, id: id, sync)
         else { return .failed("no memory for a request", isClock: false) }
         switch outcome {
@@ -71,6 +73,36 @@ enum BackendProbe {
         }
     }
 
+    private static func greet(_ destination: Settings.Destination, installID: String?) -> BackendFacts.Answer
+    {
+        guard let wakeup = try? Wakeup(),
+            let found = MQTTEcho.greet(
+                hurried(destination.sync), installID: installID ?? newID(), destination: destination.name,
+                at: now(), wakeup: wakeup, isCancelled: { false })
+        else { return .failed("no memory for a connection", isClock: false) }
+        guard let verdict = found.verdict else { return .failed(found.words, isClock: found.isClock) }
+        return .broker(isAccepted: verdict == .accepted, found.words, advice: found.advice)
+    }
+
+    /// Publishes a request, and waits for it to come back.
+    ///
+    /// - Returns: nil when there is no memory for it.
+    static func echo(
+        _ request: Request, _ destination: Settings.Destination, installID: String?
+    ) -> MQTTEcho.Finding? {
+        guard let wakeup = try? Wakeup() else { return nil }
+        return MQTTEcho.run(
+            request, to: hurried(destination.sync), installID: installID ?? newID(),
+            destination: destination.name, at: now(), wakeup: wakeup, isCancelled: { false })
+    }
+
+    /// Somebody waits for the answer.
+    private static func hurried(_ sync: Settings.Sync) -> Settings.Sync {
+        var sync = sync
+        sync.timeoutSeconds = min(sync.timeoutSeconds, requestTimeout)
+        return sync
+    }
+
     /// What became of a request.
     enum Outcome {
         case judged(Judgement)
@@ -83,10 +115,9 @@ enum BackendProbe {
     /// - Returns: nil when there is no memory for it.
     static func exchange(_ request: Request, id: UUIDv7, _ sync: Settings.Sync) -> Outcome? {
         guard var client = HTTPClient(), let wakeup = try? Wakeup() else { return nil }
-        var factory = RequestFactory(sync, version: Release.version)
-        factory.timeout = min(factory.timeout, requestTimeout)
+        let factory = RequestFactory(hurried(sync), version: Release.version)
         let outcome = client.post(
-            request.body, factory.options(for: request, authorization: nil),
+            request.body, factory.options(for: request, of: id, authorization: nil),
             keepsBody: request.format.readsBody(acknowledging: sync.requireAck), wakeup: wakeup,
             isCancelled: { false })
         return switch outcome {
@@ -101,7 +132,7 @@ enum BackendProbe {
     /// A request that shows whether the destination works, and changes nothing there that matters.
     ///
     /// - Parameter newest: what a format of one row sends.
-    /// - Returns: nil where nothing of the kind is known for the format.
+    /// - Returns: nil without a location where one is needed, or without memory.
     static func harmless(
         _ sync: Settings.Sync, installID: String?, newest: Location?
     ) -> (id: UUIDv7, request: Request)? {
@@ -110,11 +141,13 @@ enum BackendProbe {
         let id = ids.next(at: now())
         switch sync.format {
         case .beekon: return emptyBatch(sync, installID: installID)
-        // A template has to be rendered.
-        case .template: return nil
+        case .template(let own):
+            let locations = sync.harmless == .emptyBatch ? [] : newest.map { [$0] } ?? []
+            guard var format = TemplateFormat(own, installID: installID ?? newID()) else { return nil }
+            return format.request(
+                session: newest?.session ?? ids.next(at: now()), extras: nil, locations: locations
+            ).map { (id, $0) }
         case .overland(let own): return (id, OverlandFormat(deviceID: own.deviceID).request([]))
-        // A broker has to be subscribed at, and must give the message back.
-        case .owntracks(let own) where own.mqtt != nil: return nil
         case .owntracks(let own):
             let format = OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID)
             return newest.map { (id, format.request($0, sentAt: now())) }
@@ -142,6 +175,13 @@ enum BackendProbe {
                 batch: id, session: ids.next(at: now), sentAt: now, extras: nil, locations: [])
         else { return nil }
         return (id, request)
+    }
+
+    /// Stands for an identity that beekond, which does not run, has and does not tell.
+    private static func newID() -> String {
+        var random = SystemRandomNumberGenerator()
+        var ids = UUIDv7Generator(using: &random)
+        return ids.next(at: now()).description
     }
 
     private static func now() -> Timestamp {

@@ -1,6 +1,7 @@
 internal import Base
 internal import ControlProtocol
 internal import ControlTool
+internal import Upload
 
 extension Checks {
     /// A backlog older than this many upload intervals …
@@ -14,7 +15,8 @@ extension Checks {
             return [.skipped("backend", "no sync.url: nothing is ever sent, locations stay on this machine")]
         }
         return [
-            name(backend), connection(backend), encryption(backend), endpoint(backend, facts), token(facts),
+            name(backend), connection(backend), encryption(backend),
+            endpoint(backend, facts.status?.sync, of: DestinationNames.main, facts), token(facts),
             backlog(facts),
         ]
     }
@@ -41,10 +43,13 @@ extension Checks {
     }
 
     static func encryption(_ backend: BackendFacts) -> Finding {
-        guard backend.isTLS else { return .skipped("TLS", "not used: the url is http") }
+        guard backend.isTLS else {
+            let scheme = Text.safe(backend.url.prefix { $0 != ":" }.lowercased())
+            return .skipped("TLS", "not used: the url is \(scheme)")
+        }
         guard isConnected(backend) else { return .skipped("TLS", "no connection") }
         switch backend.answer {
-        case .status, .page, .noAck, .refused: return .ok("TLS", "the certificate is valid")
+        case .status, .page, .noAck, .refused, .broker: return .ok("TLS", "the certificate is valid")
         case .failed(let message, isClock: true):
             return .failed(
                 "TLS", "the certificate is not valid yet by this machine's clock: \(message)",
@@ -54,7 +59,7 @@ extension Checks {
                 "TLS", message,
                 "renew the server's certificate; for an authority of your own set \(backend.table).ca_file")
         case .failed: return .skipped("TLS", "the request failed for another reason")
-        case nil: return .skipped("TLS", "nothing was sent")
+        case .unasked, nil: return .skipped("TLS", "nothing was sent")
         }
     }
 
@@ -64,21 +69,28 @@ extension Checks {
         return ["ssl", "tls", "certificate"].contains { message.contains($0) }
     }
 
-    private static func endpoint(_ backend: BackendFacts, _ facts: Facts) -> Finding {
+    /// - Parameters:
+    ///   - sync: what beekond says of this destination.
+    ///   - destination: its name.
+    static func endpoint(
+        _ backend: BackendFacts, _ sync: Wire.SyncStatus?, of destination: String, _ facts: Facts
+    ) -> Finding {
         let name = "endpoint"
         guard isConnected(backend) else { return .skipped(name, "no connection") }
         switch backend.answer {
-        case .status(let status): return judge(status, backend, facts)
+        case .status(let status): return judge(status, backend, sync, of: destination)
         case .page(let status):
             return .failed(
                 name, "answers \(status) to an empty batch with a page, which beekond does not believe",
-                "look for a captive portal, a single-page app's fallback or a maintenance page at sync.url "
-                    + "(\(backend.url))")
+                "look for a captive portal, a single-page app's fallback or a maintenance page at "
+                    + "\(backend.table).url (\(backend.url))")
         case .noAck(let status):
             return .failed(
                 name,
-                "answers \(status) to an empty batch without acknowledging it, as sync.require_ack demands",
-                "let it answer a JSON object with this batch_id, or set sync.require_ack to false")
+                "answers \(status) to an empty batch without acknowledging it, as \(backend.table).require_ack "
+                    + "demands",
+                "let it answer a JSON object with this batch_id, or set \(backend.table).require_ack to false"
+            )
         case .refused(let status):
             return .failed(
                 name, "answers \(status) to an empty batch, with a result other than ok",
@@ -87,47 +99,64 @@ extension Checks {
             return .skipped(name, "no TLS")
         case .failed(let message, _):
             return .failed(name, "no answer: \(message)", "see the log of \(backend.url)")
-        case nil where backend.format != BackendFacts.probed:
-            return .skipped(name, "not asked: nothing harmless can be sent in format \(backend.format)")
+        case .broker(isAccepted: true, let words, _): return .ok(name, words)
+        case .broker(isAccepted: false, let words, let advice):
+            return .failed(name, words, (advice ?? "see its log") + " (settings of [\(backend.table)])")
+        case .unasked:
+            return .skipped(
+                name,
+                "not asked: its requests have one location each, and the newest is only sent by beekonctl destination "
+                    + "test \(destination)")
         case nil: return inferred(facts)
         }
     }
 
-    private static func judge(_ status: Int, _ backend: BackendFacts, _ facts: Facts) -> Finding {
+    private static func judge(
+        _ status: Int, _ backend: BackendFacts, _ sync: Wire.SyncStatus?, of destination: String
+    ) -> Finding {
         let name = "endpoint"
         let answered = "answers \(status) to an empty batch"
+        let table = backend.table
+        if [401, 403].contains(status), backend.hasToken {
+            return .skipped(name, "\(answered) without a token, which only beekond has")
+        }
+        // A backend that accepts real batches may still refuse an empty one.
+        if [400, 422].contains(status), let sync, sync.state != .failed, sync.lastSuccess != nil {
+            return .ok(name, "\(answered), and accepts real ones: it only refuses empty batches")
+        }
+        if !(200..<300).contains(status), backend.format != Format.beekon.rawValue,
+            let format = Format(rawValue: backend.format)
+        {
+            return .failed(name, answered, format.advice(.status(status)) + " (settings of [\(table)])")
+        }
         switch status {
         case 200..<300: return .ok(name, answered)
-        case 400, 422: return refused(name, answered, facts)
+        case 400, 422: return refused(name, answered, of: destination)
         case 401, 403:
-            guard !backend.hasToken else {
-                return .skipped(name, "\(answered) without a token, which only beekond has")
-            }
             return .failed(
-                name, "\(answered): it refuses our credentials", "correct [sync.headers] or [sync.auth]")
+                name, "\(answered): it refuses our credentials",
+                "correct [\(table).headers] or [\(table).auth]")
         case 404, 405, 410:
             return .failed(
-                name, "\(answered): nothing accepts batches there", "correct sync.url (\(backend.url))")
+                name, "\(answered): nothing accepts batches there", "correct \(table).url (\(backend.url))")
         case 300..<400:
             return .failed(
-                name, "\(answered): redirects are never followed", "set sync.url to its target")
+                name, "\(answered): redirects are never followed", "set \(table).url to its target")
         case 429, 500..<600, 408:
             return .failed(
                 name, "\(answered): it is in trouble or busy", "see its log; beekond tries again by itself")
         default:
-            return .failed(name, "\(answered), which will not change by itself", "see its log and sync.url")
+            return .failed(
+                name, "\(answered), which will not change by itself", "see its log and \(table).url")
         }
     }
 
-    /// A backend that accepts real batches may still refuse an empty one.
-    private static func refused(_ name: String, _ answered: String, _ facts: Facts) -> Finding {
-        if let sync = facts.status?.sync, sync.state != .failed, sync.lastSuccess != nil {
-            return .ok(name, "\(answered), and accepts real ones: it only refuses empty batches")
-        }
+    private static func refused(_ name: String, _ answered: String, of destination: String) -> Finding {
         return .failed(
             name, "\(answered): it may reject every batch, or only empty ones",
             "its log says why; a receiver that unpacks gzip twice rejects everything. With a location pending, "
-                + "beekonctl sync shows what happens to a real one")
+                + "\(destination == DestinationNames.main ? "beekonctl sync" : "beekonctl sync " + destination) shows what "
+                + "happens to a real one")
     }
 
     /// Without the credentials nothing is sent: the answer to an unauthenticated request would mean nothing.

@@ -4,21 +4,25 @@ internal import ControlTool
 extension Checks {
     /// One finding for each destination besides `main`.
     static func destinations(_ facts: Facts) -> [Finding] {
-        facts.others.map { way(to: $0) }
+        facts.others.map { way(to: $0, facts) }
             + (facts.status?.destinations.filter(\.isAbandoned).map { orphan($0) } ?? [])
     }
 
     /// The first step that fails, or how far it was tried.
-    private static func way(to other: DestinationFacts) -> Finding {
+    private static func way(to other: DestinationFacts, _ facts: Facts) -> Finding {
         let check = title(other.name)
         let backend = other.backend
         let encryption = encryption(backend)
-        let steps = [name(backend), connection(backend), encryption]
+        let sync = facts.status?.destinations.first { $0.name == other.name }?.sync
+        // Without the configuration nothing was asked, and beekonctl status tells of what beekond was answered.
+        let answer = backend.answer.map { _ in endpoint(backend, sync, of: other.name, facts) }
+        let steps = [name(backend), connection(backend), encryption] + [answer].compactMap(\.self)
         if let failed = steps.first(where: { $0.result == .failed }) {
             return .failed(check, "\(failed.check): \(failed.text)", failed.remedy ?? "")
         }
         let place = "\(backend.host):\(backend.port) accepts connections"
-        return .ok(check, encryption.result == .ok ? place + ", " + encryption.text : place)
+        let said = [place, encryption.result == .ok ? encryption.text : nil, answer?.text]
+        return .ok(check, said.compactMap(\.self).joined(separator: ", "))
     }
 
     private static func orphan(_ orphan: Wire.Destination) -> Finding {

@@ -21,7 +21,7 @@ package struct DestinationTrial {
         package let sent: String
         /// The HTTP status; nil when there was no answer.
         package let httpStatus: Int?
-        /// It was accepted, as far as the answer can be believed.
+        /// It was accepted, as far as the answer can be believed; by a broker: and came back.
         package let accepted: Bool
         /// What happened, and what to do.
         package let text: String
@@ -62,14 +62,16 @@ package struct DestinationTrial {
         self.destination = destination
     }
 
-    private var sendsNewest: Bool { destination.sync.format.name.isOneRow }
+    private var sendsNewest: Bool { destination.sync.harmless == .newestLocation }
 
     /// What is asked before a location is sent, which the server stores once more; nil when nothing is stored there.
     package var question: String? {
         guard sendsNewest, let newest = status?.lastLocation else { return nil }
         let url = Settings.redacted(url: destination.sync.url)
-        return
-            "Send the newest location, of \(newest.timestamp), to \(name) (\(url))? It is stored there once more."
+        let effect =
+            destination.sync.mqtt == nil
+            ? "It is stored there once more." : "Every subscriber gets it once more."
+        return "Send the newest location, of \(newest.timestamp), to \(name) (\(url))? \(effect)"
     }
 
     /// Sends it, and waits for the answer.
@@ -80,31 +82,51 @@ package struct DestinationTrial {
         let newest = status?.lastLocation.flatMap { Location($0) }
         guard !sendsNewest || newest != nil else {
             throw Failure(
-                "format \(sync.format.name.rawValue) has no empty request, and beekond knows no location: beekonctl start, "
+                "\(name) (\(sync.format.name.rawValue)) takes no empty request, and beekond knows no location: beekonctl start, "
                     + "and wait for a fix",
                 exitCode: 69)
         }
         guard let (id, request) = BackendProbe.harmless(sync, installID: status?.installId, newest: newest)
-        else {
-            throw Failure(
-                "nothing harmless can be sent to \(name) in this version: beekonctl sync \(name) shows what a real "
-                    + "location gets", exitCode: 69)
+        else { throw Self.noMemory }
+        guard sync.mqtt == nil else {
+            guard let found = BackendProbe.echo(request, destination, installID: status?.installId) else {
+                throw Self.noMemory
+            }
+            return result(nil, found.verdict == .accepted && found.hasReturned, text(found))
         }
-        guard let outcome = BackendProbe.exchange(request, id: id, sync) else {
-            throw Failure("there is no memory for a request", exitCode: 71)
-        }
+        guard let outcome = BackendProbe.exchange(request, id: id, sync) else { throw Self.noMemory }
         switch outcome {
         case .judged(let judgement):
             return result(judgement.status, judgement.verdict == .accepted, text(judgement, request.format))
         case .failed(let failure):
             let text =
                 failure.kind == .clock
-                ? "The certificate is not valid yet by this machine's clock: set the clock."
+                ? Self.clock
                 : failure.wasSent && !failure.isTimeout && request.format.isForeign
                     ? request.format.advice(.closed)
-                    : "There is no answer (\(failure.message)): beekonctl doctor shows how far it gets."
+                    : Self.noAnswer(failure.message)
             return result(nil, false, text)
         }
+    }
+
+    private static let noMemory = Failure("there is no memory for a request", exitCode: 71)
+    private static let clock = "The certificate is not valid yet by this machine's clock: set the clock."
+
+    private static func noAnswer(_ words: String) -> String {
+        "There is no answer (\(words)): beekonctl doctor shows how far it gets."
+    }
+
+    private func text(_ found: MQTTEcho.Finding) -> String {
+        guard let verdict = found.verdict else {
+            return found.isClock ? Self.clock : Self.noAnswer(found.words)
+        }
+        let advice = found.advice.map { ": " + $0 + "." } ?? "."
+        guard verdict == .accepted else {
+            return found.words.prefix(1).uppercased() + found.words.dropFirst() + advice
+        }
+        return found.hasReturned
+            ? "\(name) accepts the newest location, and it came back" + advice
+            : "The broker has the message, and does not give it back" + advice
     }
 
     private func result(_ status: Int?, _ isAccepted: Bool, _ text: String) -> Result {

@@ -123,9 +123,9 @@ package struct Examination {
     }
 
     private func askBackend(_ facts: inout Facts, _ loaded: Settings?, _ progress: (String) -> Void) {
-        if let sync = loaded?.sync {
+        if let main = loaded?.destination(Settings.Destination.main) {
             progress("asking the backend")
-            facts.backend = BackendProbe.run(sync, installID: facts.status?.installId)
+            facts.backend = BackendProbe.run(main, installID: facts.status?.installId)
         } else if loaded == nil, let url = facts.settings["sync.url"]?.stringValue, !url.isEmpty {
             progress("asking for the backend")
             facts.backend = BackendProbe.checkConnection(
@@ -138,7 +138,7 @@ package struct Examination {
         if let loaded {
             for destination in loaded.destinations {
                 progress("asking \(destination.name)")
-                let backend = BackendProbe.run(destination.sync, installID: installID)
+                let backend = BackendProbe.run(destination, installID: installID)
                 facts.others.append(.init(destination.name, backend))
             }
             return

@@ -129,7 +129,7 @@ package struct DestinationFacts: Sendable {
 
 /// What was found on the way to the backend.
 package struct BackendFacts: Sendable {
-    /// The outcome of posting an empty batch.
+    /// The outcome of posting an empty batch or, to a broker, of logging in.
     package enum Answer: Sendable, Equatable {
         case status(Int)
         /// A 2xx that is not believed, because a page answers in place of the backend.
@@ -138,16 +138,17 @@ package struct BackendFacts: Sendable {
         case noAck(Int)
         /// A 2xx whose body says that the batch was not taken.
         case refused(Int)
+        /// What a broker says to the login, in words; `advice` is nil when nothing is known.
+        case broker(isAccepted: Bool, String, advice: String?)
         /// No answer, with libcurl's message.
         case failed(String, isClock: Bool)
+        /// Nothing was sent: a request has one location, and no test without being asked sends one.
+        case unasked
     }
-
-    /// The format of which an empty batch can be posted.
-    package static let probed = "beekon"
 
     /// The table of its settings.
     package var table = "sync"
-    package var format = probed
+    package var format = "beekon"
     /// The URL, with secrets masked.
     package var url = ""
     /// The host to resolve and connect to: the backend, or the proxy in front of it.

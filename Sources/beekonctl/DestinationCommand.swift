@@ -14,10 +14,13 @@ struct DestinationCommand: ParsableCommand {
             commandName: "test",
             abstract: "Send one harmless request to a destination, and explain the answer.",
             discussion: """
-                An empty batch; in a format of one row a request, the newest location, which the server stores \
-                once more: so it asks first. Sent by beekonctl itself, with the configured headers and \
-                certificates, but without tokens, which only beekond has. Requires root or group beekond, who \
-                may read the configuration. Exits with 1 unless it is accepted.
+                An empty batch; where a request has one location (owntracks, osmand, and template with \
+                batch_size 1), the newest, which the server stores once more: so it asks first. At a broker it \
+                subscribes to the topic, publishes there, and waits for its message to come back; whether \
+                anybody else subscribes, that does not show. Sent by beekonctl itself, with the configured \
+                headers and certificates, but without tokens, which only beekond has. Requires root or group \
+                beekond, who may read the configuration. Exits with 1 unless it is accepted and, at a broker, \
+                comes back.
 
                 EXAMPLES:
                   sudo beekonctl destination test main

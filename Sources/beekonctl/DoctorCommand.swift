@@ -9,9 +9,10 @@ struct DoctorCommand: ParsableCommand {
         commandName: "doctor",
         abstract: "Check everything from receiver to backend, and say what is wrong and what to do.",
         discussion: """
-            Posts an empty batch to sync.url with the configured headers if it may read them, that is, as root or as \
-            a member of group beekond, and to each further destination of format beekon; to others it only \
-            connects. Where nothing is configured, sends nothing anywhere.
+            Posts an empty batch to each destination with the configured headers if it may read them, that is, as \
+            root or as a member of group beekond. At a broker it only logs in. Where a request has one location, it \
+            only connects: beekonctl destination test sends one, after asking. Where nothing is configured, sends \
+            nothing anywhere.
 
             Exits with 0 when nothing is wrong, and with 1 otherwise.
 

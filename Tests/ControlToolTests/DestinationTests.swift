@@ -115,6 +115,20 @@ struct DestinationTests {
     }
 
     @Test(
+        "where a request has one row there is no batch to be made smaller", arguments: ["overland", "osmand"])
+    func size(format: String) {
+        for failures in [0, 3] {
+            let home = Self.destination("home", format: format) {
+                $0.state = .failed
+                ($0.failure, $0.lastHttpStatus, $0.oversizedFailures) = ("permanent", 413, failures)
+            }
+            let advice = UploadAdvice(sync: home.sync, auth: home.auth, of: home.name, format: home.format)
+                .urgent.joined()
+            #expect(advice.contains("destination.home.batch_size") == (format == "overland"), "\(advice)")
+        }
+    }
+
+    @Test(
         "what a broker says has advice of its own",
         arguments: [
             (135, "auth", "correct destination.home.username, password or device_id"),

@@ -1,10 +1,10 @@
 import Base
-import DaemonConfiguration
 import Storage
 import Synchronization
 import Testing
 
 @testable import Daemon
+@testable import DaemonConfiguration
 @testable import Upload
 
 /// A report whose lines and hints can be looked at.
@@ -19,9 +19,9 @@ final class ReportRig {
         let hints = Mutex(0)
     }
 
-    init() throws {
+    init(_ name: DestinationName = .main) throws {
         let log = log
-        port = try UploaderPort(.main)
+        port = try UploaderPort(name)
         report = UploadReport(
             port: port, board: board, post: { _ in log.hints.withLock { $0 += 1 } },
             warn: { _, line, _ in log.lines.withLock { $0.append(line) } })
@@ -160,6 +160,35 @@ struct UploadReportTests {
         #expect(lines.count == 2)
         #expect(lines.first?.contains("--rebatch") == false)
         #expect(lines.last?.contains("--rebatch") == true)
+        rig.report.oversized(4)
+        var one = Settings.Sync()
+        one.batchSize = 1
+        rig.end(.failed(.permanent), by: one)
+        #expect(rig.report.snapshot.oversizedFailures == 4)
+        #expect(!rig.lines().contains { $0.contains("batch_size") || $0.contains("--rebatch") })
+    }
+
+    @Test("advice names the table of its destination")
+    func table() throws {
+        let home = try ReportRig(#require(DestinationName("home")))
+        for failure in [DrainOutcome.Failure.auth, .page, .noAck, .permanent] {
+            home.end(.failed(failure))
+            let line = home.lines().first ?? ""
+            #expect(line.contains("destination.home") && !line.contains("sync."), "\(line)")
+        }
+        home.report.tokenDied(.refused, 400, now: instant(0))
+        let line = home.lines().first ?? ""
+        #expect(
+            line.contains("[destination.home.auth]") && line.contains("seed --destination home"), "\(line)")
+    }
+
+    @Test("a broker that closes without an answer is not taken for Traccar")
+    func closedByBroker() {
+        var sync = Settings.Sync()
+        sync.format = .owntracks(.init(deviceID: "van", mqtt: .init()))
+        rig.end(.failed(.permanent), by: sync)
+        let line = rig.lines().first ?? ""
+        #expect(line.contains("The broker closes") && !line.contains("Traccar"), "\(line)")
     }
 
     @Test("what follows a failure depends on who starts uploads, and on what is sent")

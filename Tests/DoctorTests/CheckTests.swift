@@ -72,10 +72,20 @@ struct CheckTests {
     func destinations() {
         var facts = Samples.good
         var backend = BackendFacts()
-        (backend.host, backend.answer) = ("home.example", .status(401))
+        (backend.host, backend.answer) = ("home.example", .status(200))
         facts.others = [.init("home", backend)]
         func last() -> Finding? { Report(facts).findings.last }
-        #expect(last() == .ok("to home", "home.example:443 accepts connections, the certificate is valid"))
+        #expect(
+            last()
+                == .ok(
+                    "to home",
+                    "home.example:443 accepts connections, the certificate is valid, answers 200 to an empty batch"
+                ))
+        facts.others[0].backend.answer = .status(401)
+        #expect(last()?.result == .failed)
+        #expect(last()?.remedy?.contains("[destination.home.headers]") == true)
+        facts.others[0].backend.hasToken = true
+        #expect(last()?.result == .ok)
         facts.others[0].backend.answer = .failed("SSL certificate problem", isClock: false)
         #expect(last()?.remedy?.contains("destination.home.ca_file") == true)
         facts.others[0].backend.nameFailure = "no such name"
@@ -113,13 +123,63 @@ struct CheckTests {
                 == .ok("backlog", "none: deliver = \"latest\"; 5,000 are kept here"))
     }
 
-    @Test("in a format without an empty batch nothing is posted")
+    @Test("where a request has one location none is sent, and it is said what sends one")
+    func oneRow() {
+        var facts = Samples.good
+        facts.backend?.answer = .unasked
+        #expect(
+            Report(facts).findings.contains {
+                $0.check == "endpoint" && $0.result == .skipped
+                    && $0.text.hasSuffix("beekonctl destination test main")
+            })
+        facts.others = [.init("van", facts.backend ?? BackendFacts())]
+        #expect(Report(facts).findings.last?.result == .ok)
+        #expect(Report(facts).findings.last?.text.hasSuffix("beekonctl destination test van") == true)
+    }
+
+    @Test("what a server of others answers is explained as its format would")
     func otherFormat() {
         var facts = Samples.good
-        facts.backend?.answer = nil
-        facts.backend?.format = "osmand"
+        var backend = BackendFacts()
+        (backend.format, backend.answer) = ("overland", .status(402))
+        facts.others = [.init("home", backend)]
+        func last() -> Finding? { Report(facts).findings.last }
+        #expect(last()?.result == .failed)
+        #expect(last()?.remedy?.contains("Dawarich asks for a subscription") == true)
+        #expect(last()?.remedy?.contains("[destination.home]") == true)
+        facts.others[0].backend.answer = .refused(200)
+        #expect(last()?.result == .failed)
+        // What accepts real batches may refuse an empty one.
+        facts.others[0].backend.answer = .status(422)
+        #expect(last()?.result == .failed)
+        var home = Wire.Destination(
+            name: "home", orphaned: false, dropped: 0, sync: Samples.status.sync, auth: Samples.status.auth)
+        home.sync.lastSuccess = "2026-06-15T12:00:00.000Z"
+        facts.status?.destinations = [home]
+        #expect(last()?.result == .ok)
+    }
+
+    @Test("a broker is only logged in at")
+    func broker() {
+        var facts = Samples.good
+        var backend = BackendFacts()
+        (backend.url, backend.host, backend.port) = ("mqtt://broker.example", "broker.example", 1883)
+        (backend.isTLS, backend.format) = (false, "owntracks")
+        backend.answer = .broker(isAccepted: true, "the broker accepts the connection", advice: nil)
+        facts.others = [.init("home", backend)]
+        func last() -> Finding? { Report(facts).findings.last }
         #expect(
-            Report(facts).findings.contains { $0.check == "endpoint" && $0.text.contains("format osmand") })
+            last()
+                == .ok(
+                    "to home",
+                    "broker.example:1883 accepts connections, the broker accepts the connection"))
+        facts.others[0].backend.answer = .broker(isAccepted: false, "refused", advice: "check password")
+        #expect(last()?.result == .failed)
+        #expect(last()?.remedy == "check password (settings of [destination.home])")
+        backend.answer = nil
+        facts.backend = backend
+        #expect(
+            Report(facts).findings.contains { $0.check == "TLS" && $0.text == "not used: the url is mqtt" })
     }
 
     @Test("the number of faults is reported")

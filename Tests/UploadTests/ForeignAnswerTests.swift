@@ -71,7 +71,6 @@ import Testing
     func kinds() {
         #expect(Format.allCases.filter(\.carriesEvents) == [.beekon, .template, .owntracks])
         #expect(Format.allCases.filter(\.isOneRow) == [.owntracks, .osmand])
-        #expect(Format.allCases.filter { $0.harmless == .emptyBatch } == [.beekon, .template, .overland])
         #expect(Self.foreign == [.overland, .owntracks, .osmand])
         #expect(
             Format.allCases.filter { $0.readsBody(acknowledging: true) } == [.beekon, .template, .overland])

@@ -1,3 +1,4 @@
+internal import Base
 internal import DaemonConfiguration
 internal import Upload
 
@@ -55,17 +56,18 @@ extension AuthRecord.Death {
     }
 
     /// What happened and what to do.
-    func advice(_ status: Int?) -> String {
+    func advice(_ status: Int?, of name: DestinationName) -> String {
+        let auth = name.table + ".auth"
+        let seed = "beekonctl auth seed" + (name == .main ? "" : " --destination " + name.text)
         let remedy =
             switch self {
             case .refused:
-                "check sync.auth.refresh_url and its payload, then give new tokens: in [sync.auth], or with "
-                    + "beekonctl auth seed"
+                "check \(auth).refresh_url and its payload, then give new tokens: in [\(auth)], or with \(seed)"
             case .noToken:
-                "check sync.auth.refresh_url and response_mapping, then raise sync.auth.seed_epoch or give new tokens"
+                "check \(auth).refresh_url and response_mapping, then raise \(auth).seed_epoch or give new tokens"
             case .rotationInterrupted, .noRefresh, .hostChanged:
-                "give new tokens: in [sync.auth], or with beekonctl auth seed"
-            case .key: "bring the key beekond.key back, or give new tokens with beekonctl auth seed"
+                "give new tokens: in [\(auth)], or with \(seed)"
+            case .key: "bring the key beekond.key back, or give new tokens with \(seed)"
             }
         return words(status) + ": " + remedy + "; nothing is lost, what is stored is kept"
     }

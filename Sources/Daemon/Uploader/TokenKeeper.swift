@@ -60,7 +60,7 @@ final class TokenKeeper {
     /// Why they are of no use, and what to do; nil while they are.
     var advice: String? {
         if let loan { return loan.advice }
-        return authenticator.record.death?.advice(authenticator.record.deathStatus)
+        return authenticator.record.death?.advice(authenticator.record.deathStatus, of: port.name)
     }
 
     /// The value of `Authorization` for the next request; nil for none.

@@ -42,6 +42,9 @@ final class UploadReport {
         self.warn = warn
     }
 
+    /// Of the destination, in the configuration.
+    private var table: String { port.name.table }
+
     // MARK: The board
 
     func publish(retries: Int, nextAttempt: BootInstant?, auth: AuthState) {
@@ -79,7 +82,6 @@ final class UploadReport {
         snapshot.isDeferred = isDeferred
         // Four fifths.
         guard isDeferred, pending >= cap - cap / 5 else { return snapshot.deferralWarning = nil }
-        let table = port.name == .main ? "sync" : "destination." + port.name.text
         let warning =
             "the upload waits for a route that is not metered, and \(pending) rows are pending of \(cap) that are kept "
             + "(store.max_rows): the oldest will be lost; beekonctl sync sends them now, \(table).metered_max_wait_seconds "
@@ -306,7 +308,7 @@ final class UploadReport {
             let advice = failure == .auth ? authAdvice ?? brokerAdvice : brokerAdvice
             let size = failure == .permanent ? sizeAdvice(sync) : nil
             logOnce(
-                advice ?? failure.advice(snapshot.lastHTTPStatus, sync) + (size ?? ""),
+                advice ?? failure.advice(snapshot.lastHTTPStatus, sync, table) + (size ?? ""),
                 key: size == nil ? brokerAdvice ?? failure.rawValue : "oversized", now: now)
         }
     }
@@ -322,10 +324,14 @@ final class UploadReport {
     /// Appended to the message of a failure once a batch has often failed because of its size.
     private func sizeAdvice(_ sync: Settings.Sync?) -> String? {
         guard snapshot.oversizedFailures >= Self.manyFailures else { return nil }
-        return
+        let what =
             "; the batch has failed \(snapshot.oversizedFailures) times in a row because of its size or its time: raise "
-            + "sync.timeout_seconds, or lower sync.batch_size (\(sync?.batchSize ?? 0)) and then beekonctl sync "
-            + "--rebatch, after which its rows may arrive twice"
+            + "\(table).timeout_seconds"
+        guard let sync, !sync.sendsSingleRows else { return what }
+        let name = port.name == .main ? "" : " " + port.name.text
+        return what
+            + ", or lower \(table).batch_size (\(sync.batchSize)) and then beekonctl sync --rebatch\(name), after which "
+            + "its rows may arrive twice"
     }
 
     /// Logs a fault when it begins or changes, then once an hour.
@@ -397,7 +403,7 @@ final class UploadReport {
     }
 
     func tokenDied(_ death: AuthRecord.Death, _ status: Int?, now: BootInstant) {
-        logOnce(death.advice(status), key: Self.authKey, .tokenFailed, now: now)
+        logOnce(death.advice(status, of: port.name), key: Self.authKey, .tokenFailed, now: now)
     }
 
     func tokensUnsaved(_ error: String, now: BootInstant) {

@@ -1,3 +1,4 @@
+internal import Base
 internal import DaemonConfiguration
 internal import Upload
 
@@ -5,30 +6,38 @@ internal import Upload
 
 extension DrainOutcome.Failure {
     /// What happened and what to do.
-    func advice(_ status: Int?, _ sync: Settings.Sync?) -> String {
+    ///
+    /// - Parameters:
+    ///   - status: of the latest answer.
+    ///   - table: `sync`, or `destination.NAME`.
+    func advice(_ status: Int?, _ sync: Settings.Sync?, _ table: String) -> String {
         let code = status.map { "\($0)" } ?? "no status"
         let next = "; " + Self.next(sync)
         return switch self {
         case .auth:
-            "the server refuses our credentials (\(code)): check [sync.headers] and [sync.auth]" + next
+            "the server refuses our credentials (\(code)): check [\(table).headers] and [\(table).auth]"
+                + next
         case .permanent where sync?.format.name.isForeign == true:
-            (sync?.advice(status) ?? "") + " Nothing is lost, the next attempt follows on the schedule"
+            (sync?.advice(status) ?? "")
+                + " These are settings of [\(table)]. Nothing is lost, the next attempt follows on the schedule"
+        case .permanent where status == 413 && sync?.sendsSingleRows == true:
+            "the server finds one row too large (413): raise the server's limit" + next
         case .permanent where status == 413:
-            "the server finds the batch too large (413): lower sync.batch_size (\(sync?.batchSize ?? 0)) or raise "
+            "the server finds the batch too large (413): lower \(table).batch_size (\(sync?.batchSize ?? 0)) or raise "
                 + "the server's limit" + next
         case .page:
             "a page answers \(code) in the backend's place, which is not believed: look for a captive portal, a "
-                + "single-page app's fallback or a maintenance page at sync.url" + next
+                + "single-page app's fallback or a maintenance page at \(table).url" + next
         case .noAck:
-            "the answer (\(code)) does not acknowledge the batch, which sync.require_ack demands: the backend must "
+            "the answer (\(code)) does not acknowledge the batch, which \(table).require_ack demands: the backend must "
                 + "answer a JSON object with this batch_id, or require_ack be set to false" + next
-        case .permanent: "the server refuses the upload for good (\(code)): check sync.url" + next
+        case .permanent: "the server refuses the upload for good (\(code)): check \(table).url" + next
         case .deadLettersFull:
             "the server has rejected a batch (\(code)), and the table of dead letters is full: see beekonctl rejected "
                 + "list, then send them again (beekonctl rejected retry, once the server is mended), or export and delete "
                 + "them (beekonctl rejected purge), and the upload goes on" + next
         case .rejected where sync?.isLatestOnly == true:
-            "the server calls the location invalid (\(code)): check the destination's url and format" + next
+            "the server calls the location invalid (\(code)): check url and format of [\(table)]" + next
         case .rejected:
             "the server has rejected three batches in a row (\(code)): it is suspected, not the data. "
                 + "Check that it unpacks gzip once and takes this format; one probe follows each "
@@ -56,8 +65,19 @@ extension Settings.Sync {
     ///
     /// - Parameter status: nil: the connection was closed without one, time and again.
     fileprivate func advice(_ status: Int?) -> String? {
-        Format(rawValue: format.name.rawValue)?.advice(status.map { .status($0) } ?? .closed)
+        if status == nil, mqtt != nil { return OwnTracksMQTT.closed }
+        return Format(rawValue: format.name.rawValue)?.advice(status.map { .status($0) } ?? .closed)
     }
+}
+
+extension Settings.Sync {
+    /// A lower `batch_size` makes no request smaller.
+    var sendsSingleRows: Bool { batchSize <= 1 || format.name.isOneRow }
+}
+
+extension DestinationName {
+    /// Its table in the configuration: `sync`, or `destination.NAME`.
+    var table: String { self == .main ? "sync" : "destination." + text }
 }
 
 extension Doubt {
@@ -65,7 +85,7 @@ extension Doubt {
     var words: String {
         switch self {
         case .page: " with a page, which is not believed"
-        case .noAck: " without an acknowledgement of the batch (sync.require_ack)"
+        case .noAck: " without an acknowledgement of the batch (require_ack)"
         case .refused: " with a result other than ok"
         }
     }

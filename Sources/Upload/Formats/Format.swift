@@ -1,4 +1,6 @@
 package import Base
+package import DaemonConfiguration
+internal import Envelope
 
 /// How batches are written, and how answers to them are read. One file for each in this folder; the raw value is its name.
 package enum Format: String, CaseIterable, Sendable {
@@ -64,9 +66,6 @@ package enum Format: String, CaseIterable, Sendable {
         case newestLocation
     }
 
-    /// See `Harmless`.
-    package var harmless: Harmless { isOneRow ? .newestLocation : .emptyBatch }
-
     /// What an answer means.
     ///
     /// - Parameters:
@@ -89,5 +88,13 @@ package enum Format: String, CaseIterable, Sendable {
             doubt: doubt)
         if judgement.verdict == .rejected { judgement.verdict = .permanent }
         return judgement
+    }
+}
+
+extension Settings.Sync {
+    /// See `Format.Harmless`. Where a record of a template is the body, there is no batch that could be empty.
+    package var harmless: Format.Harmless {
+        if case .template(let own) = format { return own.shape.isBatching ? .emptyBatch : .newestLocation }
+        return format.name.isOneRow ? .newestLocation : .emptyBatch
     }
 }

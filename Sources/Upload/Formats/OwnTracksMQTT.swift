@@ -78,13 +78,18 @@ package enum OwnTracksMQTT {
         }
     }
 
+    /// The likely cause, and what to do, when the broker closes the connection without an answer, time and again.
+    package static let closed =
+        "The broker closes the connection without an answer, time and again: see its log, and check mqtt or mqtts and the "
+        + "port in url."
+
     private static func advice(_ echo: MQTTAnswer.Echo) -> String? {
         switch echo {
         case .unasked, .received: nil
         case .refused, .missing:
             """
-            the broker has the message, and does not give it back: its access list may let this user write to the \
-            topic and not read there, which is enough; check with the subscriber that is to have it
+            the broker's access list may let this user write to the topic and not read there, which is enough; check \
+            with the subscriber that is to have it
             """
         }
     }

@@ -11,8 +11,11 @@ from support.beekonctl import CtlTest, needs
 from support.daemon import NEVER
 from support.fake_daemon import status
 from support.fake_gpsd import iso
+from support.mosquitto import Mosquitto, Subscriber, needs_mosquitto
 from support.one_row_server import OneRowServer
+from support.ports import free_port
 from support.programs import program
+from support.shape_server import ShapeServer, records
 from support.terminal import TerminalTest
 from support.waiting import wait_for
 
@@ -148,6 +151,61 @@ class TrialTests(DestinationTest):
         # Nothing was taken from what is owed.
         self.assertEqual(self.value(daemon, "destinations")["destinations"][1]["sync"]["pending"], 3)
         self.assertIn("beekonctl destinations lists them", self.run_ctl(daemon, "destination", "test", "hom", code=64).stderr)
+
+    def test_a_shape_of_ones_own_is_tested_with_an_array_or_a_record(self):
+        _, _, _, daemon = self.two()
+        server = ShapeServer([404, 422])
+        self.addCleanup(server.stop)
+        common = {"url": server.url, "format": "template", "interval_seconds": NEVER}
+        daemon.configure(**{"destination.many": {**common, "compress": True}, "destination.one": {**common, "batch_size": 1}})
+        self.run_ctl(daemon, "reload")
+        self.assertIn("correct url", self.run_ctl(daemon, "destination", "test", "many", code=1).stdout)
+        self.assertIn("location_template", self.run_ctl(daemon, "destination", "test", "many", code=1).stdout)
+        self.assertIn("many accepts an empty batch (200)", self.run_ctl(daemon, "destination", "test", "many").stdout)
+        self.assertEqual([request.root for request in server.requests], [{"location": []}] * 3)
+        # A record is sent to those alone who say yes.
+        self.assertIn("add --yes", self.run_ctl(daemon, "destination", "test", "one", code=64).stderr)
+        self.assertEqual(len(server.requests), 3)
+        found = self.value(daemon, "destination", "test", "one", "--yes")
+        self.assertEqual((found["sent"], found["http_status"], found["accepted"]), ("newest_location", 200, True))
+        self.assertEqual(len(records(server.requests[-1].root)), 1)
+        self.assertEqual(server.requests[-1].method, "POST")
+        # Each has a key, as the uploader's have.
+        self.assertEqual(server.faults(), [])
+
+    @needs_mosquitto
+    def test_a_broker_must_give_the_message_back(self):
+        _, _, _, daemon = self.two()
+        broker = Mosquitto(self.folder(), free_port(), "password_file {}/passwords", "acl_file {}/access")
+        for user in ("fleet", "writer", "reader"):
+            broker.password(user, user)
+        broker.write("access", "user fleet\ntopic owntracks/fleet/#\nuser writer\ntopic write owntracks/writer/#\n"
+                               "user reader\ntopic read #\n")
+        broker.start()
+        self.addCleanup(broker.kill)
+        listener = Subscriber(broker.port, ("reader", "reader"))
+        self.addCleanup(listener.close)
+        common = {"url": f"mqtt://127.0.0.1:{broker.port}", "format": "owntracks", "device_id": "van", "interval_seconds": NEVER}
+        daemon.configure(**{f"destination.{user}": {**common, "username": user, "password": user}
+                            for user in ("fleet", "writer", "reader")}, **{
+                                "destination.wrong": {**common, "username": "fleet", "password": "x"},
+                                "destination.dead": {**common, "url": f"mqtt://127.0.0.1:{free_port()}"}})
+        self.run_ctl(daemon, "reload")
+        self.assertIn("add --yes", self.run_ctl(daemon, "destination", "test", "fleet", code=64).stderr)
+        self.assertEqual(listener.messages, [])
+        found = self.value(daemon, "destination", "test", "fleet", "--yes")
+        self.assertEqual((found["sent"], found.get("http_status"), found["accepted"]), ("newest_location", None, True), found)
+        self.assertEqual(found["text"], "fleet accepts the newest location, and it came back.")
+        wait_for(lambda: listener.ids == [daemon.status()["last_location"]["id"]], "the subscriber has it, too")
+        self.assertEqual(listener.messages[0][0], "owntracks/fleet/van")
+        for name, words in (("writer", "does not give it back"), ("reader", "check acl_file"),
+                            ("wrong", "check username and password"), ("dead", "There is no answer")):
+            with self.subTest(name):
+                self.assertIn(words, self.run_ctl(daemon, "destination", "test", name, "--yes", code=1).stdout)
+        # No last will, and nothing is taken from what is owed.
+        self.assertEqual(listener.of("lwt"), [])
+        pending = {one["name"]: one["sync"]["pending"] for one in self.value(daemon, "destinations")["destinations"]}
+        self.assertEqual((pending["home"], pending["fleet"]), (3, 0))
 
     def test_one_with_tokens_is_tested_without(self):
         backend = self.backend(answers=[401])

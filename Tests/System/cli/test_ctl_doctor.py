@@ -12,8 +12,11 @@ from support import conservation
 from support.beekonctl import CtlTest
 from support.conservation import shape_faults
 from support.fake_daemon import status
+from support.mosquitto import Mosquitto, Subscriber, needs_mosquitto
 from support.ports import free_port
 from support.programs import needs_gpsd
+from support.shape_server import ShapeServer
+from support.tls import Authority, needs_openssl
 
 LOCATION = {"id": "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f", "timestamp": "2026-06-15T12:34:10.000Z", "trigger": "interval",
             "motion": "moving", "is_mock": False, "latitude": 1, "longitude": 2}
@@ -58,14 +61,71 @@ class DoctorTests(CtlTest):
 
     def test_the_way_to_each_destination(self):
         main, home, foreign = self.backend(), self.backend(), self.backend()
+        gone, shape = ShapeServer([404]), ShapeServer()
+        for server in (gone, shape):
+            self.addCleanup(server.stop)
         daemon, words = self.doctored(free_port(), sync={"url": main.url}, **{
             "destination.home": {"url": home.url}, "destination.dead": {"url": f"http://127.0.0.1:{free_port()}/"},
-            "destination.foreign": {"url": foreign.url, "format": "osmand", "device_id": "van"}})
+            "destination.foreign": {"url": foreign.url, "format": "osmand", "device_id": "van"},
+            "destination.gone": {"url": gone.url, "format": "overland"}, "destination.record": {
+                "url": shape.url, "format": "template", "batch_size": 1},
+            "destination.shape": {"url": shape.url, "format": "template"}})
         found = self.examine(daemon, *words)
         self.assertEqual([found[f"to {name}"]["result"] for name in ("home", "dead", "foreign")], ["ok", "failed", "ok"], found)
         self.assertIn("TCP: 127.0.0.1:", found["to dead"]["text"])
-        # Only the format beekon has a request that is harmless.
+        self.assertIn("answers 200 to an empty batch", found["to home"]["text"])
+        self.assertIn("beekonctl destination test foreign", found["to foreign"]["text"])
+        self.assertEqual((found["to gone"]["result"], found["to shape"]["result"]), ("failed", "ok"))
+        self.assertIn("/api/v1/overland/batches", found["to gone"]["remedy"])
+        self.assertIn("[destination.gone]", found["to gone"]["remedy"])
+        self.assertEqual([request.root for request in gone.requests], [{"locations": []}])
+        # The record would be the newest location.
+        self.assertIn("beekonctl destination test record", found["to record"]["text"])
+        self.assertEqual([request.root for request in shape.requests], [{"location": []}])
+        # A request with one location is never sent unasked.
         self.assertEqual([len(receiver.requests) for receiver in (main, home, foreign)], [1, 1, 0])
+
+    @needs_mosquitto
+    def test_a_broker_is_only_logged_in_at(self):
+        broker = Mosquitto(self.folder(), free_port(), "password_file {}/passwords")
+        broker.password("fleet", "right")
+        broker.start()
+        self.addCleanup(broker.kill)
+        listener = Subscriber(broker.port, ("fleet", "right"))
+        self.addCleanup(listener.close)
+        common = {"url": f"mqtt://127.0.0.1:{broker.port}", "format": "owntracks", "device_id": "van", "username": "fleet"}
+        daemon, words = self.doctored(free_port(), **{
+            "destination.right": {**common, "password": "right"}, "destination.wrong": {**common, "password": "wrong"}})
+        found = self.examine(daemon, *words)
+        self.assertEqual([found[f"to {name}"]["result"] for name in ("right", "wrong")], ["ok", "failed"], found)
+        self.assertIn("the broker accepts the connection", found["to right"]["text"])
+        self.assertIn("check username and password", found["to wrong"]["remedy"])
+        self.assertIn("[destination.wrong]", found["to wrong"]["remedy"])
+        self.assertEqual(broker.log().count("Received PUBLISH"), 0)
+        self.assertEqual(listener.messages, [])
+
+    @needs_mosquitto
+    @needs_openssl
+    def test_the_certificate_of_a_broker(self):
+        authority = Authority(self.folder())
+        certificate, key = authority.certificate("broker")
+        broker = Mosquitto(self.folder(), free_port(), "allow_anonymous true", f"certfile {certificate}", f"keyfile {key}")
+        broker.start()
+        self.addCleanup(broker.kill)
+        common = {"url": f"mqtts://127.0.0.1:{broker.port}", "format": "owntracks", "device_id": "van"}
+        daemon, words = self.doctored(free_port(), **{
+            "destination.good": {**common, "ca_file": authority.ca}, "destination.bad": common})
+        found = self.examine(daemon, *words)
+        self.assertIn("the certificate is valid, the broker accepts the connection", found["to good"]["text"])
+        self.assertEqual((found["to bad"]["result"], found["to bad"]["text"][:4]), ("failed", "TLS:"), found["to bad"])
+        self.assertIn("destination.bad.ca_file", found["to bad"]["remedy"])
+
+    def test_what_the_daemon_would_refuse(self):
+        daemon, words = self.doctored(free_port())
+        daemon.configure(store={"unsent_days": 0.001})
+        found = self.examine(daemon, *words)["configuration"]
+        self.assertEqual(found["result"], "failed")
+        self.assertIn("store.unsent_days", found["text"] + (found.get("remedy") or ""))
 
     def test_every_answer_of_the_endpoint(self):
         # A receiver that rejects everything is found before the first fix is lost.

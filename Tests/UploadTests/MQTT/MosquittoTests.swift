@@ -55,6 +55,23 @@ struct MosquittoTests {
         client.disconnect()
     }
 
+    @Test("a client that only logs in publishes nothing")
+    func greeting() throws {
+        let broker = try Broker()
+        let subscriber = try Subscriber(broker)
+        var client = try mqttClient()
+        let outcome = client.publish(.nothing, broker.options(), wakeup: try Wakeup()) { false }
+        guard case .answer(let answer) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(answer.source == .connack && answer.code == 0)
+        #expect(try client.ask("1", broker.options()) == puback(0))
+        client.disconnect()
+        #expect(subscriber.hears(publication("1").message))
+        #expect(subscriber.heard.count == 1)
+    }
+
     @Test("the will is published when the client vanishes, and not when it leaves")
     func will() throws {
         let broker = try Broker()

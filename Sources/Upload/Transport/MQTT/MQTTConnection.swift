@@ -184,6 +184,7 @@ struct MQTTConnection: Sendable {
 
     /// Sends what the publication begins with.
     private mutating func proceed(now: BootInstant) -> MQTTOutcome? {
+        if errand?.publication.connectsOnly == true { return end(answer(.connack, MQTTCode.success, nil)) }
         guard let errand, errand.publication.expectsEcho else { return publish(echo: .unasked, now: now) }
         let id = nextID()
         let packet = MQTTPacket.subscribe(topic: errand.publication.message.topic, id: id)

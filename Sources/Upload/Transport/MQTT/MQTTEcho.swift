@@ -32,15 +32,43 @@ package enum MQTTEcho {
         _ request: Request, to sync: Settings.Sync, installID: String, destination: String,
         at time: Timestamp, wakeup: Wakeup, isCancelled: () -> Bool
     ) -> Finding? {
+        let message = MQTTMessage(topic: request.topic ?? "", payload: request.body)
+        let outcome = exchange(
+            MQTTPublication(message, expectsEcho: true), with: sync, installID: installID,
+            destination: destination, at: time, wakeup: wakeup, isCancelled: isCancelled)
+        return outcome.flatMap { Finding($0, acceptsUnsubscribed: sync.mqtt?.acceptUnsubscribed ?? false) }
+    }
+
+    /// Connects as `run` does, logs in, and takes leave; publishes nothing and subscribes to nothing.
+    ///
+    /// Blocks for `timeout_seconds` at most.
+    ///
+    /// - Parameters: as of `run`.
+    /// - Returns: as `run` does; accepted means that the broker has let this client in.
+    package static func greet(
+        _ sync: Settings.Sync, installID: String, destination: String, at time: Timestamp, wakeup: Wakeup,
+        isCancelled: () -> Bool
+    ) -> Finding? {
+        let outcome = exchange(
+            .nothing, with: sync, installID: installID, destination: destination, at: time, wakeup: wakeup,
+            isCancelled: isCancelled)
+        guard case .answer(let answer) = outcome, answer.source == .connack,
+            answer.code == MQTTCode.success
+        else { return outcome.flatMap { Finding($0, acceptsUnsubscribed: false) } }
+        return Finding(verdict: .accepted, hasReturned: false, words: "the broker accepts the connection")
+    }
+
+    private static func exchange(
+        _ publication: MQTTPublication, with sync: Settings.Sync, installID: String, destination: String,
+        at time: Timestamp, wakeup: Wakeup, isCancelled: () -> Bool
+    ) -> MQTTOutcome? {
         let name = OwnTracksMQTT.clientID(installID: installID, destination: destination) + "-test"
         guard var options = MQTTOptions(sync, clientID: name, connectedAt: time), var client = MQTTClient()
         else { return nil }
         options.will = nil
-        let message = MQTTMessage(topic: request.topic ?? "", payload: request.body)
-        let outcome = client.publish(
-            MQTTPublication(message, expectsEcho: true), options, wakeup: wakeup, isCancelled: isCancelled)
+        let outcome = client.publish(publication, options, wakeup: wakeup, isCancelled: isCancelled)
         client.disconnect()
-        return Finding(outcome, acceptsUnsubscribed: sync.mqtt?.acceptUnsubscribed ?? false)
+        return outcome
     }
 }
 

@@ -97,9 +97,18 @@ package struct MQTTPublication: Equatable, Sendable {
     /// Subscribe to the topic first, and wait for the message to come back. For a test of the destination: what the broker
     /// retains or forwards meanwhile is not confused with it.
     package var expectsEcho: Bool
+    /// Nothing is published: the outcome is what the broker says to the connection. For a test of the way and the login.
+    package var connectsOnly = false
 
     package init(_ message: MQTTMessage, expectsEcho: Bool = false) {
         self.message = message
         self.expectsEcho = expectsEcho
+    }
+
+    /// See `connectsOnly`.
+    package static var nothing: MQTTPublication {
+        var publication = MQTTPublication(MQTTMessage(topic: "", payload: []))
+        publication.connectsOnly = true
+        return publication
     }
 }

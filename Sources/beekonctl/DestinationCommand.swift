@@ -17,7 +17,8 @@ struct DestinationCommand: ParsableCommand {
                 An empty batch; in a format of one row a request, the newest location, which the server stores \
                 once more: so it asks first. Sent by beekonctl itself, with the configured headers and \
                 certificates, but without tokens, which only beekond has. Requires root or group beekond, who \
-                may read the configuration. Exits with 1 unless it is accepted.
+                may read the configuration. Exits with 1 unless it is accepted. For format template, and for MQTT, \
+                there is no such request.
 
                 EXAMPLES:
                   sudo beekonctl destination test main

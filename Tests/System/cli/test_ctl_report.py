@@ -159,7 +159,8 @@ class ReportTests(CtlTest):
 class ReportRightsTests(UsersTest):
     def test_a_member_gets_what_a_member_may_read(self):
         fake = self.fake()
-        daemon = self.unprivileged_daemon(fake.port, **{"sync.headers": {"X-Api-Key": SECRETS["header"]}}).start()
+        daemon = self.unprivileged_daemon(fake.port, **{"sync.headers": {"X-Api-Key": SECRETS["header"]}})
+        daemon.start()
         daemon.call("Start")
         fake.settle()
         daemon.wait_stored(1)

@@ -76,8 +76,9 @@ class RequestEventTests(SystemTest):
         backend = self.backend(answers=[401])
         endpoint = Endpoint()
         self.addCleanup(endpoint.stop)
-        fake, daemon = self.tracking(sync={"url": backend.url}, **{"sync.auth": {
-            "access_token": "aCcEsS-1", "refresh_token": "rEfReSh-2", "refresh_url": endpoint.url}})
+        sections: dict = {"sync": {"url": backend.url}, "sync.auth": {
+            "access_token": "aCcEsS-1", "refresh_token": "rEfReSh-2", "refresh_url": endpoint.url}}
+        fake, daemon = self.tracking(**sections)
         listener = self.subscribed(daemon)
         daemon.sync()
         wait_for(lambda: [event for event in requests(listener) if event["http"]["outcome"] == "accepted"], "the upload")
@@ -115,14 +116,20 @@ class RequestRightsTests(UsersTest):
         daemon.call("Start")
         fake.settle()
         daemon.wait_stored(1)
+
+        def begun(listener):
+            return wait_for(lambda: listener.events, "the subscription")
+
+        def first(listener):
+            return wait_for(lambda: requests(listener), "the request")[0]["http"]
+
         listeners = {}
         for user in ("a member of beekon", "an administrator"):
             with as_user(user):
                 listeners[user] = self.listener(daemon, ["http", "state"])
-                wait_for(lambda user=user: listeners[user].events, "the subscription")
+                begun(listeners[user])
         daemon.sync()
-        found = {user: wait_for(lambda listener=listener: requests(listener), "the request")[0]["http"]
-                 for user, listener in listeners.items()}
+        found = {user: first(listener) for user, listener in listeners.items()}
         self.assertIn("batch_id", found["an administrator"]["body"])
         self.assertNotIn("body", found["a member of beekon"])
         self.assertEqual(found["a member of beekon"]["status"], 200)

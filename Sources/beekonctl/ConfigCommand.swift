@@ -53,10 +53,11 @@ struct ConfigCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "set", abstract: "Set values, all or none, and show the result.",
             discussion: """
-                All of gpsd and store, and all of sync and of each destination except interval_seconds, batch_size and \
-                sync_threshold, require root or group beekon-admin. Destinations are made in configuration files only. Only root may change where secrets of the configuration files \
-                are sent. Secrets and file names cannot be set here: put them into the configuration file, and give \
-                new tokens to beekonctl auth seed.
+                All of gpsd, store and log, and all of sync and of each destination except interval_seconds, \
+                batch_size and sync_threshold, require root or group beekon-admin. Destinations are made in \
+                configuration files only. Only root may change where secrets of the configuration files are sent. \
+                Secrets and file names cannot be set here: put them into the configuration file, and give new tokens \
+                to beekonctl auth seed.
 
                 EXAMPLES:
                   beekonctl config set tracking.interval_seconds=10 tracking.distance_meters=0

@@ -1,10 +1,10 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
     /// Waits for one attempt to drain everything; with wait false it answers at once. outcome is drained,
-    /// nothing_pending, transient, auth, permanent, rejected or disabled. Sync, SeedAuth, RetryRejected and
-    /// Resend make an attempt in spite of back-off and Retry-After: 60 of them may come at once and one a
-    /// second after that, more are RateLimited. Without destination all are asked to try, and the answer is
-    /// that of main; where main has no url, the worst of the others.
+    /// nothing_pending, transient, auth, permanent, rejected or disabled. Sync, SeedAuth, RetryRejected,
+    /// BackfillDestination and Resend make an attempt in spite of back-off and Retry-After: 60 of them may
+    /// come at once and one a second after that, more are RateLimited. Without destination all are asked to
+    /// try, and the answer is that of main; where main has no url, the worst of the others.
     package enum Sync: ControlMethod {
         package static let name = "org.beekond.Tracker.Sync"
 

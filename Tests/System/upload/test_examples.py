@@ -31,14 +31,16 @@ class Server:
     device: str
     # Metres a second; None: it does not use them.
     exactness: float | None
+    # Without, it shows the present only, and is to get nothing but the newest location.
+    has_history: bool = True
 
 
 WEBHOOK = f"/api/webhook/{SECRET}"
 SERVERS = {
     "traccar": Server(servers.traccar("van1"), "van1", 1e-4),
     "owntracks-recorder": Server(servers.recorder("/owntracks/pub", "fleet", "change me"), "fleet/van1", 0.5 / 3.6),
-    "home-assistant-owntracks": Server(servers.home_assistant_owntracks(WEBHOOK), "fleet_van1", 0.5 / 3.6),
-    "home-assistant-traccar": Server(servers.home_assistant_traccar(WEBHOOK), "van1", None),
+    "home-assistant-owntracks": Server(servers.home_assistant_owntracks(WEBHOOK), "fleet_van1", 0.5 / 3.6, False),
+    "home-assistant-traccar": Server(servers.home_assistant_traccar(WEBHOOK), "van1", None, False),
     "dawarich": Server(servers.overland("/api/v1/overland/batches", SECRET, 201), "van1", 1e-9),
     "geopulse": Server(servers.overland("/api/overland", SECRET, 200), "van1", 1e-9),
     "phonetrack": Server(servers.phonetrack(f"/index.php/apps/phonetrack/log/traccar/{SECRET}"), "van1", 1e-4),
@@ -85,7 +87,9 @@ class ExampleTests(SystemTest):
         text = re.sub(r'(?m)^url = "https://[^/"]+', f'url = "{receiver.origin}', text)
         # No upload comes of itself in the middle.
         text = re.sub(r"(?m)^interval_seconds = \d+$", f"interval_seconds = {NEVER}", text)
-        (destination,) = tomllib.loads(text)["destination"]
+        ((destination, table),) = tomllib.loads(text)["destination"].items()
+        is_latest = table.get("deliver") == "latest"
+        self.assertEqual(is_latest, not server.has_history)
         fake = self.fake()
         daemon = self.daemon(fake.port)
         self.install(daemon, text)
@@ -94,13 +98,20 @@ class ExampleTests(SystemTest):
         fake.wait_watched()
         speeds = [0.0, 0.4, 1.0, 2.5, 8.0, 13.9, None, 22.2, 36.1, 27.8, 12.3]
         # The time settles with the third.
-        times = [fake.drive(1, speed=speed)[0] for speed in [5.0, 5.0, *speeds]][2:]
-        daemon.wait_stored(len(speeds))
-        done = daemon.call("Sync", destination=destination)
-        self.assertEqual(done["pending"], 0, f"{done}: {daemon.text()}")
+        fake.drive(1, speed=5.0)
+        fake.drive(1, speed=5.0)
+        times = []
+        for stored, speed in enumerate(speeds, start=1):
+            times += fake.drive(1, speed=speed)
+            # What is not sent before the next one is stored is never sent.
+            if is_latest or stored == len(speeds):
+                daemon.wait_stored(stored)
+                done = daemon.call("Sync", destination=destination)
+                self.assertEqual(done["pending"], 0, f"{done}: {daemon.text()}")
         self.assertEqual([point.time for point in receiver.points], [time / 1000 for time in times])
         self.assertEqual({point.device for point in receiver.points}, {server.device})
-        self.assertEqual(daemon.stored_ids(), set())
+        # A destination that gets the newest location takes nothing out of the store.
+        self.assertEqual(len(daemon.stored_ids()), len(speeds) if is_latest else 0)
         # Metres, a second each.
         if server.exactness is None:
             return

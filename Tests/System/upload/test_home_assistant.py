@@ -67,10 +67,11 @@ class HomeAssistantTests(SystemTest):
         return [said["attributes"] for said in self.said("entity")
                 if said["entity"] == entity and "latitude" in said["attributes"]]
 
-    def begin(self, example: str, hook: str) -> tuple:
+    def begin(self, example: str, hook: str, deliver: str = "latest") -> tuple:
         """A fake gpsd, and a daemon with this example of a configuration, which is idle."""
         text = Path(support.ROOT, "etc", "examples", f"{example}.toml").read_text(encoding="utf-8")
         text = re.sub(r"(?m)^url = .*$", f'url = "http://127.0.0.1:{self.port}/api/webhook/{hook}"', text)
+        text = re.sub(r"(?m)^deliver = .*$", f'deliver = "{deliver}"', text)
         text = re.sub(r"(?m)^interval_seconds = \d+$", f"interval_seconds = {NEVER}", text)
         fake = self.fake()
         daemon = self.daemon(fake.port)
@@ -81,16 +82,20 @@ class HomeAssistantTests(SystemTest):
         return fake, daemon.start()
 
     def drive(self, example: str, hook: str, **settings):
-        """A drive of eight seconds, and its delivery."""
+        """A drive of eight seconds. Each location is delivered before the next one is stored: only the newest is sent."""
         fake, daemon = self.begin(example, hook)
         daemon.call("Start")
         fake.settle()
-        fake.drive(5, **settings)
-        # Its accuracy is not known.
-        fake.drive(1, eph=None, epx=None, epy=None, **settings)
-        fake.drive(1, **settings)
-        daemon.wait_stored(8)
-        wait_for(lambda: daemon.call("Sync", destination="home")["pending"] == 0, "everything has been accepted")
+        self.deliver(daemon, 1)
+        for stored in range(2, 9):
+            # The accuracy of one is not known.
+            unknown = {"eph": None, "epx": None, "epy": None} if stored == 7 else {}
+            fake.drive(1, **unknown, **settings)
+            self.deliver(daemon, stored)
+
+    def deliver(self, daemon, stored: int):
+        daemon.wait_stored(stored)
+        wait_for(lambda: daemon.call("Sync", destination="home")["pending"] == 0, "the newest location has been accepted")
 
     def check(self, entity: str, accuracies: list):
         """It was at each place once, in order, and is where the drive ended."""
@@ -111,7 +116,7 @@ class HomeAssistantTests(SystemTest):
         self.assertTrue(math.isclose(last["longitude"], 8))
 
     def test_a_geofence_is_the_zone_of_its_name(self):
-        fake, daemon = self.begin("home-assistant-owntracks", self.HOOKS[0])
+        fake, daemon = self.begin("home-assistant-owntracks", self.HOOKS[0], deliver="all")
         daemon.call("AddGeofences", geofences=[
             {"id": "depot", "latitude": 50.0, "longitude": 8.0, "radius_meters": 100.0}])
         fake.settle()

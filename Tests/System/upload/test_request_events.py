@@ -124,6 +124,7 @@ class RequestRightsTests(UsersTest):
         daemon.call("Start")
         fake.settle()
         daemon.wait_stored(1)
+
         listeners = {}
         for user in ("a member of beekon", "an administrator"):
             with as_user(user):

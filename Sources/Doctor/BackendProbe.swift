@@ -143,7 +143,7 @@ enum BackendProbe {
         case .beekon: return emptyBatch(sync, installID: installID)
         case .template(let own):
             let locations = sync.harmless == .emptyBatch ? [] : newest.map { [$0] } ?? []
-            guard var format = TemplateFormat(own, installID: installID ?? newID()) else { return nil }
+            var format = TemplateFormat(own, installID: installID ?? newID())
             return format.request(
                 session: newest?.session ?? ids.next(at: now()), extras: nil, locations: locations
             ).map { (id, $0) }
@@ -170,11 +170,10 @@ enum BackendProbe {
         let device = Device(installID: install, platform: sync.platform, version: Release.version, model: nil)
         let id = ids.next(at: now)
         let params = if case .beekon(let own) = sync.format { own.params } else { BodyFields() }
-        guard var format = BeekonFormat(device: device, params: params),
-            let request = format.request(
-                batch: id, session: ids.next(at: now), sentAt: now, extras: nil, locations: [])
-        else { return nil }
-        return (id, request)
+        var format = BeekonFormat(device: device, params: params)
+        return format.request(
+            batch: id, session: ids.next(at: now), sentAt: now, extras: nil, locations: []
+        ).map { (id, $0) }
     }
 
     /// Stands for an identity that beekond, which does not run, has and does not tell.

@@ -23,9 +23,7 @@ struct RequestFactoryTests {
     func frozen() throws {
         let id = try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f"))
         let device = Device(installID: "i", platform: "linux", version: "1", model: nil)
-        guard var format = BeekonFormat(device: device) else {
-            throw SetUpFailed(operation: "zlib", code: 0)
-        }
+        var format = BeekonFormat(device: device)
         let batch = format.request(
             batch: id, session: id, sentAt: Timestamp(milliseconds: 0), extras: nil, locations: [])
         let made = try #require(batch)

@@ -29,9 +29,7 @@ import Tracking
         _ settings: Settings.Template, _ locations: [Location], _ events: [GeofenceEvent] = [],
         extras: String? = nil
     ) throws -> Request {
-        guard var format = TemplateFormat(settings, installID: Self.install) else {
-            throw SetUpFailed(operation: "zlib", code: 0)
-        }
+        var format = TemplateFormat(settings, installID: Self.install)
         let request = format.request(
             session: FormatSamples.session, extras: extras, locations: locations, events: events)
         return try #require(request)
@@ -93,9 +91,7 @@ import Tracking
         #expect(text(event) == "{\"location\":\(Self.expected(1))}")
         let bare = try Self.settings(root: ".", batchSize: 1)
         #expect(try text(request(bare, [Self.drive.locations[1]])) == Self.expected(2, extras: false))
-        guard var format = TemplateFormat(settings, installID: Self.install) else {
-            throw SetUpFailed(operation: "zlib", code: 0)
-        }
+        var format = TemplateFormat(settings, installID: Self.install)
         let (locations, events) = Self.drive
         for (locations, events) in [(locations, []), ([locations[0]], events), ([], [])] {
             #expect(
@@ -172,9 +168,7 @@ import Tracking
     @Test("large templates and extras make for fewer rows, and others for as many as are asked for")
     func rowLimit() throws {
         func limit(_ settings: Settings.Template, _ extras: Int) throws -> Int {
-            guard let format = TemplateFormat(settings, installID: Self.install) else {
-                throw SetUpFailed(operation: "zlib", code: 0)
-            }
+            let format = TemplateFormat(settings, installID: Self.install)
             return format.rowLimit(extras: String(repeating: "x", count: extras))
         }
         #expect(try limit(Self.settings(), 1000) > 1000)

@@ -139,7 +139,7 @@ final class Supervisor {
 
     private func threadEnded(_ name: String, now: BootInstant) {
         guard !lifecycle.ended(name) else { return }
-        Log.error(.stopped, "the \(name) cannot work here: no memory, or an unfit libgps, libcurl or zlib")
+        Log.error(.stopped, "the \(name) cannot work here: no memory, or an unfit libgps or libcurl")
         stop(now: now)
     }
 

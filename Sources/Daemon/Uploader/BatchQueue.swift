@@ -38,12 +38,10 @@ final class BatchQueue {
         case full
     }
 
-    /// - Returns: nil when zlib cannot work here.
-    init?(port: UploaderPort, hub: Hub, installID: String, _ sync: Settings.Sync?) {
-        guard let maker = RequestMaker(installID: installID, sync) else { return nil }
+    init(port: UploaderPort, hub: Hub, installID: String, _ sync: Settings.Sync?) {
         self.port = port
         self.hub = hub
-        self.maker = maker
+        maker = RequestMaker(installID: installID, sync)
         record = RefusalRecord(store: hub.store, of: port.name)
         ids = UUIDv7Generator(using: &random)
     }

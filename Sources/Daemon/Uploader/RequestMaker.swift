@@ -14,7 +14,7 @@ struct RequestMaker: ~Copyable {
         case osmand(OsmAndFormat)
     }
 
-    /// nil unless it is the format: its buffers take a quarter of a megabyte.
+    /// nil unless it is the format.
     private var beekon: BeekonFormat?
     /// nil unless it is the format.
     private var template: TemplateFormat?
@@ -22,12 +22,10 @@ struct RequestMaker: ~Copyable {
     private let installID: String
     private let model: String?
 
-    /// - Returns: nil when zlib cannot work here.
-    init?(installID: String, _ sync: Settings.Sync?) {
+    init(installID: String, _ sync: Settings.Sync?) {
         self.installID = installID
         model = Machine.model()
         configure(sync)
-        if foreign == nil, template == nil, beekon == nil { return nil }
     }
 
     /// Other settings, for the requests from now on.

@@ -28,7 +28,7 @@ final class Uploader {
     /// Rows; a drain of as many fills SQLite's cache, and leaves holes all over the heap.
     private static let longDrain = 2000
 
-    /// - Returns: nil when libcurl or zlib cannot work here.
+    /// - Returns: nil when libcurl cannot work here.
     init?(
         port: UploaderPort, hub: Hub, inForce: SettingsInForce, installID: String, tokens: TokenStore,
         now: BootInstant
@@ -36,14 +36,13 @@ final class Uploader {
         let sync = inForce.settings.sync(of: port.name.text)
         guard
             let carrier = Carrier(
-                version: Release.version, installID: installID, destination: port.name.text),
-            let queue = BatchQueue(port: port, hub: hub, installID: installID, sync)
+                version: Release.version, installID: installID, destination: port.name.text)
         else { return nil }
         self.hub = hub
         self.port = port
         self.inForce = inForce
         self.carrier = carrier
-        self.queue = queue
+        queue = BatchQueue(port: port, hub: hub, installID: installID, sync)
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report,

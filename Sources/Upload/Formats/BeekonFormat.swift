@@ -5,13 +5,11 @@ package import Tracking
 /// The format `beekon`: one JSON object a batch, compressed with gzip, in a POST; answered as the upload contract says.
 package struct BeekonFormat: ~Copyable {
     private var payload: BeekonPayload
-    private let gzip: Gzip
+    /// nil until there is something to compress: it takes a quarter of a megabyte.
+    private var gzip: Gzip?
 
     /// - Parameter params: additions to every envelope.
-    /// - Returns: nil when there is no memory for zlib.
-    package init?(device: Device, params: BodyFields = BodyFields()) {
-        guard let gzip = Gzip() else { return nil }
-        self.gzip = gzip
+    package init(device: Device, params: BodyFields = BodyFields()) {
         payload = BeekonPayload(device: device, params: params)
     }
 
@@ -26,11 +24,13 @@ package struct BeekonFormat: ~Copyable {
         let bytes = payload.encode(
             batch: batch, session: session, sentAt: sentAt, extras: extras, locations: locations,
             events: events)
-        return gzip.compress(bytes).map { Self.request(body: $0) }
+        if gzip == nil { gzip = Gzip() }
+        return gzip?.compress(bytes).map { Self.request(body: $0) }
     }
 
-    /// Gives back the buffer, which has the size of the longest body.
+    /// Gives back zlib's memory, and the buffer, which has the size of the longest body.
     package mutating func reset() {
+        gzip = nil
         payload = BeekonPayload(device: payload.device, params: payload.params)
     }
 

@@ -9,18 +9,17 @@ package struct TemplateFormat: ~Copyable {
     private var payload: TemplatePayload
     private let shape: TemplateShape
     private let method: Request.Method
-    /// nil when bodies go as they are.
-    private let gzip: Gzip?
+    private let isCompressed: Bool
+    /// nil until there is something to compress.
+    private var gzip: Gzip?
 
     /// - Parameter installID: of this installation.
-    /// - Returns: nil when there is no memory for zlib.
-    package init?(_ settings: Settings.Template, installID: String) {
+    package init(_ settings: Settings.Template, installID: String) {
         payload = TemplatePayload(
             shape: settings.shape, deviceID: settings.deviceID ?? "", installID: installID)
         shape = settings.shape
         method = settings.method
-        gzip = settings.compress ? Gzip() : nil
-        if settings.compress, gzip == nil { return nil }
+        isCompressed = settings.compress
     }
 
     /// Bytes of a body before it is compressed, which is held in memory several times over on its way.
@@ -46,17 +45,19 @@ package struct TemplateFormat: ~Copyable {
         guard var body = payload.encode(session: session, extras: extras, records: records) else {
             return nil
         }
-        if gzip != nil {
+        if isCompressed {
+            if gzip == nil { gzip = Gzip() }
             guard let compressed = gzip?.compress(body) else { return nil }
             body = compressed
         }
         return Request(
             format: .template, method: method, contentType: "application/json",
-            encoding: gzip == nil ? nil : "gzip", body: body)
+            encoding: isCompressed ? "gzip" : nil, body: body)
     }
 
-    /// Gives back the buffer, which has the size of the longest body.
+    /// Gives back zlib's memory, and the buffer, which has the size of the longest body.
     package mutating func reset() {
+        gzip = nil
         payload.reset()
     }
 }

@@ -49,8 +49,9 @@ final class Drain: Sendable {
         var ids = UUIDv7Generator(using: &random)
         let installation = ids.next(at: Timestamp(milliseconds: 0)).description
         let device = Device(installID: installation, platform: "linux", version: "bench", model: nil)
-        guard var client = HTTPClient(), var format = BeekonFormat(device: device) else {
-            throw BenchFailure(message: "libcurl or zlib cannot work here")
+        var format = BeekonFormat(device: device)
+        guard var client = HTTPClient() else {
+            throw BenchFailure(message: "libcurl cannot work here")
         }
         func encode(_ draft: BatchDraft) throws -> (id: UUIDv7, body: [UInt8]) {
             let time = draft.locations.first?.fix.time ?? Timestamp(milliseconds: 0)

@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlProtocol
 import ControlTool
 import Doctor
+import Glibc
 
 struct DestinationCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -124,10 +125,23 @@ struct DestinationCommand: ParsableCommand {
                 var client = try common.connect()
                 let orphan = try client.call(Wire.GetStatus.self, .init()).status.orphan(named: name)
                 if !yes { try confirm(DestinationText.question(orphan)) }
-                let result = try client.call(
-                    Wire.ForgetDestination.self, .init(destination: name), timeoutSeconds: 300)
+                let result = try forget(&client)
                 try common.print(
                     result, text: ["\(name) forgotten, \(Quantity.count(result.removed)) removed"])
+            }
+        }
+
+        /// Shortly after the table has gone, its last request may still be ending.
+        private func forget(_ client: inout ControlClient) throws -> Wire.ForgetDestination.Result {
+            var triesLeft = 10
+            while true {
+                do {
+                    return try client.call(
+                        Wire.ForgetDestination.self, .init(destination: name), timeoutSeconds: 300)
+                } catch ControlError.rateLimited where triesLeft > 0 {
+                    triesLeft -= 1
+                    sleep(1)
+                }
             }
         }
     }

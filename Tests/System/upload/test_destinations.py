@@ -188,7 +188,7 @@ class DestinationTests(SystemTest):
         del daemon.sections["destination.other"]
         daemon.configure()
         daemon.call("Reload")
-        self.assertEqual(daemon.call("ForgetDestination", destination="other"), {"removed": 3})
+        self.assertEqual(wait_for(lambda: self.forget(daemon, "other"), "its thread has ended"), {"removed": 3})
         self.assertEqual(daemon.stored_ids(), set())
         self.assertEqual([found["name"] for found in daemon.status()["destinations"]], ["main"])
 

@@ -138,9 +138,9 @@ struct DestinationCommand: ParsableCommand {
                 do {
                     return try client.call(
                         Wire.ForgetDestination.self, .init(destination: name), timeoutSeconds: 300)
-                } catch ControlError.rateLimited where triesLeft > 0 {
+                } catch ControlError.rateLimited(let seconds) where triesLeft > 0 {
                     triesLeft -= 1
-                    sleep(1)
+                    poll(nil, 0, Int32(clamping: min(max(seconds, 1), 10)) * 1000)
                 }
             }
         }

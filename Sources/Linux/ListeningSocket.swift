@@ -42,6 +42,8 @@ package struct ListeningSocket: ~Copyable {
     package let descriptor: FileDescriptor
     private let place: SocketPlace
     private let made: Inode
+    /// Why the socket could not be given to its group, whose members cannot connect then; nil when it was.
+    package let refusal: SystemError?
 
     private struct Inode: Equatable {
         let device: dev_t
@@ -83,12 +85,13 @@ package struct ListeningSocket: ~Copyable {
         umask(before)
         guard result == 0 else { throw SystemError("bind " + path, code: failure) }
         afterBind()
-        let made = try Self.giveAway(place.folder, place.name, path, to: group)
+        let (made, refusal) = try Self.giveAway(place.folder, place.name, path, to: group)
         // Nobody can connect before this.
         try retrying("listen on " + path) { Glibc.listen(descriptor.raw, Self.backlog) }
         self.descriptor = descriptor
         self.place = place
         self.made = made
+        self.refusal = refusal
     }
 
     /// Removes the socket from its directory, unless its name belongs to another one by now.
@@ -185,7 +188,7 @@ package struct ListeningSocket: ~Copyable {
     /// is refused, and remains unchanged.
     private static func giveAway(
         _ folder: borrowing FileDescriptor, _ name: String, _ path: String, to group: UInt32?
-    ) throws(SystemError) -> Inode {
+    ) throws(SystemError) -> (Inode, refusal: SystemError?) {
         let file = FileDescriptor(
             owning: try retrying("open " + path) {
                 openat(folder.raw, name, CLINUX_O_PATH | O_NOFOLLOW | O_CLOEXEC)
@@ -195,12 +198,16 @@ package struct ListeningSocket: ~Copyable {
         guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid(), status.st_nlink == 1 else {
             throw SystemError("the socket \(path) was replaced just after it was created", code: ESTALE)
         }
-        // Without permission to change it, the socket keeps our own group.
-        if let group { _ = fchownat(file.raw, "", uid_t.max, group, CLINUX_AT_EMPTY_PATH) }
+        var refusal: SystemError?
+        if let group, status.st_gid != group,
+            fchownat(file.raw, "", uid_t.max, group, CLINUX_AT_EMPTY_PATH) != 0
+        {
+            refusal = SystemError("give \(path) to its group", code: errno)
+        }
         // Where the directory has default ACLs, they apply instead of the umask.
         if status.st_mode & 0o777 != 0o660 {
             try retrying("chmod " + path) { chmod("/proc/self/fd/\(file.raw)", 0o660) }
         }
-        return Inode(status)
+        return (Inode(status), refusal)
     }
 }

@@ -29,6 +29,9 @@ final class ControlServer {
     /// reads must not fill the memory.
     private static let outputTotal = 16 << 20
 
+    /// Whose members may connect.
+    private static let group = "beekon"
+
     let handlers: Handlers
     private let listener: ListeningSocket
     private var connections: [ClientConnection] = []
@@ -40,7 +43,10 @@ final class ControlServer {
     private var loggedBound: BootInstant?
 
     init(in place: consuming SocketPlace, handlers: Handlers) throws(SystemError) {
-        listener = try ListeningSocket(in: place, group: groupID(named: "beekon"))
+        listener = try ListeningSocket(in: place, group: groupID(named: Self.group))
+        if let refusal = listener.refusal {
+            Log.warning(.control, "members of group \(Self.group) cannot use the control socket: \(refusal)")
+        }
         self.handlers = handlers
     }
 

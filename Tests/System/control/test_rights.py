@@ -50,6 +50,13 @@ class RightsTests(UsersTest):
                 else:
                     self.assertRaises(PermissionError, ControlClient, daemon.socket)
 
+    def test_a_socket_that_cannot_be_given_to_its_group_is_told(self):
+        daemon = self.unprivileged_daemon(self.fake().port)
+        daemon.memberships = "--clear-groups"
+        daemon.start()
+        self.assertEqual(os.stat(daemon.socket).st_gid, DAEMON_ID)
+        self.assertIn("members of group beekon cannot use the control socket: ", daemon.log)
+
     def test_every_method_for_everybody(self):
         daemon = self.served()
         # Even for those the socket keeps out: rights do not depend on its mode alone.

@@ -49,9 +49,11 @@ def as_user(name: str):
 class UnprivilegedDaemon(Beekond):
     """Runs as its own user, on a machine that has the groups of beekond."""
 
+    memberships = f"--groups {BEEKON_GID}"
+
     def command(self) -> list:
         script = (f'mount --bind {self.groups} /etc/group && exec setpriv --reuid {DAEMON_ID} --regid {DAEMON_ID} '
-                  f'--groups {BEEKON_GID} "$@"')
+                  f'{self.memberships} "$@"')
         return ["unshare", "--mount", "sh", "-c", script, "sh", *super().command()]
 
     @property

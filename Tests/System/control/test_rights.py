@@ -55,7 +55,7 @@ class RightsTests(UsersTest):
         daemon.memberships = "--clear-groups"
         daemon.start()
         self.assertEqual(os.stat(daemon.socket).st_gid, DAEMON_ID)
-        self.assertIn("members of group beekon cannot use the control socket: ", daemon.log)
+        self.assertIn("members of group beekon cannot use the control socket: ", daemon.text())
 
     def test_every_method_for_everybody(self):
         daemon = self.served()

@@ -26,6 +26,8 @@ struct FixPipeline {
         var eventSession: Session?
         /// A JSON object.
         var extras: String?
+        /// Whether the ignition is on; nil where none is configured, or its state is unknown.
+        var ignition: Bool?
     }
 
     /// The result of the second stage.
@@ -38,6 +40,8 @@ struct FixPipeline {
         var crossings: NewCrossings?
         /// The session of events after this fix.
         var eventSession: Session?
+        /// Trips that begin or end with it; to be recorded in the same transaction.
+        var trips: [Trips.Change] = []
 
         /// Whether anything is to be stored.
         var isStored: Bool { location != nil || crossings != nil }
@@ -60,6 +64,8 @@ struct FixPipeline {
 
     private(set) var time: ReceiverTime
     private(set) var admission: Admission
+    /// The odometer and the trips.
+    var driving: Driving
     private(set) var oneShots = OneShots()
     private(set) var dropped = Dropped()
     /// Number of fixes whose time was not trusted yet.
@@ -70,15 +76,24 @@ struct FixPipeline {
     /// Number of fixes admitted since the session was begun or resumed.
     private var admittedInSession = 0
 
-    /// - Parameter isReplay: whether the fixes come from a recording.
-    init(thresholds: Admission.Thresholds, isReplay: Bool, ids: UUIDv7Generator) {
+    /// - Parameters:
+    ///   - isReplay: whether the fixes come from a recording.
+    ///   - boot: the present boot of the machine.
+    init(
+        thresholds: Admission.Thresholds, trips: Trips.Thresholds = Trips.Thresholds(), isReplay: Bool,
+        boot: BootID, ids: UUIDv7Generator
+    ) {
+        driving = Driving(thresholds: Driving.Thresholds(trips: trips), boot: boot)
         time = ReceiverTime(isReplay: isReplay)
         admission = Admission(thresholds: thresholds)
         self.ids = ids
     }
 
     /// Changes what applies from the next fix on.
-    mutating func configure(thresholds: Admission.Thresholds, isReplay: Bool) {
+    mutating func configure(
+        thresholds: Admission.Thresholds, trips: Trips.Thresholds = Trips.Thresholds(), isReplay: Bool
+    ) {
+        driving.configure(Driving.Thresholds(trips: trips))
         admission.thresholds = thresholds
         time.isReplay = isReplay
     }
@@ -121,6 +136,8 @@ struct FixPipeline {
             decision.answers.append((token, manualLocation(of: observed)))
         }
         decideCrossings(observed, context, &fences, &decision)
+        decision.trips = driving.observe(
+            observed, ignition: context.ignition, isTracking: context.session != nil)
         guard let session = context.session else {
             untracked += 1
             return decision
@@ -164,10 +181,12 @@ struct FixPipeline {
     ) -> NewLocation {
         let location = Location(
             id: ids.next(at: observed.fix.time), session: session.id, fix: observed.fix, trigger: trigger,
-            motion: observed.motion, activity: observed.activity, quality: observed.quality)
+            motion: observed.motion, activity: observed.activity, quality: observed.quality,
+            mileage: driving.odometer?.memory.wholeMetres)
         return NewLocation(
             location: location, session: session.id, sessionStartedAt: session.startedAt,
-            odometer: admission.odometer, extras: extras, prunesByAge: false, memory: admission.memory)
+            odometer: admission.odometer, extras: extras, prunesByAge: false, memory: admission.memory,
+            vehicle: driving.vehicle)
     }
 
     // MARK: Single locations

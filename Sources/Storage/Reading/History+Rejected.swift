@@ -62,15 +62,15 @@ extension History {
         var count = 0
         while try rows.step() {
             count += 1
-            cursor.last = (rows.integer(20), rows.integer(1))
+            cursor.last = (rows.integer(21), rows.integer(1))
             guard let row = LocationRow(rows, sessionID: { ids[$0] }),
-                let batch = UUIDv7(bytes: rows.blob(18))
+                let batch = UUIDv7(bytes: rows.blob(19))
             else { continue }
             found.append(
                 RejectedRow(
                     location: row.location, event: nil, batch: batch,
-                    httpStatus: Int(clamping: rows.integer(19)),
-                    rejectedAt: Timestamp(milliseconds: rows.integer(20))))
+                    httpStatus: Int(clamping: rows.integer(20)),
+                    rejectedAt: Timestamp(milliseconds: rows.integer(21))))
         }
         if count < limit { (cursor.isAtEvents, cursor.last) = (true, (.min, .min)) }
         return found

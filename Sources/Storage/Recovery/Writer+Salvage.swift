@@ -15,6 +15,7 @@ extension Writer {
         let attempts = try tables.counters.value(attempt)
         guard (0..<Salvage.attempts).contains(attempts) else { return attempts == Salvage.complete }
         let (losses, erased, ages) = (salvage.losses, salvage.erased, salvage.ages)
+        let settings = max(salvage.odometerSettings, ledger.sessions.odometerSettings)
         var endpoints = salvage.endpoints
         for name in endpoints.keys where try tables.counters.value(Counters.endpoint, of: name) != 0 {
             endpoints[name] = nil
@@ -33,6 +34,7 @@ extension Writer {
                 try tables.counters.set(deletions: Array(marks.suffix(Counters.deletionLimit)))
             }
             if !knowsAges, let ages { try tables.counters.set(ages) }
+            if settings > 0 { try tables.counters.set(Self.odometerSettings, to: settings) }
             for (name, endpoint) in endpoints {
                 try tables.counters.set(Counters.endpoint, of: name, to: endpoint)
             }
@@ -76,6 +78,8 @@ extension Writer {
             try checkpointIfDue()
         }
         try settle(names.sessions)
+        let trips = salvage.trips()
+        try db.transaction { () throws(SQLiteError) in try tables.trips.insert(trips, replaces: false) }
         done += try importEvents(&salvage, &names)
         try importBatches(salvage, names)
     }

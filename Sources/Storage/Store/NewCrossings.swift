@@ -21,6 +21,8 @@ package struct NewCrossings: Sendable {
     package var prunesByAge: Bool
     /// Only rows before this time may be deleted for their age, because time has jumped since. nil: all old ones.
     package var agesOnlyBefore: Timestamp?
+    /// Trips that end with the fix; nil when none does.
+    package var trips: NewTrips?
 
     /// Everything that one write needs.
     package init(

@@ -25,10 +25,20 @@ extension Writer {
         let pruned = try prunable(before: cutoffs)
         let prunedEvents = try prunableEvents(before: cutoffs, besides: eventRows.count)
         let memory = new.memory ?? session.tail.memory
+        let vehicle = VehicleTail(
+            mileage: new.location.mileage ?? session.tail.vehicle.mileage,
+            trip: new.vehicle.map(\.trip) ?? session.tail.vehicle.trip)
+        let settings = new.vehicle.map { Int64($0.settings) } ?? ledger.sessions.odometerSettings
         let lost = ledger.losses(of: pruned, \.locations) + ledger.losses(of: prunedEvents, \.events)
         try db.transaction { () throws(SQLiteError) in
             try tables.locations.insert(row)
-            if memory != session.tail.memory { try tables.sessions.write(memory, of: session.key) }
+            if memory != session.tail.memory || vehicle.hasTurned(since: session.tail.vehicle) {
+                try tables.sessions.write(memory, vehicle.trip, of: session.key)
+            }
+            if settings != ledger.sessions.odometerSettings {
+                try tables.counters.set(Self.odometerSettings, to: settings)
+            }
+            try tables.trips.insert(crossings?.trips?.ended ?? [])
             try tables.locations.remove(pruned)
             if let ages = new.ages { try tables.counters.set(ages) }
             try write(eventRows, crossings?.changes ?? [], pruning: prunedEvents)
@@ -38,7 +48,8 @@ extension Writer {
         session.tail = SessionTail(
             reference: Gate.Reference(
                 time: time, coordinate: new.location.fix.coordinate, bearing: new.location.fix.bearing),
-            odometer: new.odometer, memory: memory)
+            odometer: new.odometer, memory: memory, vehicle: vehicle)
+        ledger.sessions.odometerSettings = settings
         ledger.lost(lost)
         ledger.inserted(row, in: session)
         try removed(pruned)
@@ -56,9 +67,13 @@ extension Writer {
         let cutoffs = new.prunesByAge ? cutoffs(at: new.time, onlyBefore: new.agesOnlyBefore) : nil
         let pruned = try prunableEvents(before: cutoffs, besides: rows.count)
         let lost = ledger.losses(of: pruned, \.events)
-        try db.transaction { () throws(SQLiteError) in
+        let tripped = try db.transaction { () throws(SQLiteError) in
             try write(rows, new.changes, pruning: pruned)
             try tables.counters.add(lost)
+            return try new.trips.flatMap { (trips) throws(SQLiteError) in try write(trips) }
+        }
+        if let tripped, ledger.sessions.current?.key == tripped {
+            ledger.sessions.current?.tail.vehicle.trip = new.trips?.open
         }
         ledger.lost(lost)
         ledger.inserted(rows)

@@ -89,6 +89,7 @@ struct Writer: ~Copyable {
 
     mutating func load() throws(SQLiteError) {
         ledger.sessions = KnownSessions(try tables.sessions.ids(), current: ledger.sessions.current)
+        ledger.sessions.odometerSettings = try tables.counters.value(Self.odometerSettings)
         try loadBacklogs()
         let counted = try consumeTallies()
         tailsAreWritten = counted

@@ -23,6 +23,10 @@ struct ReaderSnapshot: Equatable, Sendable {
     var refusal: ReceiverTime.Refusal?
     var fixes = FixCounts()
     var motion = MotionState.unknown
+    /// Metres since installation; nil before the store has said where it stood.
+    var odometer: Int64?
+    /// The trip under way; it has begun once it `hasStarted`.
+    var trip: Trips.Open?
     var geofences = 0
     var waitingInMemory = 0
     /// Across all restarts.

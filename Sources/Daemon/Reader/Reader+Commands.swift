@@ -36,6 +36,11 @@ extension Reader {
                 try extras.set(wanted, configured: settings.extras)
                 return .done
             }
+        case .setOdometer(let metres, let token):
+            complete(token) { () throws(Failure) in
+                try setOdometer(to: metres, now: now)
+                return .done
+            }
         case .addGeofences(let list, let token):
             complete(token) { () throws(Failure) in
                 // The snapshot before the answer: clients that are notified read it.
@@ -138,6 +143,7 @@ extension Reader {
         if sessions.session != nil { for event in link.flush(now: now) { follow(event, now: now) } }
         let session = try sessions.stop(for: wish ?? personsWish(tracks: false, now: now))
         guard let session else { return }
+        pipeline.driving.endTracking()
         adjustLink(now: now)
         flush(now: now)
         sessions.close(session, at: hub.clock.time(now: now), now: now)
@@ -156,7 +162,9 @@ extension Reader {
         try work.refuseWhileDeleting()
         // What can be stored is deleted like everything else, and the rest in memory.
         flush(now: now)
+        try forgetPlaces(upTo: cutoff, now: now)
         let everything = try work.delete(before: cutoff, for: token)
+        if everything != cutoff { try forgetPlaces(upTo: everything, now: now) }
         pipeline.forgetLatestFix(upTo: everything)
         if recorder.latest == nil || work.isDoomed(recorder.latest?.fix.time) {
             recorder.forgetLatest()
@@ -217,7 +225,8 @@ extension Reader {
         extras.apply(to: new.extras)
         schedule.configure(new.tracking)
         pipeline.configure(
-            thresholds: Admission.Thresholds(new.tracking), isReplay: new.gpsd.replay)
+            thresholds: Admission.Thresholds(new.tracking), trips: Trips.Thresholds(new),
+            isReplay: new.gpsd.replay)
         guard let last = link.configure(new.gpsd, now: now) else { return }
         for event in last { follow(event, now: now) }
         pipeline.unsettle()

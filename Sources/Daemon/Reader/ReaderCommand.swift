@@ -13,6 +13,8 @@ enum ReaderCommand: Sendable {
     /// Changes what a destination is owed.
     case owe(OwedWork, Token)
     case setExtras([String: String], Token)
+    /// Metres.
+    case setOdometer(Double, Token)
     case addGeofences([Geofence], Token)
     case removeGeofences([String], Token)
     /// One page of them, after the fence with this id.

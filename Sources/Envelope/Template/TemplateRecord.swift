@@ -37,10 +37,9 @@ package struct TemplateRecord: Equatable, Sendable {
 
     /// A location. One that was admitted because a fence was crossed is like any other: the event is a record of its own.
     ///
-    /// - Parameter odometer: metres; nil when unknown.
-    package init(_ location: Location, odometer: Double? = nil, battery: Battery = Battery()) {
+    package init(_ location: Location, battery: Battery = Battery()) {
         row = .location(location)
-        self.odometer = odometer
+        odometer = location.mileage.map { Double($0) }
         self.battery = battery
     }
 

@@ -36,6 +36,11 @@ extension SmallFiles {
         return Odometer.Memory(metres: found.metres, settings: found.settings, place: place)
     }
 
+    /// Another machine has driven that far. The directory has yet to be synchronised.
+    package func removeOdometer() throws(SystemError) {
+        for name in [Name.odometer, Self.copy(of: Name.odometer)] { try directory.remove(name) }
+    }
+
     /// Durable when it returns.
     package func write(_ odometer: Odometer.Memory) throws(SystemError) {
         try write(

@@ -50,7 +50,7 @@ extension SmallFiles {
         }
     }
 
-    private static func copy(of name: String) -> String { name + ".copy" }
+    static func copy(of name: String) -> String { name + ".copy" }
 
     func read<Content: Decodable & Sendable>(
         _ name: String, limit: Int = 1 << 20, where isGood: (Content) -> Bool = { _ in true }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Linux
+internal import Tracking
 
 /// What this machine is.
 enum Machine {
@@ -13,6 +14,15 @@ enum Machine {
             if !text.isEmpty { return text }
         }
         return nil
+    }
+
+    /// Which boot this is. The unit says it, because the service sees nothing of /proc but processes.
+    ///
+    /// - Parameter name: as the service manager has it; nil, or anything else: the kernel is asked.
+    /// - Returns: nil when nobody says.
+    static func boot(named name: String?) -> BootID? {
+        if let boot = name.flatMap({ BootID($0) }) { return boot }
+        return text("/proc/sys/kernel/random/boot_id").flatMap { BootID($0) }
     }
 
     /// What identifies the machine, as far as it can be read today: digests, because nobody else needs the values.

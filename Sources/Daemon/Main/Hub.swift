@@ -9,6 +9,8 @@ internal import Upload
 final class Hub: Sendable {
     let store: Store
     let files: SmallFiles
+    /// The present boot, whose CLOCK_BOOTTIME it is.
+    let boot: BootID
     let board = Board()
     let clock = WallClock()
     /// Which times may make rows count as old; nil until the stored state has been read.
@@ -21,9 +23,11 @@ final class Hub: Sendable {
 
     private static let mainLimit = 4096
 
-    init(store: Store, files: SmallFiles) throws(SystemError) {
+    /// - Parameter boot: nil when nobody knows it: then all boots are taken for one.
+    init(store: Store, files: SmallFiles, boot: BootID? = nil) throws(SystemError) {
         self.store = store
         self.files = files
+        self.boot = boot ?? .unknown
         reader = try Mailbox(limit: 256)
         readerSettings = Slot(waking: reader.wakeup)
         uploaders = try UploaderPorts()

@@ -16,13 +16,14 @@ enum Machine {
         return nil
     }
 
-    /// Which boot this is. The unit says it, because the service sees nothing of /proc but processes.
-    ///
-    /// - Parameter name: as the service manager has it; nil, or anything else: the kernel is asked.
-    /// - Returns: nil when nobody says.
-    static func boot(named name: String?) -> BootID? {
-        if let boot = name.flatMap({ BootID($0) }) { return boot }
-        return text("/proc/sys/kernel/random/boot_id").flatMap { BootID($0) }
+    /// The present boot. The service sees nothing of /proc but processes, so its unit says it; where nobody does, each run
+    /// of the daemon is taken for one.
+    static func bootID() -> BootID {
+        let unit = getenv("BEEKOND_BOOT_ID").map { String(cString: $0) }
+        if let id = unit.flatMap({ BootID($0) }) { return id }
+        if let id = text("/proc/sys/kernel/random/boot_id").flatMap({ BootID($0) }) { return id }
+        var random = SystemRandomNumberGenerator()
+        return BootID(high: random.next(), low: random.next())
     }
 
     /// What identifies the machine, as far as it can be read today: digests, because nobody else needs the values.

@@ -18,8 +18,6 @@ package enum Daemon {
         package var socket: String
         /// Replaces / when the identity of the machine is looked up; empty: / itself.
         package var machineRoot: String
-        /// Which boot this is, as the service manager says; nil: the kernel is asked.
-        package var boot: String?
 
         /// Read when no other is given.
         package static let defaultConfiguration = "/etc/beekond/beekond.toml"
@@ -32,7 +30,6 @@ package enum Daemon {
             stateDirectory = environment("STATE_DIRECTORY") ?? "/var/lib/beekond"
             socket = (environment("RUNTIME_DIRECTORY") ?? "/run/beekond") + "/beekond.sock"
             machineRoot = environment("BEEKOND_MACHINE_ROOT") ?? ""
-            boot = environment("BEEKOND_BOOT_ID")
         }
     }
 

@@ -9,8 +9,6 @@ internal import Upload
 final class Hub: Sendable {
     let store: Store
     let files: SmallFiles
-    /// The present boot, whose CLOCK_BOOTTIME it is.
-    let boot: BootID
     let board = Board()
     let clock = WallClock()
     /// Which times may make rows count as old; nil until the stored state has been read.
@@ -23,11 +21,9 @@ final class Hub: Sendable {
 
     private static let mainLimit = 4096
 
-    /// - Parameter boot: nil when nobody knows it: then all boots are taken for one.
-    init(store: Store, files: SmallFiles, boot: BootID? = nil) throws(SystemError) {
+    init(store: Store, files: SmallFiles) throws(SystemError) {
         self.store = store
         self.files = files
-        self.boot = boot ?? .unknown
         reader = try Mailbox(limit: 256)
         readerSettings = Slot(waking: reader.wakeup)
         uploaders = try UploaderPorts()

@@ -34,7 +34,7 @@ final class Supervisor {
         let installation = try identification.find()
         let lacksDatabase = installation.hadDatabase && Store.isMissing(in: directory.path)
         let store = try Store(directory: directory.path, options: StoreOptions(settings))
-        hub = try Hub(store: store, files: SmallFiles(directory), boot: Machine.boot(named: options.boot))
+        hub = try Hub(store: store, files: SmallFiles(directory))
         for event in store.takeEvents() { event.report(hub.board) }
         for trouble in installation.troubles { hub.board.note(damaged: trouble.name) }
         if lacksDatabase { hub.reportMissingDatabase(in: directory.path) }
@@ -238,7 +238,9 @@ extension Settings {
     fileprivate var owedDestinations: [StoreOptions.Destination] {
         var owed = allDestinations.filter { !$0.sync.isLatestOnly }.compactMap { destination in
             DestinationName(destination.name).map {
-                StoreOptions.Destination($0, carriesEvents: destination.sync.format.carriesEvents)
+                StoreOptions.Destination(
+                    $0, carriesEvents: destination.sync.format.carriesEvents,
+                    carriesVehicleEvents: destination.sync.format.carriesVehicleEvents)
             }
         }
         // Its url waits for an approval.

@@ -35,7 +35,7 @@ struct FixPipeline {
         /// The admitted fix; nil when it is dropped, or nothing is tracked.
         var location: NewLocation?
         /// Stored in the transaction of the location, if there is one.
-        var crossings: NewCrossings?
+        var crossings: NewEvents?
         /// The session of events after this fix.
         var eventSession: Session?
 
@@ -154,7 +154,7 @@ struct FixPipeline {
                 coordinate: observed.fix.coordinate, accuracy: observed.fix.accuracy,
                 fenceAddedAt: fences.addedAt(crossing.geofence))
         }
-        decision.crossings = NewCrossings(
+        decision.crossings = NewEvents(
             events: events, changes: outcome.changes, session: home.id, sessionStartedAt: home.startedAt,
             isTracking: context.session != nil, extras: context.extras, time: time, prunesByAge: false)
     }

@@ -27,7 +27,11 @@ extension Reader {
         if let fault = timing.fault { times.report(fault, of: fix, now: now) }
         guard let fix = timing.fix else { return }
         // A recording's time says nothing about the present.
-        if !settings.gpsd.replay { times.setClock(by: fix, now: now) }
+        if !settings.gpsd.replay {
+            times.setClock(by: fix, now: now)
+            events.noteTime()
+            stampEvents(now: now)
+        }
         if sessions.recall.isMissing(.tail), recorder.isRetryDue(now) { recall(now: now) }
         store(fix, now: now)
     }
@@ -67,6 +71,7 @@ extension Reader {
                 fences.writeAgain()
             }
             fences.noteChangedDatabase()
+            events.noteUntimed()
             times.writeAgesAgain()
         }
     }
@@ -81,7 +86,7 @@ extension Reader {
         hub.board.readerWork.begin(.current())
         publish(result)
         reportStoreEvents()
-        if result.hasCrossings { fences.noteStoredStates() }
+        if result.hasStates { fences.noteStoredStates() }
         fences.keepChangedStates(now: now)
     }
 
@@ -96,6 +101,7 @@ extension Reader {
                 [(.geofence, event.crossing.geofence), (.session, event.session.description)])
             if hasListeners { hub.post(.crossed(event)) }
         }
+        publish(result.vehicleEvents)
         trigger(after: result)
     }
 

@@ -15,6 +15,7 @@ final class Reader {
     let recorder: Recorder
     let sessions: SessionKeeper
     let fences: FenceKeeper
+    let events: EventKeeper
     let link: GPSDLink
     let work: StepwiseWork
     let extras: ExtrasKeeper
@@ -33,6 +34,7 @@ final class Reader {
         recorder = Recorder(store: hub.store)
         sessions = SessionKeeper(hub: hub, recorder: recorder)
         fences = FenceKeeper(hub: hub, recorder: recorder)
+        events = EventKeeper(hub: hub, recorder: recorder)
         work = StepwiseWork(hub: hub, recorder: recorder)
         extras = ExtrasKeeper(hub: hub)
         times = TimeKeeper(hub: hub)
@@ -58,6 +60,7 @@ final class Reader {
             followSchedule(now: now)
             runSteps(now: now)
             if recorder.isRetryDue(now) { flush(now: now) }
+            stampEvents(now: now)
             work.shrink(to: settings.store.maxRows, now: now)
             // While nothing is admitted, perhaps for days, nothing is written.
             reportStoreEvents()
@@ -85,7 +88,7 @@ final class Reader {
         link.add(to: &poll)
         let deadlines = [
             link.deadline, recorder.retryAt, pipeline.oneShots.deadline, losses.deadline, work.retryAt,
-            schedule.deadline,
+            schedule.deadline, events.deadline,
         ]
         let deadline = deadlines.compactMap(\.self).min()
         hub.board.readerWork.rest()

@@ -63,7 +63,9 @@ extension Wire.Rejected {
     init(_ row: RejectedRow) {
         self.init(
             location: row.location.map { Wire.Location($0) },
-            geofenceEvent: row.event.map { Wire.GeofenceEvent($0) }, batchId: row.batch.description,
+            geofenceEvent: row.event.flatMap {
+                if case .crossing(let event) = $0 { Wire.GeofenceEvent(event) } else { nil }
+            }, batchId: row.batch.description,
             httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
     }
 }

@@ -195,8 +195,9 @@ extension Writer {
         var owed = ledger.backlogs.map { ($0.name, $0.owed) }
         for index in renamed.indices {
             let row = renamed[index].row
+            let firstTime = row.key.ts == RowKey.untimed ? 0 : row.key.ts
             renamed[index].row.session = key(
-                ofSession: row.session, firstTime: row.key.ts, &salvage, &names)
+                ofSession: row.session, firstTime: firstTime, &salvage, &names)
             renamed[index].row.extras = try version(ofExtras: row.extras, &salvage, &names)
             renamed[index].row.key.seq = ledger.events.nextSeq
             ledger.events.pass(renamed[index].row.key.seq)
@@ -207,7 +208,7 @@ extension Writer {
         let (new, nextSeq) = (names.new, ledger.locations.nextSeq)
         try db.transaction { () throws(SQLiteError) in
             try tables.sessions.insert(salvaged: new, firstSeq: nextSeq)
-            try tables.events.insert(salvaged: renamed)
+            try tables.events.insert(salvaged: renamed.map(\.row))
             if ledger.hasDebts { try writeDebts(owed) }
         }
         for (name, owed) in owed { ledger[name].owed = owed }

@@ -59,6 +59,10 @@ extension Locations {
         return LocationRow(row, sessionID: sessionID)?.location
     }
 
+    func lastTime() throws(SQLiteError) -> Int64? {
+        try db.value("SELECT MAX(ts) FROM locations").flatMap { Int64($0) }
+    }
+
     func exists(ts: Int64, id: UUIDv7) throws(SQLiteError) -> Bool {
         try selectByID.bind([.integer(ts), .blob(id.bytes)])
         defer { selectByID.reset() }

@@ -33,6 +33,11 @@ struct Sessions: ~Copyable {
         Int64(try db.value("SELECT MAX(last_seq) FROM sessions") ?? "") ?? 0
     }
 
+    /// The latest that is remembered of a location that may have left.
+    func lastTime() throws(SQLiteError) -> Int64? {
+        try db.value("SELECT MAX(last_ts) FROM sessions").flatMap { Int64($0) }
+    }
+
     func insert(
         key: Int64, id: UUIDv7, startedAt: Timestamp, nextSeq: Int64, isTracking: Bool
     ) throws(SQLiteError) {

@@ -161,6 +161,7 @@ struct Writer: ~Copyable {
         let counts = try tables.events.counts()
         ledger.events.reset(
             to: counts, lastSeq: max(try tables.deadLetters.lastSeq(.events), lastSeq(\.events, \.events)))
+        ledger.untimedEvents = ledger.events.rows > 0 ? try tables.events.countUntimed() : 0
         for name in ledger.names { try countPendingEvents(of: name) }
     }
 

@@ -26,6 +26,12 @@ package struct BootID: Hashable, Sendable {
         low = digits[16...].reduce(0) { $0 << 4 | $1 }
     }
 
+    /// Any number will do.
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
     /// - Parameter bytes: those of another's `bytes`.
     /// - Returns: nil unless there are 16.
     package init?(bytes: [UInt8]) {
@@ -47,12 +53,5 @@ package struct BootID: Hashable, Sendable {
             let hex = String(part, radix: 16)
             return String(repeating: "0", count: digits - hex.count) + hex
         }.joined(separator: "-")
-    }
-
-    /// Stands for all boots where nobody knows which it is.
-    package static let unknown = BootID(high: 0, low: 0)
-
-    private init(high: UInt64, low: UInt64) {
-        (self.high, self.low) = (high, low)
     }
 }

@@ -4,6 +4,7 @@ internal import Tracking
 extension Trips.Thresholds {
     init(_ settings: Settings) {
         self.init(
+            gap: settings.vehicle.tripGapSeconds,
             stationaryAfter: settings.tracking.stationaryAfterSeconds,
             fastest: settings.tracking.implausibleSpeedMps)
     }

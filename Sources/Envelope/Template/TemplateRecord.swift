@@ -37,9 +37,10 @@ package struct TemplateRecord: Equatable, Sendable {
 
     /// A location. One that was admitted because a fence was crossed is like any other: the event is a record of its own.
     ///
-    package init(_ location: Location, battery: Battery = Battery()) {
+    /// - Parameter odometer: metres; by default those stored with the location.
+    package init(_ location: Location, odometer: Double? = nil, battery: Battery = Battery()) {
         row = .location(location)
-        odometer = location.mileage.map { Double($0) }
+        self.odometer = odometer ?? location.mileage.map { Double($0) }
         self.battery = battery
     }
 

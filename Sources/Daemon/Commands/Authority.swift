@@ -16,7 +16,7 @@ enum Authority {
             case .resetConfig(let names): names.contains { Key.needsAdmin($0) }
             case .start, .stop, .delete, .requeueRejected, .purgeRejected, .resend, .backfill,
                 .forgetDestination, .rebatch, .sync,
-                .seedAuth, .setExtras, .addGeofences, .removeGeofences, .removeAllGeofences, .listGeofences,
+                .seedAuth, .setExtras, .setOdometer, .addGeofences, .removeGeofences, .removeAllGeofences, .listGeofences,
                 .locate, .setMotion, .resetServerConfig, .reload:
                 false
             }
@@ -28,7 +28,8 @@ enum Authority {
         if origin == .signal { return kind == .reload ? .granted : .denied }
         if origin == .server, !serverKinds.contains(kind) { return .denied }
         switch kind {
-        case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .seedAuth:
+        case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .seedAuth,
+            .setOdometer:
             return isAdmin(origin) ? .granted : .denied
         case .start, .stop, .requeueRejected, .sync, .setExtras, .addGeofences, .removeGeofences,
             .removeAllGeofences, .listGeofences, .locate, .setMotion, .configure, .resetConfig,

@@ -18,6 +18,19 @@ extension Command {
         }
     }
 
+    /// What the odometer is to show.
+    struct Mileage: Sendable {
+        private static let range = 0...10_000_000_000
+
+        let metres: Double
+
+        /// - Parameter metres: since the vehicle was new, say.
+        init(_ metres: Int) throws(Failure) {
+            guard Self.range.contains(metres) else { throw Failure(kind: .parameter("odometer_meters")) }
+            self.metres = Double(metres)
+        }
+    }
+
     /// New tokens.
     struct Seed: Sendable {
         /// The last second of the year 9999.

@@ -24,6 +24,7 @@ enum Command: Sendable {
     case sync(DestinationName?, isAwaited: Bool)
     case seedAuth(Seed, of: DestinationName)
     case setExtras(Extras)
+    case setOdometer(Mileage)
     case addGeofences([Geofence])
     /// Unknown ids are ignored.
     case removeGeofences([String])
@@ -46,7 +47,7 @@ enum Command: Sendable {
     enum Kind: CaseIterable {
         case start, stop, delete, requeueRejected, purgeRejected, resend, backfill, forgetDestination,
             rebatch, sync
-        case seedAuth, setExtras
+        case seedAuth, setExtras, setOdometer
         case addGeofences, removeGeofences, removeAllGeofences, listGeofences, locate, setMotion, configure,
             resetConfig, resetServerConfig, reload
 
@@ -84,6 +85,7 @@ enum Command: Sendable {
         case .sync: .sync
         case .seedAuth: .seedAuth
         case .setExtras: .setExtras
+        case .setOdometer: .setOdometer
         case .addGeofences: .addGeofences
         case .removeGeofences: .removeGeofences
         case .removeAllGeofences: .removeAllGeofences

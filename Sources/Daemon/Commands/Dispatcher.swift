@@ -132,6 +132,7 @@ final class Dispatcher {
             try takeAttempt(now: now)
             try post(.seed(seed.tokens, for: configurator.inForce, token), to: configured(name))
         case .setExtras(let extras): try post(.setExtras(extras.values, token))
+        case .setOdometer(let wanted): try post(.setOdometer(wanted.metres, token))
         case .addGeofences(let fences): try add(fences, token, of: caller)
         case .removeGeofences(let ids): try post(.removeGeofences(ids, token))
         case .removeAllGeofences: try post(.removeGeofences(nil, token))

@@ -58,6 +58,13 @@ extension Handlers {
         return try give(.setMotion(wanted), request, as: Wire.SetMotion.self) { .init($0) }
     }
 
+    func setOdometer(_ request: Request) throws -> Answer {
+        let metres = try request.call.parameters(of: Wire.SetOdometer.self).odometerMeters
+        try dispatcher.authorise(.setOdometer, by: request.caller)
+        let wanted = try Command.Mileage(metres)
+        return try give(.setOdometer(wanted), request, as: Wire.SetOdometer.self) { .init($0) }
+    }
+
     // MARK: Upload
 
     func sync(_ request: Request) throws -> Answer {

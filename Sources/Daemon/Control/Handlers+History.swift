@@ -78,6 +78,25 @@ extension Handlers {
         }
     }
 
+    func trips(_ call: Call) throws -> Answer {
+        let parameters = try call.parameters(of: Wire.GetTrips.self)
+        let from = try parameters.from.map(Timestamp.init(checking:))
+        let to = try parameters.to.map(Timestamp.init(checking:))
+        let history = try openHistory()
+        do {
+            var trips = try history.trips(from: from, to: to).map { Wire.Trip($0) }
+            let open = hub.board.readerSnapshot.trip
+            if let open, open.hasStarted, from.map({ open.last.time >= $0 }) ?? true,
+                to.map({ open.start.time <= $0 }) ?? true
+            {
+                trips.append(Wire.Trip(open))
+            }
+            return .reply(try Reply.encode(Wire.GetTrips.self, .init(trips: trips)))
+        } catch let error as StorageError {
+            throw ControlError.storageFailure(reason: error.message)
+        }
+    }
+
     func rejected(_ call: Call) throws -> Answer {
         let name = try call.parameters(of: Wire.GetRejected.self).destination
         var cursor = History.RejectedCursor(of: try dispatcher.known(DestinationName(checking: name)))

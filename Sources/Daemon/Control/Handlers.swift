@@ -63,6 +63,8 @@ final class Handlers {
         case Wire.GetPendingUploadCount.name: try pendingCount(call)
         case Wire.GetLocations.name: try locations(call)
         case Wire.GetSessions.name: try sessions(call)
+        case Wire.GetTrips.name: try trips(call)
+        case Wire.SetOdometer.name: try setOdometer(request)
         case Wire.DeleteLocations.name: try delete(request)
         case Wire.GetConfig.name: try config(call)
         case Wire.Configure.name: try configure(request)

@@ -28,7 +28,8 @@ struct StatusReport {
             sessionId: reader.session?.description,
             sessionStartedAt: reader.sessionStartedAt?.iso8601,
             uptimeSeconds: Int(now.seconds(since: startedAt)),
-            lastLocation: reader.lastLocation.map { Wire.Location($0) }, source: Wire.SourceStatus(reader),
+            lastLocation: reader.lastLocation.map { Wire.Location($0) },
+            odometerMeters: reader.odometer.map { Int(clamping: $0) }, source: Wire.SourceStatus(reader),
             gate: Wire.GateStatus(
                 admitted: reader.fixes.admitted, tooSoon: reader.fixes.dropped.tooSoon,
                 tooNear: reader.fixes.dropped.tooNear, paused: reader.fixes.dropped.paused,

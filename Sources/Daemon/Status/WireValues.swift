@@ -80,6 +80,31 @@ extension Wire.Session {
     }
 }
 
+extension Wire.Place {
+    init(_ place: Coordinate) {
+        self.init(latitude: place.latitude, longitude: place.longitude)
+    }
+}
+
+extension Wire.Trip {
+    init(_ trip: Trip) {
+        self.init(
+            startedAt: trip.start.iso8601, endedAt: trip.end.iso8601,
+            start: trip.startPlace.map { Wire.Place($0) }, end: trip.endPlace.map { Wire.Place($0) },
+            distanceMeters: trip.metres, durationSeconds: trip.duration, topSpeed: trip.topSpeed,
+            idleSeconds: trip.idle)
+    }
+
+    /// The one in progress.
+    init(_ trip: Trips.Open) {
+        self.init(
+            startedAt: trip.start.time.iso8601, start: trip.start.place.map { Wire.Place($0) },
+            distanceMeters: max(trip.last.odometer - trip.start.odometer, 0),
+            durationSeconds: max(trip.last.time.seconds(since: trip.start.time), 0),
+            topSpeed: trip.last.topSpeed, idleSeconds: max(trip.last.idle, 0))
+    }
+}
+
 extension Wire.State {
     init(_ state: ReaderSnapshot.State) {
         self =

@@ -58,6 +58,7 @@ CALLS = (
     Row("Stop", is_logged=True), Row("Start", is_logged=True), Row("SetMotion", {"motion": "moving"}, is_logged=True), Row("Sync", {"wait": False}, is_logged=True),
     Row("AddGeofences", {"geofences": [FENCE]}, is_logged=True), Row("RemoveGeofences", {"ids": ["depot"]}, is_logged=True),
     Row("SetExtras", {"extras": {"driver": "7"}}, is_logged=True), Row("RetryRejected", is_logged=True),
+    Row("GetTrips", {"from": LONG_AGO}), Row("SetOdometer", {"odometer_meters": 1_000}, ADMINISTRATORS, is_logged=True),
     Row("DeleteLocations", {"before": LONG_AGO}, ADMINISTRATORS, is_logged=True),
     Row("PurgeRejected", who=ADMINISTRATORS, is_logged=True),
     Row("Resend", {"from": LONG_AGO, "to": LONG_AGO}, ADMINISTRATORS, is_logged=True),

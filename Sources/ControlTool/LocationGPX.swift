@@ -37,7 +37,7 @@ struct LocationGPX {
 
     private func close() -> [String] { session == nil ? [] : ["</trkseg></trk>"] }
 
-    private func point(_ location: Wire.Location) -> String {
+    func point(_ location: Wire.Location) -> String {
         // The schema excludes a longitude of 180.
         let longitude = location.longitude == 180 ? -180 : location.longitude
         var text =

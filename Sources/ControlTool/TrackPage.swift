@@ -45,10 +45,12 @@ package struct TrackPage {
     }
 
     /// The lines after the last location.
-    package func end(_ summary: TrackSummary, fences: [Wire.Geofence]) throws -> [String] {
+    package func end(
+        _ summary: TrackSummary, fences: [Wire.Geofence], trips: [Wire.Trip] = []
+    ) throws -> [String] {
         let facts = Facts(
             version: Release.version, origin: origin?.milliseconds ?? 0, summary: summary,
-            fences: fences)
+            fences: fences, trips: trips)
         return [template[1] + Self.escapedForScript(try JSONLine.encode(facts)) + template[2]]
     }
 
@@ -72,6 +74,7 @@ private struct Facts: Encodable {
     let origin: Int64
     let summary: TrackSummary
     let fences: [Wire.Geofence]
+    let trips: [Wire.Trip]
 }
 
 extension String {

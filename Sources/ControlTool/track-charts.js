@@ -119,7 +119,7 @@ function redraw() {
   isDue = true;
   requestAnimationFrame(() => {
     isDue = false;
-    for (const name of ["card", "ink", "soft", "grid", "track", "start", "end", "stop", "fence"])
+    for (const name of ["card", "ink", "soft", "grid", "track", "start", "end", "stop", "fence", "trip"])
       colours[name] = colour(name);
     drawMap();
     charts.forEach(drawChart);
@@ -131,11 +131,25 @@ function cell(row, text, className) {
   found.textContent = text;
   if (className) found.className = className;
 }
-function show(row, lat, lon) {
+function press(row, go) {
   row.tabIndex = 0;
-  const go = () => { view.x = toX(lon); view.y = toY(lat); redraw(); map.scrollIntoView({block: "nearest"}); };
   row.addEventListener("click", go);
   row.addEventListener("keydown", event => { if (event.key === "Enter") go(); });
+}
+function show(row, lat, lon) {
+  press(row, () => { view.x = toX(lon); view.y = toY(lat); redraw(); map.scrollIntoView({block: "nearest"}); });
+}
+/** Draws the trip's part of the track in a colour of its own, and fits the map to it. */
+function showTrip(from, to) {
+  shown = [from, to];
+  const inside = [];
+  for (let i = 0; i < count; i++) if (times[i] >= from && times[i] <= to) inside.push(i);
+  if (inside.length) {
+    const [low, high] = bounds(inside.map(i => xs[i])), [below, above] = bounds(inside.map(i => ys[i]));
+    fitTo((low + high) / 2, (below + above) / 2, high - low, above - below);
+  }
+  redraw();
+  map.scrollIntoView({block: "nearest"});
 }
 const total = facts.summary;
 document.getElementById("title").textContent = document.title =
@@ -147,6 +161,17 @@ document.getElementById("summary").textContent = [
   total.highest_speed === undefined ? "" : "at most " + (total.highest_speed * 3.6).toFixed(1) + " km/h",
   "times in " + Intl.DateTimeFormat().resolvedOptions().timeZone,
 ].filter(Boolean).join(" · ");
+for (const trip of facts.trips) {
+  const row = document.querySelector("#trips tbody").insertRow();
+  const from = Date.parse(trip.started_at), to = trip.ended_at ? Date.parse(trip.ended_at) : times[count - 1];
+  cell(row, fullTime(from));
+  cell(row, trip.ended_at ? fullTime(to) : "under way");
+  cell(row, meters(trip.distance_meters), "number");
+  cell(row, duration(trip.duration_seconds), "number");
+  cell(row, duration(trip.idle_seconds), "number");
+  cell(row, trip.top_speed === undefined ? "" : (trip.top_speed * 3.6).toFixed(0) + " km/h", "number");
+  press(row, () => showTrip(from, to));
+}
 for (const stop of total.stops) {
   const row = document.querySelector("#stops tbody").insertRow();
   cell(row, fullTime(Date.parse(stop.from)));
@@ -160,6 +185,7 @@ for (const fence of facts.fences) {
   cell(row, meters(fence.radius_meters), "number");
   show(row, fence.latitude, fence.longitude);
 }
+document.getElementById("trips").hidden = !facts.trips.length;
 document.getElementById("stops").hidden = !total.stops.length;
 document.getElementById("fences").hidden = !facts.fences.length;
 let isFitted = false;

@@ -42,6 +42,7 @@ const duration = seconds => {
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 let colours = {};
 let hovered = -1;
+let shown = null;  // first and last time of the chosen trip
 
 /** Matches a canvas to the screen's resolution; its context uses CSS pixels. */
 function prepare(canvas) {
@@ -63,12 +64,13 @@ function round125(most) {
 // The map ---------------------------------------------------------------------------------------------------------
 const map = document.querySelector("#map canvas");
 const view = {x: 0, y: 0, scale: 1};  // the centre in metres, and pixels per metre
-function fit() {
+function fitTo(x, y, width, height) {
   const box = map.getBoundingClientRect();
-  const width = Math.max((east - west) * degree * shrink, 20), height = Math.max((north - south) * degree, 20);
-  view.x = view.y = 0;
-  view.scale = Math.min(Math.max(box.width - 90, 40) / width, Math.max(box.height - 90, 40) / height);
+  view.x = x;
+  view.y = y;
+  view.scale = Math.min(Math.max(box.width - 90, 40) / Math.max(width, 20), Math.max(box.height - 90, 40) / Math.max(height, 20));
 }
+function fit() { fitTo(0, 0, (east - west) * degree * shrink, (north - south) * degree); }
 const screenX = (x, width) => (x - view.x) * view.scale + width / 2;
 const screenY = (y, height) => height / 2 - (y - view.y) * view.scale;
 
@@ -76,20 +78,11 @@ function drawMap() {
   const {context: pen, width, height} = prepare(map);
   drawGrid(pen, width, height);
   for (const fence of facts.fences) drawFence(pen, fence, width, height);
-  pen.strokeStyle = colours.track;
-  pen.lineWidth = 2.5;
-  pen.lineJoin = pen.lineCap = "round";
-  pen.beginPath();
-  let lastX = 0, lastY = 0;
-  for (let i = 0; i < count; i++) {
-    const x = screenX(xs[i], width), y = screenY(ys[i], height);
-    if (breaks(i)) pen.moveTo(x, y);
-    // Points within a pixel of the last one drawn only cost time.
-    else if (i < count - 1 && !breaks(i + 1) && Math.abs(x - lastX) < 0.7 && Math.abs(y - lastY) < 0.7) continue;
-    else pen.lineTo(x, y);
-    lastX = x; lastY = y;
+  drawTrack(pen, 0, count, colours.track, 2.5, width, height);
+  if (shown) {
+    const first = times.findIndex(time => time >= shown[0]), last = times.findLastIndex(time => time <= shown[1]);
+    if (first >= 0) drawTrack(pen, first, last + 1, colours.trip, 4, width, height);
   }
-  pen.stroke();
   for (const stop of facts.summary.stops)
     dot(pen, screenX(toX(stop.longitude), width), screenY(toY(stop.latitude), height), 6, colours.stop);
   // The end below the start, like the labels, so that a round trip shows both.
@@ -97,6 +90,22 @@ function drawMap() {
   if (count) label(pen, xs[0], ys[0], "Start", colours.start, width, height, -9);
   if (hovered >= 0) dot(pen, screenX(xs[hovered], width), screenY(ys[hovered], height), 6, colours.ink);
   drawScale(pen, height);
+}
+function drawTrack(pen, first, end, colour, thickness, width, height) {
+  pen.strokeStyle = colour;
+  pen.lineWidth = thickness;
+  pen.lineJoin = pen.lineCap = "round";
+  pen.beginPath();
+  let lastX = 0, lastY = 0;
+  for (let i = first; i < end; i++) {
+    const x = screenX(xs[i], width), y = screenY(ys[i], height);
+    if (i === first || breaks(i)) pen.moveTo(x, y);
+    // Points within a pixel of the last one drawn only cost time.
+    else if (i < end - 1 && !breaks(i + 1) && Math.abs(x - lastX) < 0.7 && Math.abs(y - lastY) < 0.7) continue;
+    else pen.lineTo(x, y);
+    lastX = x; lastY = y;
+  }
+  pen.stroke();
 }
 function drawGrid(pen, width, height) {
   const step = round125(140 / view.scale);
@@ -219,7 +228,7 @@ map.addEventListener("wheel", event => {
 map.addEventListener("dblclick", event => zoom(2, event.offsetX, event.offsetY));
 function act(name) {
   const box = map.getBoundingClientRect();
-  if (name === "fit") { fit(); redraw(); } else zoom(name === "in" ? 1.5 : 1 / 1.5, box.width / 2, box.height / 2);
+  if (name === "fit") { shown = null; fit(); redraw(); } else zoom(name === "in" ? 1.5 : 1 / 1.5, box.width / 2, box.height / 2);
 }
 document.getElementById("buttons").addEventListener("click", event => {
   if (event.target.dataset.act) act(event.target.dataset.act);

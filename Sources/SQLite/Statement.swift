@@ -169,4 +169,8 @@ public enum Value: Equatable, Sendable {
     public static func optional(_ value: Int64?) -> Value {
         value.map { .integer($0) } ?? .null
     }
+    /// NULL for nil.
+    public static func optional(_ value: String?) -> Value {
+        value.map { .text($0) } ?? .null
+    }
 }

@@ -38,10 +38,12 @@ package struct Location: Equatable, Sendable {
     package var activity: Activity?
     /// nil when the fix is not doubtful.
     package var quality: Quality?
+    /// Metres that the vehicle had driven since installation; nil when that was not known.
+    package var mileage: Int64?
 
     package init(
         id: UUIDv7, session: UUIDv7?, fix: Fix, trigger: Trigger, motion: MotionState,
-        activity: Activity? = nil, quality: Quality? = nil
+        activity: Activity? = nil, quality: Quality? = nil, mileage: Int64? = nil
     ) {
         self.id = id
         self.session = session
@@ -50,5 +52,6 @@ package struct Location: Equatable, Sendable {
         self.motion = motion
         self.activity = activity
         self.quality = quality
+        self.mileage = mileage
     }
 }

@@ -8,7 +8,7 @@ struct PlotCommand: ParsableCommand {
         commandName: "plot",
         abstract: "Draw the track in the terminal, or write it as a page for the browser.",
         discussion: """
-            The page is a single file that needs no network and shows the track with its stops and geofences, and speed \
+            The page is a single file that needs no network and shows the track with its trips, stops and geofences, and speed \
             and altitude over time. In the terminal, A is the start, B the end, and P a stop of two minutes or more.
 
             EXAMPLES:
@@ -67,9 +67,21 @@ struct PlotCommand: ParsableCommand {
         found.finish()
         summary = found
         guard summary.locations > 0, var output = sink.take() else { return }
-        for line in try page.end(summary, fences: try fences()) { try output.line(line) }
+        for line in try page.end(summary, fences: try fences(), trips: try trips(within: summary)) { try output.line(line) }
         try output.finish()
         if common.json { try common.print(summary, text: []) }
+    }
+
+    /// Those that touch the track.
+    private func trips(within summary: TrackSummary) throws -> [Wire.Trip] {
+        var client = try common.connect()
+        do {
+            return try client.call(
+                Wire.GetTrips.self, .init(from: summary.start, to: summary.end), timeoutSeconds: 60
+            ).trips
+        } catch ControlError.methodNotImplemented, ControlError.methodNotFound {
+            return []
+        }
     }
 
     /// A daemon without support for geofences can still have a track.

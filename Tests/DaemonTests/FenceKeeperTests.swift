@@ -41,14 +41,14 @@ struct FenceKeeperTests {
             let outcome = keeper.geofences.judge(Fix(time: time, mode: 3, coordinate: centre))
             guard !outcome.isEmpty else { continue }
             recorder.add(
-                NewCrossings(
+                NewEvents(
                     events: [], changes: outcome.changes, session: try workshop.location(0).session,
                     sessionStartedAt: start, isTracking: true, extras: nil, time: time, prunesByAge: false))
         }
     }
 
     private func flush(_ second: Double) {
-        if recorder.flush(now: instant(second), clock: { instant(second) }).hasCrossings {
+        if recorder.flush(now: instant(second), clock: { instant(second) }).hasStates {
             keeper.noteStoredStates()
         }
         keeper.keepChangedStates(now: instant(second))

@@ -105,7 +105,7 @@ struct FixPipelineTests {
         let between = Session(id: pipeline.newID(at: start), startedAt: start)
         let tracked = home == .session ? session : nil
         let events = home == .eventSession ? between : nil
-        var crossings: [NewCrossings] = []
+        var crossings: [NewEvents] = []
         var after: Session?
         for second in 0..<60 {
             let decision = decide(try fix(Double(second)), in: tracked, events: events)

@@ -117,7 +117,7 @@ struct RecorderTests {
                 crossing: Crossing(geofence: "Tor", kind: second % 2 == 0 ? .enter : .exit, time: time))
             recorder.add(
                 location,
-                with: NewCrossings(
+                with: NewEvents(
                     events: [event], changes: [.init(key: 1, isInside: second % 2 == 0)],
                     session: location.session, sessionStartedAt: start, isTracking: true, extras: nil,
                     time: time,

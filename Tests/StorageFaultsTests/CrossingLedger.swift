@@ -30,7 +30,7 @@ struct CrossingLedger {
             + states.sorted { $0.key < $1.key }.map { Contents.state(key: $0.key, isInside: $0.value) }
     }
 
-    mutating func insert(_ new: NewCrossings) {
+    mutating func insert(_ new: NewEvents) {
         events += new.events.map { Event(ts: $0.crossing.time.milliseconds, id: $0.id) }
         for change in new.changes { states[change.key] = change.isInside }
     }

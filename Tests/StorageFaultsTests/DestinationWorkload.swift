@@ -119,7 +119,7 @@ final class DestinationWorkload {
         let id = ids.next(at: time)
         let crossing = Crossing(geofence: "gate", kind: .enter, time: time)
         _ = try store.insert(
-            NewCrossings(
+            NewEvents(
                 events: [GeofenceEvent(id: id, session: session, crossing: crossing)], changes: [],
                 session: session, sessionStartedAt: time, isTracking: true, extras: nil, time: time,
                 prunesByAge: false))

@@ -139,8 +139,8 @@ final class Workload {
     }
 
     /// An entry or an exit, each in its turn; sometimes of a fence that is silent; sometimes of several.
-    private func crossings() -> NewCrossings {
-        var new = NewCrossings(
+    private func crossings() -> NewEvents {
+        var new = NewEvents(
             events: [], changes: [], session: session, sessionStartedAt: time, isTracking: true,
             extras: extras,
             time: time, prunesByAge: false)

@@ -122,7 +122,7 @@ struct DestinationRun: ~Copyable {
             id: id, session: uuid(1),
             crossing: Crossing(geofence: "home", kind: .enter, time: Timestamp(milliseconds: now)))
         _ = try store.insert(
-            NewCrossings(
+            NewEvents(
                 events: [event], changes: [], session: uuid(1), sessionStartedAt: time(0), isTracking: true,
                 extras: nil, time: Timestamp(milliseconds: now), prunesByAge: false))
         _ = model.insert(id, ts: now, isEvent: true, isTrusted: false)

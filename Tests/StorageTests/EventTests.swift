@@ -29,8 +29,8 @@ struct EventTests {
         _ events: [GeofenceEvent], changes: [Geofences.Change] = [], session: Int = 1,
         isTracking: Bool = true,
         extras: String? = nil, at seconds: Double = 0, prunesByAge: Bool = false
-    ) -> NewCrossings {
-        NewCrossings(
+    ) -> NewEvents {
+        NewEvents(
             events: events, changes: changes, session: uuid(session), sessionStartedAt: time(0),
             isTracking: isTracking, extras: extras, time: time(seconds), prunesByAge: prunesByAge)
     }
@@ -81,7 +81,7 @@ struct EventTests {
         #expect(store.counts() == before)
         let history = try History(directory: workshop.directory.path)
         var cursor = History.EventCursor(from: time(5), to: time(7))
-        #expect(try history.next(&cursor) == [together[1]] + alone[...1])
+        #expect(try history.next(&cursor) == ([together[1]] + alone[...1]).map { .crossing($0) })
     }
 
     @Test("a row that was written although its COMMIT seemed to fail is not written twice")
@@ -233,7 +233,7 @@ struct EventTests {
         #expect(store.counts().rejected == 1 && store.counts().pending == 0)
         let history = try History(directory: workshop.directory.path)
         var cursor = History.RejectedCursor()
-        #expect(try history.next(&cursor).map(\.event) == [events[1]])
+        #expect(try history.next(&cursor).map(\.event) == [.crossing(events[1])])
     }
 
     // MARK: Dead letters, deletion, retention
@@ -249,7 +249,9 @@ struct EventTests {
             var cursor = History.RejectedCursor()
             var rows: [RejectedRow] = []
             while !cursor.isAtEnd { rows += try history.next(&cursor, limit: limit) }
-            #expect(rows.compactMap(\.location?.id) == ids && rows.compactMap(\.event) == events)
+            #expect(
+                rows.compactMap(\.location?.id) == ids
+                    && rows.compactMap(\.event) == events.map { .crossing($0) })
             #expect(rows.allSatisfy { $0.httpStatus == 422 && $0.rejectedAt == time(100) })
         }
         try workshop.reopen()

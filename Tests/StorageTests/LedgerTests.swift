@@ -180,7 +180,7 @@ struct BatchQueueTests {
     func untouched() {
         var queue = BatchQueue()
         let draft = BatchDraft(
-            destination: .main, session: uuid(1), extras: nil, locations: [], events: [],
+            destination: .main, session: uuid(1), extras: nil, locations: [], events: [], vehicleEvents: [],
             members: members(1, 2))
         #expect(!queue.isUntouched(draft, changes: 0))
         queue.drafted(draft.members, changes: 7, isGapless: true)

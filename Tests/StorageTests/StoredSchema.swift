@@ -85,7 +85,7 @@ struct StoredSchema: Sendable, CustomTestStringConvertible {
             id: uuid(5_000_000 + number), session: uuid(session),
             crossing: Crossing(geofence: "Tor \(number)", kind: number % 2 == 0 ? .enter : .exit, time: time))
         _ = try workshop.store.insert(
-            NewCrossings(
+            NewEvents(
                 events: [event], changes: [.init(key: Int64(number), isInside: number % 2 == 0)],
                 session: uuid(session), sessionStartedAt: time, isTracking: true,
                 extras: session == 2 ? #"{"driver":"Änne"}"# : nil, time: time, prunesByAge: false))

@@ -99,7 +99,7 @@ final class Workshop {
             id: id, session: uuid(session),
             crossing: Crossing(geofence: "home", kind: .enter, time: time(seconds)))
         _ = try store.insert(
-            NewCrossings(
+            NewEvents(
                 events: [event], changes: [], session: uuid(session), sessionStartedAt: time(0),
                 isTracking: true, extras: nil, time: time(seconds), prunesByAge: false))
         return id
@@ -144,7 +144,11 @@ final class Workshop {
         let history = try History(directory: directory.path)
         var cursor = History.EventCursor(from: nil, to: nil)
         var all: [GeofenceEvent] = []
-        while !cursor.isAtEnd { all += try history.next(&cursor, limit: 3) }
+        while !cursor.isAtEnd {
+            all += try history.next(&cursor, limit: 3).compactMap {
+                if case .crossing(let event) = $0 { event } else { nil }
+            }
+        }
         return all
     }
 

@@ -1,18 +1,25 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
-    /// A snapshot of the daemon. install_id: UUIDv7 of this installation. reason, while it is stopped: user,
-    /// or system (tracking.schedule has closed). session_id: the session in progress. uptime_seconds: since
-    /// the daemon started. degraded lists problems, one word each: storage, files, loss (of rows that were
-    /// never received, within the last hour), config, clock, source, sync, auth. Empty when all is well.
+    /// A snapshot of the daemon. install_id: UUIDv7 of this installation. stop_reason, while it is stopped:
+    /// user (a person or the server has stopped it), or system (tracking.schedule has closed, or the ignition
+    /// is off); reason is the same, for older clients. decided_by: whose wish to track or not is in force:
+    /// person, server, schedule or ignition; absent before anybody has said. session_id: the session in
+    /// progress. uptime_seconds: since the daemon started. odometer_meters: driven since installation, or
+    /// since SetOdometer, as far as it is stored for good; absent while the database has yet to say. degraded
+    /// lists problems, one word each: storage, files, loss (of rows that were never received, within the last
+    /// hour), config, clock, source, sync, auth. Empty when all is well.
     package struct Status: Codable, Sendable, Equatable {
         package var version: String
         package var installId: String
         package var state: State
         package var reason: String?
+        package var stopReason: String?
+        package var decidedBy: String?
         package var sessionId: String?
         package var sessionStartedAt: String?
         package var uptimeSeconds: Int
         package var lastLocation: Location?
+        package var odometerMeters: Int?
         package var source: SourceStatus
         package var gate: GateStatus
         package var store: StoreStatus
@@ -23,19 +30,24 @@ extension Wire {
         package var degraded: [String]
 
         package init(
-            version: String, installId: String, state: State, reason: String? = nil, sessionId: String? = nil,
+            version: String, installId: String, state: State, reason: String? = nil,
+            stopReason: String? = nil, decidedBy: String? = nil, sessionId: String? = nil,
             sessionStartedAt: String? = nil, uptimeSeconds: Int, lastLocation: Location? = nil,
-            source: SourceStatus, gate: GateStatus, store: StoreStatus, sync: SyncStatus, auth: AuthStatus,
-            destinations: [Destination], geofences: Int, degraded: [String]
+            odometerMeters: Int? = nil, source: SourceStatus, gate: GateStatus, store: StoreStatus,
+            sync: SyncStatus, auth: AuthStatus, destinations: [Destination], geofences: Int,
+            degraded: [String]
         ) {
             self.version = version
             self.installId = installId
             self.state = state
             self.reason = reason
+            self.stopReason = stopReason
+            self.decidedBy = decidedBy
             self.sessionId = sessionId
             self.sessionStartedAt = sessionStartedAt
             self.uptimeSeconds = uptimeSeconds
             self.lastLocation = lastLocation
+            self.odometerMeters = odometerMeters
             self.source = source
             self.gate = gate
             self.store = store
@@ -51,10 +63,13 @@ extension Wire {
             case installId = "install_id"
             case state
             case reason
+            case stopReason = "stop_reason"
+            case decidedBy = "decided_by"
             case sessionId = "session_id"
             case sessionStartedAt = "session_started_at"
             case uptimeSeconds = "uptime_seconds"
             case lastLocation = "last_location"
+            case odometerMeters = "odometer_meters"
             case source
             case gate
             case store

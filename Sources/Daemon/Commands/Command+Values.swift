@@ -18,6 +18,19 @@ extension Command {
         }
     }
 
+    /// What the odometer is to show.
+    struct Mileage: Sendable {
+        private static let range = 0...10_000_000_000
+
+        let metres: Double
+
+        /// - Parameter metres: since the vehicle was new, say.
+        init(_ metres: Int) throws(Failure) {
+            guard Self.range.contains(metres) else { throw Failure(kind: .parameter("odometer_meters")) }
+            self.metres = Double(metres)
+        }
+    }
+
     /// New tokens.
     struct Seed: Sendable {
         /// The last second of the year 9999.
@@ -58,6 +71,23 @@ extension Command {
                     kind: .setting(key: table + ".refresh_url"),
                     reason: "without it a refresh token alone is of no use")
             }
+        }
+    }
+
+    /// What somebody says the vehicle does.
+    struct SetMotion: Sendable {
+        let motion: MotionState
+
+        /// - Parameter motion: `moving` or `stationary`.
+        init(_ motion: MotionState) throws(Failure) {
+            guard motion != .unknown else { throw Failure(kind: .parameter("motion")) }
+            self.motion = motion
+        }
+
+        /// - Parameter text: the same as the control interface has it.
+        init(checking text: String) throws(Failure) {
+            guard let motion = MotionState(rawValue: text) else { throw Failure(kind: .parameter("motion")) }
+            try self.init(motion)
         }
     }
 

@@ -24,15 +24,22 @@ enum Command: Sendable {
     case sync(DestinationName?, isAwaited: Bool)
     case seedAuth(Seed, of: DestinationName)
     case setExtras(Extras)
+    case setOdometer(Mileage)
     case addGeofences([Geofence])
     /// Unknown ids are ignored.
     case removeGeofences([String])
+    case removeAllGeofences
     /// One page, after the fence with this id.
     case listGeofences(after: String?, limit: Int)
     case locate(FixRequest)
+    /// Whether the vehicle moves, for the next fix.
+    case setMotion(SetMotion)
+    /// In the layer of whoever asks: the server has one of its own.
     case configure([String: ProposedValue])
     /// Takes back what `configure` has set.
     case resetConfig([String])
+    /// Takes back what the server has set; nil: all of it.
+    case resetServerConfig([String]?)
     /// Reads the configuration files again.
     case reload
 
@@ -40,8 +47,9 @@ enum Command: Sendable {
     enum Kind: CaseIterable {
         case start, stop, delete, requeueRejected, purgeRejected, resend, backfill, forgetDestination,
             rebatch, sync
-        case seedAuth, setExtras
-        case addGeofences, removeGeofences, listGeofences, locate, configure, resetConfig, reload
+        case seedAuth, setExtras, setOdometer
+        case addGeofences, removeGeofences, removeAllGeofences, listGeofences, locate, setMotion, configure,
+            resetConfig, resetServerConfig, reload
 
         /// It changes nothing, and is not worth a line in the log.
         var isQuestion: Bool { self == .listGeofences || self == .locate }
@@ -59,6 +67,8 @@ enum Command: Sendable {
         case member
         /// SIGHUP.
         case signal
+        /// The server, in an answer to an upload.
+        case server
     }
 
     var kind: Kind {
@@ -75,12 +85,16 @@ enum Command: Sendable {
         case .sync: .sync
         case .seedAuth: .seedAuth
         case .setExtras: .setExtras
+        case .setOdometer: .setOdometer
         case .addGeofences: .addGeofences
         case .removeGeofences: .removeGeofences
+        case .removeAllGeofences: .removeAllGeofences
         case .listGeofences: .listGeofences
         case .locate: .locate
+        case .setMotion: .setMotion
         case .configure: .configure
         case .resetConfig: .resetConfig
+        case .resetServerConfig: .resetServerConfig
         case .reload: .reload
         }
     }
@@ -94,6 +108,21 @@ struct Caller: Sendable {
     /// Such as "uid 1000, pid 7".
     let name: String
     let fields: [(Log.Field, String)]
+
+    /// Whose wish to track, or to stop, this caller's is.
+    var wishes: Wish.Origin { origin == .server ? .server : .person }
+
+    /// The server.
+    ///
+    /// - Parameters:
+    ///   - request: in its words: `set_config`.
+    ///   - id: what it calls this command; it is escaped where it is shown.
+    ///   - batch: whose answer has brought it; nil when it was the answer to a request without rows.
+    static func server(_ request: String, id: String, batch: String?) -> Caller {
+        Caller(
+            origin: .server, request: request, name: "the server (\(id))",
+            fields: [(.method, request)] + (batch.map { [(.batch, $0)] } ?? []))
+    }
 
     /// The service manager, which logs for itself that it asks.
     static let hangup = Caller(origin: .signal, request: "Reload", name: "SIGHUP", fields: [])

@@ -57,7 +57,7 @@ extension Handlers {
             case .events(var cursor):
                 guard let rows = try history?.next(&cursor) else { break }
                 pages = .events(cursor)
-                let result = Wire.GetGeofenceEvents.Result(events: rows.map { Wire.GeofenceEvent($0) })
+                let result = Wire.GetGeofenceEvents.Result(events: rows.compactMap(\.crossing))
                 let bytes = try Reply.encode(Wire.GetGeofenceEvents.self, result, continues: !cursor.isAtEnd)
                 return (bytes, cursor.isAtEnd)
             }
@@ -78,6 +78,25 @@ extension Handlers {
         }
     }
 
+    func trips(_ call: Call) throws -> Answer {
+        let parameters = try call.parameters(of: Wire.GetTrips.self)
+        let from = try parameters.from.map(Timestamp.init(checking:))
+        let to = try parameters.to.map(Timestamp.init(checking:))
+        let history = try openHistory()
+        do {
+            var trips = try history.trips(from: from, to: to).map { Wire.Trip($0) }
+            let open = hub.board.readerSnapshot.trip
+            if let open, open.hasStarted, from.map({ open.last.time >= $0 }) ?? true,
+                to.map({ open.start.time <= $0 }) ?? true
+            {
+                trips.append(Wire.Trip(open))
+            }
+            return .reply(try Reply.encode(Wire.GetTrips.self, .init(trips: trips)))
+        } catch let error as StorageError {
+            throw ControlError.storageFailure(reason: error.message)
+        }
+    }
+
     func rejected(_ call: Call) throws -> Answer {
         let name = try call.parameters(of: Wire.GetRejected.self).destination
         var cursor = History.RejectedCursor(of: try dispatcher.known(DestinationName(checking: name)))
@@ -91,12 +110,12 @@ extension Handlers {
         let parameters = try call.parameters(of: Wire.GetGeofenceEvents.self)
         var cursor = History.EventCursor(
             from: try parameters.from.map(Timestamp.init(checking:)),
-            to: try parameters.to.map(Timestamp.init(checking:)))
+            to: try parameters.to.map(Timestamp.init(checking:)), kinds: [])
         if call.more { return .history(.events(cursor)) }
         let events = try inOneReply { try $0.next(&cursor, limit: $1) }
         return .reply(
             try Reply.encode(
-                Wire.GetGeofenceEvents.self, .init(events: events.map { Wire.GeofenceEvent($0) })))
+                Wire.GetGeofenceEvents.self, .init(events: events.compactMap(\.crossing))))
     }
 
     /// All rows, as long as one reply may hold them.
@@ -113,5 +132,12 @@ extension Handlers {
         } catch let error as StorageError {
             throw ControlError.storageFailure(reason: error.message)
         }
+    }
+}
+
+extension RecordedEvent {
+    /// nil when it is none.
+    fileprivate var crossing: Wire.GeofenceEvent? {
+        if case .crossing(let event) = self { Wire.GeofenceEvent(event) } else { nil }
     }
 }

@@ -63,10 +63,13 @@ final class Handlers {
         case Wire.GetPendingUploadCount.name: try pendingCount(call)
         case Wire.GetLocations.name: try locations(call)
         case Wire.GetSessions.name: try sessions(call)
+        case Wire.GetTrips.name: try trips(call)
+        case Wire.SetOdometer.name: try setOdometer(request)
         case Wire.DeleteLocations.name: try delete(request)
         case Wire.GetConfig.name: try config(call)
         case Wire.Configure.name: try configure(request)
         case Wire.ResetConfig.name: try resetConfig(request)
+        case Wire.ResetServerConfig.name: try resetServerConfig(request)
         case Wire.Reload.name: try reload(request)
         case Wire.SeedAuth.name: try seedAuth(request)
         case Wire.GetExtras.name: try extras(call)
@@ -79,6 +82,7 @@ final class Handlers {
         case Wire.ListGeofences.name: try listGeofences(request)
         case Wire.GetGeofenceEvents.name: try geofenceEvents(call)
         case Wire.GetCurrentLocation.name: try currentLocation(request)
+        case Wire.SetMotion.name: try setMotion(request)
         case Wire.Subscribe.name: try subscribe(request)
         default: throw InterfaceDescription.refusal(of: call)
         }
@@ -138,7 +142,10 @@ final class Handlers {
 
     private func config(_ call: Call) throws -> Answer {
         _ = try call.parameters(of: Wire.GetConfig.self)
-        let settings = configurator.loaded.listing.map { Wire.Setting($0) }
+        let overridden = configurator.overridden
+        let settings = configurator.loaded.listing.map {
+            Wire.Setting($0, overridesServer: overridden.contains($0.key))
+        }
         return .reply(try Reply.encode(Wire.GetConfig.self, .init(settings: settings)))
     }
 

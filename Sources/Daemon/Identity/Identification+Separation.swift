@@ -29,6 +29,7 @@ extension Identification {
         for name in try directory.names() where TokenStore.holdsSecrets(name) { try directory.remove(name) }
         // Where the other machine was.
         try directory.remove(SmallFiles.Name.inside)
+        try files.removeOdometer()
         try directory.synchronise()
         let goesOn = tracks ? ", and tracking goes on in session \(plan.session)" : ""
         Log.warning(

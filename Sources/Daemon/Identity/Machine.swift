@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Linux
+internal import Tracking
 
 /// What this machine is.
 enum Machine {
@@ -13,6 +14,16 @@ enum Machine {
             if !text.isEmpty { return text }
         }
         return nil
+    }
+
+    /// The present boot. The service sees nothing of /proc but processes, so its unit says it; where nobody does, each run
+    /// of the daemon is taken for one.
+    static func bootID() -> BootID {
+        let unit = getenv("BEEKOND_BOOT_ID").map { String(cString: $0) }
+        if let id = unit.flatMap({ BootID($0) }) { return id }
+        if let id = text("/proc/sys/kernel/random/boot_id").flatMap({ BootID($0) }) { return id }
+        var random = SystemRandomNumberGenerator()
+        return BootID(high: random.next(), low: random.next())
     }
 
     /// What identifies the machine, as far as it can be read today: digests, because nobody else needs the values.

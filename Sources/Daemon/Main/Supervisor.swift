@@ -238,7 +238,9 @@ extension Settings {
     fileprivate var owedDestinations: [StoreOptions.Destination] {
         var owed = allDestinations.filter { !$0.sync.isLatestOnly }.compactMap { destination in
             DestinationName(destination.name).map {
-                StoreOptions.Destination($0, carriesEvents: destination.sync.format.carriesEvents)
+                StoreOptions.Destination(
+                    $0, carriesEvents: destination.sync.format.carriesEvents,
+                    carriesVehicleEvents: destination.sync.format.carriesVehicleEvents)
             }
         }
         // Its url waits for an approval.

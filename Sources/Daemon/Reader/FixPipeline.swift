@@ -26,6 +26,8 @@ struct FixPipeline {
         var eventSession: Session?
         /// A JSON object.
         var extras: String?
+        /// Whether the ignition is on; nil where none is configured, or its state is unknown.
+        var ignition: Bool?
     }
 
     /// The result of the second stage.
@@ -35,9 +37,11 @@ struct FixPipeline {
         /// The admitted fix; nil when it is dropped, or nothing is tracked.
         var location: NewLocation?
         /// Stored in the transaction of the location, if there is one.
-        var crossings: NewCrossings?
+        var crossings: NewEvents?
         /// The session of events after this fix.
         var eventSession: Session?
+        /// Trips that begin or end with it; to be recorded in the same transaction.
+        var trips: [Trips.Change] = []
 
         /// Whether anything is to be stored.
         var isStored: Bool { location != nil || crossings != nil }
@@ -60,6 +64,8 @@ struct FixPipeline {
 
     private(set) var time: ReceiverTime
     private(set) var admission: Admission
+    /// The odometer and the trips.
+    var driving: Driving
     private(set) var oneShots = OneShots()
     private(set) var dropped = Dropped()
     /// Number of fixes whose time was not trusted yet.
@@ -67,18 +73,29 @@ struct FixPipeline {
     /// Number of settled fixes while nothing was tracked.
     private(set) var untracked = 0
     private var ids: UUIDv7Generator
+    /// What somebody says the vehicle does, until the next fix.
+    private var wantedMotion: MotionState?
     /// Number of fixes admitted since the session was begun or resumed.
     private var admittedInSession = 0
 
-    /// - Parameter isReplay: whether the fixes come from a recording.
-    init(thresholds: Admission.Thresholds, isReplay: Bool, ids: UUIDv7Generator) {
+    /// - Parameters:
+    ///   - isReplay: whether the fixes come from a recording.
+    ///   - boot: the present boot of the machine.
+    init(
+        thresholds: Admission.Thresholds, trips: Trips.Thresholds = Trips.Thresholds(), isReplay: Bool,
+        boot: BootID, ids: UUIDv7Generator
+    ) {
+        driving = Driving(thresholds: Driving.Thresholds(trips: trips), boot: boot)
         time = ReceiverTime(isReplay: isReplay)
         admission = Admission(thresholds: thresholds)
         self.ids = ids
     }
 
     /// Changes what applies from the next fix on.
-    mutating func configure(thresholds: Admission.Thresholds, isReplay: Bool) {
+    mutating func configure(
+        thresholds: Admission.Thresholds, trips: Trips.Thresholds = Trips.Thresholds(), isReplay: Bool
+    ) {
+        driving.configure(Driving.Thresholds(trips: trips))
         admission.thresholds = thresholds
         time.isReplay = isReplay
     }
@@ -115,12 +132,15 @@ struct FixPipeline {
     mutating func decide(
         _ fix: Fix, in context: Context, fences: inout Geofences, now: BootInstant
     ) -> Decision {
-        let observed = admission.observe(fix)
+        let observed = admission.observe(fix, as: wantedMotion)
+        wantedMotion = nil
         var decision = Decision(eventSession: context.eventSession)
         for token in oneShots.offer(observed, now: now) {
             decision.answers.append((token, manualLocation(of: observed)))
         }
         decideCrossings(observed, context, &fences, &decision)
+        decision.trips = driving.observe(
+            observed, ignition: context.ignition, isTracking: context.session != nil)
         guard let session = context.session else {
             untracked += 1
             return decision
@@ -154,7 +174,7 @@ struct FixPipeline {
                 coordinate: observed.fix.coordinate, accuracy: observed.fix.accuracy,
                 fenceAddedAt: fences.addedAt(crossing.geofence))
         }
-        decision.crossings = NewCrossings(
+        decision.crossings = NewEvents(
             events: events, changes: outcome.changes, session: home.id, sessionStartedAt: home.startedAt,
             isTracking: context.session != nil, extras: context.extras, time: time, prunesByAge: false)
     }
@@ -164,10 +184,12 @@ struct FixPipeline {
     ) -> NewLocation {
         let location = Location(
             id: ids.next(at: observed.fix.time), session: session.id, fix: observed.fix, trigger: trigger,
-            motion: observed.motion, activity: observed.activity, quality: observed.quality)
+            motion: observed.motion, activity: observed.activity, quality: observed.quality,
+            mileage: driving.odometer?.memory.wholeMetres)
         return NewLocation(
             location: location, session: session.id, sessionStartedAt: session.startedAt,
-            odometer: admission.odometer, extras: extras, prunesByAge: false, memory: admission.memory)
+            odometer: admission.odometer, extras: extras, prunesByAge: false, memory: admission.memory,
+            vehicle: driving.vehicle)
     }
 
     // MARK: Single locations
@@ -186,6 +208,9 @@ struct FixPipeline {
 
     /// - Returns: the clients whose requests have timed out.
     mutating func expireRequests(now: BootInstant) -> [Token] { oneShots.expire(now: now) }
+
+    /// - Returns: those of the server that were waiting.
+    mutating func cancelServerRequests() -> [Token] { oneShots.cancelServers() }
 
     /// - Returns: all clients that were waiting.
     mutating func cancelAllRequests() -> [Token] { oneShots.cancelAll() }
@@ -207,7 +232,13 @@ extension FixPipeline {
     mutating func beginSession() {
         admission = Admission(thresholds: admission.thresholds)
         admittedInSession = 0
+        wantedMotion = nil
     }
+
+    /// Somebody says what the vehicle does: it holds for the next settled fix, and detection goes on from there.
+    ///
+    /// - Parameter motion: not `unknown`.
+    mutating func setMotion(_ motion: MotionState) { wantedMotion = motion }
 
     /// Continues where the session was left.
     ///

@@ -27,17 +27,23 @@ extension Reader {
         if let fault = timing.fault { times.report(fault, of: fix, now: now) }
         guard let fix = timing.fix else { return }
         // A recording's time says nothing about the present.
-        if !settings.gpsd.replay { times.setClock(by: fix, now: now) }
+        if !settings.gpsd.replay {
+            times.setClock(by: fix, now: now)
+            events.noteTime()
+            stampEvents(now: now)
+        }
         if sessions.recall.isMissing(.tail), recorder.isRetryDue(now) { recall(now: now) }
         store(fix, now: now)
     }
 
     private func store(_ fix: Fix, now: BootInstant) {
         let context = FixPipeline.Context(
-            session: sessions.session, eventSession: fences.eventSession, extras: extras.json)
+            session: sessions.session, eventSession: fences.eventSession, extras: extras.json, ignition: ignition)
         var decision = pipeline.decide(fix, in: context, fences: &fences.geofences, now: now)
         fences.eventSession = decision.eventSession
         for (token, location) in decision.answers { answer(token, .success(location)) }
+        defer { keepOdometer(now: now) }
+        if !decision.trips.isEmpty { decision.add(newEvents(of: decision.trips, now: now)) }
         guard decision.isStored else { return }
         decision.set(
             ages(at: fix.time, now: now), memory: decision.location == nil ? nil : times.takeDueAges())
@@ -67,6 +73,7 @@ extension Reader {
                 fences.writeAgain()
             }
             fences.noteChangedDatabase()
+            events.noteUntimed()
             times.writeAgesAgain()
         }
     }
@@ -79,9 +86,10 @@ extension Reader {
         if hadFailed, recorder.error == nil { hub.post(toUploaders: .storageRecovered) }
         // However long the disk took, it has answered: this thread makes progress.
         hub.board.readerWork.begin(.current())
+        odometer.note(result.stored, in: pipeline.driving)
         publish(result)
         reportStoreEvents()
-        if result.hasCrossings { fences.noteStoredStates() }
+        if result.hasStates { fences.noteStoredStates() }
         fences.keepChangedStates(now: now)
     }
 
@@ -96,6 +104,7 @@ extension Reader {
                 [(.geofence, event.crossing.geofence), (.session, event.session.description)])
             if hasListeners { hub.post(.crossed(event)) }
         }
+        publish(result.vehicleEvents)
         trigger(after: result)
     }
 
@@ -115,6 +124,7 @@ extension Reader {
         guard !link.isReleased else { return false }
         for event in link.release(now: now) { follow(event, now: now) }
         pipeline.unsettle()
+        releaseVehicle(now: now)
         return true
     }
 }

@@ -9,6 +9,7 @@ extension Reader {
     /// Takes up what was intended before the daemon ended, however it ended.
     func resume(now: BootInstant) {
         extras.resume(configured: settings.extras)
+        odometer.resume()
         schedule.configure(settings.tracking)
         fences.resume(now: now)
         // Subscribers and status show the newest location until the next fix arrives.
@@ -21,8 +22,11 @@ extension Reader {
             sessions.recall.add(.eventSession)
         case .unknown: sessions.recall.add(.intent, .eventSession)
         }
+        sessions.recall.add(.vehicle)
         recall(now: now)
         adjustLink(now: now)
+        odometer.isRunning = true
+        if link.isReleased { releaseVehicle(now: now) }
         publishState(now: now)
     }
 
@@ -66,6 +70,7 @@ extension Reader {
         case .eventSession:
             guard sessions.session == nil, fences.eventSession == nil else { break }
             fences.eventSession = try hub.store.openEventSession().map { Session($0) }
+        case .vehicle: try resumeVehicle(now: now)
         }
         sessions.recall.remove(item)
     }
@@ -75,7 +80,7 @@ extension Reader {
         case .nothing: return
         case .autostart:
             do {
-                _ = try start(.autostart, now: now)
+                _ = try start(.autostart, for: wish(tracks: true, of: .person, now: now), now: now)
             } catch {
                 Log.error(.storageFailed, "autostart failed: \(error.reason)")
             }

@@ -38,6 +38,8 @@ extension Reader {
             admitted: recorder.stored, dropped: pipeline.dropped, unsettled: pipeline.unsettled,
             untracked: pipeline.untracked, refused: recorder.refused)
         snapshot.motion = session == nil ? .unknown : pipeline.admission.motion
+        snapshot.odometer = odometer.told
+        snapshot.trip = pipeline.driving.trips.open
         snapshot.geofences = fences.geofences.count
         snapshot.waitingInMemory = recorder.waiting
         snapshot.refused = hub.store.counts().losses.refused + recorder.uncounted

@@ -15,10 +15,12 @@ final class Reader {
     let recorder: Recorder
     let sessions: SessionKeeper
     let fences: FenceKeeper
+    let events: EventKeeper
     let link: GPSDLink
     let work: StepwiseWork
     let extras: ExtrasKeeper
     let times: TimeKeeper
+    let odometer: OdometerKeeper
     let losses = LossReporter()
     var schedule = ScheduleKeeper()
     var settings: Settings
@@ -33,12 +35,15 @@ final class Reader {
         recorder = Recorder(store: hub.store)
         sessions = SessionKeeper(hub: hub, recorder: recorder)
         fences = FenceKeeper(hub: hub, recorder: recorder)
+        events = EventKeeper(hub: hub, recorder: recorder)
         work = StepwiseWork(hub: hub, recorder: recorder)
         extras = ExtrasKeeper(hub: hub)
         times = TimeKeeper(hub: hub)
+        odometer = OdometerKeeper(hub: hub)
         var random = SystemRandomNumberGenerator()
         pipeline = FixPipeline(
-            thresholds: Admission.Thresholds(settings.tracking), isReplay: settings.gpsd.replay,
+            thresholds: Admission.Thresholds(settings.tracking), trips: Trips.Thresholds(settings),
+            isReplay: settings.gpsd.replay, boot: events.boot,
             ids: UUIDv7Generator(using: &random))
     }
 
@@ -56,8 +61,10 @@ final class Reader {
             }
             expireRequests(now: now)
             followSchedule(now: now)
+            expireTrips(now: now)
             runSteps(now: now)
             if recorder.isRetryDue(now) { flush(now: now) }
+            stampEvents(now: now)
             work.shrink(to: settings.store.maxRows, now: now)
             // While nothing is admitted, perhaps for days, nothing is written.
             reportStoreEvents()
@@ -85,7 +92,8 @@ final class Reader {
         link.add(to: &poll)
         let deadlines = [
             link.deadline, recorder.retryAt, pipeline.oneShots.deadline, losses.deadline, work.retryAt,
-            schedule.deadline,
+            schedule.deadline, events.deadline,
+            tripDeadline(now: now),
         ]
         let deadline = deadlines.compactMap(\.self).min()
         hub.board.readerWork.rest()
@@ -101,7 +109,9 @@ final class Reader {
     /// The last epoch may still be open: what the receiver has sent is stored before the end.
     private func finish(now: BootInstant) {
         for event in link.release(now: now) { follow(event, now: now) }
+        storeTrip(now: now)
         flush(now: now)
+        keepOdometer(now: now)
         while recorder.error == nil, recorder.waiting > 0 { flush(now: .current()) }
         reportLosses(now: now)
         losses.reportRest(limits: settings.store, uploads: settings.uploads)

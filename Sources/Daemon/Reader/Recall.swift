@@ -15,6 +15,8 @@ struct Recall {
         case tail
         /// The session of the events between two sessions.
         case eventSession
+        /// Where the odometer stood, and the trip under way.
+        case vehicle
     }
 
     private var missing: Set<Item> = []

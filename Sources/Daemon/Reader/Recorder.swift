@@ -2,7 +2,7 @@ internal import Base
 internal import Storage
 internal import Tracking
 
-/// Puts admitted fixes, and what fixes have decided about geofences, into the store in order. While storage fails they wait
+/// Puts admitted fixes, and events, into the store in order. While storage fails they wait
 /// in memory, as many as there is room for; whatever else fails is tried again after them.
 ///
 /// Confined to the reader's thread.
@@ -12,16 +12,24 @@ final class Recorder {
         var stored: [Location] = []
         /// The same for geofence events.
         var events: [GeofenceEvent] = []
+        /// And for what else has happened.
+        var vehicleEvents: [VehicleEvent] = []
         /// States of geofences have been written.
-        var hasCrossings = false
+        var hasStates = false
         /// Pending locations after the last of them.
         var pending: Int?
+
+        mutating func add(_ new: NewEvents) {
+            events += new.events
+            vehicleEvents += new.vehicleEvents
+            hasStates = hasStates || !new.changes.isEmpty
+        }
     }
 
     /// What is written in one transaction.
     private enum Entry {
-        case location(NewLocation, NewCrossings?)
-        case crossings(NewCrossings)
+        case location(NewLocation, NewEvents?)
+        case events(NewEvents)
     }
 
     /// An operation that failed, to be tried again.
@@ -29,8 +37,8 @@ final class Recorder {
 
     /// Fixes that wait at most; more are refused and counted.
     static let limit = 256
-    /// Room besides for crossings, of which there are few: an exit that got lost would make two entries in a row.
-    private static let limitWithCrossings = 512
+    /// Room besides for events, of which there are few: an exit that got lost would make two entries in a row.
+    private static let limitWithEvents = 512
     /// Seconds between attempts when no fix comes.
     private static let retryDelay = 1.0
     /// Seconds; after a write that took longer, the others wait until everything else has had its turn.
@@ -66,46 +74,56 @@ final class Recorder {
         retryAt.map { $0 <= now } ?? false
     }
 
-    /// - Parameter crossings: what the fix has decided; written in the same transaction.
-    func add(_ location: NewLocation, with crossings: NewCrossings? = nil) {
+    /// - Parameter events: what the fix has decided; written in the same transaction.
+    func add(_ location: NewLocation, with events: NewEvents? = nil) {
         if queue.count < Self.limit {
-            queue.append(.location(location, crossings))
+            queue.append(.location(location, events))
         } else {
             refused += 1
-            if let crossings { add(crossings) }
+            if let events { add(events) }
         }
     }
 
     /// Adds metres that were not known before to the session of all waiting rows.
     func add(odometer: Double) {
         for index in queue.indices {
-            guard case .location(var location, let crossings) = queue[index] else { continue }
+            guard case .location(var location, let events) = queue[index] else { continue }
             location.odometer += odometer
-            queue[index] = .location(location, crossings)
+            queue[index] = .location(location, events)
         }
     }
 
-    /// Forgets waiting rows and geofence events at or before `cutoff`, or all: the user has them deleted. The states of
-    /// the geofences are kept, which hold no position.
+    /// Forgets waiting rows and events at or before `cutoff`, or all: the user has them deleted. One whose time is not known
+    /// goes with all only. The states of the geofences are kept, which hold no position.
     ///
     /// - Returns: the number of locations and events.
     func discard(upTo cutoff: Timestamp?) -> Int {
         func isDoomed(_ time: Timestamp) -> Bool { cutoff.map { time <= $0 } ?? true }
         var count = 0
-        func cut(_ crossings: NewCrossings?) -> NewCrossings? {
-            guard var crossings else { return nil }
-            let before = crossings.events.count
-            crossings.events.removeAll { isDoomed($0.crossing.time) }
-            count += before - crossings.events.count
-            return crossings
+        func isDoomed(_ time: EventTime) -> Bool {
+            switch time {
+            case .known(let time, _): isDoomed(time)
+            case .pending: cutoff == nil
+            }
+        }
+        func cut(_ events: NewEvents?) -> NewEvents? {
+            guard var events else { return nil }
+            let before = events.all.count
+            events.events.removeAll { isDoomed($0.crossing.time) }
+            events.vehicleEvents.removeAll { isDoomed($0.time) }
+            events.trips?.forgetPlaces(upTo: cutoff)
+            count += before - events.all.count
+            return events
         }
         queue = queue.compactMap { entry in
             switch entry {
-            case .location(let new, let crossings) where isDoomed(new.location.fix.time):
+            case .location(let new, let events) where isDoomed(new.location.fix.time):
                 count += 1
-                return cut(crossings).map { .crossings($0) }
-            case .location(let new, let crossings): return .location(new, cut(crossings))
-            case .crossings(let crossings): return cut(crossings).map { .crossings($0) }
+                return cut(events).map { .events($0) }
+            case .location(var new, let events):
+                new.vehicle?.trip?.open.forgetPlaces(upTo: cutoff)
+                return .location(new, cut(events))
+            case .events(let events): return cut(events).map { .events($0) }
             }
         }
         return count
@@ -119,12 +137,12 @@ final class Recorder {
     /// The newest location is being deleted.
     func forgetLatest() { (latest, newest) = (nil, nil) }
 
-    /// What a fix that was not admitted has decided.
-    func add(_ crossings: NewCrossings) {
-        if queue.count < Self.limitWithCrossings {
-            queue.append(.crossings(crossings))
+    /// What a fix that was not admitted has decided, or what has happened without one.
+    func add(_ events: NewEvents) {
+        if queue.count < Self.limitWithEvents {
+            queue.append(.events(events))
         } else {
-            refused += crossings.events.count
+            refused += events.all.count
         }
     }
 
@@ -143,19 +161,17 @@ final class Recorder {
             }
             do {
                 switch entry {
-                case .location(let new, let crossings):
-                    result.pending = try store.insert(new, with: crossings)
+                case .location(let new, let events):
+                    result.pending = try store.insert(new, with: events)
                     result.stored.append(new.location)
                     stored += 1
                     latest = new.location
                     newest = NewestLocation(
                         number: stored, location: new.location, session: new.session, extras: new.extras)
-                    result.events += crossings?.events ?? []
-                    result.hasCrossings = result.hasCrossings || crossings != nil
-                case .crossings(let crossings):
-                    _ = try store.insert(crossings)
-                    result.events += crossings.events
-                    result.hasCrossings = true
+                    if let events { result.add(events) }
+                case .events(let events):
+                    _ = try store.insert(events)
+                    result.add(events)
                 }
                 written += 1
             } catch {

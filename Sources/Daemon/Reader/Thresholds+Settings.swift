@@ -1,6 +1,15 @@
 internal import DaemonConfiguration
 internal import Tracking
 
+extension Trips.Thresholds {
+    init(_ settings: Settings) {
+        self.init(
+            gap: settings.vehicle.tripGapSeconds,
+            stationaryAfter: settings.tracking.stationaryAfterSeconds,
+            fastest: settings.tracking.implausibleSpeedMps)
+    }
+}
+
 extension Admission.Thresholds {
     init(_ settings: Settings.Tracking) {
         let whileStationary: Admission.WhileStationary =

@@ -23,11 +23,13 @@ struct StatusReport {
         let storageError = reader.storageError ?? uploader.storageError
         return Wire.Status(
             version: Release.version, installId: installID, state: Wire.State(reader.state),
-            reason: reader.state == .stopped ? (reader.change.reason ?? .user).rawValue : nil,
+            reason: reader.change.stopReason?.rawValue,
+            stopReason: reader.change.stopReason?.rawValue, decidedBy: reader.change.decidedBy?.rawValue,
             sessionId: reader.session?.description,
             sessionStartedAt: reader.sessionStartedAt?.iso8601,
             uptimeSeconds: Int(now.seconds(since: startedAt)),
-            lastLocation: reader.lastLocation.map { Wire.Location($0) }, source: Wire.SourceStatus(reader),
+            lastLocation: reader.lastLocation.map { Wire.Location($0) },
+            odometerMeters: reader.odometer.map { Int(clamping: $0) }, source: Wire.SourceStatus(reader),
             gate: Wire.GateStatus(
                 admitted: reader.fixes.admitted, tooSoon: reader.fixes.dropped.tooSoon,
                 tooNear: reader.fixes.dropped.tooNear, paused: reader.fixes.dropped.paused,

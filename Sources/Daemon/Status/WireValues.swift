@@ -55,7 +55,8 @@ extension Wire.Event {
     init(_ change: StateChange) {
         self.init(
             kind: "state", state: Wire.State(change.state), reason: change.reason?.rawValue,
-            sessionId: change.session?.description)
+            sessionId: change.session?.description, stopReason: change.stopReason?.rawValue,
+            decidedBy: change.decidedBy?.rawValue)
     }
 }
 
@@ -63,7 +64,9 @@ extension Wire.Rejected {
     init(_ row: RejectedRow) {
         self.init(
             location: row.location.map { Wire.Location($0) },
-            geofenceEvent: row.event.map { Wire.GeofenceEvent($0) }, batchId: row.batch.description,
+            geofenceEvent: row.event.flatMap {
+                if case .crossing(let event) = $0 { Wire.GeofenceEvent(event) } else { nil }
+            }, batchId: row.batch.description,
             httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
     }
 }
@@ -74,6 +77,31 @@ extension Wire.Session {
             id: session.id.description, startedAt: session.startedAt.iso8601,
             stoppedAt: session.stoppedAt?.iso8601,
             locations: session.locations, distanceMeters: session.distance)
+    }
+}
+
+extension Wire.Place {
+    init(_ place: Coordinate) {
+        self.init(latitude: place.latitude, longitude: place.longitude)
+    }
+}
+
+extension Wire.Trip {
+    init(_ trip: Trip) {
+        self.init(
+            startedAt: trip.start.iso8601, endedAt: trip.end.iso8601,
+            start: trip.startPlace.map { Wire.Place($0) }, end: trip.endPlace.map { Wire.Place($0) },
+            distanceMeters: trip.metres, durationSeconds: trip.duration, topSpeed: trip.topSpeed,
+            idleSeconds: trip.idle)
+    }
+
+    /// The one in progress.
+    init(_ trip: Trips.Open) {
+        self.init(
+            startedAt: trip.start.time.iso8601, start: trip.start.place.map { Wire.Place($0) },
+            distanceMeters: max(trip.last.odometer - trip.start.odometer, 0),
+            durationSeconds: max(trip.last.time.seconds(since: trip.start.time), 0),
+            topSpeed: trip.last.topSpeed, idleSeconds: max(trip.last.idle, 0))
     }
 }
 
@@ -156,7 +184,10 @@ extension Wire.AuthStatus {
 }
 
 extension Wire.Setting {
-    init(_ entry: Loaded.Entry) {
-        self.init(key: entry.key, value: JSONValue(entry.value), origin: entry.origin.description)
+    /// - Parameter overridesServer: the server has set it as well.
+    init(_ entry: Loaded.Entry, overridesServer: Bool) {
+        self.init(
+            key: entry.key, value: JSONValue(entry.value), origin: entry.origin.description,
+            overridesServer: overridesServer ? true : nil)
     }
 }

@@ -137,6 +137,14 @@ extension Settings.Format {
         }
     }
 
+    /// So are events of other kinds.
+    var carriesVehicleEvents: Bool {
+        switch self {
+        case .beekon: true
+        case .template, .owntracks, .overland, .osmand: false
+        }
+    }
+
     /// What else decides the bytes of a batch, as a text; empty for `beekon` as it usually is.
     var identity: String {
         switch self {

@@ -37,10 +37,10 @@ package struct TemplateRecord: Equatable, Sendable {
 
     /// A location. One that was admitted because a fence was crossed is like any other: the event is a record of its own.
     ///
-    /// - Parameter odometer: metres; nil when unknown.
+    /// - Parameter odometer: metres; by default those stored with the location.
     package init(_ location: Location, odometer: Double? = nil, battery: Battery = Battery()) {
         row = .location(location)
-        self.odometer = odometer
+        self.odometer = odometer ?? location.mileage.map { Double($0) }
         self.battery = battery
     }
 

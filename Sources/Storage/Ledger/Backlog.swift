@@ -90,7 +90,7 @@ struct Backlog: Equatable, Sendable {
 
     private static func remove(_ rows: [RetainedRow], from pending: inout Pending, owed: SeqSet) -> Bool {
         var isOldestGone = false
-        for row in rows where !row.isUploaded && owed.contains(row.key.seq) {
+        for row in rows where !row.isUploaded && row.key.ts != RowKey.untimed && owed.contains(row.key.seq) {
             pending.subtract(1, session: row.session)
             isOldestGone = isOldestGone || row.key == pending.oldest
         }

@@ -14,6 +14,8 @@ struct KnownSessions: Equatable, Sendable {
     /// By key.
     private(set) var ids: [Int64: UUIDv7] = [:]
     var current: CurrentSession?
+    /// How often the odometer had been set when the newest location was stored.
+    var odometerSettings: Int64 = 0
 
     init() {}
 
@@ -39,6 +41,7 @@ struct KnownSessions: Equatable, Sendable {
 
     /// The positions up to then are deleted.
     mutating func removePositions(upTo cutoff: Timestamp?) {
+        current?.tail.vehicle.trip?.open.forgetPlaces(upTo: cutoff)
         guard let time = current?.tail.reference?.time, cutoff.map({ time <= $0 }) ?? true else { return }
         current?.tail.reference = nil
         current?.tail.memory = .init()

@@ -1,4 +1,5 @@
 internal import Base
+internal import Tracking
 
 /// What is known of the rows without asking the database. A value, changed only once a transaction has been committed.
 ///
@@ -6,6 +7,8 @@ internal import Base
 struct Ledger: Equatable, Sendable {
     var locations = Tally()
     var events = Tally()
+    /// Events of which the time is not known yet.
+    var untimedEvents = 0
     /// Of `main`, and of each destination that something is, or may be, owed to: in the order of their names.
     private(set) var backlogs = [Backlog(name: .main, owed: .everything)]
     var sessions = KnownSessions()
@@ -128,6 +131,12 @@ struct Ledger: Equatable, Sendable {
         for row in rows {
             events.pass(row.key.seq)
             events.added()
+            if !row.time.isKnown { untimedEvents += 1 }
+            guard row.custody == .pending else {
+                events.paid(1, areKept: true)
+                continue
+            }
+            guard row.time.isKnown else { continue }
             for index in backlogs.indices { backlogs[index].added(event: row.key, session: row.session) }
         }
     }

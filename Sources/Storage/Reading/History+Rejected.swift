@@ -2,12 +2,12 @@ package import Base
 internal import SQLite
 package import Tracking
 
-/// A location or geofence event that the server refused for good.
+/// A location or event that the server refused for good.
 package struct RejectedRow: Equatable, Sendable {
     /// As it was stored; nil when it is an event.
     package var location: Location?
     /// As it was stored; nil when it is a location.
-    package var event: GeofenceEvent?
+    package var event: RecordedEvent?
     /// The batch that was refused.
     package var batch: UUIDv7
     /// What the server answered.
@@ -17,7 +17,7 @@ package struct RejectedRow: Equatable, Sendable {
 }
 
 extension History {
-    /// A place in the list of dead letters: locations first, then geofence events.
+    /// A place in the list of dead letters: locations first, then events.
     package struct RejectedCursor: Sendable {
         let destination: DestinationName
         var last: (at: Int64, seq: Int64) = (.min, .min)
@@ -62,15 +62,15 @@ extension History {
         var count = 0
         while try rows.step() {
             count += 1
-            cursor.last = (rows.integer(20), rows.integer(1))
+            cursor.last = (rows.integer(21), rows.integer(1))
             guard let row = LocationRow(rows, sessionID: { ids[$0] }),
-                let batch = UUIDv7(bytes: rows.blob(18))
+                let batch = UUIDv7(bytes: rows.blob(19))
             else { continue }
             found.append(
                 RejectedRow(
                     location: row.location, event: nil, batch: batch,
-                    httpStatus: Int(clamping: rows.integer(19)),
-                    rejectedAt: Timestamp(milliseconds: rows.integer(20))))
+                    httpStatus: Int(clamping: rows.integer(20)),
+                    rejectedAt: Timestamp(milliseconds: rows.integer(21))))
         }
         if count < limit { (cursor.isAtEvents, cursor.last) = (true, (.min, .min)) }
         return found
@@ -92,15 +92,16 @@ extension History {
         var count = 0
         while try rows.step() {
             count += 1
-            cursor.last = (rows.integer(13), rows.integer(0))
+            let behind = EventRow.columnCount
+            cursor.last = (rows.integer(behind + 2), rows.integer(0))
             guard let row = EventRow(rows), let session = ids[row.session],
-                let batch = UUIDv7(bytes: rows.blob(11))
+                let batch = UUIDv7(bytes: rows.blob(behind))
             else { continue }
             found.append(
                 RejectedRow(
                     location: nil, event: row.event(session: session), batch: batch,
-                    httpStatus: Int(clamping: rows.integer(12)),
-                    rejectedAt: Timestamp(milliseconds: rows.integer(13))))
+                    httpStatus: Int(clamping: rows.integer(behind + 1)),
+                    rejectedAt: Timestamp(milliseconds: rows.integer(behind + 2))))
         }
         cursor.isAtEnd = count < limit
         return found

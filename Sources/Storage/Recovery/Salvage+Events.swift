@@ -4,8 +4,8 @@ internal import Tracking
 
 extension Salvage {
     struct Event {
+        /// With its custody, as far as it is known.
         var row: EventRow
-        var isUploaded: Bool
         /// Who refused it: it is owed to them again.
         var refusedBy: Set<DestinationName> = []
     }
@@ -13,7 +13,8 @@ extension Salvage {
     /// A table of events, as one of the schemas has it.
     private struct Source {
         var table: String
-        var columns = EventRow.columns
+        var columns = String(EventRow.checkedColumns)
+        var boot = "NULL, NULL"
         /// Its key.
         var order: String
         var uploaded = "0"
@@ -21,8 +22,9 @@ extension Salvage {
         var limit = Events.limit
     }
 
-    /// Bytes of the longest name of a geofence that is taken over: a hundred characters.
-    private static let longestName = 1000
+    /// Bytes of the longest text that is taken over: the name of a geofence has a hundred characters, and what is said of an
+    /// event `VehicleEvent.dataLimit` bytes.
+    private static let longestText = max(1000, VehicleEvent.dataLimit)
 
     /// Refused ones among them, as pending ones, oldest first. There are only so many.
     mutating func events() -> [Event] {
@@ -39,20 +41,21 @@ extension Salvage {
 
     /// The first schema has no events, and the second a table for those of geofences.
     private mutating func sources() throws(SQLiteError) -> [Source] {
-        let former = "seq, ts, session, id, kind, geofence, extras, NULL, NULL, NULL, NULL"
+        let former = "seq, ts, session, id, kind, geofence, extras, NULL, NULL, NULL, NULL, 0, NULL"
         let isFormer = try hasTable("geofence_events")
         var sources: [Source] = []
         if isFormer {
             sources.append(
                 Source(table: "geofence_events", columns: former, order: "ts, seq", uploaded: "uploaded"))
         } else if try hasTable("events") {
-            sources.append(Source(table: "events", order: "seq", uploaded: "uploaded"))
+            sources.append(
+                Source(table: "events", boot: EventRow.bootColumns, order: "seq", uploaded: "uploaded"))
         }
         if try hasTable("rejected_events") {
             let destination = try destinationColumn(of: RecordKind.events.rejected)
             sources.append(
                 Source(
-                    table: "rejected_events", columns: isFormer ? former : EventRow.columns,
+                    table: "rejected_events", columns: isFormer ? former : String(EventRow.checkedColumns),
                     order: "rejected_at, seq", destination: destination, limit: Self.letterLimit))
         }
         if sources.count < 2, try Schema.foundVersion(db) != 1 { isComplete = false }
@@ -65,24 +68,26 @@ extension Salvage {
                 let order = source.order.split(separator: ", ").map { "\($0) \(direction)" }
                 let all = try db.prepare(
                     """
-                    SELECT \(source.columns), \(source.uploaded), \(source.destination) FROM \(source.table) \
-                    ORDER BY \(order.joined(separator: ", ")) LIMIT \(source.limit + 1)
+                    SELECT \(source.columns), \(source.boot), \(source.uploaded), \(source.destination) \
+                    FROM \(source.table) BY \(order.joined(separator: ", ")) LIMIT \(source.limit + 1)
                     """)
                 var count = 0
                 while try all.step() {
                     count += 1
-                    guard let row = EventRow(all), row.crossing.geofence.utf8.count <= Self.longestName else {
+                    let behind = EventRow.columnCount
+                    guard let row = EventRow(all, boot: behind), row.longestText <= Self.longestText else {
                         isComplete = false
                         continue
                     }
                     if isErased(row.key, isEvent: true) { continue }
                     let former = found[row.key]
                     if let former, former.row.id != row.id { isComplete = false }
-                    var event = Event(row: row, isUploaded: all.integer(11) != 0)
+                    var event = Event(row: row)
+                    event.row.custody = EventRow.Custody(rawValue: all.integer(behind + 2)) ?? .received
                     event.refusedBy = former?.refusedBy ?? []
-                    if let name = all.text(12).flatMap({ DestinationName($0) }) {
+                    if let name = all.text(behind + 3).flatMap({ DestinationName($0) }) {
                         event.refusedBy.insert(name)
-                        event.isUploaded = false
+                        event.row.custody = .pending
                     }
                     found[row.key] = event
                 }

@@ -22,6 +22,7 @@ struct Salvage: ~Copyable {
         var stoppedAt: Int64?
         var odometer: Double
         var isTracking = true
+        var vehicle = VehicleTail()
     }
 
     /// Where reading continues.
@@ -126,20 +127,41 @@ struct Salvage: ~Copyable {
     /// nil when it is missing or unreadable; its rows then get a session of their own.
     mutating func session(_ key: Int64) -> Session? {
         do {
-            // The first schema does not have the last column.
-            let isTracking =
-                try db.value("SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'is_tracking'") == nil
-                ? "1" : "is_tracking"
+            // Earlier schemas do not have the last columns.
+            let isTracking = try hasSessions("is_tracking") ? "is_tracking" : "1"
+            let vehicle = try hasSessions("mileage") ? "mileage, trip" : "NULL, NULL"
             let row = try db.prepare(
-                "SELECT id, started_at, stopped_at, odometer, \(isTracking) FROM sessions WHERE key = ?")
+                "SELECT id, started_at, stopped_at, odometer, \(isTracking), \(vehicle) FROM sessions WHERE key = ?"
+            )
             try row.bind([.integer(key)])
             guard try row.step(), let id = UUIDv7(bytes: row.blob(0)) else { return nil }
             return Session(
                 id: id, startedAt: row.integer(1), stoppedAt: row.optionalInteger(2), odometer: row.real(3),
-                isTracking: row.integer(4) != 0)
+                isTracking: row.integer(4) != 0,
+                vehicle: Sessions.vehicle(mileage: row.optionalInteger(5), trip: row.text(6)))
         } catch {
             isComplete = false
             return nil
+        }
+    }
+
+    /// How often the odometer had been set; 0 when that cannot be read.
+    var odometerSettings: Int64 {
+        let found = try? db.value("SELECT value FROM counters WHERE name = '\(Writer.odometerSettings)'")
+        return max(found.flatMap { Int64($0) } ?? 0, 0)
+    }
+
+    private func hasSessions(_ column: String) throws(SQLiteError) -> Bool {
+        try db.value("SELECT 1 FROM pragma_table_info('sessions') WHERE name = '\(column)'") != nil
+    }
+
+    /// Those that have ended; earlier schemas have none.
+    mutating func trips() -> [Trip] {
+        do {
+            return try hasTable("trips") ? TripTable.all(db, from: nil, to: nil) : []
+        } catch {
+            isComplete = false
+            return []
         }
     }
 
@@ -204,7 +226,7 @@ struct Salvage: ~Copyable {
             isComplete = false
             return nil
         }
-        return isErased(location.key) ? nil : Row(row: location, isUploaded: row.integer(18) != 0)
+        return isErased(location.key) ? nil : Row(row: location, isUploaded: row.integer(19) != 0)
     }
 
     /// The first row that can be reached from the end of the table, and the key of the next one: the way to the first from
@@ -248,7 +270,7 @@ struct Salvage: ~Copyable {
                 var count = 0
                 while try letters.step() {
                     count += 1
-                    guard var row = row(letters), let name = letters.text(19).flatMap({ DestinationName($0) })
+                    guard var row = row(letters), let name = letters.text(20).flatMap({ DestinationName($0) })
                     else { continue }
                     row.refusedBy = (found[row.row.key]?.refusedBy ?? []).union([name])
                     found[row.row.key] = row

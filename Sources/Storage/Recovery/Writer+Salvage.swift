@@ -15,6 +15,7 @@ extension Writer {
         let attempts = try tables.counters.value(attempt)
         guard (0..<Salvage.attempts).contains(attempts) else { return attempts == Salvage.complete }
         let (losses, erased, ages) = (salvage.losses, salvage.erased, salvage.ages)
+        let settings = max(salvage.odometerSettings, ledger.sessions.odometerSettings)
         var endpoints = salvage.endpoints
         for name in endpoints.keys where try tables.counters.value(Counters.endpoint, of: name) != 0 {
             endpoints[name] = nil
@@ -33,6 +34,7 @@ extension Writer {
                 try tables.counters.set(deletions: Array(marks.suffix(Counters.deletionLimit)))
             }
             if !knowsAges, let ages { try tables.counters.set(ages) }
+            if settings > 0 { try tables.counters.set(Self.odometerSettings, to: settings) }
             for (name, endpoint) in endpoints {
                 try tables.counters.set(Counters.endpoint, of: name, to: endpoint)
             }
@@ -76,6 +78,8 @@ extension Writer {
             try checkpointIfDue()
         }
         try settle(names.sessions)
+        let trips = salvage.trips()
+        try db.transaction { () throws(SQLiteError) in try tables.trips.insert(trips, replaces: false) }
         done += try importEvents(&salvage, &names)
         try importBatches(salvage, names)
     }
@@ -195,8 +199,9 @@ extension Writer {
         var owed = ledger.backlogs.map { ($0.name, $0.owed) }
         for index in renamed.indices {
             let row = renamed[index].row
+            let firstTime = row.key.ts == RowKey.untimed ? 0 : row.key.ts
             renamed[index].row.session = key(
-                ofSession: row.session, firstTime: row.key.ts, &salvage, &names)
+                ofSession: row.session, firstTime: firstTime, &salvage, &names)
             renamed[index].row.extras = try version(ofExtras: row.extras, &salvage, &names)
             renamed[index].row.key.seq = ledger.events.nextSeq
             ledger.events.pass(renamed[index].row.key.seq)
@@ -207,7 +212,7 @@ extension Writer {
         let (new, nextSeq) = (names.new, ledger.locations.nextSeq)
         try db.transaction { () throws(SQLiteError) in
             try tables.sessions.insert(salvaged: new, firstSeq: nextSeq)
-            try tables.events.insert(salvaged: renamed)
+            try tables.events.insert(salvaged: renamed.map(\.row))
             if ledger.hasDebts { try writeDebts(owed) }
         }
         for (name, owed) in owed { ledger[name].owed = owed }

@@ -17,6 +17,8 @@ extension SmallFiles {
         package static let geofences = "geofences.json"
         /// Which of them the vehicle is inside of.
         package static let inside = "geofences-inside.json"
+        /// Metres since installation.
+        package static let odometer = "odometer.json"
     }
 
     /// The content of a file, and what was wrong with it.
@@ -48,7 +50,7 @@ extension SmallFiles {
         }
     }
 
-    private static func copy(of name: String) -> String { name + ".copy" }
+    static func copy(of name: String) -> String { name + ".copy" }
 
     func read<Content: Decodable & Sendable>(
         _ name: String, limit: Int = 1 << 20, where isGood: (Content) -> Bool = { _ in true }

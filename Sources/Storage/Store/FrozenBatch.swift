@@ -16,8 +16,10 @@ package struct BatchDraft: Sendable {
     package let extras: String?
     /// Oldest first.
     package let locations: [Location]
-    /// Oldest first; empty only when there are locations.
+    /// Oldest first.
     package private(set) var events: [GeofenceEvent]
+    /// What else has happened, oldest first; there is something of one of the three.
+    package let vehicleEvents: [VehicleEvent]
     let members: BatchMembers
 
     /// The same with a position, of accuracy 0, for events that have none.
@@ -39,6 +41,7 @@ extension BatchDraft {
         let none = RowKey(ts: 0, seq: 0)
         self.init(
             destination: destination, session: session, extras: extras, locations: [location], events: [],
+            vehicleEvents: [],
             members: BatchMembers(session: 0, extras: 0, runs: [RowRun(first: none, last: none)]))
     }
 }
@@ -60,7 +63,7 @@ package struct FrozenBatch: Equatable, Sendable {
 
     /// How many locations it was frozen with.
     package var locations: Int { members.count }
-    /// How many geofence events it was frozen with.
+    /// How many events it was frozen with.
     package var events: Int { members.events.count }
     /// Locations and events.
     package var rows: Int { locations + events }

@@ -21,12 +21,14 @@ package struct NewLocation: Sendable {
     package var ages: AgeTrust.Memory?
     /// What must survive of motion; nil leaves what is stored. Written only when it differs.
     package var memory: Admission.Memory?
+    /// What is to be remembered of the vehicle; nil leaves what is stored.
+    package var vehicle: NewVehicle?
 
     /// Everything that one write needs.
     package init(
         location: Location, session: UUIDv7, sessionStartedAt: Timestamp, odometer: Double, extras: String?,
         prunesByAge: Bool, agesOnlyBefore: Timestamp? = nil, ages: AgeTrust.Memory? = nil,
-        memory: Admission.Memory? = nil
+        memory: Admission.Memory? = nil, vehicle: NewVehicle? = nil
     ) {
         self.location = location
         self.session = session
@@ -37,5 +39,6 @@ package struct NewLocation: Sendable {
         self.agesOnlyBefore = agesOnlyBefore
         self.ages = ages
         self.memory = memory
+        self.vehicle = vehicle
     }
 }

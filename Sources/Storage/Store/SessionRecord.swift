@@ -9,14 +9,18 @@ package struct SessionTail: Equatable, Sendable {
     package var odometer: Double
     /// What was known of motion when it was stored.
     package var memory: Admission.Memory
+    /// What was known of the vehicle.
+    package var vehicle: VehicleTail
 
     /// All belong to one session.
     package init(
-        reference: Gate.Reference?, odometer: Double, memory: Admission.Memory = Admission.Memory()
+        reference: Gate.Reference?, odometer: Double, memory: Admission.Memory = Admission.Memory(),
+        vehicle: VehicleTail = VehicleTail()
     ) {
         self.reference = reference
         self.odometer = odometer
         self.memory = memory
+        self.vehicle = vehicle
     }
 }
 

@@ -108,7 +108,7 @@ package final class Store: Sendable {
     ///
     /// - Returns: how many locations are pending now.
     @available(*, noasync, message: "blocks on the disk")
-    package func insert(_ location: NewLocation, with crossings: NewCrossings? = nil) throws(StorageError)
+    package func insert(_ location: NewLocation, with crossings: NewEvents? = nil) throws(StorageError)
         -> Int
     {
         try insert(Writer.RowName(location)) { (writer, mayExist) throws(SQLiteError) in
@@ -120,7 +120,7 @@ package final class Store: Sendable {
     ///
     /// - Returns: how many locations are pending now.
     @available(*, noasync, message: "blocks on the disk")
-    package func insert(_ crossings: NewCrossings) throws(StorageError) -> Int {
+    package func insert(_ crossings: NewEvents) throws(StorageError) -> Int {
         try insert(Writer.RowName(crossings)) { (writer, mayExist) throws(SQLiteError) in
             try writer.insert(crossings, mayExist: mayExist)
         }

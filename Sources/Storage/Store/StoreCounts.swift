@@ -4,6 +4,10 @@ package import Base
 package struct StoreCounts: Equatable, Sendable {
     /// All rows, uploaded ones that are kept included.
     package var locations = 0
+    /// The same for events, of every kind.
+    package var events = 0
+    /// Those of them whose time is not known yet.
+    package var untimedEvents = 0
     package var main = DestinationCounts()
     /// Empty while each row is owed to `main` alone.
     package var others: [DestinationName: DestinationCounts] = [:]

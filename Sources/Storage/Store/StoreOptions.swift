@@ -1,4 +1,5 @@
 package import Base
+package import Tracking
 
 /// How the store behaves; all of it may change while it is open.
 package struct StoreOptions: Equatable, Sendable {
@@ -8,12 +9,17 @@ package struct StoreOptions: Equatable, Sendable {
     /// A place that every row is delivered to.
     package struct Destination: Equatable, Sendable {
         package var name: DestinationName
-        /// Its format carries events as well.
+        /// Its format carries events of geofences as well.
         package var carriesEvents: Bool
+        /// Its format carries those of the vehicle, too.
+        package var carriesVehicleEvents: Bool
 
-        package init(_ name: DestinationName, carriesEvents: Bool = true) {
+        package init(
+            _ name: DestinationName, carriesEvents: Bool = true, carriesVehicleEvents: Bool = true
+        ) {
             self.name = name
             self.carriesEvents = carriesEvents
+            self.carriesVehicleEvents = carriesEvents && carriesVehicleEvents
         }
     }
 
@@ -32,12 +38,15 @@ package struct StoreOptions: Equatable, Sendable {
     /// The cap is not to be trusted: as many rows as there were when the database was opened are kept whatever it is, and
     /// `unsentRetention` does not count.
     package var holdsRows: Bool
+    /// What of the vehicle is uploaded when it happens, where a format carries it. All else is kept for the retention time,
+    /// and nobody is owed it.
+    package var uploadedEvents: Set<VehicleEvent.Kind>
 
     /// The defaults are those of the configuration.
     package init(
         retention: Double = 7 * 86_400, maxRows: Int = 100_000, durability: Durability = .full,
         keepsUploaded: Bool = false, destinations: [Destination] = [], unsentRetention: Double? = nil,
-        holdsRows: Bool = false
+        holdsRows: Bool = false, uploadedEvents: Set<VehicleEvent.Kind> = []
     ) {
         self.retention = retention
         self.maxRows = maxRows
@@ -46,6 +55,7 @@ package struct StoreOptions: Equatable, Sendable {
         self.destinations = destinations
         self.unsentRetention = unsentRetention
         self.holdsRows = holdsRows
+        self.uploadedEvents = uploadedEvents
     }
     /// Something is to be uploaded.
     var isSyncing: Bool { !destinations.isEmpty }

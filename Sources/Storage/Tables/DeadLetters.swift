@@ -61,8 +61,8 @@ struct DeadLetters {
         for (run, seqs) in refusal.batch.members.parts(in: refusal.due.locations) {
             try db.prepare(
                 """
-                INSERT INTO rejected (\(Schema.columns), mileage, destination, batch, http_status, rejected_at) \
-                SELECT \(Schema.columns), mileage, ?7, ?8, ?9, ?10 FROM locations WHERE \(Locations.isInRun)
+                INSERT INTO rejected (\(Schema.columns), destination, batch, http_status, rejected_at) \
+                SELECT \(Schema.columns), ?7, ?8, ?9, ?10 FROM locations WHERE \(Locations.isInRun)
                 """
             ).run(Locations.bounds(of: run, seqs) + refusal.values)
         }
@@ -149,7 +149,7 @@ struct DeadLetters {
     ) throws(SQLiteError) -> [Returned] {
         guard !letters.isEmpty else { return [] }
         let isLocation = kind.code == RecordKind.locations.code
-        let columns = isLocation ? Schema.columns + ", mileage" : EventRow.columns
+        let columns = isLocation ? Schema.columns : EventRow.columns
         let values = columns.split(separator: ", ").map { $0 == "seq" ? "?4" : String($0) }
             .joined(separator: ", ")
         let isLetter = "rejected_at = ?1 AND seq = ?2 AND destination = ?3"

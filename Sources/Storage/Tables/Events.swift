@@ -2,7 +2,7 @@ internal import Base
 internal import SQLite
 
 /// Events of every kind. There are few of them, so each statement is prepared where it is used. One whose time is not known
-/// yet has none, and is pending for nobody.
+/// yet has none, and is pending for nobody until it has: it could not be sent.
 struct Events {
     /// Kept at most, uploaded and pending together.
     static let limit = 10_000
@@ -15,7 +15,13 @@ struct Events {
 
     func counts() throws(SQLiteError) -> [SessionCount] { try RecordKind.events.counts(db) }
 
+    /// - Parameter ts: `RowKey.untimed` for one that may have got its time since.
     func exists(ts: Int64, id: UUIDv7) throws(SQLiteError) -> Bool {
+        if ts == RowKey.untimed {
+            let row = try db.prepare("SELECT 1 FROM events WHERE id = ?")
+            try row.bind([.blob(id.bytes)])
+            return try row.step()
+        }
         let row = try db.prepare("SELECT 1 FROM events WHERE ts = ? AND id = ?")
         try row.bind([.integer(ts), .blob(id.bytes)])
         return try row.step()
@@ -23,21 +29,54 @@ struct Events {
 
     func insert(_ rows: [EventRow]) throws(SQLiteError) {
         guard !rows.isEmpty else { return }
-        let insert = try Self.insertion(db, columns: EventRow.columns)
-        for row in rows { try insert.run(row.values) }
-    }
-
-    /// Those of another database that are not there yet.
-    func insert(salvaged events: [Salvage.Event]) throws(SQLiteError) {
-        let insert = try Self.insertion(db, columns: EventRow.columns + ", uploaded")
-        for event in events where try !exists(ts: event.row.key.ts, id: event.row.id) {
-            try insert.run(event.row.values + [.integer(event.isUploaded ? 1 : 0)])
+        let columns = "\(EventRow.columns), \(EventRow.bootColumns), uploaded"
+        let places = columns.split(separator: ",").map { _ in "?" }.joined(separator: ", ")
+        let insert = try db.prepare("INSERT INTO events (\(columns)) VALUES (\(places))")
+        for row in rows {
+            try insert.run(row.values + row.bootValues + [.integer(row.custody.rawValue)])
         }
     }
 
-    private static func insertion(_ db: Connection, columns: String) throws(SQLiteError) -> Statement {
-        let places = columns.split(separator: ",").map { _ in "?" }.joined(separator: ", ")
-        return try db.prepare("INSERT INTO events (\(columns)) VALUES (\(places))")
+    /// Those of another database that are not there yet.
+    func insert(salvaged rows: [EventRow]) throws(SQLiteError) {
+        var new: [EventRow] = []
+        for row in rows where try !exists(ts: row.key.ts, id: row.id) { new.append(row) }
+        try insert(new)
+    }
+
+    // MARK: Without a time
+
+    /// Those that have none yet, in the order in which they happened.
+    func untimed() throws(SQLiteError) -> [EventRow] {
+        let rows = try db.prepare(
+            """
+            SELECT \(EventRow.columns), \(EventRow.bootColumns) FROM events WHERE ts IS NULL ORDER BY seq
+            """)
+        var found: [EventRow] = []
+        while try rows.step() {
+            if let row = EventRow(rows, boot: EventRow.columnCount) { found.append(row) }
+        }
+        return found
+    }
+
+    func lastTime() throws(SQLiteError) -> Int64? {
+        try db.value("SELECT MAX(ts) FROM events").flatMap { Int64($0) }
+    }
+
+    func countUntimed() throws(SQLiteError) -> Int {
+        Int(try db.value("SELECT COUNT(*) FROM events WHERE ts IS NULL") ?? "") ?? 0
+    }
+
+    /// They have these times, for good.
+    func stamp(_ times: [(seq: Int64, time: Timestamp, isEstimated: Bool)]) throws(SQLiteError) {
+        let update = try db.prepare(
+            """
+            UPDATE events SET ts = ?2, is_estimated = ?3, boot_id = NULL, boot_time = NULL \
+            WHERE seq = ?1 AND ts IS NULL
+            """)
+        for (seq, time, isEstimated) in times {
+            try update.run(.integer(seq), .integer(time.milliseconds), .integer(isEstimated ? 1 : 0))
+        }
     }
 
     func remove(_ rows: [RetainedRow]) throws(SQLiteError) {
@@ -46,12 +85,15 @@ struct Events {
         for row in rows { try delete.run(.integer(row.key.seq)) }
     }
 
-    /// Outside every batch; received ones first.
+    /// Outside every batch; those that nobody waits for first, and last of all those without a time.
     func oldest(
         where rule: String, in seqs: SeqSet = .everything, besides reserved: SeqSet, limit: Int
     ) throws(SQLiteError) -> [RetainedRow] {
         let rows = try db.prepare(
-            "SELECT ts, seq, session, uploaded FROM events WHERE \(rule) ORDER BY uploaded DESC, ts, seq")
+            """
+            SELECT coalesce(ts, \(RowKey.untimed)) AS time, seq, session, uploaded FROM events WHERE \(rule) \
+            ORDER BY uploaded DESC, time, seq
+            """)
         var found: [RetainedRow] = []
         while found.count < limit, try rows.step() {
             let key = RowKey(ts: rows.integer(0), seq: rows.integer(1))

@@ -41,6 +41,7 @@ struct LocationRow {
         try insert.bind(.integer(fix.isMock ? 1 : 0), 16)
         try insert.bind(.integer(extras), 17)
         try insert.bind(.real(odometer), 18)
+        try insert.bind(.optional(location.mileage), 19)
         try insert.run()
     }
 
@@ -67,7 +68,8 @@ struct LocationRow {
                 altitude: row.optionalReal(9), isMock: row.integer(15) != 0),
             trigger: trigger, motion: motion,
             activity: row.optionalInteger(13).flatMap { Self.value($0, in: Self.activities) },
-            quality: row.optionalInteger(14).flatMap { Self.value($0, in: Self.qualities) })
+            quality: row.optionalInteger(14).flatMap { Self.value($0, in: Self.qualities) },
+            mileage: row.optionalInteger(18).flatMap { $0 >= 0 ? $0 : nil })
     }
 
     init(key: RowKey, session: Int64, extras: Int64, odometer: Double, location: Location) {

@@ -24,7 +24,7 @@ struct Locations: ~Copyable {
 
 extension Locations {
     init(_ db: Connection) throws(SQLiteError) {
-        let places = Array(repeating: "?", count: 18).joined(separator: ", ")
+        let places = Array(repeating: "?", count: 19).joined(separator: ", ")
         self.init(
             db: db,
             insertRow: try db.prepare("INSERT INTO locations (\(Schema.columns)) VALUES (\(places))"),
@@ -57,6 +57,10 @@ extension Locations {
         let row = try db.prepare("SELECT \(Schema.columns) FROM locations ORDER BY ts DESC, seq DESC LIMIT 1")
         guard try row.step() else { return nil }
         return LocationRow(row, sessionID: sessionID)?.location
+    }
+
+    func lastTime() throws(SQLiteError) -> Int64? {
+        try db.value("SELECT MAX(ts) FROM locations").flatMap { Int64($0) }
     }
 
     func exists(ts: Int64, id: UUIDv7) throws(SQLiteError) -> Bool {

@@ -146,5 +146,13 @@ extension Schema {
             PRIMARY KEY (destination, key)) STRICT, WITHOUT ROWID;
         DELETE FROM counters WHERE name = 'lowest_seq';
         """,
+        // The odometer of the last fix, and the trip under way, stand in the row of the session, which is written anyway
+        // whenever rows leave: so neither costs a page of its own. A trip is known by its start.
+        """
+        ALTER TABLE sessions ADD COLUMN mileage INTEGER;
+        ALTER TABLE sessions ADD COLUMN trip TEXT;
+        CREATE TABLE trips (started_at INTEGER PRIMARY KEY, ended_at INTEGER NOT NULL, start_lat REAL, start_lng REAL,
+            end_lat REAL, end_lng REAL, metres REAL NOT NULL, top_speed REAL, idle REAL NOT NULL) STRICT;
+        """,
     ]
 }

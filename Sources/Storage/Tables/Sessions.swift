@@ -7,7 +7,7 @@ struct Sessions: ~Copyable {
     /// Kept besides those that rows refer to.
     static let limit = 1000
 
-    private let db: Connection
+    let db: Connection
     private let updateTail: Statement
 
     init(_ db: Connection) throws(SQLiteError) {
@@ -15,7 +15,7 @@ struct Sessions: ~Copyable {
         updateTail = try db.prepare(
             """
             UPDATE sessions SET last_seq = ?, last_ts = ?, last_lat = ?, last_lng = ?, last_bearing = ?, \
-            odometer = ? WHERE key = ?
+            odometer = ?, mileage = ?, trip = ? WHERE key = ?
             """)
     }
 
@@ -31,6 +31,11 @@ struct Sessions: ~Copyable {
 
     func lastSeq() throws(SQLiteError) -> Int64 {
         Int64(try db.value("SELECT MAX(last_seq) FROM sessions") ?? "") ?? 0
+    }
+
+    /// The latest that is remembered of a location that may have left.
+    func lastTime() throws(SQLiteError) -> Int64? {
+        try db.value("SELECT MAX(last_ts) FROM sessions").flatMap { Int64($0) }
     }
 
     func insert(
@@ -112,14 +117,15 @@ struct Sessions: ~Copyable {
         guard !new.isEmpty else { return }
         let insert = try db.prepare(
             """
-            INSERT INTO sessions (key, id, started_at, stopped_at, first_seq, last_seq, odometer, is_tracking) \
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO sessions (key, id, started_at, stopped_at, first_seq, last_seq, odometer, is_tracking, mileage, \
+            trip) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         for (key, session) in new {
             try insert.run(
                 .integer(key), .blob(session.id.bytes), .integer(session.startedAt),
                 .optional(session.stoppedAt), .integer(firstSeq), .integer(firstSeq - 1),
-                .real(session.odometer), .integer(session.isTracking ? 1 : 0))
+                .real(session.odometer), .integer(session.isTracking ? 1 : 0),
+                .optional(session.vehicle.mileage), .optional(session.vehicle.trip?.text))
         }
     }
 
@@ -143,16 +149,20 @@ extension Sessions {
             .integer(session.lastSeq), .optional(last?.time.milliseconds),
             .optional(last?.coordinate.latitude),
             .optional(last?.coordinate.longitude), .optional(last?.bearing), .real(session.tail.odometer),
+            .optional(session.tail.vehicle.mileage), .optional(session.tail.vehicle.trip?.text),
             .integer(session.key))
     }
 
     /// Part of the transaction of the location that has changed it.
-    func write(_ memory: Admission.Memory, of key: Int64) throws(SQLiteError) {
+    func write(_ memory: Admission.Memory, _ trip: StoredTrip?, of key: Int64) throws(SQLiteError) {
         try db.prepare(
-            "UPDATE sessions SET motion = ?, parked_lat = ?, parked_lng = ?, check_in_from = ? WHERE key = ?"
+            """
+            UPDATE sessions SET motion = ?, parked_lat = ?, parked_lng = ?, check_in_from = ?, trip = ? WHERE key = ?
+            """
         ).run(
             LocationRow.code(of: memory.motion), .optional(memory.spot?.latitude),
-            .optional(memory.spot?.longitude), .optional(memory.checkInFrom?.milliseconds), .integer(key))
+            .optional(memory.spot?.longitude), .optional(memory.checkInFrom?.milliseconds),
+            .optional(trip?.text), .integer(key))
     }
 
     /// Removes the last positions and the parking spots of sessions whose last fix is deleted.
@@ -184,16 +194,17 @@ extension Sessions {
         let stored = try db.prepare(
             """
             SELECT last_seq, last_ts, last_lat, last_lng, last_bearing, odometer, motion, parked_lat, parked_lng, \
-            check_in_from FROM sessions WHERE key = ?
+            check_in_from, mileage, trip FROM sessions WHERE key = ?
             """)
         // Beside MAX, SQLite takes the other columns from the row that has the maximum.
         let newest = try db.prepare(
-            "SELECT MAX(seq), ts, lat, lng, bearing, odometer FROM locations WHERE session = ?")
+            "SELECT MAX(seq), ts, lat, lng, bearing, odometer, mileage FROM locations WHERE session = ?")
         try stored.bind([.integer(key)])
         guard try stored.step() else { return CurrentSession(key: key, lastSeq: 0) }
         if tailIsWritten, !stored.isNull(1) {
             var found = Self.session(key, from: stored)
             found.tail.memory = Self.memory(from: stored)
+            found.tail.vehicle = Self.vehicle(mileage: stored.optionalInteger(10), trip: stored.text(11))
             return found
         }
         try newest.bind([.integer(key)])
@@ -201,6 +212,10 @@ extension Sessions {
         let isRowNewer = !newest.isNull(0) && newest.integer(0) >= stored.integer(0)
         var found = isRowNewer ? Self.session(key, from: newest) : Self.session(key, from: stored)
         found.tail.memory = Self.memory(from: stored)
+        let mileage = isRowNewer ? newest.optionalInteger(6) : nil
+        found.tail.vehicle = Self.vehicle(
+            mileage: mileage ?? stored.optionalInteger(10), trip: stored.text(11))
+        if isRowNewer { try takeUpRows(of: key, in: &found.tail.vehicle) }
         return found
     }
 

@@ -79,9 +79,10 @@ extension Writer {
         of rows: some Collection<LocationRow>, _ events: some Collection<EventRow>,
         for destination: DestinationName, session: (key: Int64, id: UUIDv7), extras: Int64
     ) -> BatchDraft {
-        BatchDraft(
+        let sorted = events.events(session: session.id)
+        return BatchDraft(
             destination: destination, session: session.id, extras: ledger.extras.json(of: extras),
-            locations: rows.map(\.location), events: events.map { $0.event(session: session.id) },
+            locations: rows.map(\.location), events: sorted.crossings, vehicleEvents: sorted.vehicle,
             members: BatchMembers(
                 session: session.key, extras: extras, runs: RowRun.runs(of: rows.lazy.map(\.key)),
                 events: SeqSet(events.map { $0.key.seq...$0.key.seq })))

@@ -9,7 +9,7 @@ extension Writer {
     /// - Parameter mayExist: an earlier attempt failed. Its COMMIT may have reached the file all the same, so look
     ///   before writing the same row twice.
     mutating func insert(
-        _ new: NewLocation, _ crossings: NewCrossings? = nil, mayExist: Bool
+        _ new: NewLocation, _ crossings: NewEvents? = nil, mayExist: Bool
     ) throws(SQLiteError) {
         if mayExist, try wasWritten(RowName(new)) { return }
         try enter(session: new.session, startedAt: new.sessionStartedAt)
@@ -20,25 +20,38 @@ extension Writer {
             key: RowKey(ts: time.milliseconds, seq: ledger.locations.nextSeq), session: session.key,
             extras: extras, odometer: new.odometer, location: new.location)
         let eventRows = try crossings.map { (new) throws(SQLiteError) in try rows(for: new) } ?? []
+        let excused = excused(from: eventRows)
         if new.prunesByAge { try ageOrphans(at: time) }
         let cutoffs = new.prunesByAge ? cutoffs(at: time, onlyBefore: new.agesOnlyBefore) : nil
         let pruned = try prunable(before: cutoffs)
         let prunedEvents = try prunableEvents(before: cutoffs, besides: eventRows.count)
         let memory = new.memory ?? session.tail.memory
+        let vehicle = VehicleTail(
+            mileage: new.location.mileage ?? session.tail.vehicle.mileage,
+            trip: new.vehicle.map(\.trip) ?? session.tail.vehicle.trip)
+        let settings = new.vehicle.map { Int64($0.settings) } ?? ledger.sessions.odometerSettings
         let lost = ledger.losses(of: pruned, \.locations) + ledger.losses(of: prunedEvents, \.events)
         try db.transaction { () throws(SQLiteError) in
             try tables.locations.insert(row)
-            if memory != session.tail.memory { try tables.sessions.write(memory, of: session.key) }
+            if memory != session.tail.memory || vehicle.hasTurned(since: session.tail.vehicle) {
+                try tables.sessions.write(memory, vehicle.trip, of: session.key)
+            }
+            if settings != ledger.sessions.odometerSettings {
+                try tables.counters.set(Self.odometerSettings, to: settings)
+            }
+            try tables.trips.insert(crossings?.trips?.ended ?? [])
             try tables.locations.remove(pruned)
             if let ages = new.ages { try tables.counters.set(ages) }
-            try write(eventRows, crossings?.changes ?? [], pruning: prunedEvents)
+            try write(eventRows, crossings?.changes ?? [], pruning: prunedEvents, excusing: excused)
             try tables.counters.add(lost)
         }
+        for (name, owed) in excused { ledger[name].owed = owed }
         session.lastSeq = row.key.seq
         session.tail = SessionTail(
             reference: Gate.Reference(
                 time: time, coordinate: new.location.fix.coordinate, bearing: new.location.fix.bearing),
-            odometer: new.odometer, memory: memory)
+            odometer: new.odometer, memory: memory, vehicle: vehicle)
+        ledger.sessions.odometerSettings = settings
         ledger.lost(lost)
         ledger.inserted(row, in: session)
         try removed(pruned)
@@ -49,41 +62,75 @@ extension Writer {
     /// Writes events and states that come without a location.
     ///
     /// - Parameter mayExist: an earlier attempt failed. Its COMMIT may have reached the file all the same.
-    mutating func insert(_ new: NewCrossings, mayExist: Bool) throws(SQLiteError) {
+    mutating func insert(_ new: NewEvents, mayExist: Bool) throws(SQLiteError) {
         // States alone may be written twice.
         if mayExist, let name = RowName(new), try wasWritten(name) { return }
         let rows = try rows(for: new)
+        let excused = excused(from: rows)
         let cutoffs = new.prunesByAge ? cutoffs(at: new.time, onlyBefore: new.agesOnlyBefore) : nil
         let pruned = try prunableEvents(before: cutoffs, besides: rows.count)
         let lost = ledger.losses(of: pruned, \.events)
-        try db.transaction { () throws(SQLiteError) in
-            try write(rows, new.changes, pruning: pruned)
+        let tripped = try db.transaction { () throws(SQLiteError) in
+            try write(rows, new.changes, pruning: pruned, excusing: excused)
             try tables.counters.add(lost)
+            return try new.trips.flatMap { (trips) throws(SQLiteError) in try write(trips) }
         }
+        if let tripped, ledger.sessions.current?.key == tripped {
+            ledger.sessions.current?.tail.vehicle.trip = new.trips?.open
+        }
+        for (name, owed) in excused { ledger[name].owed = owed }
         ledger.lost(lost)
         ledger.inserted(rows)
         try removed(events: pruned)
     }
 
     /// The rows of the events, in the session that they belong to.
-    private mutating func rows(for new: NewCrossings) throws(SQLiteError) -> [EventRow] {
-        guard !new.events.isEmpty else { return [] }
+    private mutating func rows(for new: NewEvents) throws(SQLiteError) -> [EventRow] {
+        let events = new.all
+        guard !events.isEmpty else { return [] }
         try enter(session: new.session, startedAt: new.sessionStartedAt, isTracking: new.isTracking)
         guard let session = ledger.sessions.current?.key else { return [] }
         let extras = try version(ofExtras: new.extras)
         let first = ledger.events.nextSeq
-        return new.events.enumerated().map { index, event in
-            EventRow(
-                key: RowKey(ts: event.crossing.time.milliseconds, seq: first + Int64(index)),
-                session: session, extras: extras, event: event)
+        return events.enumerated().map { index, event in
+            var row = EventRow(
+                seq: first + Int64(index), session: session, extras: extras, event: event)
+            row.custody = custody(of: event)
+            return row
+        }
+    }
+
+    /// Whether anybody is owed such an event from now on. A destination that is not configured any more may come back with
+    /// a format that carries it.
+    private func custody(of event: RecordedEvent) -> EventRow.Custody {
+        guard case .vehicle(let event) = event else { return .pending }
+        guard options.uploadedEvents.contains(event.happening.kind) else { return .local }
+        let isCarried =
+            options.destinations.isEmpty || options.destinations.contains(where: \.carriesVehicleEvents)
+            || ledger.backlogs.contains { $0.isOrphaned && $0.owed.events.isOpen }
+        return isCarried ? .pending : .local
+    }
+
+    /// What destinations are owed that cannot be sent some of these events, and are not to be owed those.
+    private func excused(from rows: [EventRow]) -> [(DestinationName, Backlog.Owed)] {
+        guard ledger.hasDebts else { return [] }
+        let own = rows.filter { $0.isOfVehicle && $0.custody == .pending }.map { $0.key.seq...$0.key.seq }
+        guard !own.isEmpty else { return [] }
+        return options.destinations.filter { !$0.carriesVehicleEvents }.compactMap { destination in
+            var owed = ledger[destination.name].owed
+            guard owed.events.isOpen else { return nil }
+            owed.events.subtract(SeqSet(own))
+            return (destination.name, owed)
         }
     }
 
     /// Part of a transaction.
     private func write(
-        _ rows: [EventRow], _ changes: [Geofences.Change], pruning pruned: [RetainedRow]
+        _ rows: [EventRow], _ changes: [Geofences.Change], pruning pruned: [RetainedRow],
+        excusing excused: [(DestinationName, Backlog.Owed)]
     ) throws(SQLiteError) {
         try tables.events.insert(rows)
+        try writeDebts(excused)
         try tables.geofenceStates.set(changes)
         try tables.events.remove(pruned)
     }

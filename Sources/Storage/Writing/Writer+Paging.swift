@@ -7,7 +7,7 @@ extension Writer {
     /// Number of rows that one step examines: those that are wanted may be few among many.
     private static let pageSearch = 10_000
 
-    /// The next rows after `key` that are wanted, at most one step of them.
+    /// The next rows after `key` that are wanted, at most one step of them. Not among them is what nobody was ever to get.
     ///
     /// - Parameter isWanted: by its key, and whether it is kept though nobody is owed it.
     /// - Returns: the rows, and where to continue; nil at the end of the range.
@@ -17,7 +17,7 @@ extension Writer {
         let rows = try db.prepare(
             """
             SELECT ts, seq, session, uploaded FROM \(kind.table) WHERE (ts, seq) > (?, ?) AND ts <= ? \
-            ORDER BY ts, seq LIMIT \(Self.pageSearch)
+            AND uploaded < \(EventRow.Custody.local.rawValue) ORDER BY ts, seq LIMIT \(Self.pageSearch)
             """)
         try rows.bind([.integer(key.ts), .integer(key.seq), .integer(to)])
         var found: [DeadLetters.Returned] = []

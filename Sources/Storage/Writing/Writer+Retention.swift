@@ -184,7 +184,7 @@ extension Writer {
         let cutoff = cutoffs.retention
         var old: [RetainedRow] = []
         if !options.isSyncing || ledger.events.uploaded > 0 {
-            let rule = "ts < \(cutoff)" + (options.isSyncing ? " AND uploaded = 1" : "")
+            let rule = "ts < \(cutoff)" + (options.isSyncing ? " AND uploaded <> 0" : "")
             old = try tables.events.oldest(where: rule, besides: reservedEvents, limit: Self.eventPruneLimit)
         }
         if options.isSyncing, ledger.mostOwedToNobodyConfigured.events > 0 {
@@ -208,7 +208,7 @@ extension Writer {
     private func eventsOverCap(_ surplus: Int) throws(SQLiteError) -> [RetainedRow] {
         guard surplus > 0 else { return [] }
         var reserved = reservedEvents
-        var doomed = try tables.events.oldest(where: "uploaded = 1", besides: reserved, limit: surplus)
+        var doomed = try tables.events.oldest(where: "uploaded <> 0", besides: reserved, limit: surplus)
         let classes =
             ledger.hasDebts
             ? [ledger.owedToNobodyConfigured.events, ledger.hadByMain.events, .everything] : [.everything]
@@ -239,6 +239,7 @@ extension Writer {
     mutating func removed(events rows: [RetainedRow]) throws(SQLiteError) {
         guard !rows.isEmpty else { return }
         ledger.events.removed(rows)
+        ledger.untimedEvents -= rows.count { $0.key.ts == RowKey.untimed }
         for name in ledger.names where ledger[name].removed(events: rows) { try countPendingEvents(of: name) }
     }
 }

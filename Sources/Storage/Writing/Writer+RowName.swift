@@ -3,7 +3,7 @@ internal import SQLite
 internal import Tracking
 
 extension Writer {
-    /// Finds a location or a geofence event again, in whatever database.
+    /// Finds a location or an event again, in whatever database.
     enum RowName: Equatable {
         case location(ts: Int64, id: UUIDv7)
         case event(ts: Int64, id: UUIDv7)
@@ -13,9 +13,9 @@ extension Writer {
         }
 
         /// - Returns: nil without events: states may be written twice.
-        init?(_ new: NewCrossings) {
-            guard let event = new.events.first else { return nil }
-            self = .event(ts: event.crossing.time.milliseconds, id: event.id)
+        init?(_ new: NewEvents) {
+            guard let event = new.all.first else { return nil }
+            self = .event(ts: RowKey.ts(of: event.time), id: event.id)
         }
     }
 

@@ -17,14 +17,17 @@ extension Writer {
         let key = ledger.sessions.nextKey
         let nextSeq = ledger.locations.nextSeq
         let isFull = ledger.sessions.ids.count >= Sessions.limit
+        let former = isTracking ? try tables.sessions.latestTrackingKey() : nil
         let forgotten = try db.transaction { () throws(SQLiteError) in
             try tables.sessions.insert(
                 key: key, id: id, startedAt: startedAt, nextSeq: nextSeq, isTracking: isTracking)
+            if let former { try tables.sessions.moveVehicle(from: former, to: key) }
             return isFull ? try tables.sessions.removeUnused(upTo: key - Int64(Sessions.limit)) : []
         }
         ledger.sessions.remove(forgotten)
         ledger.sessions.add(key, id)
         ledger.sessions.current = CurrentSession(key: key, lastSeq: nextSeq - 1)
+        ledger.sessions.current?.tail.vehicle = try tables.sessions.vehicle(of: key)
     }
 
     /// Writes down the end of the session, with all that is known of its last fix.

@@ -89,6 +89,7 @@ struct Writer: ~Copyable {
 
     mutating func load() throws(SQLiteError) {
         ledger.sessions = KnownSessions(try tables.sessions.ids(), current: ledger.sessions.current)
+        ledger.sessions.odometerSettings = try tables.counters.value(Self.odometerSettings)
         try loadBacklogs()
         let counted = try consumeTallies()
         tailsAreWritten = counted
@@ -161,6 +162,7 @@ struct Writer: ~Copyable {
         let counts = try tables.events.counts()
         ledger.events.reset(
             to: counts, lastSeq: max(try tables.deadLetters.lastSeq(.events), lastSeq(\.events, \.events)))
+        ledger.untimedEvents = ledger.events.rows > 0 ? try tables.events.countUntimed() : 0
         for name in ledger.names { try countPendingEvents(of: name) }
     }
 

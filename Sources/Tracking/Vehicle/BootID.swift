@@ -3,15 +3,16 @@ package struct BootID: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
 
-    /// - Parameter text: the UUID of `/proc/sys/kernel/random/boot_id`, or `text` of another; a line feed may follow.
+    /// - Parameter text: the UUID of `/proc/sys/kernel/random/boot_id`, or `text` of another, with or without its hyphens; a
+    ///   line feed may follow.
     /// - Returns: nil for anything else.
     package init?(_ text: some StringProtocol) {
         var digits: [UInt64] = []
         var bytes = Array(text.utf8.prefix(38))
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-        guard bytes.count == 36 else { return nil }
+        guard bytes.count == 36 || bytes.count == 32 else { return nil }
         for (index, byte) in bytes.enumerated() {
-            if [8, 13, 18, 23].contains(index) {
+            if bytes.count == 36, [8, 13, 18, 23].contains(index) {
                 guard byte == UInt8(ascii: "-") else { return nil }
                 continue
             }
@@ -23,6 +24,25 @@ package struct BootID: Hashable, Sendable {
         }
         high = digits[..<16].reduce(0) { $0 << 4 | $1 }
         low = digits[16...].reduce(0) { $0 << 4 | $1 }
+    }
+
+    /// Any number will do.
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// - Parameter bytes: those of another's `bytes`.
+    /// - Returns: nil unless there are 16.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
+        low = bytes[8...].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// To be stored.
+    package var bytes: [UInt8] {
+        [high, low].flatMap { half in (0..<8).reversed().map { UInt8(truncatingIfNeeded: half >> ($0 * 8)) } }
     }
 
     /// Lower case, as the kernel writes it.

@@ -26,11 +26,16 @@ package struct Odometer: Sendable {
             self.place = place
         }
 
-        /// What to go on with at a start: of row and file the one set later, else the larger.
+        /// What to go on with at a start: of row and file the one set later, else the larger. Rows have whole metres; of the
+        /// same, a file that has forgotten the place is the later one.
         package static func latest(_ row: Memory?, _ file: Memory?) -> Memory {
             guard let row, let file else { return row ?? file ?? Memory() }
+            if row.settings == file.settings, row.wholeMetres == file.wholeMetres, file.place == nil { return file }
             return (row.settings, row.metres) >= (file.settings, file.metres) ? row : file
         }
+
+        /// What is stored with rows and told: it never goes back either.
+        package var wholeMetres: Int64 { Int64(exactly: min(metres, Odometer.longest).rounded()) ?? 0 }
     }
 
     /// A position, and its fix time.
@@ -44,6 +49,8 @@ package struct Odometer: Sendable {
         }
     }
 
+    /// Metres; nothing has driven this far.
+    package static let longest = 1e12
     /// Seconds; fixes further apart are not joined by their speeds.
     package static let longestStep = 3.0
     /// Metres per second; where both ends of a step are slower the vehicle stands.
@@ -173,7 +180,7 @@ extension Odometer {
     /// - Parameter isAtStop: the vehicle has come to a stop, the ignition was switched off, fixes are read no more, or
     ///   the daemon ends.
     package func due(isAtStop: Bool, now: BootInstant) -> Memory? {
-        guard let kept else { return memory == Memory() ? nil : memory }
+        guard let kept else { return memory.metres > 0 || memory.settings > 0 ? memory : nil }
         let isOld = now.seconds(since: kept.now) >= Self.worthKeeping
         let isOther = kept.memory.metres != memory.metres || kept.memory.settings != memory.settings
         let hasForgotten = kept.memory.place != nil && memory.place == nil

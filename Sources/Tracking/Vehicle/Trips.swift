@@ -179,13 +179,23 @@ package struct Trips: Sendable {
         return end(at: stay)
     }
 
+    /// The odometer has been set: what the trip has driven so far is the same as before.
+    ///
+    /// - Parameter metres: by how much it differs now.
+    package mutating func shiftOdometer(by metres: Double) {
+        rest?.odometer += metres
+        open?.start.odometer += metres
+        open?.last.odometer += metres
+        open?.moved.odometer += metres
+        open?.stay?.odometer += metres
+    }
+
     /// The user deletes positions: the sums stay.
-    package mutating func forgetPlaces() {
-        rest = nil
-        open?.start.place = nil
-        open?.last.place = nil
-        open?.moved.place = nil
-        open?.stay?.place = nil
+    ///
+    /// - Parameter cutoff: those up to then; nil: all.
+    package mutating func forgetPlaces(upTo cutoff: Timestamp? = nil) {
+        if let time = rest?.time, cutoff.map({ time <= $0 }) ?? true { rest = nil }
+        open?.forgetPlaces(upTo: cutoff)
     }
 }
 

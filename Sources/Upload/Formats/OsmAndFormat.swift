@@ -51,6 +51,10 @@ package struct OsmAndFormat: Equatable, Sendable {
         text.put(parameter: "&accuracy=", location.fix.accuracy)
         text.put(Self.motion(location.motion))
         text.put("&valid=true")
+        if let mileage = location.mileage {
+            text.put("&odometer=")
+            text.put(mileage)
+        }
         text.put(Self.event(location.trigger))
         if let extras { OsmAndExtras.append(extras, to: &text, limit: Self.queryLimit) }
         return Request(format: .osmand, query: String(decoding: text.bytes, as: UTF8.self), body: [])

@@ -53,6 +53,11 @@ package struct OwnTracksFormat: Equatable, Sendable {
             text.put(",\"cog\":")
             text.put(bearing.whole() % 360)
         }
+        if let mileage = location.mileage {
+            // Kilometres, with the metres as decimals.
+            text.put(",\"odometer\":")
+            text.put(Double(mileage) / 1000)
+        }
         text.put(",\"tid\":")
         text.put(string: trackerID)
         text.put(",\"t\":\"")

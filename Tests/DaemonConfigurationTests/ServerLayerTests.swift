@@ -47,7 +47,8 @@ import Testing
         #expect(decision.server == [interval: .number(9), distance: .number(10)])
         #expect(decision.runtime == [distance: .integer(11)])
         let loaded = decision.result.loaded
-        #expect(loaded.settings.tracking.intervalSeconds == 9 && loaded.settings.tracking.distanceMeters == 11)
+        #expect(
+            loaded.settings.tracking.intervalSeconds == 9 && loaded.settings.tracking.distanceMeters == 11)
         #expect(origin(loaded, interval) == .server && origin(loaded, distance) == .runtime)
         #expect(origin(loaded, interval)?.description == "server")
         #expect(decision.result.server.overridden == [distance])

@@ -186,7 +186,8 @@ struct ReaderWishTests {
         for second in 0..<6 {
             let time = start.advanced(bySeconds: Double(second))
             reader.follow(
-                .fix(Fix(time: time, mode: 3, coordinate: coordinate, speed: 0)), now: instant(Double(second)))
+                .fix(Fix(time: time, mode: 3, coordinate: coordinate, speed: 0)), now: instant(Double(second))
+            )
         }
         #expect(reader.pipeline.admission.motion == .stationary)
     }

@@ -7,7 +7,9 @@ import Testing
 struct SetMotionTests {
     private let thresholds = Motion.Thresholds(radius: 5, duration: 120)
 
-    @Test("it holds for the next fix, whatever the state was", arguments: [MotionState.unknown, .moving, .stationary])
+    @Test(
+        "it holds for the next fix, whatever the state was",
+        arguments: [MotionState.unknown, .moving, .stationary])
     func next(before: MotionState) {
         for said in [MotionState.moving, .stationary] {
             var motion = Motion(thresholds: thresholds, state: before, spot: place(north: 0))
@@ -37,7 +39,9 @@ struct SetMotionTests {
     @Test("a vehicle that drives is found out at once")
     func driving() {
         var motion = Motion(thresholds: thresholds, state: .moving)
-        for second in 0..<10 { _ = motion.observe(fix(at: Double(second), north: Double(second) * 20, speed: 20)) }
+        for second in 0..<10 {
+            _ = motion.observe(fix(at: Double(second), north: Double(second) * 20, speed: 20))
+        }
         _ = motion.observe(fix(at: 10, north: 200, speed: 20), as: .stationary)
         #expect(motion.state == .stationary)
         _ = motion.observe(fix(at: 11, north: 220, speed: 20))

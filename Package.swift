@@ -76,6 +76,7 @@ let package = Package(
         target("Tracking", ["Base"]),
         target("Linux", ["CLinux"]),
         target("GPSD", ["Base", "CGPS", "Linux", "Tracking"]),
+        target("Sensors", ["Base", "Linux", "Tracking"]),
         target("SQLite", ["CSQLite"]),
         target("Storage", ["Base", "SQLite", "Linux", "Tracking"]),
         target("Envelope", ["Base", "CZlib", "Tracking"]),
@@ -102,8 +103,8 @@ let package = Package(
         target(
             "Daemon",
             [
-                "Base", "ControlProtocol", "DaemonConfiguration", "Envelope", "GPSD", "Linux", "Storage",
-                "Systemd", "Tracking", "Upload",
+                "Base", "ControlProtocol", "DaemonConfiguration", "Envelope", "GPSD", "Linux", "Sensors",
+                "Storage", "Systemd", "Tracking", "Upload",
             ]),
 
         executable("beekond", ["Daemon"]),
@@ -129,6 +130,7 @@ let package = Package(
         test("Tracking", ["Base", "Simulation", "Support"]),
         test("Linux", ["Support"]),
         test("GPSD", ["Base", "Linux", "Support", "Tracking"]),
+        test("Sensors", ["Base", "Linux", "Support", "Tracking"]),
         test("Storage", ["Base", "CSQLite", "Linux", "SQLite", "Support", "Tracking"], exclude: ["Schemas"]),
 
         .target(name: "CRecordingVFS", dependencies: ["CSQLite"], path: "Tests/CRecordingVFS"),

@@ -4,6 +4,7 @@ internal import Envelope
 struct Draft {
     var gpsd = Settings.GPSD()
     var tracking = Settings.Tracking()
+    var vehicle = Settings.Vehicle()
     var store = Settings.Store()
     var logLevel = Settings.LogLevel.info
     /// `[sync]`, or the table that ``Key/placed(in:)`` has put in its place.
@@ -27,6 +28,7 @@ struct Draft {
         var settings = Settings()
         settings.gpsd = gpsd
         settings.tracking = tracking
+        settings.vehicle = vehicle
         settings.store = store
         settings.logLevel = logLevel
         settings.extras = Dictionary(extras.map { ($0.name, $0.value.text) }, uniquingKeysWith: { $1 })

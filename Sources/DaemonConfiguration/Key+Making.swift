@@ -105,6 +105,26 @@ extension Key {
         }
     }
 
+    /// Any number of the choices; the order says nothing.
+    static func choices<Choice>(_ name: String, _ path: Path<[Choice]>, _ meaning: String) -> Key
+    where Choice: RawRepresentable<String> & CaseIterable & Sendable {
+        let names = Choice.allCases.map(\.rawValue)
+        let allowed = "use some of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
+        let rule: @Sendable (String) -> String? = { text in
+            guard !names.contains(text) else { return nil }
+            let hint = Nearest.name(to: text, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+            return "is not known; \(allowed)\(hint)"
+        }
+        return make(
+            name, .list(rule, limit: names.count), meaning + " Known are \(names.joined(separator: ", ")).",
+            get: { .list($0[keyPath: path].map(\.rawValue)) }
+        ) { draft, value in
+            if case .list(let texts) = value {
+                draft[keyPath: path] = texts.compactMap { Choice(rawValue: $0) }
+            }
+        }
+    }
+
     static func open(
         _ name: String, _ path: Path<[Settings.Field]>, isSecret: Bool,
         _ rule: @escaping @Sendable (String, String) -> String?, _ meaning: String

@@ -59,6 +59,28 @@ enum Rules {
         }
     }
 
+    /// A name in `/sys/class/power_supply`: it becomes part of a path.
+    static func supply(_ text: String) -> String? {
+        guard text.utf8.count <= 64, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x2F }),
+            !text.hasPrefix(".")
+        else {
+            return "not a power supply; write its name in /sys/class/power_supply, such as \"ACAD\", or \"\""
+        }
+        return nil
+    }
+
+    /// A path below `/dev` without a detour.
+    static func gpioChip(_ text: String) -> String? {
+        if text.isEmpty { return nil }
+        let names = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        guard text.hasPrefix("/dev/"), text.utf8.count <= 255, text.isOneLine,
+            names.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." })
+        else {
+            return "not a GPIO chip; write its path below /dev, such as \"/dev/gpiochip0\", or \"\""
+        }
+        return nil
+    }
+
     static func platform(_ text: String) -> String? {
         guard !text.isEmpty, text.utf8.count <= 64, text.isOneLine else {
             return "must be 1 to 64 bytes without control characters, such as \"linux\""

@@ -6,6 +6,8 @@ package struct Settings: Sendable, Equatable {
     package var gpsd = GPSD()
     /// Which fixes become locations.
     package var tracking = Tracking()
+    /// What the vehicle itself says, and what follows from it.
+    package var vehicle = Vehicle()
     /// What is kept, for how long, and how safely.
     package var store = Store()
     /// Where locations go first, the destination `main`; nil without `sync.url`.

@@ -77,6 +77,7 @@ struct SettingsBuilder {
         }
         for name in names { complete(name) }
         checkNumbers(of: entries)
+        checkVehicle()
         checkDestinations()
         guard problems.isEmpty else { throw ConfigurationError(problems) }
         warnings += keys.compactMap { key in

@@ -8,6 +8,11 @@ package enum Clock {
         read(CLOCK_BOOTTIME)
     }
 
+    /// CLOCK_MONOTONIC in nanoseconds, by which the kernel stamps what happens to devices: stands still during suspend.
+    package static func monotonic() -> Int64 {
+        read(CLOCK_MONOTONIC)
+    }
+
     /// CLOCK_REALTIME in Unix milliseconds. May be off by decades on a machine without a battery-backed clock.
     package static func realtimeMilliseconds() -> Int64 {
         read(CLOCK_REALTIME) / 1_000_000
@@ -22,7 +27,7 @@ package enum Clock {
 
     private static func read(_ clock: clockid_t) -> Int64 {
         var time = timespec()
-        // Cannot fail: both clocks exist on every Linux that Swift supports.
+        // Cannot fail: these clocks exist on every Linux that Swift supports.
         _ = clock_gettime(clock, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }

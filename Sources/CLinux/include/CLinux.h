@@ -3,11 +3,14 @@
 #define CLINUX_H
 
 #include <errno.h>
+#include <linux/gpio.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -66,6 +69,44 @@ static inline int clinux_accept(int socket, int flags) {
 
 // These also need _GNU_SOURCE. The values are the same on every architecture that Swift runs on.
 static const int CLINUX_O_PATH = 010000000, CLINUX_AT_EMPTY_PATH = 0x1000;
+
+// ioctl is variadic in C. How many lines a GPIO chip has; -1 if it is none.
+static inline int clinux_gpio_count_lines(int chip) {
+    struct gpiochip_info info;
+    memset(&info, 0, sizeof info);
+    return ioctl(chip, GPIO_GET_CHIPINFO_IOCTL, &info) < 0 ? -1 : (int)info.lines;
+}
+
+// Requests a line as an input that reports its edges (uAPI v2). debounce_us 0: every edge. Returns its descriptor, or -1.
+static inline int clinux_gpio_request(
+    int chip, uint32_t line, int is_active_low, uint32_t debounce_us, uint32_t buffer, const char *consumer) {
+    struct gpio_v2_line_request request;
+    memset(&request, 0, sizeof request);
+    request.offsets[0] = line;
+    request.num_lines = 1;
+    request.event_buffer_size = buffer;
+    strncpy(request.consumer, consumer, sizeof request.consumer - 1);
+    request.config.flags =
+        GPIO_V2_LINE_FLAG_INPUT | GPIO_V2_LINE_FLAG_EDGE_RISING | GPIO_V2_LINE_FLAG_EDGE_FALLING;
+    if (is_active_low) {
+        request.config.flags |= GPIO_V2_LINE_FLAG_ACTIVE_LOW;
+    }
+    if (debounce_us != 0) {
+        request.config.num_attrs = 1;
+        request.config.attrs[0].attr.id = GPIO_V2_LINE_ATTR_ID_DEBOUNCE;
+        request.config.attrs[0].attr.debounce_period_us = debounce_us;
+        request.config.attrs[0].mask = 1;
+    }
+    return ioctl(chip, GPIO_V2_GET_LINE_IOCTL, &request) < 0 ? -1 : request.fd;
+}
+
+// The logical level of a requested line: 0 or 1, or -1.
+static inline int clinux_gpio_level(int line) {
+    struct gpio_v2_line_values values;
+    memset(&values, 0, sizeof values);
+    values.mask = 1;
+    return ioctl(line, GPIO_V2_LINE_GET_VALUES_IOCTL, &values) < 0 ? -1 : (int)(values.bits & 1);
+}
 
 // sigset_t is filled by macros and functions that differ between C libraries.
 static inline int clinux_block_signals(const int *signals, int count, int flags) {

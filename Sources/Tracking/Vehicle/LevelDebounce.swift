@@ -56,6 +56,11 @@ package struct LevelDebounce: Equatable, Sendable {
         return edge
     }
 
+    /// Readings are missing: what was about to count begins anew.
+    package mutating func interrupt() {
+        candidate = nil
+    }
+
     /// The level can be read no more: no such line, chip or supply.
     package mutating func lose() {
         level = nil

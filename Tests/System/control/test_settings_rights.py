@@ -83,6 +83,7 @@ class SettingsRightsTests(UsersTest):
         found = {key: value for key, value in found.items() if value != "(set)"}
         tunable = {key for key in found if key.startswith(("tracking.", "extras."))}
         tunable |= {"sync.interval_seconds", "sync.batch_size", "sync.sync_threshold"}
+        tunable |= {"vehicle.ignition_debounce_seconds", "vehicle.ignition_off_delay_seconds", "vehicle.trip_gap_seconds"}
         self.assertLess({"store.max_rows", "gpsd.replay", "sync.proxy", *tunable}, set(found))
         for key, value in found.items():
             calls = [("Configure", {"settings": {key: value}}), reset(key)]

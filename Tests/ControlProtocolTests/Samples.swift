@@ -37,10 +37,16 @@ enum Samples {
         name: "main", format: "beekon", deliver: "all", orphaned: false, dropped: 0, pruned: 1, sync: sync,
         auth: auth)
     static let status = Wire.Status(
-        version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", stopReason: "user", decidedBy: "server", sessionId: "0191",
-        sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, source: source, gate: gate,
+        version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", stopReason: "user",
+        decidedBy: "server", sessionId: "0191",
+        sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, odometerMeters: 1234,
+        source: source, gate: gate,
         store: store, sync: sync, auth: auth,
         destinations: [destination], geofences: 2, degraded: ["sync", "clock"])
+    static let place = Wire.Place(latitude: 52.5, longitude: 13.25)
+    static let trip = Wire.Trip(
+        startedAt: time, endedAt: time, start: place, end: place, distanceMeters: 12.5, durationSeconds: 60,
+        topSpeed: 25, idleSeconds: 5)
     static let counters = Wire.Counters(
         unsettled: 1, notTracked: 2, refused: 3,
         requests: [.init(destination: "main", code: "200", count: 4)],
@@ -49,7 +55,8 @@ enum Samples {
         batch: "b", attempt: 2, status: 200, milliseconds: 35, bytes: 1200, outcome: "accepted", body: "{}")
     static let rejected = Wire.Rejected(
         location: location, geofenceEvent: geofenceEvent, batchId: "b", httpStatus: 422, rejectedAt: time)
-    static let setting = Wire.Setting(key: "sync.url", value: .string("(set)"), origin: "default", overridesServer: true)
+    static let setting = Wire.Setting(
+        key: "sync.url", value: .string("(set)"), origin: "default", overridesServer: true)
     static let event = Wire.Event(
         kind: "location", missed: 3, location: location, geofenceEvent: geofenceEvent, state: .stopped,
         reason: "user", sessionId: "0191", source: source, sync: sync, auth: auth,

@@ -34,7 +34,9 @@ struct DrivingTests {
         #expect(try driving.observe(seen(0), ignition: nil, isTracking: true) == [])
         #expect(driving.vehicle == nil)
         #expect(driving.resume(Odometer.Memory(metres: 500), trip: nil, isTracking: true) == [])
-        for second in 1...11 { _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true) }
+        for second in 1...11 {
+            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true)
+        }
         #expect(driving.odometer?.memory.wholeMetres == 600)
         #expect(driving.vehicle?.trip?.open.hasStarted == true)
     }
@@ -64,7 +66,9 @@ struct DrivingTests {
         }
         #expect(driving.trip == nil)
         #expect(driving.odometer?.memory.wholeMetres == 100)
-        for second in 11...20 { _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true) }
+        for second in 11...20 {
+            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true)
+        }
         driving.endTracking()
         for second in 21...309 {
             #expect(try driving.observe(seen(Double(second)), ignition: nil, isTracking: false) == [])
@@ -77,11 +81,15 @@ struct DrivingTests {
         #expect(ended.count == 1)
     }
 
-    @Test("setting the odometer changes no trip, also when only the file had been written", arguments: [0.0, 9e7])
+    @Test(
+        "setting the odometer changes no trip, also when only the file had been written",
+        arguments: [0.0, 9e7])
     func setting(metres: Double) throws {
         var driving = driving()
         _ = driving.resume(Odometer.Memory(metres: 5000), trip: nil, isTracking: true)
-        for second in 0...10 { _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true) }
+        for second in 0...10 {
+            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true)
+        }
         let stored = driving.trip
         var changed = try #require(driving.odometer)
         changed.set(metres: metres)
@@ -90,7 +98,9 @@ struct DrivingTests {
         _ = killed.resume(changed.memory, trip: stored, isTracking: true)
         for way in [driving, killed] {
             var way = way
-            for second in 11...20 { _ = try way.observe(seen(Double(second)), ignition: nil, isTracking: true) }
+            for second in 11...20 {
+                _ = try way.observe(seen(Double(second)), ignition: nil, isTracking: true)
+            }
             let open = try #require(way.trip?.open)
             #expect(abs(open.last.odometer - open.start.odometer - 200) < 1)
             #expect(abs((way.odometer?.metres ?? 0) - metres - 100) < 1)
@@ -101,7 +111,9 @@ struct DrivingTests {
     func deletion() throws {
         var driving = driving()
         _ = driving.resume(Odometer.Memory(), trip: nil, isTracking: true)
-        for second in 0...10 { _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true) }
+        for second in 0...10 {
+            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true)
+        }
         driving.forgetPlaces(upTo: start.advanced(bySeconds: 5))
         #expect(driving.trip?.open.start.place == nil)
         #expect(driving.trip?.open.last.place != nil)

@@ -1,4 +1,5 @@
 import Base
+import Linux
 import SQLite
 import Support
 import Testing
@@ -74,7 +75,8 @@ struct VehicleTests {
         }
     }
 
-    @Test("the odometer and the trip are those of the newest location, also when that has left, or ended badly")
+    @Test(
+        "the odometer and the trip are those of the newest location, also when that has left, or ended badly")
     func tail() throws {
         let workshop = try Workshop()
         #expect(try workshop.store.vehicle() == VehicleMemory())
@@ -174,7 +176,8 @@ struct VehicleTests {
         workshop.store.close()
         var bytes = try workshop.directory.read("beekon.db")
         let root = try #require(
-            Int(try workshop.query("SELECT rootpage FROM sqlite_schema WHERE name = 'geofence_states'") ?? ""))
+            Int(try workshop.query("SELECT rootpage FROM sqlite_schema WHERE name = 'geofence_states'") ?? "")
+        )
         bytes.replaceSubrange((root - 1) * 1024..<root * 1024, with: [UInt8](repeating: 0xA5, count: 1024))
         let saved = try Workshop(database: bytes)
         guard case .quarantined = saved.store.takeEvents().first else {
@@ -186,7 +189,8 @@ struct VehicleTests {
         #expect(found.odometer?.metres == 4000)
         #expect(found.odometer?.settings == 2)
         #expect(found.trip?.open.start == mark(10))
-        #expect(try saved.stored().allSatisfy { $0.mileage == Int64($0.fix.time.seconds(since: time(0)) * 10) })
+        #expect(
+            try saved.stored().allSatisfy { $0.mileage == Int64($0.fix.time.seconds(since: time(0)) * 10) })
     }
 
     @Test("dead letters keep the odometer")
@@ -211,7 +215,9 @@ struct VehicleTests {
         }
         try files.removeOdometer()
         #expect(try directory.names().isEmpty)
-        for text in [#"{"metres":-1,"settings":0}"#, #"{"metres":1e13,"settings":0}"#, #"{"metres":1,"settings":-1}"#] {
+        for text in [
+            #"{"metres":-1,"settings":0}"#, #"{"metres":1e13,"settings":0}"#, #"{"metres":1,"settings":-1}"#,
+        ] {
             try directory.write("odometer.json", Array(text.utf8))
             #expect(files.readOdometer().content == nil)
             #expect(files.readOdometer().trouble == nil)

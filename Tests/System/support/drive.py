@@ -110,7 +110,7 @@ def feed(gps: FakeGPSD, daemon, moments: list[Moment], noise: random.Random | No
     """Sends the moments as fixes, and returns once all but the last, whose epoch may be open, have been processed."""
     for start in range(0, len(moments), portion):
         part = moments[start:start + portion]
-        before = daemon.status()["source"]["fixes"]
+        wanted = daemon.status()["source"]["fixes"] + len(part) - 1
         gps.report(*(report(moment, noise) for moment in part))
         daemon.wait_status(
-            lambda status, wanted=before + len(part) - 1: status["source"]["fixes"] >= wanted, f"{len(part)} fixes read")
+            lambda status, wanted=wanted: status["source"]["fixes"] >= wanted, f"{len(part)} fixes read")

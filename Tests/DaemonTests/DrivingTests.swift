@@ -8,6 +8,8 @@ import Tracking
 private let here = BootID(high: 1, low: 1)
 private let elsewhere = BootID(high: 2, low: 2)
 
+private let now = BootInstant(nanoseconds: 0)
+
 private func driving() -> Driving {
     Driving(thresholds: Driving.Thresholds(trips: Trips.Thresholds()), boot: here)
 }
@@ -31,11 +33,11 @@ struct DrivingTests {
     @Test("nothing counts before the store has said where it stood; then it goes on from there")
     func waiting() throws {
         var driving = driving()
-        #expect(try driving.observe(seen(0), ignition: nil, isTracking: true) == [])
+        #expect(try driving.observe(seen(0), ignition: nil, isTracking: true, now: now) == [])
         #expect(driving.vehicle == nil)
         #expect(driving.resume(Odometer.Memory(metres: 500), trip: nil, isTracking: true) == [])
         for second in 1...11 {
-            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true)
+            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true, now: now)
         }
         #expect(driving.odometer?.memory.wholeMetres == 600)
         #expect(driving.vehicle?.trip?.open.hasStarted == true)
@@ -45,7 +47,9 @@ struct DrivingTests {
     func boots(isSame: Bool) throws {
         var before = driving()
         _ = before.resume(Odometer.Memory(), trip: nil, isTracking: true)
-        for second in 0...10 { _ = try before.observe(seen(Double(second)), ignition: nil, isTracking: true) }
+        for second in 0...10 {
+            _ = try before.observe(seen(Double(second)), ignition: nil, isTracking: true, now: now)
+        }
         var stored = try #require(before.trip)
         if !isSame { stored.boot = elsewhere }
         var after = driving()
@@ -62,19 +66,21 @@ struct DrivingTests {
         var driving = driving()
         _ = driving.resume(Odometer.Memory(), trip: nil, isTracking: false)
         for second in 0...10 {
-            #expect(try driving.observe(seen(Double(second)), ignition: nil, isTracking: false) == [])
+            #expect(
+                try driving.observe(seen(Double(second)), ignition: nil, isTracking: false, now: now) == [])
         }
         #expect(driving.trip == nil)
         #expect(driving.odometer?.memory.wholeMetres == 100)
         for second in 11...20 {
-            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true)
+            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true, now: now)
         }
         driving.endTracking()
         for second in 21...309 {
-            #expect(try driving.observe(seen(Double(second)), ignition: nil, isTracking: false) == [])
+            #expect(
+                try driving.observe(seen(Double(second)), ignition: nil, isTracking: false, now: now) == [])
         }
         let ended = try (310...330).flatMap {
-            try driving.observe(seen(Double($0)), ignition: nil, isTracking: false)
+            try driving.observe(seen(Double($0)), ignition: nil, isTracking: false, now: now)
         }
         guard case .ended(let trip)? = ended.first else { return #expect(Bool(false), "\(ended)") }
         #expect(trip.end == start.advanced(bySeconds: 20))
@@ -88,7 +94,7 @@ struct DrivingTests {
         var driving = driving()
         _ = driving.resume(Odometer.Memory(metres: 5000), trip: nil, isTracking: true)
         for second in 0...10 {
-            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true)
+            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true, now: now)
         }
         let stored = driving.trip
         var changed = try #require(driving.odometer)
@@ -99,7 +105,7 @@ struct DrivingTests {
         for way in [driving, killed] {
             var way = way
             for second in 11...20 {
-                _ = try way.observe(seen(Double(second)), ignition: nil, isTracking: true)
+                _ = try way.observe(seen(Double(second)), ignition: nil, isTracking: true, now: now)
             }
             let open = try #require(way.trip?.open)
             #expect(abs(open.last.odometer - open.start.odometer - 200) < 1)
@@ -112,7 +118,7 @@ struct DrivingTests {
         var driving = driving()
         _ = driving.resume(Odometer.Memory(), trip: nil, isTracking: true)
         for second in 0...10 {
-            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true)
+            _ = try driving.observe(seen(Double(second)), ignition: nil, isTracking: true, now: now)
         }
         driving.forgetPlaces(upTo: start.advanced(bySeconds: 5))
         #expect(driving.trip?.open.start.place == nil)

@@ -63,14 +63,17 @@ struct TripsCommand: ParsableCommand {
                         : "no trips in this range")
             }
             guard chosen == .gpx else {
-                return try write(
-                    switch chosen {
-                    case .table, .gpx: TripText.table(found.trips, clock: clock)
-                    case .json: [try JSONLine.encode(found)]
-                    case .csv: [TripCSV.header] + found.trips.map(TripCSV.row)
-                    })
+                return try write(try lines(found, clock))
             }
             try writeTracks(of: found.trips, by: &client)
+        }
+    }
+
+    private func lines(_ found: Wire.GetTrips.Result, _ clock: Clock) throws -> [String] {
+        switch chosen {
+        case .table, .gpx: TripText.table(found.trips, clock: clock)
+        case .json: [try JSONLine.encode(found)]
+        case .csv: [TripCSV.header] + found.trips.map(TripCSV.row)
         }
     }
 

@@ -9,6 +9,7 @@ struct InterfaceDescriptionTests {
         Wire.Rebatch.self,
         Wire.GetPendingUploadCount.self,
         Wire.GetCurrentLocation.self, Wire.SetMotion.self, Wire.GetLocations.self, Wire.GetSessions.self,
+        Wire.GetTrips.self, Wire.SetOdometer.self,
         Wire.DeleteLocations.self, Wire.AddGeofences.self, Wire.RemoveGeofences.self,
         Wire.ListGeofences.self, Wire.GetGeofenceEvents.self, Wire.GetExtras.self, Wire.SetExtras.self,
         Wire.GetConfig.self, Wire.Configure.self, Wire.ResetConfig.self, Wire.ResetServerConfig.self,

@@ -39,9 +39,14 @@ enum Samples {
     static let status = Wire.Status(
         version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", stopReason: "user",
         decidedBy: "server", sessionId: "0191",
-        sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, source: source, gate: gate,
+        sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, odometerMeters: 1234, source: source,
+        gate: gate,
         store: store, sync: sync, auth: auth,
         destinations: [destination], geofences: 2, degraded: ["sync", "clock"])
+    static let place = Wire.Place(latitude: 52.5, longitude: 13.25)
+    static let trip = Wire.Trip(
+        startedAt: time, endedAt: time, start: place, end: place, distanceMeters: 12.5, durationSeconds: 60,
+        topSpeed: 25, idleSeconds: 5)
     static let counters = Wire.Counters(
         unsettled: 1, notTracked: 2, refused: 3,
         requests: [.init(destination: "main", code: "200", count: 4)],

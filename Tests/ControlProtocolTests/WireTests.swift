@@ -21,6 +21,8 @@ struct WireTests {
         try roundTrip(Samples.geofence)
         try roundTrip(Samples.geofenceEvent)
         try roundTrip(Samples.session)
+        try roundTrip(Samples.place)
+        try roundTrip(Samples.trip)
         try roundTrip(Samples.source)
         try roundTrip(Samples.gate)
         try roundTrip(Samples.store)
@@ -65,6 +67,7 @@ struct WireTests {
         let types: [(String, any Encodable)] = [
             ("Location", Samples.location), ("Geofence", Samples.geofence),
             ("GeofenceEvent", Samples.geofenceEvent), ("Session", Samples.session),
+            ("Place", Samples.place), ("Trip", Samples.trip),
             ("SourceStatus", Samples.source), ("GateStatus", Samples.gate), ("StoreStatus", Samples.store),
             ("SyncStatus", Samples.sync), ("AuthStatus", Samples.auth), ("Destination", Samples.destination),
             ("Status", Samples.status),

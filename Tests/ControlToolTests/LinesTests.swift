@@ -78,6 +78,41 @@ struct LinesTests {
         #expect(lines.allSatisfy { $0.count <= 80 })
     }
 
+    @Test("trips in 80 columns, with their sum; and as values")
+    func trips() {
+        let trips = [
+            Wire.Trip(
+                startedAt: "2026-06-14T08:00:00.000Z", endedAt: "2026-06-14T09:30:10.000Z",
+                start: .init(latitude: 52.5, longitude: 13.25), distanceMeters: 123_456,
+                durationSeconds: 5410,
+                topSpeed: 36.2, idleSeconds: 300),
+            Wire.Trip(
+                startedAt: "2026-06-15T08:00:00.000Z", distanceMeters: 12, durationSeconds: 9, idleSeconds: 0),
+        ]
+        let lines = TripText.table(trips, clock: clock)
+        #expect(
+            lines == [
+                "STARTED (UTC)       ENDED             km TOP km/h         TIME     STANDING",
+                "2026-06-14 08:00    06-14 09:30    123.5      130   1 h 30 min    5 min 0 s",
+                "2026-06-15 08:00    under way        0.0        -          9 s          0 s",
+                "2 trips                            123.5            1 h 30 min    5 min 0 s",
+            ])
+        #expect(TripText.table([trips[1]], clock: clock).count == 2)
+        #expect(
+            TripCSV.row(trips[0])
+                == "2026-06-14T08:00:00.000Z,2026-06-14T09:30:10.000Z,123456,5410,36.2,300,52.5,13.25,,")
+        #expect(TripCSV.row(trips[1]) == "2026-06-15T08:00:00.000Z,,12,9,,0,,,,")
+        #expect(TripCSV.header.split(separator: ",").count == 10)
+    }
+
+    @Test("kilometres of the odometer, to the metre")
+    func odometer() {
+        #expect(OdometerText.line(123_456_789) == "123456.789 km")
+        #expect(OdometerText.line(0) == "0.000 km")
+        #expect(OdometerText.metres(12.3456) == 12_346)
+        #expect(OdometerText.metres(OdometerText.most) == 10_000_000_000)
+    }
+
     @Test("an event is one line, and lost events are reported")
     func events() {
         func lines(_ event: Wire.Event) -> [String] {

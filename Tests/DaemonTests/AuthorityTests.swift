@@ -15,7 +15,9 @@ struct AuthorityTests {
 
     private static func expected(_ kind: Command.Kind) -> Set<Origin> {
         switch kind {
-        case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .seedAuth: admins
+        case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .seedAuth,
+            .setOdometer:
+            admins
         case .reload: everybody.union([.signal])
         case .start, .stop, .sync, .addGeofences, .removeGeofences, .removeAllGeofences, .locate, .setMotion,
             .configure, .resetConfig:
@@ -32,7 +34,7 @@ struct AuthorityTests {
             .forgetDestination(.main), .rebatch(of: .main), .sync(nil, isAwaited: true),
             .sync(.main, isAwaited: false),
             .seedAuth(try .init(access: "a", refresh: nil, expiresAt: nil), of: .main),
-            .setExtras(try .init([:])),
+            .setExtras(try .init([:])), .setOdometer(try .init(7)),
             .addGeofences([]), .removeGeofences([]), .removeAllGeofences,
             .listGeofences(after: nil, limit: 1),
             .locate(try .init(timeout: nil, maxAge: nil, accuracy: nil)), .setMotion(try .init(.moving)),

@@ -23,7 +23,7 @@ struct FixPipelineTests {
         var random = SeededGenerator(seed: 3)
         return FixPipeline(
             thresholds: Admission.Thresholds(gate: Gate.Thresholds(interval: 10, distance: 0)),
-            isReplay: isReplay, ids: UUIDv7Generator(using: &random))
+            isReplay: isReplay, boot: BootID(high: 1, low: 1), ids: UUIDv7Generator(using: &random))
     }
 
     /// A fix `north` thousandths of a degree from the centre of the fence.

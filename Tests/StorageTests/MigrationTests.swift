@@ -21,7 +21,7 @@ func everySchemaIsStored() {
 @Test(
     "the text of a migration never changes",
     arguments: zip(
-        Schema.migrations, [0x5ab9_40ea_5276_a128, 0xe3fa_ce83_be5a_273a, 0x6e90_4bff_6b11_15d9] as [UInt64]))
+        Schema.migrations, [0x5ab9_40ea_5276_a128, 0xe3fa_ce83_be5a_273a, 0x6e90_4bff_6b11_15d9, 0x5f0f_532e_0ea9_cf9d] as [UInt64]))
 func migrationText(step: String, expected: UInt64) {
     // FNV-1a, 64 bits.
     let hash = step.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
@@ -96,7 +96,8 @@ func storedSchemaSalvaged(stored: StoredSchema) throws {
     let (expected, events) = (try sound.stored(), try sound.events())
     let root = try #require(
         Int(try sound.query("SELECT rootpage FROM sqlite_schema WHERE name = 'counters'") ?? ""))
-    bytes.replaceSubrange((root - 1) * 2048..<root * 2048, with: [UInt8](repeating: 0xA5, count: 2048))
+    let page = try #require(Int(try sound.query("PRAGMA page_size") ?? ""))
+    bytes.replaceSubrange((root - 1) * page..<root * page, with: [UInt8](repeating: 0xA5, count: page))
     let workshop = try Workshop(database: bytes)
     guard case .quarantined(_, _, let salvaged) = workshop.store.takeEvents().first else {
         Issue.record("nothing was put aside")

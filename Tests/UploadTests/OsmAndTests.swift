@@ -23,6 +23,10 @@ import Tracking
         #expect(other.request(FormatSamples.location(), extras: nil).query == start + "&speed=2.5" + end)
     }
 
+    @Test("the odometer in metres") func odometer() {
+        #expect(query { $0.mileage = 123_456_789 }.hasSuffix("&valid=true&odometer=123456789"))
+    }
+
     @Test("what is unknown is left out") func bare() {
         #expect(
             format.request(FormatSamples.bare, extras: "{}").query

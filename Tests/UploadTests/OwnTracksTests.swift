@@ -33,6 +33,10 @@ import Tracking
             ])
     }
 
+    @Test("the odometer in kilometres") func odometer() {
+        #expect(text { $0.mileage = 123_456_789 }.contains(",\"cog\":181,\"odometer\":123456.789,\"tid\""))
+    }
+
     @Test("what is unknown is left out, except accuracy") func bare() {
         let request = OwnTracksFormat(user: nil, deviceID: "x").request(
             FormatSamples.bare, sentAt: FormatSamples.sentAt)

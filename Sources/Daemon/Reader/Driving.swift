@@ -18,6 +18,8 @@ struct Driving {
     private(set) var trips: Trips
     private let boot: BootID
     private var thresholds: Thresholds
+    /// The latest fix, by both clocks.
+    private var heard: (time: Timestamp, now: BootInstant)?
 
     /// - Parameter boot: the present one.
     init(thresholds: Thresholds, boot: BootID) {
@@ -58,12 +60,26 @@ struct Driving {
     ///
     /// - Parameter ignition: whether it is on; nil where none is configured, or its state is unknown.
     mutating func observe(
-        _ observed: Admission.Observation, ignition: Bool?, isTracking: Bool
+        _ observed: Admission.Observation, ignition: Bool?, isTracking: Bool, now: BootInstant
     ) -> [Trips.Change] {
         guard odometer != nil else { return [] }
+        heard = (observed.fix.time, now)
         odometer?.observe(observed, ignition: ignition)
         guard isTracking else { return trips.expire(at: observed.fix.time) }
         return trips.observe(observed, odometer: odometer?.metres ?? 0, ignition: ignition)
+    }
+
+    /// The ignition was switched, between two fixes.
+    ///
+    /// - Parameter time: in the time of the fixes.
+    mutating func ignitionChanged(isOn: Bool, at time: Timestamp) -> [Trips.Change] {
+        guard let odometer else { return [] }
+        return trips.ignitionChanged(isOn: isOn, at: time, odometer: odometer.metres)
+    }
+
+    /// The present in the time of the fixes, which may be those of a recording; nil before the first.
+    func time(now: BootInstant) -> Timestamp? {
+        heard.map { $0.time.advanced(bySeconds: now.seconds(since: $0.now)) }
     }
 
     /// Ends the trip if its stay has become long enough.
@@ -96,6 +112,9 @@ struct Driving {
         trips.shiftOdometer(by: changed.metres - (odometer?.metres ?? 0))
         odometer = changed
     }
+
+    /// What has been written beside the database may be gone.
+    mutating func forgetKept() { odometer?.forgetKept() }
 
     /// It has been written beside the database.
     mutating func keep(_ memory: Odometer.Memory, now: BootInstant) { odometer?.keep(memory, now: now) }

@@ -140,7 +140,7 @@ struct FixPipeline {
         }
         decideCrossings(observed, context, &fences, &decision)
         decision.trips = driving.observe(
-            observed, ignition: context.ignition, isTracking: context.session != nil)
+            observed, ignition: context.ignition, isTracking: context.session != nil, now: now)
         guard let session = context.session else {
             untracked += 1
             return decision

@@ -3,6 +3,7 @@ internal import DaemonConfiguration
 internal import GPSD
 internal import Linux
 internal import Storage
+internal import Synchronization
 internal import Tracking
 internal import Upload
 
@@ -174,6 +175,7 @@ extension Reader {
     /// New thresholds apply to the next fix; only a change of gpsd itself makes a new connection.
     private func configure(_ new: Settings, now: BootInstant) {
         settings = new
+        hub.board.tellsOdometer.store(new.vehicle.tellsOdometer, ordering: .relaxed)
         hub.store.configure(StoreOptions(new))
         work.noteChangedCap()
         extras.apply(to: new.extras)

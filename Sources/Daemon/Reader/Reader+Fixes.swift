@@ -38,7 +38,8 @@ extension Reader {
 
     private func store(_ fix: Fix, now: BootInstant) {
         let context = FixPipeline.Context(
-            session: sessions.session, eventSession: fences.eventSession, extras: extras.json, ignition: ignition)
+            session: sessions.session, eventSession: fences.eventSession, extras: extras.json,
+            ignition: ignition)
         var decision = pipeline.decide(fix, in: context, fences: &fences.geofences, now: now)
         fences.eventSession = decision.eventSession
         for (token, location) in decision.answers { answer(token, .success(location)) }
@@ -73,6 +74,7 @@ extension Reader {
                 fences.writeAgain()
             }
             fences.noteChangedDatabase()
+            pipeline.driving.forgetKept()
             events.noteUntimed()
             times.writeAgesAgain()
         }

@@ -27,6 +27,8 @@ extension Reader {
         adjustLink(now: now)
         odometer.isRunning = true
         if link.isReleased { releaseVehicle(now: now) }
+        // A trip that a power cut has ended.
+        if recorder.waiting > 0, recorder.error == nil { flush(now: now) }
         publishState(now: now)
     }
 

@@ -59,16 +59,32 @@ extension Reader {
 
     /// A stay has become long enough, and no fix says so.
     func expireTrips(now: BootInstant) {
-        guard pipeline.driving.trips.deadline != nil, let time = hub.clock.trusted(now: now) else { return }
-        let changes = pipeline.driving.expire(at: time)
+        guard pipeline.driving.trips.deadline != nil, let time = presentOfTrips(now: now) else { return }
+        record(pipeline.driving.expire(at: time), now: now)
+    }
+
+    /// The ignition was switched, which begins trips and the stays between them.
+    func noteIgnition(isOn: Bool, now: BootInstant) {
+        if let time = presentOfTrips(now: now) {
+            record(pipeline.driving.ignitionChanged(isOn: isOn, at: time), now: now)
+        }
+        keepOdometer(now: now)
+    }
+
+    private func record(_ changes: [Trips.Change], now: BootInstant) {
         guard !changes.isEmpty else { return }
         recorder.add(newEvents(of: changes, now: now))
         if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
     }
 
+    /// That of the fixes; before the first, the clock's, which says nothing about a recording.
+    private func presentOfTrips(now: BootInstant) -> Timestamp? {
+        pipeline.driving.time(now: now) ?? (settings.gpsd.replay ? nil : hub.clock.trusted(now: now))
+    }
+
     /// When that is; nil while no stay has begun, or the time is not known: then the next fix ends it.
     func tripDeadline(now: BootInstant) -> BootInstant? {
-        guard let deadline = pipeline.driving.trips.deadline, let time = hub.clock.trusted(now: now) else {
+        guard let deadline = pipeline.driving.trips.deadline, let time = presentOfTrips(now: now) else {
             return nil
         }
         return now.advanced(bySeconds: max(deadline.seconds(since: time), 0) + 0.1)
@@ -106,7 +122,8 @@ extension Reader {
     private static func summary(of trip: Trip) -> String? {
         EventData.json([
             "started_at": .time(trip.start), "distance_meters": .number(trip.metres.rounded()),
-            "duration_seconds": .number(trip.duration.rounded()), "top_speed": trip.topSpeed.map { .number($0) },
+            "duration_seconds": .number(trip.duration.rounded()),
+            "top_speed": trip.topSpeed.map { .number($0) },
             "idle_seconds": .number(trip.idle.rounded()),
         ])
     }
@@ -114,7 +131,9 @@ extension Reader {
     /// The daemon ends: the trip under way goes on after a restart with all of its sums.
     func storeTrip(now: BootInstant) {
         guard let trip = pipeline.driving.trip else { return }
-        let session = sessions.session ?? Session(id: pipeline.newID(at: trip.open.start.time), startedAt: trip.open.start.time)
+        let session =
+            sessions.session
+            ?? Session(id: pipeline.newID(at: trip.open.start.time), startedAt: trip.open.start.time)
         var new = NewEvents(
             events: [], changes: [], session: session.id, sessionStartedAt: session.startedAt,
             isTracking: true, extras: nil, time: trip.open.last.time, prunesByAge: false)

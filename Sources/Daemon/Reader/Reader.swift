@@ -31,6 +31,7 @@ final class Reader {
         guard let link = GPSDLink(settings.gpsd) else { return nil }
         self.hub = hub
         self.settings = settings
+        hub.board.tellsOdometer.store(settings.vehicle.tellsOdometer, ordering: .relaxed)
         self.link = link
         recorder = Recorder(store: hub.store)
         sessions = SessionKeeper(hub: hub, recorder: recorder)

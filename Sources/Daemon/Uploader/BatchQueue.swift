@@ -149,7 +149,11 @@ final class BatchQueue {
     func encode(_ draft: BatchDraft) throws(StorageError) -> (id: UUIDv7, request: StoredRequest) {
         let sentAt = hub.clock.time(now: .current())
         let id = ids.next(at: sentAt)
-        guard let request = maker.request(for: draft, batch: id, sentAt: sentAt) else {
+        let tellsOdometer = hub.board.tellsOdometer.load(ordering: .relaxed)
+        guard
+            let request = maker.request(
+                for: draft, batch: id, sentAt: sentAt, tellsOdometer: tellsOdometer)
+        else {
             throw StorageError(operation: "compress", kind: .other, message: "zlib failed")
         }
         return (id, request.stored)

@@ -76,13 +76,18 @@ struct RequestMaker: ~Copyable {
         return try fences().first { $0.id == id }.map { draft.placed(at: $0.centre) }
     }
 
+    /// - Parameter tellsOdometer: to servers made for other clients, which have a field for it.
     /// - Returns: nil when zlib fails.
-    mutating func request(for draft: BatchDraft, batch: UUIDv7, sentAt: Timestamp) -> Request? {
+    mutating func request(
+        for draft: BatchDraft, batch: UUIDv7, sentAt: Timestamp, tellsOdometer: Bool = true
+    ) -> Request? {
         guard template == nil else {
             return template?.request(
                 session: draft.session, extras: draft.extras, locations: draft.locations, events: draft.events
             )
         }
+        var first = draft.locations.first
+        if !tellsOdometer { first?.mileage = nil }
         return switch foreign {
         case nil:
             beekon?.request(
@@ -90,10 +95,10 @@ struct RequestMaker: ~Copyable {
                 locations: draft.locations, events: draft.events)
         case .overland(let format): format.request(draft.locations)
         case .owntracks(let format):
-            draft.locations.first.map { format.request($0, sentAt: sentAt) }
+            first.map { format.request($0, sentAt: sentAt) }
                 ?? draft.events.first.flatMap { format.request($0) }
         case .osmand(let format):
-            draft.locations.first.map { format.request($0, extras: draft.extras) }
+            first.map { format.request($0, extras: draft.extras) }
         }
     }
 }

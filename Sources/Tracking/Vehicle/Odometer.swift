@@ -30,7 +30,9 @@ package struct Odometer: Sendable {
         /// same, a file that has forgotten the place is the later one.
         package static func latest(_ row: Memory?, _ file: Memory?) -> Memory {
             guard let row, let file else { return row ?? file ?? Memory() }
-            if row.settings == file.settings, row.wholeMetres == file.wholeMetres, file.place == nil { return file }
+            if row.settings == file.settings, row.wholeMetres == file.wholeMetres, file.place == nil {
+                return file
+            }
             return (row.settings, row.metres) >= (file.settings, file.metres) ? row : file
         }
 
@@ -186,6 +188,9 @@ extension Odometer {
         let hasForgotten = kept.memory.place != nil && memory.place == nil
         return (isAtStop || isOld) && isOther || hasForgotten ? memory : nil
     }
+
+    /// What has been written may be gone.
+    package mutating func forgetKept() { kept = nil }
 
     /// Records that it has been written.
     package mutating func keep(_ memory: Memory, now: BootInstant) {

@@ -100,10 +100,20 @@ final class Bench {
             time: time, mode: 3, coordinate: place, accuracy: 4.2, speed: 13.5, bearing: 271.25,
             altitude: 431.2)
         let location = Location(
-            id: ids.next(at: time), session: session, fix: fix, trigger: .interval, motion: .moving)
+            id: ids.next(at: time), session: session, fix: fix, trigger: .interval, motion: .moving,
+            mileage: Int64(written) * 14)
         return NewLocation(
             location: location, session: session, sessionStartedAt: Self.start, odometer: Double(written),
-            extras: nil, prunesByAge: true)
+            extras: nil, prunesByAge: true, vehicle: NewVehicle(settings: 0, trip: trip(until: fix)))
+    }
+
+    /// One drive, under way since the first fix.
+    private func trip(until fix: Fix) -> StoredTrip {
+        let first = Trips.Mark(time: Self.start, place: fix.coordinate, odometer: 0)
+        let last = Trips.Mark(
+            time: fix.time, place: fix.coordinate, odometer: Double(written) * 14.1, topSpeed: 13.5, idle: 12)
+        return StoredTrip(
+            Trips.Open(start: first, hasStarted: true, last: last, moved: last), boot: nil, settings: 0)
     }
 
     /// Writes fixes one after the other, as fast as it goes.

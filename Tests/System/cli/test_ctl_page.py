@@ -30,6 +30,20 @@ POLYGON = """
   const paint = (lat, lon) => pen.getImageData(Math.round(screenX(toX(lon), box.width) * ratio),
     Math.round(screenY(toY(lat), box.height) * ratio), 1, 1).data[3];
   return [[52.545, 13.453], [52.575, 13.437], [52.535, 13.453]].map(place => paint(...place) > 0);"""
+# The paint of the chosen trip: before the choice, after it, and whether the map has come closer.
+TRIP = """
+  const frame = () => new Promise(requestAnimationFrame);
+  const has = () => {
+    const wanted = colours.trip.match(/\\w\\w/g).map(part => parseInt(part, 16));
+    const data = map.getContext("2d").getImageData(0, 0, map.width, map.height).data;
+    for (let i = 0; i < data.length; i += 4) if (wanted.every((value, at) => data[i + at] === value)) return true;
+    return false;
+  };
+  const before = has(), scale = view.scale;
+  document.querySelector("#trips tbody tr").click();
+  await frame();
+  await frame();
+  return [before, has(), view.scale > scale];"""
 # Moves the mouse over the middle of the track, zooms, and counts the pixels that are then not empty.
 HOVER = """
   const frame = () => new Promise(requestAnimationFrame);
@@ -96,6 +110,20 @@ class PageTests(CtlTest):
         browser = self.browser()
         browser.open(self.page(parked_drive()))
         self.assertEqual(browser.run(POLYGON), [True, False, False])
+
+    def test_trips(self):
+        locations = parked_drive()
+        trips = [{"started_at": locations[first]["timestamp"], "ended_at": locations[last]["timestamp"],
+                  "distance_meters": 6900.0, "duration_seconds": 599.0, "top_speed": 19.0, "idle_seconds": 0.0}
+                 for first, last in ((0, 599), (600, 1199))]
+        del trips[1]["ended_at"]
+        browser = self.browser()
+        browser.open(self.page(locations, GetTrips={"trips": trips}))
+        rows = match(r'id="trips".*?<tbody>(.*?)</tbody>', browser.document(), re.S)[1]
+        self.assertEqual(rows.count("<tr"), 2)
+        for part in (">6.9 km<", ">10 min<", ">68 km/h<", ">under way<"):
+            self.assertIn(part, rows)
+        self.assertEqual(browser.run(TRIP), [False, True, True])
 
     def test_a_hundred_thousand_locations(self):
         path = self.page(drive(100_000))

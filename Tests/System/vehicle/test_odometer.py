@@ -1,0 +1,217 @@
+"""The odometer: right, never backwards, and settable by those who may.
+
+BEEKOND_SEED repeats a run; BEEKOND_KILLS sets the number of kills.
+"""
+import json
+import os
+import random
+import shutil
+import socket
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.beekonctl import CtlTest
+from support.control_client import Refusal
+from support.drive import Drive, feed
+from support.ports import free_port
+from support.programs import needs_gpsd
+from support.seeds import seed
+from support.system_test import SystemTest
+from support.waiting import wait_for
+
+KILLS = int(os.environ.get("BEEKOND_KILLS", "25"))
+USUAL = {"interval_seconds": 30, "distance_meters": 100, "stationary_mode": "pause"}
+
+
+def days_ago(count: float) -> int:
+    return int((time.time() - count * 86_400) * 1000)
+
+
+class OdometerTests(CtlTest):
+    def begin(self, **sections) -> tuple:
+        gps = self.fake()
+        daemon = self.daemon(gps.port, **{"tracking": USUAL, **sections}).start()
+        daemon.call("Start")
+        gps.wait_watched()
+        return gps, daemon
+
+    def again(self, gps, daemon):
+        daemon.kill()
+        daemon.start()
+        gps.wait_watched()
+
+    def metres(self, daemon) -> int:
+        return daemon.status()["odometer_meters"]
+
+    def file(self, daemon) -> dict:
+        with open(os.path.join(daemon.state, "odometer.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_it_is_right_over_kills(self):
+        number = seed("kills")
+        chance = random.Random(number)
+        gps, daemon = self.begin()
+        drive = Drive(days_ago(0.9))
+        for _ in range(4):
+            drive.stand(150)
+            drive.go(chance.randint(300, 600), chance.uniform(8, 33))
+        drive.stand(200)
+        highest, at = 0, 0
+        for _ in range(12):
+            portion = chance.randint(100, 240)
+            feed(gps, daemon, drive.moments[at:at + portion], chance)
+            at += portion
+            highest = max(highest, self.metres(daemon))
+            self.again(gps, daemon)
+            self.assertGreaterEqual(self.metres(daemon), highest)
+        feed(gps, daemon, drive.moments[at:], chance)
+        truth = drive.moments[-1].metres
+        daemon.wait_status(lambda status: status["odometer_meters"] > 0.9 * truth, "the last stop is counted")
+        error = (self.metres(daemon) - truth) / truth
+        print(f"odometer over 12 kills: {truth:.0f} m driven, error {100 * error:.3f} %")
+        self.assertLess(abs(error), 0.005)
+
+    def test_it_stands_while_parked(self):
+        gps, daemon = self.begin()
+        drive = Drive(days_ago(0.9))
+        drive.go(300, 20)
+        drive.stand(200)
+        feed(gps, daemon, drive.moments, random.Random(1))
+        parked = self.metres(daemon)
+        self.assertGreater(parked, 5000)
+        at = len(drive.moments)
+        drive.stand(12 * 3600)
+        feed(gps, daemon, drive.moments[at:], random.Random(2))
+        self.assertEqual(self.metres(daemon), parked)
+
+    def test_set(self):
+        gps, daemon = self.begin()
+        drive = Drive(days_ago(0.5))
+        drive.go(120, 20)
+        feed(gps, daemon, drive.moments)
+        for metres in (123_456_700, 1_000):
+            daemon.call("SetOdometer", odometer_meters=metres)
+            self.assertEqual(self.metres(daemon), metres)
+            self.again(gps, daemon)
+            self.assertEqual(self.metres(daemon), metres)
+        at = len(drive.moments)
+        drive.go(120, 20)
+        feed(gps, daemon, drive.moments[at:])
+        driven = self.metres(daemon) - 1_000
+        self.assertTrue(1700 < driven < 2500, driven)
+        self.again(gps, daemon)
+        self.assertGreaterEqual(self.metres(daemon) - 1_000, driven)
+        for wrong in (-1, 10_000_000_001):
+            with self.assertRaises(Refusal):
+                daemon.call("SetOdometer", odometer_meters=wrong)
+        events = daemon.query("SELECT data FROM events WHERE subject IS NULL AND data LIKE '%previous_meters%' ORDER BY seq")
+        self.assertEqual([json.loads(data)["odometer_meters"] for (data,) in events], [123_456_700, 1_000])
+        self.assertEqual(json.loads(events[1][0])["previous_meters"], 123_456_700)
+        shown = self.run_ctl(daemon, "odometer", "--json")
+        self.assertEqual(json.loads(shown.stdout), {"odometer_meters": self.metres(daemon)})
+        self.assertEqual(self.run_ctl(daemon, "odometer", "set", "12.3456").stdout.strip(), "12.346 km")
+        self.assertEqual(self.metres(daemon), 12_346)
+
+    def test_either_of_database_and_file_may_be_lost(self):
+        gps, daemon = self.begin()
+        drive = Drive(days_ago(0.5))
+        drive.go(200, 20)
+        drive.stand(200)
+        feed(gps, daemon, drive.moments)
+        metres = self.metres(daemon)
+        self.assertGreater(metres, 3500)
+        daemon.kill()
+        for name in ("odometer.json", "odometer.json.copy"):
+            os.unlink(os.path.join(daemon.state, name))
+        daemon.start()
+        self.assertEqual(self.metres(daemon), metres)
+        gps.wait_watched()
+        at = len(drive.moments)
+        drive.go(100, 20)
+        drive.stand(200)
+        feed(gps, daemon, drive.moments[at:])
+        further = self.metres(daemon)
+        self.assertGreater(further, metres + 1500)
+        daemon.kill()
+        for name in os.listdir(daemon.state):
+            if name.startswith("beekon.db"):
+                os.unlink(os.path.join(daemon.state, name))
+        daemon.start()
+        self.assertEqual(self.metres(daemon), further)
+
+    def test_a_deletion_leaves_no_place_in_the_file(self):
+        gps, daemon = self.begin()
+        drive = Drive(days_ago(0.5))
+        drive.go(200, 20)
+        drive.stand(200)
+        feed(gps, daemon, drive.moments)
+        metres = self.metres(daemon)
+        self.assertIn("latitude", self.file(daemon))
+        daemon.call("DeleteLocations")
+        self.assertNotIn("latitude", self.file(daemon))
+        self.assertEqual(self.metres(daemon), metres)
+        self.again(gps, daemon)
+        self.assertEqual(self.metres(daemon), metres)
+
+    def test_what_is_told_costs_no_sync_of_its_own(self):
+        """While it drives, the file is not written."""
+        gps, daemon = self.begin()
+        drive = Drive(days_ago(0.5))
+        drive.go(60, 20)
+        feed(gps, daemon, drive.moments)
+        before = os.stat(os.path.join(daemon.state, "odometer.json")).st_mtime_ns
+        at = len(drive.moments)
+        drive.go(900, 20)
+        feed(gps, daemon, drive.moments[at:])
+        self.assertEqual(os.stat(os.path.join(daemon.state, "odometer.json")).st_mtime_ns, before)
+
+
+@needs_gpsd
+class KillTests(SystemTest):
+    def test_it_never_goes_back(self):
+        number = seed(f"{KILLS} kills")
+        chance = random.Random(number)
+        port, inlet = free_port(), free_port(socket.SOCK_DGRAM)
+        self.gpsd(port, f"udp://127.0.0.1:{inlet}")
+        self.simulator(inlet, "--rate", "1", "--speed-up", "20", "--seed", str(number))
+        receiver = self.backend()
+        daemon = self.daemon(port, tracking=USUAL, sync={"url": receiver.url, "sync_threshold": 3})
+        daemon.start()
+        daemon.call("Start")
+        highest, readings, images = 0, 0, 0
+        for life in range(KILLS):
+            ends = time.monotonic() + chance.uniform(0.2, 2.5)
+            while time.monotonic() < ends:
+                found = daemon.status().get("odometer_meters")
+                readings += 1
+                if found is not None:
+                    self.assertGreaterEqual(found, highest, f"life {life}")
+                    highest = max(highest, found)
+            daemon.kill()
+            if life % 10 == 9:
+                # What a disk has at this moment is a state that a start must manage as well.
+                images += 1
+                self.check_image(daemon, highest)
+            daemon.start()
+        wait_for(lambda: daemon.status().get("odometer_meters") is not None, "the store answers")
+        self.assertGreaterEqual(daemon.status()["odometer_meters"], highest)
+        print(f"odometer over {KILLS} SIGKILLs: {readings} readings, {images} images, {highest} m, none backwards")
+        self.assertGreater(highest, 0)
+
+    def check_image(self, daemon, highest):
+        """A copy of the state directory starts from at least the same."""
+        copy = self.daemon(free_port(), tracking=USUAL)
+        shutil.rmtree(copy.state)
+        shutil.copytree(daemon.state, copy.state)
+        copy.start()
+        wait_for(lambda: copy.status().get("odometer_meters") is not None, "the store answers")
+        self.assertGreaterEqual(copy.status()["odometer_meters"], highest)
+        copy.kill()
+
+
+if __name__ == "__main__":
+    unittest.main()

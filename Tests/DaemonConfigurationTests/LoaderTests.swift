@@ -46,6 +46,9 @@ import Testing
             "sync.speed_unit": .string("knots"), "sync.method": .string("POST"),
             "sync.root_property": .string("location"), "sync.extras_in": .string("record"),
             "sync.location_template": .string(""), "sync.geofence_template": .string(""),
+            "sync.commands.enabled": .bool(false), "sync.commands.allow": .list([]),
+            "sync.commands.settings": .list([]), "sync.commands.max": .integer(16),
+            "sync.commands.verify_keys": .list([]),
             "sync.compress": .bool(false), "sync.auth.skew_margin_seconds": .number(60),
         ]
         for (key, value) in expected {

@@ -14,6 +14,7 @@ struct InterfaceDescriptionTests {
         Wire.GetConfig.self, Wire.Configure.self, Wire.ResetConfig.self, Wire.Reload.self,
         Wire.SeedAuth.self, Wire.GetRejected.self, Wire.RetryRejected.self, Wire.Resend.self,
         Wire.PurgeRejected.self, Wire.BackfillDestination.self, Wire.ForgetDestination.self,
+        Wire.GetCommands.self,
         Wire.Subscribe.self,
     ]
 

@@ -4,8 +4,8 @@ extension Wire {
     /// was too slow. reason and session_id belong to state. reason says why it is tracking or stopped: user
     /// (a client called Start or Stop), resumed (it was tracking when the daemon last ended), autostart,
     /// schedule (tracking.schedule has opened) or system (stopped by no user: tracking.schedule has closed).
-    /// session_id is the current session, or the last one that ended. destination belongs to sync, auth and
-    /// http: whose they are.
+    /// session_id is the current session, or the last one that ended. destination belongs to sync, auth, http
+    /// and command: whose they are. command: it was done.
     package struct Event: Codable, Sendable, Equatable {
         package var kind: String
         package var missed: Int?
@@ -18,13 +18,14 @@ extension Wire {
         package var sync: SyncStatus?
         package var auth: AuthStatus?
         package var http: HttpRequest?
+        package var command: ServerCommand?
         package var destination: String?
 
         package init(
             kind: String, missed: Int? = nil, location: Location? = nil, geofenceEvent: GeofenceEvent? = nil,
             state: State? = nil, reason: String? = nil, sessionId: String? = nil, source: SourceStatus? = nil,
             sync: SyncStatus? = nil, auth: AuthStatus? = nil, http: HttpRequest? = nil,
-            destination: String? = nil
+            command: ServerCommand? = nil, destination: String? = nil
         ) {
             self.kind = kind
             self.missed = missed
@@ -37,6 +38,7 @@ extension Wire {
             self.sync = sync
             self.auth = auth
             self.http = http
+            self.command = command
             self.destination = destination
         }
 
@@ -52,6 +54,7 @@ extension Wire {
             case sync
             case auth
             case http
+            case command
             case destination
         }
     }

@@ -43,6 +43,7 @@ enum Log {
         case tokenFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a31"
         case geofenceCrossed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a16"
         case requestStage = "7c2e9a41d06b4f7ea1f83d5529b6c0e4"
+        case serverCommand = "c4d17f6be02a4b3f8a95e1c6d8730b2f"
     }
 
     enum Field: String {
@@ -57,6 +58,7 @@ enum Log {
         case geofence = "BEEKOND_GEOFENCE"
         case stage = "BEEKOND_STAGE"
         case destination = "BEEKOND_DESTINATION"
+        case command = "BEEKOND_COMMAND"
     }
 
     /// Bytes: a pipe with room for any takes as many (PIPE_BUF).

@@ -97,7 +97,8 @@ struct StatusReport {
         // An attempt is due only while there is a newer location than the server has.
         let isLatestOnly = configurator.loaded.settings.sync(of: name.text)?.isLatestOnly == true
         return Wire.SyncStatus(
-            snapshot, own, isWaiting: isLatestOnly ? snapshot.nextAttempt != nil : own.pending > 0,
+            snapshot, own, commands: counts.commands[name],
+            isWaiting: isLatestOnly ? snapshot.nextAttempt != nil : own.pending > 0,
             nextAttempt: next.map { hub.clock.time(now: now).advanced(bySeconds: $0) })
     }
 

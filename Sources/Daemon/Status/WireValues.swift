@@ -68,6 +68,26 @@ extension Wire.Rejected {
     }
 }
 
+extension Wire.ServerCommand {
+    init(_ record: CommandRecord) {
+        let isDone = record.doneAt != nil
+        self.init(
+            id: record.id, command: record.name, origin: record.destination.text,
+            batch: record.batch.description, state: isDone ? "done" : "received",
+            receivedAt: record.receivedAt.iso8601, doneAt: record.doneAt?.iso8601,
+            ok: isDone ? record.outcome.error == nil : nil, error: record.outcome.error,
+            result: record.outcome.result.flatMap { JSONValue(json: Array($0.utf8)) },
+            delivered: isDone ? record.isSent : nil)
+    }
+}
+
+extension Wire.Event {
+    init(_ record: CommandRecord) {
+        self.init(
+            kind: "command", command: Wire.ServerCommand(record), destination: record.destination.text)
+    }
+}
+
 extension Wire.Session {
     init(_ session: SessionRecord) {
         self.init(
@@ -119,11 +139,14 @@ extension Wire.SourceHealth {
 
 extension Wire.SyncStatus {
     /// - Parameters:
+    ///   - commands: what is left to do for those of its server; nil: nothing.
     ///   - isWaiting: there is something to send.
     ///   - nextAttempt: in the best clock known.
     init(
-        _ snapshot: UploaderSnapshot, _ counts: DestinationCounts, isWaiting: Bool, nextAttempt: Timestamp?
+        _ snapshot: UploaderSnapshot, _ counts: DestinationCounts, commands: CommandCounts? = nil,
+        isWaiting: Bool, nextAttempt: Timestamp?
     ) {
+        func some(_ count: Int?) -> Int? { count == 0 ? nil : count }
         let state: Wire.SyncState =
             if !snapshot.isConfigured {
                 .disabled
@@ -143,7 +166,8 @@ extension Wire.SyncStatus {
             lastMqttCode: snapshot.lastMQTTCode, lastError: snapshot.deferralWarning ?? snapshot.lastError,
             nextAttempt: nextAttempt?.iso8601, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
-            oversizedFailures: snapshot.oversizedFailures > 0 ? snapshot.oversizedFailures : nil)
+            oversizedFailures: some(snapshot.oversizedFailures), commands: some(commands?.waiting),
+            results: some(commands?.results))
     }
 }
 

@@ -21,6 +21,10 @@ final class Uploader {
     /// nil unless the destination gets only the newest location.
     private var lane: LatestQueue?
     let tokens: TokenKeeper
+    private let commands: CommandRunner
+    /// What the server has asked for in its answer to the batch under way, until it is written down with the
+    /// acknowledgement.
+    private var heard: CommandList?
     private let report: UploadReport
     /// The destination is not configured any more.
     private var hasEnded = false
@@ -43,6 +47,7 @@ final class Uploader {
         self.inForce = inForce
         self.carrier = carrier
         queue = BatchQueue(port: port, hub: hub, installID: installID, sync)
+        commands = CommandRunner(port: port, hub: hub)
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report,
@@ -53,7 +58,7 @@ final class Uploader {
     /// Runs until the daemon stops.
     func run() {
         apply()
-        if sync != nil, report.snapshot.storageError != nil || pending > 0 {
+        if sync != nil, report.snapshot.storageError != nil || pending > 0 || commands.hasWork {
             attempts.trigger(.started, now: .current())
         }
         while !isStopping {
@@ -96,7 +101,11 @@ final class Uploader {
         lane?.awaitNews()
         let dues =
             sync == nil
-            ? [] : [attempts.metered.wakeUp(upload: due, refresh: tokens.idleDue(now: now)), carrier.due]
+            ? []
+            : [
+                attempts.metered.wakeUp(upload: due, refresh: tokens.idleDue(now: now)), carrier.due,
+                commands.due,
+            ]
         poll.wait(seconds: dues.compactMap(\.self).min().map { max($0.seconds(since: now), 0) })
     }
 
@@ -162,6 +171,13 @@ final class Uploader {
             for command in port.commands.takeAll() { run(command, now: now) }
             configure(latest, now: now)
         }
+        followServer(now: now)
+    }
+
+    /// Goes on with what the server has asked for.
+    private func followServer(now: BootInstant) {
+        commands.proceed(now: now)
+        if commands.takeResults() { attempts.trigger(.results, now: now) }
     }
 
     private func run(_ command: UploaderCommand, now: BootInstant) {
@@ -181,11 +197,13 @@ final class Uploader {
             configure(settings, now: now)
             hub.complete(token, seed(pair, now: now).map { .done })
         case .storageRecovered:
+            commands.storageRecovered()
             if report.snapshot.storageError != nil {
                 attempts.trigger(.change, now: now)
             }
         // It is enough to be awake.
         case .routesChanged: break
+        case .commandEnded(let command, let outcome): commands.ended(command, outcome, now: now)
         case .end: hasEnded = true
         }
     }
@@ -332,8 +350,12 @@ final class Uploader {
             return .done
         case .acknowledge(let freezesNext):
             let batch = try batch()
-            try queue.acknowledge(batch, freezingNextFor: freezesNext ? sync : nil)
+            let journaled = try queue.acknowledge(
+                batch, freezingNextFor: freezesNext ? sync : nil, journaling: heard)
             report.acknowledged(batch, at: hub.clock.time(now: .current()))
+            commands.journaled(journaled, isAnswerToRows: true)
+            heard = nil
+            followServer(now: .current())
             return .done
         case .reject(let status):
             let batch = try batch()

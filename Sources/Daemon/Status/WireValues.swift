@@ -120,9 +120,10 @@ extension Wire.SourceHealth {
 extension Wire.SyncStatus {
     /// - Parameters:
     ///   - isWaiting: there is something to send.
-    ///   - nextAttempt: in the best clock known.
+    ///   - time: converts to the best clock known.
     init(
-        _ snapshot: UploaderSnapshot, _ counts: DestinationCounts, isWaiting: Bool, nextAttempt: Timestamp?
+        _ snapshot: UploaderSnapshot, _ counts: DestinationCounts, isWaiting: Bool,
+        at time: (BootInstant) -> Timestamp
     ) {
         let state: Wire.SyncState =
             if !snapshot.isConfigured {
@@ -141,9 +142,20 @@ extension Wire.SyncStatus {
             inFlightBatch: snapshot.inFlightBatch?.description, lastAttempt: snapshot.lastAttempt?.iso8601,
             lastSuccess: snapshot.lastSuccess?.iso8601, lastHttpStatus: snapshot.lastHTTPStatus,
             lastMqttCode: snapshot.lastMQTTCode, lastError: snapshot.deferralWarning ?? snapshot.lastError,
-            nextAttempt: nextAttempt?.iso8601, uploaded: snapshot.uploaded,
+            nextAttempt: snapshot.nextAttempt.map { time($0).iso8601 }, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
-            oversizedFailures: snapshot.oversizedFailures > 0 ? snapshot.oversizedFailures : nil)
+            oversizedFailures: snapshot.oversizedFailures > 0 ? snapshot.oversizedFailures : nil,
+            heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
+    }
+}
+
+extension Wire.Heartbeat {
+    init(_ snapshot: HeartbeatSnapshot, at time: (BootInstant) -> Timestamp) {
+        self.init(
+            intervalSeconds: snapshot.interval, last: snapshot.last?.iso8601,
+            next: snapshot.next.map { time($0).iso8601 },
+            pausedUntil: snapshot.pausedUntil.map { time($0).iso8601 },
+            refusedStatus: snapshot.pausedUntil == nil ? nil : snapshot.refusal)
     }
 }
 

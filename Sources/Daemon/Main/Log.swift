@@ -72,14 +72,11 @@ enum Log {
     /// The priority down to which lines are written.
     private static let level = Atomic(Journal.Priority.info.rawValue)
 
-    /// From now on, lines at least this severe are written.
-    static func use(_ level: Settings.LogLevel) {
-        self.level.store(Journal.Priority(level).rawValue, ordering: .relaxed)
-    }
-
-    /// From now on the latest lines are kept in memory, for a server that may ask for them, or none are.
-    static func keep(_ isWanted: Bool) {
-        room.keep(isWanted)
+    /// From now on, lines at least as severe as these settings say are written, and the latest are kept in memory where a
+    /// server may ask for them.
+    static func use(_ settings: Settings) {
+        level.store(Journal.Priority(settings.logLevel).rawValue, ordering: .relaxed)
+        room.keep(settings.keepsLog)
     }
 
     /// The latest lines are kept.
@@ -162,6 +159,13 @@ enum Log {
             scalar.properties.generalCategory == .control
                 ? "\\u{" + String(scalar.value, radix: 16) + "}" : String(scalar)
         }.joined()
+    }
+}
+
+extension Settings {
+    /// A server may ask for the log.
+    fileprivate var keepsLog: Bool {
+        allDestinations.contains { $0.sync.commands?.allow.contains(.uploadLog) == true }
     }
 }
 

@@ -125,8 +125,16 @@ package struct StatusScreen {
         ]
         var lines = pending() + Text.wrap(times.joined(separator: ", "), width: 70)
         lines += Text.wrap(totals.joined(separator: ", "), width: 70)
+        lines += heartbeat()
         if let error = lastError() { lines.insert(contentsOf: error, at: pending().count) }
         return lines
+    }
+
+    private func heartbeat() -> [String] {
+        guard let heartbeat = status.sync.heartbeat.map({ HeartbeatText($0, clock: clock) }) else {
+            return []
+        }
+        return Text.wrap(heartbeat.phrase, width: 70).map { heartbeat.isPaused ? palette.warning($0) : $0 }
     }
 
     private func others() -> [String] {

@@ -18,6 +18,11 @@ extension Key {
             "sync.interval_seconds", \.main.sync.intervalSeconds, 60...year, clamped: true, "seconds",
             "Time between scheduled uploads; with deliver = \"latest\" from 5."
         ).tunable,
+        .number(
+            "sync.heartbeat_seconds", \.main.sync.heartbeatSeconds, 0...86_400, "seconds",
+            "Time after the latest request at which an envelope without locations says how the vehicle is; 0 is off,\n"
+                + "else 60 at least."
+        ).only(.beekon, .owntracks),
         .integer(
             "sync.batch_size", \.main.sync.batchSize, 1...1000, clamped: true, "locations",
             "Most in one request."
@@ -126,6 +131,27 @@ extension Key {
             "sync.compress", \.main.format.template.compress,
             "Send gzip.\nThe format beekon always does, others never."
         ).only(.template),
+    ]
+
+    /// What a server may do is nobody's to decide over the socket.
+    static let commands = commandRows.map { $0.fileOnly.only(.beekon, .template) }
+
+    private static let commandRows: [Key] = [
+        .flag(
+            "sync.commands.enabled", \.main.commands.isEnabled,
+            "Do what the server asks for in its answers."),
+        .list(
+            "sync.commands.allow", \.main.commands.allow, limit: Settings.Commands.Name.allCases.count,
+            Rules.serverCommand, "The commands that it may give, such as [\"start\", \"stop\"]."),
+        .list(
+            "sync.commands.settings", \.main.commands.named, limit: 64, Rules.serverSetting,
+            "The settings that it may change, such as [\"tracking.interval_seconds\"]."),
+        .integer(
+            "sync.commands.max", \.main.commands.max, 1...64, "commands",
+            "Most in one answer; with more, all of them are refused."),
+        .list(
+            "sync.commands.verify_keys", \.main.commands.keyFiles, limit: 4, Rules.verifyKey,
+            "PEM files of Ed25519 keys, one of which must have signed what the server asks for."),
     ]
 
     static let auth: [Key] = [

@@ -3,6 +3,8 @@ internal import Envelope
 /// Puts the layers together, looks at what only shows in the whole, and makes the listing.
 struct SettingsBuilder {
     static let maxEntries = 64
+    /// Seconds between heartbeats where a server may send commands.
+    private static let commandsHeartbeat = 3600.0
 
     var problems: [ConfigurationError.Problem] = []
     private(set) var winners: [String: Assignment] = [:]
@@ -105,8 +107,14 @@ struct SettingsBuilder {
             winners[interval.slot] = interval
             if case .number(let seconds) = interval.value { own.sync.intervalSeconds = seconds }
         }
+        let hasHeartbeats = [.beekon, .owntracks].contains(format)
+        if winners[table + ".heartbeat_seconds"] == nil, takesCommands(table), hasHeartbeats {
+            own.sync.heartbeatSeconds = Self.commandsHeartbeat
+        }
         draft[name] = own
     }
+
+    mutating func keep(_ own: DestinationDraft, of name: String) { draft[name] = own }
 
     private mutating func checkNumbers(of entries: [String: [Assignment]]) {
         for (_, entries) in entries.sorted(by: { $0.key < $1.key }) {

@@ -8,7 +8,7 @@ extension Wire {
     /// counts the dead letters that are kept. oversized_failures counts how many times in a row the next
     /// batch has failed because of its size or its time; absent if it has not. commands counts those of its
     /// server that have yet to be run, results those that have yet to be sent; each is absent if there are
-    /// none.
+    /// none. heartbeat is absent where there are no heartbeats.
     package struct SyncStatus: Codable, Sendable, Equatable {
         package var state: SyncState
         package var failure: String?
@@ -28,13 +28,15 @@ extension Wire {
         package var oversizedFailures: Int?
         package var commands: Int?
         package var results: Int?
+        package var heartbeat: Heartbeat?
 
         package init(
             state: SyncState, failure: String? = nil, pending: Int, oldestPending: String? = nil,
             inFlightBatch: String? = nil, lastAttempt: String? = nil, lastSuccess: String? = nil,
             lastHttpStatus: Int? = nil, lastMqttCode: Int? = nil, lastError: String? = nil,
             nextAttempt: String? = nil, uploaded: Int, rejected: Int, retries: Int, bytesSent: Int,
-            oversizedFailures: Int? = nil, commands: Int? = nil, results: Int? = nil
+            oversizedFailures: Int? = nil, commands: Int? = nil, results: Int? = nil,
+            heartbeat: Heartbeat? = nil
         ) {
             self.state = state
             self.failure = failure
@@ -54,6 +56,7 @@ extension Wire {
             self.oversizedFailures = oversizedFailures
             self.commands = commands
             self.results = results
+            self.heartbeat = heartbeat
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -75,6 +78,7 @@ extension Wire {
             case oversizedFailures = "oversized_failures"
             case commands
             case results
+            case heartbeat
         }
     }
 }

@@ -35,7 +35,7 @@ final class Supervisor {
         let installation = try identification.find()
         let lacksDatabase = installation.hadDatabase && Store.isMissing(in: directory.path)
         let store = try Store(directory: directory.path, options: StoreOptions(settings))
-        hub = try Hub(store: store, files: SmallFiles(directory))
+        hub = try Hub(store: store, files: SmallFiles(directory), startedAt: startedAt)
         for event in store.takeEvents() { event.report(hub.board) }
         for trouble in installation.troubles { hub.board.note(damaged: trouble.name) }
         if lacksDatabase { hub.reportMissingDatabase(in: directory.path) }

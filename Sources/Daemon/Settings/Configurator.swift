@@ -64,7 +64,7 @@ final class Configurator {
             isStale = true
         }
         present = Self.change(to: layers, file.load())
-        Log.use(present.result.loaded.settings.logLevel)
+        Log.use(present.result.loaded.settings)
         report(present)
         let inForce = present.runtime.keys.filter { present.result.leftOut[$0] == nil }
         if !inForce.isEmpty {
@@ -105,7 +105,7 @@ final class Configurator {
             revision += 1
             for port in hub.uploaders.all { port.settings.put(inForce) }
             report(change)
-            Log.use(loaded.settings.logLevel)
+            Log.use(loaded.settings)
         }
         hub.complete(token, result.map { .done })
         proceed(hub)

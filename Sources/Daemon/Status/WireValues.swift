@@ -141,10 +141,10 @@ extension Wire.SyncStatus {
     /// - Parameters:
     ///   - commands: what is left to do for those of its server; nil: nothing.
     ///   - isWaiting: there is something to send.
-    ///   - nextAttempt: in the best clock known.
+    ///   - time: converts to the best clock known.
     init(
         _ snapshot: UploaderSnapshot, _ counts: DestinationCounts, commands: CommandCounts? = nil,
-        isWaiting: Bool, nextAttempt: Timestamp?
+        isWaiting: Bool, at time: (BootInstant) -> Timestamp
     ) {
         func some(_ count: Int?) -> Int? { count == 0 ? nil : count }
         let state: Wire.SyncState =
@@ -164,10 +164,20 @@ extension Wire.SyncStatus {
             inFlightBatch: snapshot.inFlightBatch?.description, lastAttempt: snapshot.lastAttempt?.iso8601,
             lastSuccess: snapshot.lastSuccess?.iso8601, lastHttpStatus: snapshot.lastHTTPStatus,
             lastMqttCode: snapshot.lastMQTTCode, lastError: snapshot.deferralWarning ?? snapshot.lastError,
-            nextAttempt: nextAttempt?.iso8601, uploaded: snapshot.uploaded,
+            nextAttempt: snapshot.nextAttempt.map { time($0).iso8601 }, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
             oversizedFailures: some(snapshot.oversizedFailures), commands: some(commands?.waiting),
-            results: some(commands?.results))
+            results: some(commands?.results), heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
+    }
+}
+
+extension Wire.Heartbeat {
+    init(_ snapshot: HeartbeatSnapshot, at time: (BootInstant) -> Timestamp) {
+        self.init(
+            intervalSeconds: snapshot.interval, last: snapshot.last?.iso8601,
+            next: snapshot.next.map { time($0).iso8601 },
+            pausedUntil: snapshot.pausedUntil.map { time($0).iso8601 },
+            refusedStatus: snapshot.pausedUntil == nil ? nil : snapshot.refusal)
     }
 }
 

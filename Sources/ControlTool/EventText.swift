@@ -49,7 +49,9 @@ package enum EventText {
     private static func state(
         _ state: Wire.State, _ event: Wire.Event, width: Int, palette: Palette
     ) -> String {
-        let why = event.reason.map { " (\(Text.safe($0)))" } ?? ""
+        // Of a stop the reason says only whether it was a user's.
+        let who = state == .tracking ? nil : StatusText.decider(event.decidedBy)
+        let why = event.reason.map { " (\(Text.safe($0))\(who.map { ": " + $0 } ?? ""))" } ?? ""
         let session = event.sessionId.map { " " + Text.safe($0) } ?? ""
         let rest = Text.cut(why + session, to: width - state.rawValue.count)
         return (state == .tracking ? palette.good(state.rawValue) : state.rawValue) + palette.faint(rest)

@@ -39,7 +39,8 @@ enum Samples {
         name: "main", format: "beekon", deliver: "all", orphaned: false, dropped: 0, pruned: 1, sync: sync,
         auth: auth)
     static let status = Wire.Status(
-        version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", sessionId: "0191",
+        version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", stopReason: "user",
+        decidedBy: "server", sessionId: "0191",
         sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, source: source, gate: gate,
         store: store, sync: sync, auth: auth,
         destinations: [destination], geofences: 2, degraded: ["sync", "clock"])
@@ -54,9 +55,10 @@ enum Samples {
     static let command = Wire.ServerCommand(
         id: "c-17", command: "locate", origin: "main", batch: "b", state: "done", receivedAt: time,
         doneAt: time, ok: false, error: "no fix", result: .object([:]), delivered: true)
-    static let setting = Wire.Setting(key: "sync.url", value: .string("(set)"), origin: "default")
+    static let setting = Wire.Setting(
+        key: "sync.url", value: .string("(set)"), origin: "default", overridesServer: true)
     static let event = Wire.Event(
         kind: "location", missed: 3, location: location, geofenceEvent: geofenceEvent, state: .stopped,
         reason: "user", sessionId: "0191", source: source, sync: sync, auth: auth,
-        http: httpRequest, command: command, destination: "main")
+        http: httpRequest, command: command, destination: "main", stopReason: "user", decidedBy: "person")
 }

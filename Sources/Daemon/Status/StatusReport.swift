@@ -23,7 +23,8 @@ struct StatusReport {
         let storageError = reader.storageError ?? uploader.storageError
         return Wire.Status(
             version: Release.version, installId: installID, state: Wire.State(reader.state),
-            reason: reader.state == .stopped ? (reader.change.reason ?? .user).rawValue : nil,
+            reason: reader.change.stopReason?.rawValue,
+            stopReason: reader.change.stopReason?.rawValue, decidedBy: reader.change.decidedBy?.rawValue,
             sessionId: reader.session?.description,
             sessionStartedAt: reader.sessionStartedAt?.iso8601,
             uptimeSeconds: Int(now.seconds(since: startedAt)),

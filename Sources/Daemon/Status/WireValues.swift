@@ -55,7 +55,8 @@ extension Wire.Event {
     init(_ change: StateChange) {
         self.init(
             kind: "state", state: Wire.State(change.state), reason: change.reason?.rawValue,
-            sessionId: change.session?.description)
+            sessionId: change.session?.description, stopReason: change.stopReason?.rawValue,
+            decidedBy: change.decidedBy?.rawValue)
     }
 }
 
@@ -190,7 +191,10 @@ extension Wire.AuthStatus {
 }
 
 extension Wire.Setting {
-    init(_ entry: Loaded.Entry) {
-        self.init(key: entry.key, value: JSONValue(entry.value), origin: entry.origin.description)
+    /// - Parameter overridesServer: the server has set it as well.
+    init(_ entry: Loaded.Entry, overridesServer: Bool) {
+        self.init(
+            key: entry.key, value: JSONValue(entry.value), origin: entry.origin.description,
+            overridesServer: overridesServer ? true : nil)
     }
 }

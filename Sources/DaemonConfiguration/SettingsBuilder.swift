@@ -3,6 +3,8 @@ internal import Envelope
 /// Puts the layers together, looks at what only shows in the whole, and makes the listing.
 struct SettingsBuilder {
     static let maxEntries = 64
+    /// Seconds between heartbeats where a server may send commands.
+    private static let commandsHeartbeat = 3600.0
 
     var problems: [ConfigurationError.Problem] = []
     private(set) var winners: [String: Assignment] = [:]
@@ -30,14 +32,16 @@ struct SettingsBuilder {
         warnings += collector.warnings
     }
 
-    /// Lays the settings made while running over all files.
+    /// Lays the settings made while running over all files and what was added before.
     ///
+    /// - Parameter origin: who has made them.
     /// - Returns: those that are left out, each for itself, and why.
-    mutating func add(runtime: [String: SettingValue]) -> [String: String] {
+    @discardableResult
+    mutating func add(runtime: [String: SettingValue], from origin: Origin = .runtime) -> [String: String] {
         var refused: [String: String] = [:]
         for (name, value) in runtime {
             do throws(Key.Refusal) {
-                let found = try accept(.value(value), for: name)
+                let found = try accept(.value(value), for: name, from: origin)
                 winners[found.slot] = found
                 if found.key.row.hasPrefix("sync.auth."), let owner = found.key.owner {
                     withAuth.insert(owner)
@@ -50,10 +54,12 @@ struct SettingsBuilder {
     }
 
     /// The setting that `name` means, with a value for it that may be set while running, if the files have its table.
-    func accept(_ offer: ProposedValue, for name: String) throws(Key.Refusal) -> Assignment {
+    func accept(
+        _ offer: ProposedValue, for name: String, from origin: Origin = .runtime
+    ) throws(Key.Refusal) -> Assignment {
         guard let owner = Key.parts(name)?.destination, !destinations.contains(where: { $0.name == owner }),
             Settings.Destination.complaint(aboutName: owner) == nil
-        else { return try Key.accept(offer, for: name) }
+        else { return try Key.accept(offer, for: name, from: origin) }
         let nearest = Nearest.name(to: owner, among: destinations.map(\.name))
         throw Key.Refusal(
             message:
@@ -105,6 +111,10 @@ struct SettingsBuilder {
             winners[interval.slot] = interval
             if case .number(let seconds) = interval.value { own.sync.intervalSeconds = seconds }
         }
+        let hasHeartbeats = [.beekon, .owntracks].contains(format)
+        if winners[table + ".heartbeat_seconds"] == nil, takesCommands(table), hasHeartbeats {
+            own.sync.heartbeatSeconds = Self.commandsHeartbeat
+        }
         draft[name] = own
     }
 
@@ -114,7 +124,7 @@ struct SettingsBuilder {
         for (_, entries) in entries.sorted(by: { $0.key < $1.key }) {
             let surplus = entries.count - Self.maxEntries
             guard surplus > 0, let last = entries.last else { continue }
-            let added = entries.filter { $0.origin == .runtime }.suffix(surplus)
+            let added = entries.filter { !$0.origin.isFile }.suffix(surplus)
             for entry in added.isEmpty ? [last] : Array(added) {
                 addProblem(
                     entry.slot,

@@ -31,6 +31,28 @@ struct ReaderSnapshot: Equatable, Sendable {
     var lostAt: BootInstant?
     /// The error of the last failed write; nil while storage works.
     var storageError: String?
+    var vehicle = VehicleSnapshot()
+}
+
+/// What the vehicle itself says; nil where nothing tells.
+struct VehicleSnapshot: Equatable, Sendable {
+    /// Metres since the installation.
+    var odometer: Double?
+    var ignition: Bool?
+}
+
+/// The envelopes without rows of one destination, while it has heartbeats, or while it has refused one.
+struct HeartbeatSnapshot: Equatable, Sendable {
+    /// Seconds; 0: there are no heartbeats.
+    var interval = 0.0
+    /// When the server last accepted one.
+    var last: Timestamp?
+    /// When the next is due, unless other requests go out before; nil: never.
+    var next: BootInstant?
+    /// Until when none is sent, because the server has refused one; nil: it has not.
+    var pausedUntil: BootInstant?
+    /// That answer.
+    var refusal: Int?
 }
 
 /// What has become of the fixes since the start. `refused` counts those that storage had no room for.
@@ -46,16 +68,31 @@ struct FixCounts: Equatable, Sendable {
 struct StateChange: Equatable, Sendable {
     /// Who or what set the state. The names are the control interface's.
     enum Reason: String, Sendable {
-        /// A client asked for it.
+        /// A client asked for it; for a stop, or the server.
         case user
+        /// The server asked for it.
+        case server
         /// It was the state when the daemon last ended.
         case resumed
         /// `tracking.autostart`, on the very first run.
         case autostart
         /// `tracking.schedule` has opened.
         case schedule
-        /// Nobody has stopped it: `tracking.schedule` has closed.
+        /// The ignition was switched on.
+        case ignition
+        /// Nobody has stopped it: `tracking.schedule` has closed, or the ignition was switched off.
         case system
+
+        /// Why tracking begins.
+        init(_ origin: Wish.Origin) {
+            self =
+                switch origin {
+                case .person: .user
+                case .server: .server
+                case .schedule: .schedule
+                case .ignition: .ignition
+                }
+        }
     }
 
     var state = ReaderSnapshot.State.idle
@@ -63,6 +100,11 @@ struct StateChange: Equatable, Sendable {
     var reason: Reason?
     /// The current session, or the last one that ended; nil when there has been none.
     var session: UUIDv7?
+    /// Whose wish decides whether to track; nil before anybody has said.
+    var decidedBy: Wish.Origin?
+
+    /// Who stopped it, in two words; nil unless it is stopped.
+    var stopReason: Reason? { state == .stopped ? reason ?? .user : nil }
 }
 
 /// How the uploader is doing, as it last published it.
@@ -92,6 +134,8 @@ struct UploaderSnapshot: Equatable, Sendable {
     /// How many times in a row the next batch has failed because of its size or its time.
     var oversizedFailures = 0
     var bytesSent = 0
+    /// nil where there are none.
+    var heartbeat: HeartbeatSnapshot?
 }
 
 /// What subscribers want to know of requests: nobody is handed what none of them wants.

@@ -71,7 +71,7 @@ import Testing
 
     @Test(
         "a wrong type is found under each name, with its line",
-        arguments: (Key.sync + Key.formats + Key.auth).map(\.name))
+        arguments: (Key.sync + Key.formats + Key.commands + Key.auth).map(\.name))
     func types(name: String) throws {
         let leaf = name.dropFirst("sync.".count)
         for (table, line) in [("sync", 1), ("destination.home", 3)] {

@@ -33,7 +33,7 @@ import Testing
             "store.max_rows": .integer(100_000), "store.durability": .string("full"),
             "store.keep_uploaded": .bool(false), "store.unsent_days": .number(0), "sync.url": .string(""),
             "log.level": .string("info"),
-            "sync.interval_seconds": .number(300),
+            "sync.interval_seconds": .number(300), "sync.heartbeat_seconds": .number(0),
             "sync.batch_size": .integer(100), "sync.sync_threshold": .integer(0),
             "sync.timeout_seconds": .number(60),
             "sync.on_reject": .string("drop"), "sync.allow_insecure_http": .bool(false),
@@ -51,6 +51,9 @@ import Testing
             "sync.speed_unit": .string("knots"), "sync.method": .string("POST"),
             "sync.root_property": .string("location"), "sync.extras_in": .string("record"),
             "sync.location_template": .string(""), "sync.geofence_template": .string(""),
+            "sync.commands.enabled": .bool(false), "sync.commands.allow": .list([]),
+            "sync.commands.settings": .list([]), "sync.commands.max": .integer(16),
+            "sync.commands.verify_keys": .list([]),
             "sync.compress": .bool(false), "sync.auth.skew_margin_seconds": .number(60),
         ]
         for (key, value) in expected {

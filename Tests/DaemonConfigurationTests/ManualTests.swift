@@ -73,7 +73,11 @@ import Testing
         case nil: lines.append("Default: none.")
         }
         if key.isSecret { lines.append("A secret.") }
-        if key.needsAdmin { lines.append("Changing it while beekond runs needs group beekon-admin.") }
+        if key.isFileOnly {
+            lines.append("Only a configuration file can set it.")
+        } else if key.needsAdmin {
+            lines.append("Changing it while beekond runs needs group beekon-admin.")
+        }
         return lines.joined(separator: "\n") + "\n"
     }
 

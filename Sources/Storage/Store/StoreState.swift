@@ -87,7 +87,7 @@ struct StoreState: ~Copyable {
         var counts = StoreCounts(
             locations: ledger.locations.rows, events: ledger.events.rows,
             untimedEvents: ledger.untimedEvents, main: DestinationCounts(ledger[.main]),
-            losses: ledger.losses)
+            losses: ledger.losses, commands: ledger.commands)
         guard ledger.hasDebts else { return counts }
         for backlog in ledger.backlogs where backlog.name != .main {
             counts.others[backlog.name] = DestinationCounts(backlog)

@@ -148,11 +148,20 @@ extension Schema {
         """,
         // The odometer of the last fix, and the trip under way, stand in the row of the session, which is written anyway
         // whenever rows leave: so neither costs a page of its own. A trip is known by its start.
+        //
+        // The commands of servers, and what came of them. The text goes when a command has been run; the digest tells
+        // whether its id comes again with the same content. A position in the result has its time beside it, so that a
+        // deletion finds it.
         """
         ALTER TABLE sessions ADD COLUMN mileage INTEGER;
         ALTER TABLE sessions ADD COLUMN trip TEXT;
         CREATE TABLE trips (started_at INTEGER PRIMARY KEY, ended_at INTEGER NOT NULL, start_lat REAL, start_lng REAL,
             end_lat REAL, end_lng REAL, metres REAL NOT NULL, top_speed REAL, idle REAL NOT NULL) STRICT;
+        CREATE TABLE commands (seq INTEGER PRIMARY KEY, destination TEXT NOT NULL, id TEXT NOT NULL,
+            digest BLOB NOT NULL, batch BLOB NOT NULL, name TEXT NOT NULL, text TEXT,
+            received_at INTEGER NOT NULL, counter INTEGER, expires_at INTEGER,
+            done_at INTEGER, error TEXT, result TEXT, position_at INTEGER, is_sent INTEGER NOT NULL DEFAULT 0,
+            UNIQUE (destination, id, digest)) STRICT;
         """,
     ]
 }

@@ -13,6 +13,7 @@ struct Tables: ~Copyable {
     let counters: Counters
     let geofenceStates: GeofenceStates
     let trips: TripTable
+    let commands: Commands
 }
 
 extension Tables {
@@ -27,6 +28,7 @@ extension Tables {
             extras: Extras(db),
             counters: try Counters(db),
             geofenceStates: GeofenceStates(db),
-            trips: TripTable(db))
+            trips: TripTable(db),
+            commands: Commands(db))
     }
 }

@@ -74,8 +74,8 @@ extension Writer {
         return try pages * Pragmas.number("page_size", db)
     }
 
-    /// Removes the last positions and the parking spots of sessions whose last fix is deleted, and the places of trips.
-    /// Their lengths and counts are kept.
+    /// Removes the last positions and the parking spots of sessions whose last fix is deleted, the places of trips, and
+    /// positions in the results of commands. Lengths and counts are kept.
     private mutating func forgetPositions(upTo cutoff: Timestamp?) throws(SQLiteError) {
         // Before the transaction, which writes the current session's.
         ledger.sessions.removePositions(upTo: cutoff)
@@ -84,6 +84,7 @@ extension Writer {
             try tables.sessions.removePositions(upTo: cutoff)
             try tables.sessions.removeTripPlaces(upTo: cutoff)
             try tables.trips.removePlaces(upTo: cutoff)
+            try tables.commands.removePositions(upTo: cutoff)
         }
     }
 }

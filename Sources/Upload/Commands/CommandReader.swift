@@ -116,6 +116,10 @@ package struct CommandReader {
         guard Ed25519.verify(signature, of: message, by: rules.verifyKeys) else {
             throw CommandListRefusal(.badSignature, "none of verify_keys has signed them")
         }
+        return try read(signed: message)
+    }
+
+    private mutating func read(signed message: [UInt8]) throws(CommandListRefusal) -> Members {
         guard case .object(let inner)? = JSONReader.read(message, limits: Self.limits) else {
             throw malformed("what was signed is no JSON object of at most \(Self.depthLimit) levels")
         }
@@ -144,6 +148,21 @@ package struct CommandReader {
         if case .string(let text) = value { return Timestamp(iso8601: text) }
         guard let seconds = value.double, (0...lastSecond).contains(seconds) else { return nil }
         return Timestamp(milliseconds: 0).advanced(bySeconds: seconds)
+    }
+
+    /// What a message would be heard as, had one of the keys signed it. For fuzzing, which cannot sign.
+    static func read(
+        signed message: [UInt8], to batch: UUIDv7, _ rules: Settings.Commands, installID: String
+    ) -> Hearing {
+        var reader = CommandReader(rules: rules, destination: .main, installID: installID, batch: batch)
+        do throws(CommandListRefusal) {
+            let members = try reader.read(signed: message)
+            let commands = try reader.list(members)
+            return commands.isEmpty
+                ? .nothing : .commands(HeardCommands(commands: commands, warrant: reader.warrant))
+        } catch {
+            return .refused(error)
+        }
     }
 
     // MARK: Lists

@@ -7,7 +7,8 @@ struct Subject: Sendable {
     let run: @Sendable (UnsafeRawBufferPointer) -> Void
 
     static let all = [
-        answer, request, retryAfter, token, envelope, toml, configuration, template, varlink, gpsd, mqtt,
+        answer, commands, request, retryAfter, token, envelope, toml, configuration, template, varlink, gpsd,
+        mqtt,
     ]
 }
 

@@ -2,6 +2,7 @@ import Base
 import Testing
 
 @testable import Daemon
+@testable import DaemonConfiguration
 
 @Suite("the log that is kept in memory")
 struct LogMemoryTests {
@@ -54,6 +55,19 @@ struct LogMemoryTests {
         #expect(room.kept == nil && !room.isKeeping)
     }
 
+    @Test("lines are kept where a server may ask for them, and nowhere else")
+    func wish() {
+        var settings = Settings()
+        #expect(!settings.keepsLog)
+        settings.sync = Settings.Sync()
+        #expect(!settings.keepsLog)
+        settings.sync?.commands = Settings.Commands()
+        settings.sync?.commands?.allow = [.start, .stop]
+        #expect(!settings.keepsLog)
+        settings.sync?.commands?.allow = [.uploadLog]
+        #expect(settings.keepsLog)
+    }
+
     @Test("it is asked for once an hour, and again while it has yet to be sent")
     func errand() {
         let errand = LogErrand()
@@ -63,5 +77,9 @@ struct LogMemoryTests {
         #expect(!errand.isWanted)
         #expect(!errand.want(now: instant(3599)) && !errand.isWanted)
         #expect(errand.want(now: instant(3600)) && errand.isWanted)
+        // Three attempts have to do.
+        #expect(errand.begin() && errand.begin() && errand.begin() && !errand.begin())
+        #expect(!errand.isWanted && !errand.begin())
+        #expect(errand.want(now: instant(7200)) && errand.begin())
     }
 }

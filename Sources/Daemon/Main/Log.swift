@@ -167,7 +167,7 @@ enum Log {
 
 extension Settings {
     /// A server may ask for the log.
-    fileprivate var keepsLog: Bool {
+    var keepsLog: Bool {
         allDestinations.contains { $0.sync.commands?.allow.contains(.uploadLog) == true }
     }
 }

@@ -8,10 +8,13 @@ final class LogErrand: Sendable {
     private struct State {
         var isWanted = false
         var askedAt: BootInstant?
+        var attempts = 0
     }
 
     /// Seconds between two of them.
     private static let pause = 3600.0
+    /// How often it is tried: rows must not wait for ever in the back-off of a log that gets through nowhere.
+    private static let attempts = 3
 
     private let state = Mutex(State())
 
@@ -28,6 +31,17 @@ final class LogErrand: Sendable {
             if let askedAt = state.askedAt, now.seconds(since: askedAt) < Self.pause { return false }
             state = State(isWanted: true, askedAt: now)
             return true
+        }
+    }
+
+    /// An attempt begins.
+    ///
+    /// - Returns: false when it is not wanted, or not any more, because there have been enough.
+    func begin() -> Bool {
+        state.withLock { state in
+            if state.attempts == Self.attempts { state.isWanted = false }
+            state.attempts += 1
+            return state.isWanted
         }
     }
 

@@ -158,7 +158,7 @@ final class Postscripts {
     // MARK: The log
 
     private func log(_ sync: Settings.Sync) throws(StorageError) -> Current? {
-        guard port.log.isWanted, sync.mqtt == nil, let lines = Log.kept() else {
+        guard port.log.begin(), sync.mqtt == nil, let lines = Log.kept() else {
             port.log.done()
             return nil
         }

@@ -438,7 +438,8 @@ final class Uploader {
 
     private func begin(_ request: Request, of id: UUIDv7, to sync: Settings.Sync) -> Drain.Event {
         let now = BootInstant.current()
-        attempts.requested(now: now)
+        // The log says nothing of the vehicle.
+        if postscripts.current?.kind != .log { attempts.requested(now: now) }
         report.sending(id, request, at: hub.clock.time(now: now), now: now)
         publish()
         carrier.begin(

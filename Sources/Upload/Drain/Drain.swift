@@ -148,9 +148,8 @@ package struct Drain: Sendable {
     }
 
     private var state = State.idle
-    /// Of the batch under way.
-    private var rows = 0
-    private var isIsolating = false
+    /// The batch under way.
+    private var batch = (rows: 0, isIsolating: false)
     /// It is sent to learn whether the one before it is to blame, which was refused like this.
     private var probes: DrainOutcome.Failure?
     /// What is under way instead of a batch; nil: a batch is, or nothing.
@@ -219,7 +218,7 @@ package struct Drain: Sendable {
         case (.registering, .done): return freezeNext()
 
         case (.freezing, .frozen(let rows, let isIsolating)):
-            (self.rows, self.isIsolating) = (rows, isIsolating)
+            batch = (rows, isIsolating)
             hasNewSettings = false
             return perform(.checkToken(isForced: isForced), in: .checkingToken)
         case (.freezing, .nothingPending): return makePostscript()
@@ -300,7 +299,7 @@ package struct Drain: Sendable {
                 ? finish(.failed(failure)) : perform(.freezeProbe, in: .blaming(.freezingProbe(failure)))
 
         case (.freezingProbe(let failure), .frozen(let rows, let isIsolating)):
-            (self.rows, self.isIsolating, probes) = (rows, isIsolating, failure)
+            (batch, probes) = ((rows, isIsolating), failure)
             hasNewSettings = false
             return perform(.checkToken(isForced: false), in: .checkingToken)
         case (.freezingProbe(let failure), .nothingPending): return finish(.failed(failure))
@@ -379,7 +378,7 @@ package struct Drain: Sendable {
             let freezesNext = !isStopping && !isAborted && isEnabled && probes == nil
             return perform(.acknowledge(freezingNext: freezesNext), in: .acknowledging)
         case .rejected:
-            return isIsolating && rows > 1
+            return batch.isIsolating && batch.rows > 1
                 ? perform(.isolate, in: .isolating)
                 : perform(.reject(status: judgement.status), in: .rejecting)
         case .unauthorised: return finish(.failed(.auth))

@@ -19,6 +19,8 @@ extension SmallFiles {
         package static let inside = "geofences-inside.json"
         /// Metres since installation.
         package static let odometer = "odometer.json"
+        /// Which signed commands have been begun.
+        package static let commands = "commands.json"
     }
 
     /// The content of a file, and what was wrong with it.

@@ -45,6 +45,9 @@ package struct StatusScreen {
         if status.auth.state != "none" {
             lines += row("Token", AuthText.summary(status.auth, clock: clock, palette: palette))
         }
+        if let vehicle = status.vehicle {
+            lines += row("Vehicle", [VehicleText.summary(vehicle, palette: palette)])
+        }
         if status.geofences > 0 { lines += row("Fences", ["\(status.geofences)"]) }
         return lines
     }

@@ -36,11 +36,13 @@ enum Samples {
     static let destination = Wire.Destination(
         name: "main", format: "beekon", deliver: "all", orphaned: false, dropped: 0, pruned: 1, sync: sync,
         auth: auth)
+    static let vehicle = Wire.VehicleStatus(
+        source: "gpio", ignition: "unknown", externalPower: true, error: "no such line")
     static let status = Wire.Status(
         version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", stopReason: "user", decidedBy: "server", sessionId: "0191",
         sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, source: source, gate: gate,
         store: store, sync: sync, auth: auth,
-        destinations: [destination], geofences: 2, degraded: ["sync", "clock"])
+        destinations: [destination], geofences: 2, vehicle: vehicle, degraded: ["sync", "clock"])
     static let counters = Wire.Counters(
         unsettled: 1, notTracked: 2, refused: 3,
         requests: [.init(destination: "main", code: "200", count: 4)],

@@ -27,6 +27,7 @@ struct WireTests {
         try roundTrip(Samples.sync)
         try roundTrip(Samples.auth)
         try roundTrip(Samples.status)
+        try roundTrip(Samples.vehicle)
         try roundTrip(Samples.rejected)
         try roundTrip(Samples.setting)
         try roundTrip(Samples.event)
@@ -67,7 +68,7 @@ struct WireTests {
             ("GeofenceEvent", Samples.geofenceEvent), ("Session", Samples.session),
             ("SourceStatus", Samples.source), ("GateStatus", Samples.gate), ("StoreStatus", Samples.store),
             ("SyncStatus", Samples.sync), ("AuthStatus", Samples.auth), ("Destination", Samples.destination),
-            ("Status", Samples.status),
+            ("Status", Samples.status), ("VehicleStatus", Samples.vehicle),
             ("Rejected", Samples.rejected), ("Setting", Samples.setting), ("Event", Samples.event),
             ("HttpRequest", Samples.httpRequest), ("Counters", Samples.counters),
             ("CommitTimes", Samples.counters.commits), ("RequestCount", Samples.counters.requests.first),

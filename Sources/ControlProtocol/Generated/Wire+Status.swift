@@ -5,8 +5,8 @@ extension Wire {
     /// is off); reason is the same, for older clients. decided_by: whose wish to track or not is in force:
     /// person, server, schedule or ignition; absent before anybody has said. session_id: the session in
     /// progress. uptime_seconds: since the daemon started. degraded lists problems, one word each: storage,
-    /// files, loss (of rows that were never received, within the last hour), config, clock, source, sync,
-    /// auth. Empty when all is well.
+    /// files, loss (of rows that were never received, within the last hour), config, clock, source, vehicle,
+    /// sync, auth. Empty when all is well. vehicle is absent where nothing of it is configured.
     package struct Status: Codable, Sendable, Equatable {
         package var version: String
         package var installId: String
@@ -25,6 +25,7 @@ extension Wire {
         package var auth: AuthStatus
         package var destinations: [Destination]
         package var geofences: Int
+        package var vehicle: VehicleStatus?
         package var degraded: [String]
 
         package init(
@@ -32,7 +33,7 @@ extension Wire {
             stopReason: String? = nil, decidedBy: String? = nil, sessionId: String? = nil,
             sessionStartedAt: String? = nil, uptimeSeconds: Int, lastLocation: Location? = nil,
             source: SourceStatus, gate: GateStatus, store: StoreStatus, sync: SyncStatus, auth: AuthStatus,
-            destinations: [Destination], geofences: Int, degraded: [String]
+            destinations: [Destination], geofences: Int, vehicle: VehicleStatus? = nil, degraded: [String]
         ) {
             self.version = version
             self.installId = installId
@@ -51,6 +52,7 @@ extension Wire {
             self.auth = auth
             self.destinations = destinations
             self.geofences = geofences
+            self.vehicle = vehicle
             self.degraded = degraded
         }
 
@@ -72,6 +74,7 @@ extension Wire {
             case auth
             case destinations
             case geofences
+            case vehicle
             case degraded
         }
     }

@@ -17,7 +17,7 @@ enum Authority {
             case .start, .stop, .delete, .requeueRejected, .purgeRejected, .resend, .backfill,
                 .forgetDestination, .rebatch, .sync,
                 .seedAuth, .setExtras, .addGeofences, .removeGeofences, .removeAllGeofences, .listGeofences,
-                .locate, .setMotion, .resetServerConfig, .reload:
+                .locate, .setMotion, .setIgnition, .resetServerConfig, .reload:
                 false
             }
         return needsAdmin && !isAdmin(origin) ? .denied : .granted
@@ -31,7 +31,7 @@ enum Authority {
         case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .seedAuth:
             return isAdmin(origin) ? .granted : .denied
         case .start, .stop, .requeueRejected, .sync, .setExtras, .addGeofences, .removeGeofences,
-            .removeAllGeofences, .listGeofences, .locate, .setMotion, .configure, .resetConfig,
+            .removeAllGeofences, .listGeofences, .locate, .setMotion, .setIgnition, .configure, .resetConfig,
             .resetServerConfig, .reload:
             return .granted
         }

@@ -33,6 +33,8 @@ enum Command: Sendable {
     case locate(FixRequest)
     /// Whether the vehicle moves, for the next fix.
     case setMotion(SetMotion)
+    /// Whether it is on.
+    case setIgnition(Bool)
     /// In the layer of whoever asks: the server has one of its own.
     case configure([String: ProposedValue])
     /// Takes back what `configure` has set.
@@ -47,7 +49,7 @@ enum Command: Sendable {
         case start, stop, delete, requeueRejected, purgeRejected, resend, backfill, forgetDestination,
             rebatch, sync
         case seedAuth, setExtras
-        case addGeofences, removeGeofences, removeAllGeofences, listGeofences, locate, setMotion, configure,
+        case addGeofences, removeGeofences, removeAllGeofences, listGeofences, locate, setMotion, setIgnition, configure,
             resetConfig, resetServerConfig, reload
 
         /// It changes nothing, and is not worth a line in the log.
@@ -90,6 +92,7 @@ enum Command: Sendable {
         case .listGeofences: .listGeofences
         case .locate: .locate
         case .setMotion: .setMotion
+        case .setIgnition: .setIgnition
         case .configure: .configure
         case .resetConfig: .resetConfig
         case .resetServerConfig: .resetServerConfig

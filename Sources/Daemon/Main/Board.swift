@@ -24,6 +24,8 @@ struct ReaderSnapshot: Equatable, Sendable {
     var fixes = FixCounts()
     var motion = MotionState.unknown
     var geofences = 0
+    /// nil where nothing of it is configured.
+    var vehicle: VehicleReport?
     var waitingInMemory = 0
     /// Across all restarts.
     var refused = 0

@@ -63,6 +63,11 @@ extension Reader {
                 pipeline.setMotion(motion)
                 return .done
             }
+        case .setIgnition(let isOn, let token):
+            complete(token) { () throws(Failure) in
+                try setIgnition(isOn, now: now)
+                return .done
+            }
         case .ofServer(let request, let command, let token):
             do throws(Failure) {
                 try sessions.admit(request)
@@ -169,6 +174,7 @@ extension Reader {
         work.noteChangedCap()
         extras.apply(to: new.extras)
         schedule.configure(new.tracking)
+        configureVehicle(now: now)
         pipeline.configure(
             thresholds: Admission.Thresholds(new.tracking), isReplay: new.gpsd.replay)
         guard let last = link.configure(new.gpsd, now: now) else { return }

@@ -15,10 +15,12 @@ extension Reader {
     ///   - data: what else is to be said, as made by `EventData`.
     ///   - time: `EventTime(at:boot:anchor:)` of the moment, with `events.boot` and `events.anchor(now:)`.
     ///   - place: by default where the latest fix was, if it is recent; an event without a time has none.
+    /// - Returns: its id.
+    @discardableResult
     func record(
         _ happening: VehicleEvent.Happening, subject: String? = nil, data: String? = nil, at time: EventTime,
         place: VehicleEvent.Place? = nil, now: BootInstant
-    ) {
+    ) -> UUIDv7 {
         var moment = hub.clock.time(now: now)
         if case .known(let known, _) = time { moment = known }
         let home = eventHome(at: moment)
@@ -33,6 +35,7 @@ extension Reader {
         if !time.isKnown { events.noteUntimed() }
         // A disk that has just failed is not tried again for every event.
         if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
+        return event.id
     }
 
     /// Where the vehicle is; nil when no recent fix tells.

@@ -22,6 +22,7 @@ extension Reader {
         case .unknown: sessions.recall.add(.intent, .eventSession)
         }
         recall(now: now)
+        resumeVehicle(now: now)
         adjustLink(now: now)
         publishState(now: now)
     }

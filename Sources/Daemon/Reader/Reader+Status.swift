@@ -39,6 +39,7 @@ extension Reader {
             untracked: pipeline.untracked, refused: recorder.refused)
         snapshot.motion = session == nil ? .unknown : pipeline.admission.motion
         snapshot.geofences = fences.geofences.count
+        snapshot.vehicle = vehicle?.report
         snapshot.waitingInMemory = recorder.waiting
         snapshot.refused = hub.store.counts().losses.refused + recorder.uncounted
         snapshot.lostAt = losses.latest

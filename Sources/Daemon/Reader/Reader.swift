@@ -22,6 +22,8 @@ final class Reader {
     let times: TimeKeeper
     let losses = LossReporter()
     var schedule = ScheduleKeeper()
+    /// nil unless the vehicle says something.
+    var vehicle: IgnitionKeeper?
     var settings: Settings
     var pipeline: FixPipeline
 
@@ -58,6 +60,7 @@ final class Reader {
             }
             expireRequests(now: now)
             followSchedule(now: now)
+            followVehicle(now: now)
             runSteps(now: now)
             if recorder.isRetryDue(now) { flush(now: now) }
             stampEvents(now: now)
@@ -86,9 +89,10 @@ final class Reader {
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
         link.add(to: &poll)
+        vehicle?.add(to: &poll)
         let deadlines = [
             link.deadline, recorder.retryAt, pipeline.oneShots.deadline, losses.deadline, work.retryAt,
-            schedule.deadline, events.deadline,
+            schedule.deadline, events.deadline, vehicle?.deadline,
         ]
         let deadline = deadlines.compactMap(\.self).min()
         hub.board.readerWork.rest()

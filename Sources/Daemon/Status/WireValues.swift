@@ -120,6 +120,14 @@ extension Wire.SourceHealth {
     }
 }
 
+extension Wire.VehicleStatus {
+    init(_ report: VehicleReport) {
+        self.init(
+            source: report.source.rawValue, ignition: report.isOn.map { $0 ? "on" : "off" } ?? "unknown",
+            externalPower: report.hasPower, error: report.trouble)
+    }
+}
+
 extension Wire.SyncStatus {
     /// - Parameters:
     ///   - isWaiting: there is something to send.

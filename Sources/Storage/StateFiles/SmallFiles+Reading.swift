@@ -17,6 +17,8 @@ extension SmallFiles {
         package static let geofences = "geofences.json"
         /// Which of them the vehicle is inside of.
         package static let inside = "geofences-inside.json"
+        /// What was last known of ignition and external power.
+        package static let vehicle = "vehicle.json"
     }
 
     /// The content of a file, and what was wrong with it.

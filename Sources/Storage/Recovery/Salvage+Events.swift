@@ -69,7 +69,7 @@ extension Salvage {
                 let all = try db.prepare(
                     """
                     SELECT \(source.columns), \(source.boot), \(source.uploaded), \(source.destination) \
-                    FROM \(source.table) BY \(order.joined(separator: ", ")) LIMIT \(source.limit + 1)
+                    FROM \(source.table) ORDER BY \(order.joined(separator: ", ")) LIMIT \(source.limit + 1)
                     """)
                 var count = 0
                 while try all.step() {

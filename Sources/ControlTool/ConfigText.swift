@@ -78,7 +78,8 @@ package enum ConfigText {
         let valueWidth = min(values.map { Text.columns($0) }.max() ?? 0, Self.valueWidth)
         let room = width - keyWidth - valueWidth - 2
         let origins =
-            ["ORIGIN"] + settings.map { Text.cutFront(relative(folder, $0.origin) + overriding($0), to: room) }
+            ["ORIGIN"]
+            + settings.map { Text.cutFront(relative(folder, $0.origin) + overriding($0), to: room) }
         var lines: [String] = []
         for (index, head) in heads.enumerated() {
             let value = Text.left(Text.cut(values[index], to: valueWidth), valueWidth)

@@ -47,6 +47,7 @@ struct DestinationDraft {
     var sync = Settings.Sync()
     var auth = AuthDraft()
     var format = FormatDraft()
+    var commands = CommandsDraft()
     var isMetered = MeteredRoute.allow
     var metered = Settings.Metered()
 
@@ -57,6 +58,7 @@ struct DestinationDraft {
         var sync = sync
         sync.auth = auth.isTable ? auth.values : nil
         sync.format = format
+        sync.commands = commands.settings
         switch isMetered {
         case .allow: sync.triggers.metered = nil
         case .avoid: sync.triggers.metered = metered
@@ -75,6 +77,28 @@ struct AuthDraft {
     var isTable = false
     /// The destination whose tokens it uses; nil: its own, if it has any.
     var sharedWith: String?
+}
+
+/// What the server may ask for. The names are known to be some.
+struct CommandsDraft {
+    var isEnabled = false
+    var allow: [String] = []
+    var named: [String] = []
+    var max = 16
+    var keyFiles: [String] = []
+    /// What is in the files.
+    var keys: [Settings.VerifyKey] = []
+
+    /// nil when nothing is obeyed.
+    var settings: Settings.Commands? {
+        guard isEnabled else { return nil }
+        var commands = Settings.Commands()
+        commands.allow = Set(allow.compactMap { Settings.Commands.Name(rawValue: $0) })
+        commands.settings = named
+        commands.max = max
+        commands.verifyKeys = keys
+        return commands
+    }
 }
 
 /// What `metered` says.

@@ -3,7 +3,7 @@ extension Key {
 
     /// Every setting, in the order of the manual.
     package static let all: [Key] =
-        gpsd + tracking + vehicle + store + sync + formats + auth + [
+        gpsd + tracking + vehicle + store + sync + formats + commands + auth + [
             .choice(
                 "log.level", \.logLevel,
                 "The least severe lines that are logged; debug shows each stage of each request, and no position."

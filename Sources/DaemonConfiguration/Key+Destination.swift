@@ -128,6 +128,27 @@ extension Key {
         ).only(.template),
     ]
 
+    /// What a server may do is nobody's to decide over the socket.
+    static let commands = commandRows.map { $0.fileOnly.only(.beekon, .template) }
+
+    private static let commandRows: [Key] = [
+        .flag(
+            "sync.commands.enabled", \.main.commands.isEnabled,
+            "Do what the server asks for in its answers."),
+        .list(
+            "sync.commands.allow", \.main.commands.allow, limit: Settings.Commands.Name.allCases.count,
+            Rules.serverCommand, "The commands that it may give, such as [\"start\", \"stop\"]."),
+        .list(
+            "sync.commands.settings", \.main.commands.named, limit: 64, Rules.serverSetting,
+            "The settings that it may change, such as [\"tracking.interval_seconds\"]."),
+        .integer(
+            "sync.commands.max", \.main.commands.max, 1...64, "commands",
+            "Most in one answer; with more, all of them are refused."),
+        .list(
+            "sync.commands.verify_keys", \.main.commands.keyFiles, limit: 4, Rules.verifyKey,
+            "PEM files of Ed25519 keys, one of which must have signed what the server asks for."),
+    ]
+
     static let auth: [Key] = [
         .secret(
             "sync.auth.access_token", \.main.auth.values.accessToken, Rules.token, "Seed of the access token."

@@ -14,7 +14,7 @@ extension Key {
 
     /// All that a further destination has.
     static func all(of destination: String) -> [Key] {
-        (sync + formats + [sharedAuth] + auth).map { $0.placed(in: destination) }
+        (sync + formats + commands + [sharedAuth] + auth).map { $0.placed(in: destination) }
     }
 
     /// `destination.NAME.rest` taken apart: NAME, and what `[sync]` calls the setting; nil for any other name.

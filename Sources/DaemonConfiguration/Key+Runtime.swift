@@ -27,7 +27,10 @@ extension Key {
     /// Why this setting is a matter for configuration files alone; nil when it is not.
     private var runtimeComplaint: String? {
         if isPath { return "names a file; only a configuration file can do that" }
-        if isFileOnly { return "decides whose tokens are used; only a configuration file can do that" }
+        if isFileOnly {
+            let role = row.hasPrefix("sync.commands.") ? "what a server may do" : "whose tokens are used"
+            return "decides \(role); only a configuration file can do that"
+        }
         guard isSecret else { return nil }
         let start = "is a secret, which cannot be set while running; "
         if isOpen { return start + "name a file in the configuration: NAME = { file = \"…\" }" }

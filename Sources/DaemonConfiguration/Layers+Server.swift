@@ -61,7 +61,10 @@ extension Layers {
         return Result(loaded: result.loaded, leftOut: result.leftOut, server: part)
     }
 
-    private func rights(among settings: Settings) -> ServerRights? { serverRights ?? settings.serverRights }
+    /// What is set here can take the url away for a while, and says nothing about what the server may set.
+    private func rights(among settings: Settings) -> ServerRights? {
+        serverRights ?? settings.serverRights ?? base.settings.serverRights
+    }
 
     /// What the files say for the destination that a setting belongs to.
     private func batchSize(for name: String) -> Int {
@@ -164,6 +167,7 @@ extension Layers {
             throw Refusal(key: name.escaped, reason: reason)
         }
         return Decision(
-            runtime: local.runtime, approved: local.approved, server: server.new, result: result, notes: notes)
+            runtime: local.runtime, approved: local.approved, server: server.new, result: result, notes: notes
+        )
     }
 }

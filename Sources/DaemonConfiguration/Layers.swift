@@ -4,7 +4,7 @@ package struct Layers: Sendable {
     package static let limit = 1024
 
     let files: SettingsBuilder
-    private let base: Loaded
+    let base: Loaded
     private var forgetsSeeds = false
     /// The settings made while running are lost: until somebody makes some, nothing is deleted that they may have kept.
     package var lacksRuntime = false
@@ -93,7 +93,8 @@ package struct Layers: Sendable {
         let names = named.isEmpty ? culprit(kept, suspects, above).map { [$0] } ?? [] : named
         let own = Dictionary(error.problems.map { ($0.key, $0.message) }) { first, _ in first }
         return Dictionary(
-            names.map { ($0, own[$0.escaped] ?? error.problems.first.map(Self.clash) ?? "") }) { $1 }
+            names.map { ($0, own[$0.escaped] ?? error.problems.first.map(Self.clash) ?? "") }
+        ) { $1 }
     }
 
     func finished(_ loaded: Loaded, _ leftOut: [String: String]) -> Loaded {

@@ -39,6 +39,9 @@ extension Key {
 }
 
 extension Settings {
-    /// nil while the server may not send commands.
-    package var serverRights: ServerRights? { nil }
+    /// What the server of a destination may change; nil while none may send commands.
+    package var serverRights: ServerRights? {
+        let commands = allDestinations.lazy.compactMap(\.sync.commands).first
+        return commands.map { ServerRights(settings: Set($0.settings), heartbeat: 3600) }
+    }
 }

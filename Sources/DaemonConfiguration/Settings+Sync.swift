@@ -35,6 +35,8 @@ extension Settings {
         package var headers: [Field] = []
         /// Bearer tokens; nil without a `[sync.auth]` table.
         package var auth: Auth?
+        /// What its answers may ask for; nil: nothing, and they are not looked at.
+        package var commands: Commands?
 
         package init() {}
 

@@ -22,6 +22,7 @@ extension SettingsBuilder {
             if name != Settings.Destination.main { checkTokens(of: name) }
         }
         checkRefreshTokens()
+        checkCommands()
         if draft.main.sync.url.isEmpty, winners["sync.url"] == nil,
             let lost = winners.values.filter({ $0.key.name.hasPrefix("sync.") }).map(\.slot).min()
         {

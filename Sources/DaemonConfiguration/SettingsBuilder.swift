@@ -113,6 +113,8 @@ struct SettingsBuilder {
         draft[name] = own
     }
 
+    mutating func keep(_ own: DestinationDraft, of name: String) { draft[name] = own }
+
     private mutating func checkNumbers(of entries: [String: [Assignment]]) {
         for (_, entries) in entries.sorted(by: { $0.key < $1.key }) {
             let surplus = entries.count - Self.maxEntries

@@ -83,6 +83,13 @@ package struct BeekonPayload: Sendable {
         return buffer
     }
 
+    /// A location by itself, as it stands in a batch: a JSON object.
+    package static func object(_ location: Location) -> String {
+        var payload = BeekonPayload(device: Device(installID: "", platform: "", version: "", model: nil))
+        payload.append(location)
+        return String(decoding: payload.buffer, as: UTF8.self)
+    }
+
     private mutating func append(_ event: GeofenceEvent) {
         raw("{\"id\":\"")
         event.id.append(to: &buffer)

@@ -110,7 +110,10 @@ struct ConfigCommand: ParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
-        @Flag(help: "Every setting that config show --origin lists as runtime; with --server, all of the server's.")
+        @Flag(
+            help:
+                "Every setting that config show --origin lists as runtime; with --server, all of the server's."
+        )
         var all = false
 
         @Flag(help: "What the server has set, not what config set has.")

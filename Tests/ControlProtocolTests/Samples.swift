@@ -39,7 +39,8 @@ enum Samples {
     static let vehicle = Wire.VehicleStatus(
         source: "gpio", ignition: "unknown", externalPower: true, error: "no such line")
     static let status = Wire.Status(
-        version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", stopReason: "user", decidedBy: "server", sessionId: "0191",
+        version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", stopReason: "user",
+        decidedBy: "server", sessionId: "0191",
         sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, source: source, gate: gate,
         store: store, sync: sync, auth: auth,
         destinations: [destination], geofences: 2, vehicle: vehicle, degraded: ["sync", "clock"])
@@ -51,7 +52,8 @@ enum Samples {
         batch: "b", attempt: 2, status: 200, milliseconds: 35, bytes: 1200, outcome: "accepted", body: "{}")
     static let rejected = Wire.Rejected(
         location: location, geofenceEvent: geofenceEvent, batchId: "b", httpStatus: 422, rejectedAt: time)
-    static let setting = Wire.Setting(key: "sync.url", value: .string("(set)"), origin: "default", overridesServer: true)
+    static let setting = Wire.Setting(
+        key: "sync.url", value: .string("(set)"), origin: "default", overridesServer: true)
     static let event = Wire.Event(
         kind: "location", missed: 3, location: location, geofenceEvent: geofenceEvent, state: .stopped,
         reason: "user", sessionId: "0191", source: source, sync: sync, auth: auth,

@@ -110,21 +110,6 @@ struct Caller: Sendable {
     let name: String
     let fields: [(Log.Field, String)]
 
-    /// Whose wish to track, or to stop, this caller's is.
-    var wishes: Wish.Origin { origin == .server ? .server : .person }
-
-    /// The server.
-    ///
-    /// - Parameters:
-    ///   - request: in its words: `set_config`.
-    ///   - id: what it calls this command; it is escaped where it is shown.
-    ///   - batch: whose answer has brought it; nil when it was the answer to a request without rows.
-    static func server(_ request: String, id: String, batch: String?) -> Caller {
-        Caller(
-            origin: .server, request: request, name: "the server (\(id))",
-            fields: [(.method, request)] + (batch.map { [(.batch, $0)] } ?? []))
-    }
-
     /// The service manager, which logs for itself that it asks.
     static let hangup = Caller(origin: .signal, request: "Reload", name: "SIGHUP", fields: [])
 }

@@ -78,25 +78,14 @@ final class Dispatcher {
         }
     }
 
-    // MARK: The server
-
-    /// Carries out a command of the server.
-    ///
-    /// - Parameter waiter: is given the result, once, on this thread, perhaps before this returns.
-    func serve(_ command: Command, by caller: Caller, now: BootInstant, _ waiter: @escaping Waiter) {
-        do {
-            switch try dispatch(command, by: caller, now: now, waiter: waiter) {
-            case .now(let completion): waiter(.success(completion), now)
-            case .later: break
-            }
-        } catch {
-            waiter(.failure(error), now)
-        }
-    }
-
     // MARK: Routes
 
     private var settings: Settings { configurator.loaded.settings }
+
+    /// What the configuration files let the server of a destination ask for.
+    func allowedToServer(of destination: DestinationName) -> Set<Settings.Commands.Name> {
+        settings.sync(of: destination.text)?.commands?.allow ?? []
+    }
 
     private func route(
         _ command: Command, of caller: Caller, now: BootInstant

@@ -74,7 +74,8 @@ final class Configurator {
         present = Self.change(to: layers, local.load(), server.load())
         Log.use(present.result.loaded.settings.logLevel)
         report(present)
-        reportInForce(present.local.values.keys.filter { present.result.leftOut[$0] == nil }, "made while running")
+        reportInForce(
+            present.local.values.keys.filter { present.result.leftOut[$0] == nil }, "made while running")
         reportInForce(Array(present.result.server.inForce), "of the server")
     }
 
@@ -152,7 +153,9 @@ final class Configurator {
     // MARK: Decisions
 
     private func plan(_ request: Request) throws(Failure) -> Change {
-        let (runtime, approved, served) = (present.local.values, present.local.approved, present.server.values)
+        let (runtime, approved, served) = (
+            present.local.values, present.local.approved, present.server.values
+        )
         switch request {
         case .set(let offers, let caller):
             return try planLocal("set while running", Array(offers.keys)) { layers throws(Layers.Refusal) in
@@ -165,7 +168,8 @@ final class Configurator {
                 try layers.decide(resetting: names, over: runtime, approved: approved, server: served)
             }
         case .serve(let offers):
-            var change = try planServed("set by the server", Array(offers.keys)) { () throws(Layers.Refusal) in
+            var change = try planServed("set by the server", Array(offers.keys)) {
+                () throws(Layers.Refusal) in
                 try present.layers.decide(
                     serverSetting: offers, over: served, below: runtime, approved: approved)
             }

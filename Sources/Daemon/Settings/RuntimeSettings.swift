@@ -33,7 +33,8 @@ struct RuntimeSettings {
             case .local:
                 ", and the files apply; nothing stored is deleted for its age or for the cap of rows until one is set or "
                     + "unset (beekonctl config)"
-            case .server: ", until it sets some again, or beekonctl config unset --server --all says that there are none"
+            case .server:
+                ", until it sets some again, or beekonctl config unset --server --all says that there are none"
             }
         }
     }

@@ -20,21 +20,33 @@ package enum JSON: Equatable, Sendable {
     }
 }
 
-/// Reads JSON (RFC 8259) from a server. Bounded to 64 KiB and 32 levels, so that the sender does not control the depth of
-/// the recursion.
+/// Reads JSON (RFC 8259) from a server. Bounded, to 64 KiB and 32 levels unless said otherwise, so that the sender does not
+/// control the depth of the recursion.
 package struct JSONReader {
     package static let byteLimit = 65_536
-    private static let depthLimit = 32
+
+    /// How strictly a text is read.
+    package struct Limits: Sendable {
+        /// Objects and arrays within each other at most, the outermost included.
+        package var depth = 32
+        /// Bytes at most.
+        package var bytes = JSONReader.byteLimit
+        /// Two members of an object may have the same name; the last counts.
+        package var allowsDuplicates = true
+
+        package init() {}
+    }
 
     private struct Malformed: Error {}
 
     private let bytes: [UInt8]
+    private let limits: Limits
     private var position = 0
 
-    /// - Returns: nil for anything that is not one JSON value in UTF-8. The last of several members with the same name counts.
-    package static func read(_ bytes: [UInt8]) -> JSON? {
-        guard bytes.count <= byteLimit, String(validating: bytes, as: UTF8.self) != nil else { return nil }
-        var reader = JSONReader(bytes: bytes)
+    /// - Returns: nil for anything that is not one JSON value in UTF-8, within the limits.
+    package static func read(_ bytes: [UInt8], limits: Limits = Limits()) -> JSON? {
+        guard bytes.count <= limits.bytes, String(validating: bytes, as: UTF8.self) != nil else { return nil }
+        var reader = JSONReader(bytes: bytes, limits: limits)
         // Some servers begin with a byte order mark.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.position = 3 }
         guard let value = try? reader.value(depth: 0) else { return nil }
@@ -42,8 +54,9 @@ package struct JSONReader {
         return reader.next == nil ? value : nil
     }
 
-    private init(bytes: [UInt8]) {
+    private init(bytes: [UInt8], limits: Limits) {
         self.bytes = bytes
+        self.limits = limits
     }
 
     private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
@@ -65,7 +78,6 @@ package struct JSONReader {
     }
 
     private mutating func value(depth: Int) throws(Malformed) -> JSON {
-        guard depth < Self.depthLimit else { throw Malformed() }
         skipSpace()
         switch next {
         case UInt8(ascii: "{"): return try object(depth: depth)
@@ -85,6 +97,7 @@ package struct JSONReader {
     }
 
     private mutating func object(depth: Int) throws(Malformed) -> JSON {
+        guard depth < limits.depth else { throw Malformed() }
         position += 1
         var members: [String: JSON] = [:]
         skipSpace()
@@ -95,7 +108,10 @@ package struct JSONReader {
             let name = try string()
             skipSpace()
             guard consume(UInt8(ascii: ":")) else { throw Malformed() }
-            members[name] = try value(depth: depth + 1)
+            let value = try value(depth: depth + 1)
+            guard members.updateValue(value, forKey: name) == nil || limits.allowsDuplicates else {
+                throw Malformed()
+            }
             skipSpace()
         } while consume(UInt8(ascii: ","))
         guard consume(UInt8(ascii: "}")) else { throw Malformed() }
@@ -103,6 +119,7 @@ package struct JSONReader {
     }
 
     private mutating func array(depth: Int) throws(Malformed) -> JSON {
+        guard depth < limits.depth else { throw Malformed() }
         position += 1
         var elements: [JSON] = []
         skipSpace()

@@ -8,12 +8,15 @@ enum Advice {
             sync: status.sync, auth: status.auth,
             format: status.destinations.first { $0.name == DestinationNames.main }?.format)
         var advice = [store(status), source(status, clock: clock)].compactMap(\.self) + upload.urgent
+        if let error = status.vehicle?.error {
+            advice.append("A level of the vehicle cannot be read: \(Text.cut(Text.safe(error), to: 400)).")
+        }
         if status.degraded.contains("loss") { advice += lost(status.store) }
         advice += upload.deadLetters + others(status)
         advice += status.degraded.compactMap { word in
             switch word {
             // Covered above in more detail.
-            case "storage", "source", "sync", "auth", "loss": covered(word, advice)
+            case "storage", "source", "vehicle", "sync", "auth", "loss": covered(word, advice)
             case "files":
                 "A small file in the state directory, or the database, was damaged, is gone, or could not all be read: "
                     + "journalctl -u beekond names it, and what to do."

@@ -44,7 +44,7 @@ package struct MetricsText {
         writer.add(
             "tracking_state", .gauge, "1 for the state that it is in, 0 for the others",
             states.map { .init($0 == status.state ? 1 : 0, ("state", $0.rawValue)) })
-        let known = ["storage", "loss", "files", "config", "clock", "source", "sync", "auth"]
+        let known = ["storage", "loss", "files", "config", "clock", "source", "vehicle", "sync", "auth"]
         let wrong = Set(status.degraded)
         writer.add(
             "degraded", .gauge, "1 for what has a problem, which beekonctl status explains, 0 for the rest",

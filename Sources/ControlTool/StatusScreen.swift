@@ -38,7 +38,9 @@ package struct StatusScreen {
         if let session = status.sessionId { lines += row("Session", [Text.cut(Text.safe(session), to: 70)]) }
         lines += row("Receiver", [StatusText.source(status.source, palette: palette)])
         lines += row("Last fix", lastFix())
-        if let metres = status.odometerMeters, metres > 0 { lines += row("Odometer", [OdometerText.line(metres)]) }
+        if let metres = status.odometerMeters, metres > 0 {
+            lines += row("Odometer", [OdometerText.line(metres)])
+        }
         lines += row("Gate", gate())
         lines += row("Store", store())
         lines += row("Sync", sync())
@@ -46,6 +48,9 @@ package struct StatusScreen {
         lines += row("Commands", commands())
         if status.auth.state != "none" {
             lines += row("Token", AuthText.summary(status.auth, clock: clock, palette: palette))
+        }
+        if let vehicle = status.vehicle {
+            lines += row("Vehicle", [VehicleText.summary(vehicle, palette: palette)])
         }
         if status.geofences > 0 { lines += row("Fences", ["\(status.geofences)"]) }
         return lines

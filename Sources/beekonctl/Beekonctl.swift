@@ -24,8 +24,8 @@ struct Beekonctl: ParsableCommand {
             LocateCommand.self, MotionCommand.self, HistoryCommand.self, SessionsCommand.self,
             TripsCommand.self, OdometerCommand.self, GeofenceCommand.self,
             DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self, ReloadCommand.self,
-            DestinationsCommand.self, DestinationCommand.self, RejectedCommand.self, ResendCommand.self,
-            CommandsCommand.self,
+            IgnitionCommand.self, DestinationsCommand.self, DestinationCommand.self, RejectedCommand.self,
+            ResendCommand.self, CommandsCommand.self,
             AuthCommand.self, PlotCommand.self, DoctorCommand.self,
             MetricsCommand.self, ReportCommand.self,
         ])

@@ -30,7 +30,8 @@ enum Samples {
         state: .failed, failure: "auth", pending: 1, oldestPending: time, inFlightBatch: "b",
         lastAttempt: time, lastSuccess: time, lastHttpStatus: 401, lastMqttCode: 135,
         lastError: "refused", nextAttempt: time,
-        uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3, commands: 1, results: 2, refusedCommands: 3,
+        uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3, commands: 1, results: 2,
+        refusedCommands: 3,
         heartbeat: .init(
             intervalSeconds: 3600, last: time, next: time, pausedUntil: time, refusedStatus: 400))
     static let auth = Wire.AuthStatus(
@@ -38,13 +39,16 @@ enum Samples {
     static let destination = Wire.Destination(
         name: "main", format: "beekon", deliver: "all", orphaned: false, dropped: 0, pruned: 1, sync: sync,
         auth: auth)
+    static let vehicle = Wire.VehicleStatus(
+        source: "gpio", ignition: "unknown", externalPower: true, error: "no such line")
     static let status = Wire.Status(
         version: "0.1.0", installId: "0189", state: .tracking, reason: "resumed", stopReason: "user",
         decidedBy: "server", sessionId: "0191",
-        sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, odometerMeters: 1234, source: source,
+        sessionStartedAt: time, uptimeSeconds: 5, lastLocation: location, odometerMeters: 1234,
+        source: source,
         gate: gate,
         store: store, sync: sync, auth: auth,
-        destinations: [destination], geofences: 2, degraded: ["sync", "clock"])
+        destinations: [destination], geofences: 2, vehicle: vehicle, degraded: ["sync", "clock"])
     static let place = Wire.Place(latitude: 52.5, longitude: 13.25)
     static let trip = Wire.Trip(
         startedAt: time, endedAt: time, start: place, end: place, distanceMeters: 12.5, durationSeconds: 60,

@@ -29,6 +29,7 @@ struct WireTests {
         try roundTrip(Samples.sync)
         try roundTrip(Samples.auth)
         try roundTrip(Samples.status)
+        try roundTrip(Samples.vehicle)
         try roundTrip(Samples.rejected)
         try roundTrip(Samples.setting)
         try roundTrip(Samples.command)
@@ -72,7 +73,7 @@ struct WireTests {
             ("SourceStatus", Samples.source), ("GateStatus", Samples.gate), ("StoreStatus", Samples.store),
             ("SyncStatus", Samples.sync), ("Heartbeat", Samples.sync.heartbeat), ("AuthStatus", Samples.auth),
             ("Destination", Samples.destination),
-            ("Status", Samples.status),
+            ("Status", Samples.status), ("VehicleStatus", Samples.vehicle),
             ("Rejected", Samples.rejected), ("ServerCommand", Samples.command),
             ("Setting", Samples.setting), ("Event", Samples.event),
             ("HttpRequest", Samples.httpRequest), ("Counters", Samples.counters),

@@ -22,7 +22,7 @@ struct AuthorityTests {
         case .start, .stop, .sync, .addGeofences, .removeGeofences, .removeAllGeofences, .locate, .setMotion,
             .configure, .resetConfig:
             everybody.union([.server])
-        case .requeueRejected, .setExtras, .listGeofences, .resetServerConfig: everybody
+        case .requeueRejected, .setExtras, .listGeofences, .resetServerConfig, .setIgnition: everybody
         }
     }
 
@@ -38,7 +38,8 @@ struct AuthorityTests {
             .addGeofences([]), .removeGeofences([]), .removeAllGeofences,
             .listGeofences(after: nil, limit: 1),
             .locate(try .init(timeout: nil, maxAge: nil, accuracy: nil)), .setMotion(try .init(.moving)),
-            .configure([:]), .resetConfig([]), .resetServerConfig(nil), .resetServerConfig(["sync.url"]),
+            .setIgnition(true), .configure([:]), .resetConfig([]), .resetServerConfig(nil),
+            .resetServerConfig(["sync.url"]),
             .reload,
         ]
     }

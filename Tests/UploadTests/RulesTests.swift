@@ -14,7 +14,8 @@ struct RulesTests {
         .failed(.page),
     ]
     private static let automatic: [DrainTrigger] = [
-        .change, .sessionStopped, .threshold, .motion, .geofence, .started, .networkReturned(outage: 20),
+        .change, .sessionStopped, .ignitionOff, .threshold, .motion, .geofence, .started,
+        .networkReturned(outage: 20),
     ]
 
     // MARK: mode = "manual"

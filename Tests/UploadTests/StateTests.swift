@@ -31,9 +31,12 @@ private enum Condition: String, CaseIterable, CustomTestStringConvertible {
     var hears: [DrainTrigger] {
         switch self {
         case .fresh, .drained:
-            [.sessionStopped, .threshold, .motion, .geofence, .started, .networkReturned(outage: 20)]
-        case .serverError: [.sessionStopped]
-        case .networkError: [.sessionStopped, .networkReturned(outage: 20)]
+            [
+                .sessionStopped, .ignitionOff, .threshold, .motion, .geofence, .started,
+                .networkReturned(outage: 20),
+            ]
+        case .serverError: [.sessionStopped, .ignitionOff]
+        case .networkError: [.sessionStopped, .ignitionOff, .networkReturned(outage: 20)]
         case .askedToWait, .auth, .permanent, .rejected: []
         }
     }
@@ -42,7 +45,8 @@ private enum Condition: String, CaseIterable, CustomTestStringConvertible {
 @Suite("which trigger is heard in which state")
 struct StateTests {
     private static let triggers: [DrainTrigger] = [
-        .sessionStopped, .threshold, .motion, .geofence, .started, .networkReturned(outage: 20),
+        .sessionStopped, .ignitionOff, .threshold, .motion, .geofence, .started,
+        .networkReturned(outage: 20),
     ]
 
     @Test("every trigger in every state", arguments: Condition.allCases)

@@ -27,6 +27,7 @@ extension Wire {
         package var auth: AuthStatus
         package var destinations: [Destination]
         package var geofences: Int
+        package var vehicle: VehicleStatus?
         package var degraded: [String]
 
         package init(
@@ -35,7 +36,7 @@ extension Wire {
             sessionStartedAt: String? = nil, uptimeSeconds: Int, lastLocation: Location? = nil,
             odometerMeters: Int? = nil, source: SourceStatus, gate: GateStatus, store: StoreStatus,
             sync: SyncStatus, auth: AuthStatus, destinations: [Destination], geofences: Int,
-            degraded: [String]
+            vehicle: VehicleStatus? = nil, degraded: [String]
         ) {
             self.version = version
             self.installId = installId
@@ -55,6 +56,7 @@ extension Wire {
             self.auth = auth
             self.destinations = destinations
             self.geofences = geofences
+            self.vehicle = vehicle
             self.degraded = degraded
         }
 
@@ -77,6 +79,7 @@ extension Wire {
             case auth
             case destinations
             case geofences
+            case vehicle
             case degraded
         }
     }

@@ -16,8 +16,8 @@ enum Authority {
             case .resetConfig(let names): names.contains { Key.needsAdmin($0) }
             case .start, .stop, .delete, .requeueRejected, .purgeRejected, .resend, .backfill,
                 .forgetDestination, .rebatch, .sync,
-                .seedAuth, .setExtras, .setOdometer, .addGeofences, .removeGeofences, .removeAllGeofences, .listGeofences,
-                .locate, .setMotion, .resetServerConfig, .reload:
+                .seedAuth, .setExtras, .setOdometer, .addGeofences, .removeGeofences, .removeAllGeofences,
+                .listGeofences, .locate, .setMotion, .setIgnition, .resetServerConfig, .reload:
                 false
             }
         return needsAdmin && !isAdmin(origin) ? .denied : .granted
@@ -32,7 +32,7 @@ enum Authority {
             .setOdometer:
             return isAdmin(origin) ? .granted : .denied
         case .start, .stop, .requeueRejected, .sync, .setExtras, .addGeofences, .removeGeofences,
-            .removeAllGeofences, .listGeofences, .locate, .setMotion, .configure, .resetConfig,
+            .removeAllGeofences, .listGeofences, .locate, .setMotion, .setIgnition, .configure, .resetConfig,
             .resetServerConfig, .reload:
             return .granted
         }

@@ -34,6 +34,8 @@ enum Command: Sendable {
     case locate(FixRequest)
     /// Whether the vehicle moves, for the next fix.
     case setMotion(SetMotion)
+    /// Whether it is on.
+    case setIgnition(Bool)
     /// In the layer of whoever asks: the server has one of its own.
     case configure([String: ProposedValue])
     /// Takes back what `configure` has set.
@@ -48,7 +50,8 @@ enum Command: Sendable {
         case start, stop, delete, requeueRejected, purgeRejected, resend, backfill, forgetDestination,
             rebatch, sync
         case seedAuth, setExtras, setOdometer
-        case addGeofences, removeGeofences, removeAllGeofences, listGeofences, locate, setMotion, configure,
+        case addGeofences, removeGeofences, removeAllGeofences, listGeofences, locate, setMotion, setIgnition,
+            configure,
             resetConfig, resetServerConfig, reload
 
         /// It changes nothing, and is not worth a line in the log.
@@ -92,6 +95,7 @@ enum Command: Sendable {
         case .listGeofences: .listGeofences
         case .locate: .locate
         case .setMotion: .setMotion
+        case .setIgnition: .setIgnition
         case .configure: .configure
         case .resetConfig: .resetConfig
         case .resetServerConfig: .resetServerConfig

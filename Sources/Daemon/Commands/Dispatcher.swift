@@ -132,6 +132,7 @@ final class Dispatcher {
                 isServers: caller.origin == .server)
             try post(.locate(request), showing: .locate, token, to: caller)
         case .setMotion(let wanted): try post(.setMotion(wanted.motion, token))
+        case .setIgnition(let isOn): try post(.setIgnition(isOn, token))
         case .configure(let offers):
             configurator.ask(caller.origin == .server ? .serve(offers) : .set(offers, by: caller), token, hub)
         case .resetConfig(let names):

@@ -52,6 +52,11 @@ extension Handlers {
         return try give(.locate(wanted), request, as: Wire.GetCurrentLocation.self) { .init($0) }
     }
 
+    func setIgnition(_ request: Request) throws -> Answer {
+        let isOn = try request.call.parameters(of: Wire.SetIgnition.self).on
+        return try give(.setIgnition(isOn), request, as: Wire.SetIgnition.self) { .init($0) }
+    }
+
     func setMotion(_ request: Request) throws -> Answer {
         let parameters = try request.call.parameters(of: Wire.SetMotion.self)
         let wanted = try Command.SetMotion(checking: parameters.motion)

@@ -84,6 +84,7 @@ final class Handlers {
         case Wire.GetGeofenceEvents.name: try geofenceEvents(call)
         case Wire.GetCurrentLocation.name: try currentLocation(request)
         case Wire.SetMotion.name: try setMotion(request)
+        case Wire.SetIgnition.name: try setIgnition(request)
         case Wire.Subscribe.name: try subscribe(request)
         default: throw InterfaceDescription.refusal(of: call)
         }

@@ -16,6 +16,9 @@ enum Machine {
         return nil
     }
 
+    /// Replaces / where the machine is looked at; empty: / itself. Tests have machines of their own.
+    static var root: String { getenv("BEEKOND_MACHINE_ROOT").map { String(cString: $0) } ?? "" }
+
     /// The present boot. The service sees nothing of /proc but processes, so its unit says it; where nobody does, each run
     /// of the daemon is taken for one.
     static func bootID() -> BootID {

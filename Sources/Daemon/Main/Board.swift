@@ -28,6 +28,8 @@ struct ReaderSnapshot: Equatable, Sendable {
     /// The trip under way; it has begun once it `hasStarted`.
     var trip: Trips.Open?
     var geofences = 0
+    /// nil where nothing of it is configured.
+    var vehicle: VehicleReport?
     var waitingInMemory = 0
     /// Across all restarts.
     var refused = 0

@@ -44,6 +44,7 @@ enum Log {
         case tokenRefreshed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a30"
         case tokenFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a31"
         case geofenceCrossed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a16"
+        case sensorChanged = "3d1f7c52a8e64b0c9f2e5a7b61c4d893"
         case eventRecorded = "a6c30d7e915f4b28b74c2f60d8e1935a"
         case heartbeatRefused = "2f6a90c47be14d1d8c35e0a97f12b8d4"
         case logSent = "b94d2e6170f84a3bb5c1d7e8092f46a3"

@@ -75,6 +75,8 @@ struct FixPipeline {
     private var ids: UUIDv7Generator
     /// What somebody says the vehicle does, until the next fix.
     private var wantedMotion: MotionState?
+    /// The place of the next fix is worth keeping.
+    private var admitsNext = false
     /// Number of fixes admitted since the session was begun or resumed.
     private var admittedInSession = 0
 
@@ -132,8 +134,10 @@ struct FixPipeline {
     mutating func decide(
         _ fix: Fix, in context: Context, fences: inout Geofences, now: BootInstant
     ) -> Decision {
-        let observed = admission.observe(fix, as: wantedMotion)
+        var observed = admission.observe(fix, as: wantedMotion)
         wantedMotion = nil
+        if admitsNext { observed.isTurningPoint = true }
+        admitsNext = false
         var decision = Decision(eventSession: context.eventSession)
         for token in oneShots.offer(observed, now: now) {
             decision.answers.append((token, manualLocation(of: observed)))
@@ -233,12 +237,16 @@ extension FixPipeline {
         admission = Admission(thresholds: admission.thresholds)
         admittedInSession = 0
         wantedMotion = nil
+        admitsNext = false
     }
 
     /// Somebody says what the vehicle does: it holds for the next settled fix, and detection goes on from there.
     ///
     /// - Parameter motion: not `unknown`.
     mutating func setMotion(_ motion: MotionState) { wantedMotion = motion }
+
+    /// The next settled fix is admitted, if something is tracked, with the trigger of a change of motion.
+    mutating func admitNextFix() { admitsNext = true }
 
     /// Continues where the session was left.
     ///

@@ -69,6 +69,11 @@ extension Reader {
                 pipeline.setMotion(motion)
                 return .done
             }
+        case .setIgnition(let isOn, let token):
+            complete(token) { () throws(Failure) in
+                try setIgnition(isOn, now: now)
+                return .done
+            }
         case .ofServer(let request, let command, let token):
             do throws(Failure) {
                 try sessions.admit(request)
@@ -180,6 +185,7 @@ extension Reader {
         work.noteChangedCap()
         extras.apply(to: new.extras)
         schedule.configure(new.tracking)
+        configureVehicle(now: now)
         pipeline.configure(
             thresholds: Admission.Thresholds(new.tracking), trips: Trips.Thresholds(new),
             isReplay: new.gpsd.replay)

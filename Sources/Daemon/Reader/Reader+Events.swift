@@ -16,10 +16,12 @@ extension Reader {
     ///   - time: `EventTime(at:boot:anchor:)` of the moment, with `events.boot` and `events.anchor(now:)`.
     ///   - place: by default where the latest fix was, if it is recent; an event without a time has none.
     ///   - trips: the trip under way, to be stored with it; nil leaves what is stored.
+    /// - Returns: its id.
+    @discardableResult
     func record(
         _ happening: VehicleEvent.Happening, subject: String? = nil, data: String? = nil, at time: EventTime,
         place: VehicleEvent.Place? = nil, trips: NewTrips? = nil, now: BootInstant
-    ) {
+    ) -> UUIDv7 {
         var moment = hub.clock.time(now: now)
         if case .known(let known, _) = time { moment = known }
         let home = eventHome(at: moment)
@@ -35,6 +37,7 @@ extension Reader {
         if !time.isKnown { events.noteUntimed() }
         // A disk that has just failed is not tried again for every event.
         if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
+        return event.id
     }
 
     /// Where the vehicle is; nil when no recent fix tells.

@@ -126,7 +126,7 @@ extension Reader {
         guard !link.isReleased else { return false }
         for event in link.release(now: now) { follow(event, now: now) }
         pipeline.unsettle()
-        releaseVehicle(now: now)
+        releaseDriving(now: now)
         return true
     }
 }

@@ -24,9 +24,10 @@ extension Reader {
         }
         sessions.recall.add(.vehicle)
         recall(now: now)
+        resumeVehicle(now: now)
         adjustLink(now: now)
         odometer.isRunning = true
-        if link.isReleased { releaseVehicle(now: now) }
+        if link.isReleased { releaseDriving(now: now) }
         // A trip that a power cut has ended.
         if recorder.waiting > 0, recorder.error == nil { flush(now: now) }
         publishState(now: now)
@@ -72,7 +73,7 @@ extension Reader {
         case .eventSession:
             guard sessions.session == nil, fences.eventSession == nil else { break }
             fences.eventSession = try hub.store.openEventSession().map { Session($0) }
-        case .vehicle: try resumeVehicle(now: now)
+        case .vehicle: try resumeDriving(now: now)
         }
         sessions.recall.remove(item)
     }

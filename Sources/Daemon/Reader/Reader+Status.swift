@@ -41,6 +41,7 @@ extension Reader {
         snapshot.odometer = odometer.told
         snapshot.trip = pipeline.driving.trips.open
         snapshot.geofences = fences.geofences.count
+        snapshot.vehicle = vehicle?.report
         snapshot.waitingInMemory = recorder.waiting
         snapshot.refused = hub.store.counts().losses.refused + recorder.uncounted
         snapshot.lostAt = losses.latest

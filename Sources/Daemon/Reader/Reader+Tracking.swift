@@ -18,6 +18,7 @@ extension Reader {
         case .refused: throw Failure(kind: .stoppedByPerson)
         case .kept: return
         case .taken:
+            if wish.origin != .ignition { vehicle?.overrule() }
             if wish.tracks {
                 _ = try start(StateChange.Reason(wish.origin), for: wish, now: now)
             } else {

@@ -33,7 +33,7 @@ extension Reader {
     }
 
     /// Those that do not leave it to the user when to upload.
-    private var uploadersThatListen: [(port: UploaderPort, sync: Settings.Sync)] {
+    var uploadersThatListen: [(port: UploaderPort, sync: Settings.Sync)] {
         settings.allDestinations.compactMap { destination in
             guard destination.sync.triggers.mode == .auto, let name = DestinationName(destination.name),
                 let port = hub.uploaders[name]

@@ -1,167 +1,109 @@
 internal import Base
 internal import DaemonConfiguration
-internal import Envelope
+internal import Linux
 internal import Storage
 internal import Tracking
+internal import Upload
 
-/// The odometer and the trips.
+/// What the ignition and external power lead to.
 extension Reader {
-    /// Whether the ignition is on; nil where none is configured, or its state is unknown.
-    var ignition: Bool? { nil }
-
-    /// What the store knew of the vehicle when the daemon ended.
-    func resumeVehicle(now: BootInstant) throws(StorageError) {
-        let stored = try hub.store.vehicle()
-        let memory = odometer.begin(row: stored.odometer)
-        let changes = pipeline.driving.resume(
-            memory, trip: stored.trip, isTracking: sessions.session != nil)
-        odometer.noteFile(in: &pipeline.driving, now: now)
-        // A deletion that was interrupted.
-        if work.isDeleting { pipeline.driving.forgetPlaces(upTo: work.cutoff) }
-        if odometer.isRunning, link.isReleased { pipeline.driving.release() }
-        if !changes.isEmpty { recorder.add(newEvents(of: changes, now: now)) }
-    }
-
-    /// The file beside the database is written at each stop, and hourly.
-    func keepOdometer(now: BootInstant) {
-        let isAtStop = link.isReleased || ignition == false || pipeline.admission.motion == .stationary
-        odometer.keep(&pipeline.driving, isAtStop: isAtStop, now: now)
-    }
-
-    /// Fixes are read no more.
-    func releaseVehicle(now: BootInstant) {
-        pipeline.driving.release()
-        keepOdometer(now: now)
-    }
-
-    /// Durable when it returns.
-    func setOdometer(to metres: Double, now: BootInstant) throws(Failure) {
-        guard var changed = pipeline.driving.odometer else {
-            throw Failure(
-                reason: "the database has yet to say where the odometer stood; try again once storage works")
+    /// Takes up what was last known of them.
+    func resumeVehicle(now: BootInstant) {
+        vehicle = IgnitionKeeper(
+            hub: hub, settings: settings.vehicle, boot: events.boot, root: Machine.root)
+        guard let vehicle else { return }
+        let latest = recorder.latest?.fix
+        let found = vehicle.resume(lastStored: latest?.time, tracking: ignitionsTracking, now: now) { kind in
+            // What the store cannot say now is told twice at the worst.
+            (try? hub.store.latestEvent(of: kind)) ?? nil
         }
-        let before = changed.metres
-        changed.set(metres: metres)
-        try odometer.set(changed.memory)
-        changed.keep(changed.memory, now: now)
-        pipeline.driving.set(changed)
-        let data = EventData.json([
-            "odometer_meters": .number(metres.rounded()), "previous_meters": .number(before.rounded()),
-        ])
-        record(
-            .odometerSet, data: data,
-            at: EventTime(at: now, boot: events.boot, anchor: events.anchor(now: now)),
-            trips: NewTrips(ended: [], open: pipeline.driving.trip), now: now)
-        publish(now: now)
+        let place = latest.map { VehicleEvent.Place($0.coordinate, accuracy: $0.accuracy) }
+        for consequence in found { follow(consequence, place: place, now: now) }
+        keepVehicle(now: now)
     }
 
-    // MARK: Trips
-
-    /// A stay has become long enough, and no fix says so.
-    func expireTrips(now: BootInstant) {
-        guard pipeline.driving.trips.deadline != nil, let time = presentOfTrips(now: now) else { return }
-        record(pipeline.driving.expire(at: time), now: now)
+    /// Reads the levels, and does what follows from them.
+    func followVehicle(now: BootInstant) {
+        guard let vehicle else { return }
+        let found = vehicle.run(
+            now: now, monotonic: Clock.monotonic(), anchor: events.anchor(now: now),
+            tracking: ignitionsTracking)
+        follow(found, now: now)
+        keepVehicle(now: now)
     }
 
-    /// The ignition was switched, which begins trips and the stays between them.
-    func noteIgnition(isOn: Bool, now: BootInstant) {
-        if let time = presentOfTrips(now: now) {
-            record(pipeline.driving.ignitionChanged(isOn: isOn, at: time), now: now)
+    /// Somebody says whether the ignition is on. Durable when it returns.
+    func setIgnition(_ isOn: Bool, now: BootInstant) throws(Failure) {
+        guard let vehicle else { return try IgnitionKeeper.check(settings.vehicle) }
+        // The snapshot before the answer: whoever has asked looks at it.
+        defer { publish(now: now) }
+        let found = try vehicle.set(
+            isOn, now: now, anchor: events.anchor(now: now), tracking: ignitionsTracking)
+        follow(found, now: now)
+        try vehicle.keep(isAsked: true, now: now)
+    }
+
+    /// Other settings: another source begins anew.
+    func configureVehicle(now: BootInstant) {
+        if let vehicle, vehicle.configure(settings.vehicle) { return }
+        guard vehicle != nil || settings.vehicle.hasLevels else { return }
+        resumeVehicle(now: now)
+    }
+
+    private func keepVehicle(now: BootInstant) {
+        do {
+            try vehicle?.keep(now: now)
+        } catch {
+            Log.error(.storageFailed, "\(error.reason); trying again in 10 s")
         }
-        keepOdometer(now: now)
     }
 
-    private func record(_ changes: [Trips.Change], now: BootInstant) {
-        guard !changes.isEmpty else { return }
-        recorder.add(newEvents(of: changes, now: now))
-        if recorder.retryAt == nil || recorder.isRetryDue(now) { flush(now: now) }
+    private var ignitionsTracking: Ignition.Tracking {
+        sessions.session == nil ? .off : .on(by: sessions.wish?.origin ?? .person)
     }
 
-    /// That of the fixes; before the first, the clock's, which says nothing about a recording.
-    private func presentOfTrips(now: BootInstant) -> Timestamp? {
-        pipeline.driving.time(now: now) ?? (settings.gpsd.replay ? nil : hub.clock.trusted(now: now))
-    }
-
-    /// When that is; nil while no stay has begun, or the time is not known: then the next fix ends it.
-    func tripDeadline(now: BootInstant) -> BootInstant? {
-        guard let deadline = pipeline.driving.trips.deadline, let time = presentOfTrips(now: now) else {
-            return nil
+    private func follow(_ found: [IgnitionKeeper.Consequence], now: BootInstant) {
+        for consequence in found {
+            follow(consequence, now: now)
+            if case .ignition(.record(let isOn, _)) = consequence { noteIgnition(isOn: isOn, now: now) }
         }
-        return now.advanced(bySeconds: max(deadline.seconds(since: time), 0) + 0.1)
     }
 
-    /// What trips that begin or end leave behind, with the one that is under way after that.
-    func newEvents(of changes: [Trips.Change], now: BootInstant) -> NewEvents {
-        let present = hub.clock.time(now: now)
-        let home = eventHome(at: present)
-        var ended: [Trip] = []
-        let events = changes.map { change in
-            switch change {
-            case .started(let time, let place):
-                return VehicleEvent(
-                    id: pipeline.newID(at: time), session: home.id, happening: .tripStarted,
-                    time: .known(time, isEstimated: false),
-                    place: place.map { VehicleEvent.Place($0, accuracy: nil) })
-            case .ended(let trip):
-                ended.append(trip)
-                return VehicleEvent(
-                    id: pipeline.newID(at: trip.end), session: home.id, happening: .tripEnded,
-                    data: Self.summary(of: trip), time: .known(trip.end, isEstimated: false),
-                    place: trip.endPlace.map { VehicleEvent.Place($0, accuracy: nil) })
-            }
+    private func follow(
+        _ consequence: IgnitionKeeper.Consequence, place: VehicleEvent.Place? = nil, now: BootInstant
+    ) {
+        switch consequence {
+        case .ignition(.record(let isOn, let time)):
+            let event = record(isOn ? .ignitionOn : .ignitionOff, at: time, place: place, now: now)
+            vehicle?.note(event, of: .ignition)
+        case .ignition(.start): wishAsIgnition(tracks: true, now: now)
+        case .ignition(.stop): wishAsIgnition(tracks: false, now: now)
+        case .ignition(.admitNextFix): pipeline.admitNextFix()
+        case .ignition(.upload): triggerAtIgnitionOff()
+        case .power(let event, let supply):
+            let event = record(
+                event.isBack ? .powerBack : .powerLost, subject: supply, at: event.time, now: now)
+            vehicle?.note(event, of: .power)
         }
-        var new = NewEvents(
-            events: [], changes: [], session: home.id, sessionStartedAt: home.startedAt,
-            isTracking: sessions.session != nil, extras: extras.json, time: present, prunesByAge: false,
-            vehicleEvents: events)
-        new.trips = NewTrips(ended: ended, open: pipeline.driving.trip)
-        return new
     }
 
-    /// Without places: a deletion up to a time within the trip would leave that of its start.
-    private static func summary(of trip: Trip) -> String? {
-        EventData.json([
-            "started_at": .time(trip.start), "distance_meters": .number(trip.metres.rounded()),
-            "duration_seconds": .number(trip.duration.rounded()),
-            "top_speed": trip.topSpeed.map { .number($0) },
-            "idle_seconds": .number(trip.idle.rounded()),
-        ])
+    private func wishAsIgnition(tracks: Bool, now: BootInstant) {
+        do {
+            try take(wish(tracks: tracks, of: .ignition, now: now), now: now)
+        } catch {
+            Log.error(
+                .storageFailed,
+                "tracking does not follow the ignition yet, trying again in 10 s: \(error.reason)")
+            vehicle?.postpone(start: tracks, now: now)
+        }
     }
 
-    /// The daemon ends: the trip under way goes on after a restart with all of its sums.
-    func storeTrip(now: BootInstant) {
-        guard let trip = pipeline.driving.trip else { return }
-        let session =
-            sessions.session
-            ?? Session(id: pipeline.newID(at: trip.open.start.time), startedAt: trip.open.start.time)
-        var new = NewEvents(
-            events: [], changes: [], session: session.id, sessionStartedAt: session.startedAt,
-            isTracking: true, extras: nil, time: trip.open.last.time, prunesByAge: false)
-        new.trips = NewTrips(ended: [], open: trip)
-        recorder.add(new)
-    }
-
-    // MARK: Deletion
-
-    /// The user deletes positions. Durable when it returns.
-    ///
-    /// - Parameter cutoff: those up to then; nil: all.
-    func forgetPlaces(upTo cutoff: Timestamp?, now: BootInstant) throws(Failure) {
-        let before = pipeline.driving.odometer?.memory.place
-        pipeline.driving.forgetPlaces(upTo: cutoff)
-        guard before != nil, pipeline.driving.odometer?.memory.place == nil,
-            let memory = pipeline.driving.odometer?.memory
-        else { return }
-        try odometer.set(memory)
-        pipeline.driving.keep(memory, now: now)
-    }
-}
-
-extension FixPipeline.Decision {
-    /// Adds what trips have left behind to what the fix has decided about geofences.
-    mutating func add(_ new: NewEvents) {
-        crossings?.vehicleEvents += new.vehicleEvents
-        crossings?.trips = new.trips
-        crossings = crossings ?? new
+    /// It may be the last chance for hours.
+    private func triggerAtIgnitionOff() {
+        let counts = hub.store.counts()
+        for (port, sync) in uploadersThatListen
+        where sync.isLatestOnly || counts[port.name]?.pending ?? 0 > 0 {
+            port.deliver(.trigger(.ignitionOff))
+        }
     }
 }

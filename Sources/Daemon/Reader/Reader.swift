@@ -23,6 +23,8 @@ final class Reader {
     let odometer: OdometerKeeper
     let losses = LossReporter()
     var schedule = ScheduleKeeper()
+    /// nil unless the vehicle says something.
+    var vehicle: IgnitionKeeper?
     var settings: Settings
     var pipeline: FixPipeline
 
@@ -62,6 +64,7 @@ final class Reader {
             }
             expireRequests(now: now)
             followSchedule(now: now)
+            followVehicle(now: now)
             expireTrips(now: now)
             runSteps(now: now)
             if recorder.isRetryDue(now) { flush(now: now) }
@@ -91,10 +94,10 @@ final class Reader {
         var poll = PollSet()
         poll.add(hub.reader.wakeup.descriptor)
         link.add(to: &poll)
+        vehicle?.add(to: &poll)
         let deadlines = [
             link.deadline, recorder.retryAt, pipeline.oneShots.deadline, losses.deadline, work.retryAt,
-            schedule.deadline, events.deadline,
-            tripDeadline(now: now),
+            schedule.deadline, events.deadline, vehicle?.deadline, tripDeadline(now: now),
         ]
         let deadline = deadlines.compactMap(\.self).min()
         hub.board.readerWork.rest()

@@ -23,6 +23,8 @@ enum ReaderCommand: Sendable {
     case locate(OneShots.Request)
     /// For the next fix.
     case setMotion(MotionState, Token)
+    /// Somebody says whether it is on.
+    case setIgnition(Bool, Token)
     /// A command of the server, which is refused while a person's stop holds against what it shows.
     indirect case ofServer(Wish.ServerRequest, ReaderCommand, Token)
     /// Nobody waits for this answer any more. Dropped when the mailbox is full: the request then stays until it times

@@ -42,6 +42,7 @@ struct StatusReport {
             sync: syncStatus(of: .main, counts, now: now), auth: Wire.AuthStatus(uploader.auth),
             destinations: destinations(counts, now: now),
             geofences: reader.geofences,
+            vehicle: reader.vehicle.map { Wire.VehicleStatus($0) },
             degraded: Self.degraded(
                 reader, uploader, hasDamagedFiles: !hub.board.damagedFiles.isEmpty,
                 isConfigurationDegraded: configurator.isDegraded, now: now))
@@ -77,6 +78,7 @@ struct StatusReport {
             ("storage", (reader.storageError ?? uploader.storageError) != nil),
             ("loss", isLosing), ("files", hasDamagedFiles), ("config", isConfigurationDegraded),
             ("clock", uploader.isClockSuspected), ("source", isSourceBad || reader.refusal != nil),
+            ("vehicle", reader.vehicle?.trouble != nil),
             (
                 "sync",
                 uploader.deferralWarning != nil || uploader.lastError != nil && uploader.failure != .auth

@@ -165,6 +165,14 @@ extension Wire.SourceHealth {
     }
 }
 
+extension Wire.VehicleStatus {
+    init(_ report: VehicleReport) {
+        self.init(
+            source: report.source.rawValue, ignition: report.isOn.map { $0 ? "on" : "off" } ?? "unknown",
+            externalPower: report.hasPower, error: report.trouble)
+    }
+}
+
 extension Wire.SyncStatus {
     /// - Parameters:
     ///   - commands: what is left to do for those of its server; nil: nothing.
@@ -196,7 +204,8 @@ extension Wire.SyncStatus {
             nextAttempt: snapshot.nextAttempt.map { time($0).iso8601 }, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
             oversizedFailures: some(snapshot.oversizedFailures), commands: some(commands?.waiting),
-            results: some(commands?.results), refusedCommands: some(refusedCommands), heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
+            results: some(commands?.results), refusedCommands: some(refusedCommands),
+            heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
     }
 }
 

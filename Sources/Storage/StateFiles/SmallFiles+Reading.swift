@@ -21,6 +21,8 @@ extension SmallFiles {
         package static let odometer = "odometer.json"
         /// Which signed commands have been begun.
         package static let commands = "commands.json"
+        /// What was last known of ignition and external power.
+        package static let vehicle = "vehicle.json"
     }
 
     /// The content of a file, and what was wrong with it.

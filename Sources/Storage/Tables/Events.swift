@@ -1,5 +1,6 @@
 internal import Base
 internal import SQLite
+internal import Tracking
 
 /// Events of every kind. There are few of them, so each statement is prepared where it is used. One whose time is not known
 /// yet has none, and is pending for nobody until it has: it could not be sent.
@@ -42,6 +43,17 @@ struct Events {
         var new: [EventRow] = []
         for row in rows where try !exists(ts: row.key.ts, id: row.id) { new.append(row) }
         try insert(new)
+    }
+
+    /// The newest of this kind that is there.
+    func latest(of kind: VehicleEvent.Kind) throws(SQLiteError) -> EventRow? {
+        let codes = EventRow.codes(crossings: false, [kind]).map(\.description).joined(separator: ", ")
+        let row = try db.prepare(
+            """
+            SELECT \(EventRow.columns), \(EventRow.bootColumns) FROM events WHERE kind IN (\(codes)) \
+            ORDER BY seq DESC LIMIT 1
+            """)
+        return try row.step() ? EventRow(row, boot: EventRow.columnCount) : nil
     }
 
     // MARK: Without a time

@@ -10,6 +10,8 @@ package enum DrainTrigger: Equatable, Sendable {
     case change
     /// A session has stopped with fixes pending.
     case sessionStopped
+    /// The ignition has been switched off: the power may go soon, as after a stop.
+    case ignitionOff
     /// As many fixes are pending as the threshold says.
     case threshold
     /// The vehicle has parked or set off.
@@ -153,7 +155,7 @@ package struct DrainSchedule: Sendable {
             let earliest = triedForGeofence?.advanced(bySeconds: Self.geofencePause) ?? now
             wantedForGeofence = wantedForGeofence ?? max(earliest, now)
             return
-        case .sessionStopped, .threshold, .motion, .geofence, .results, .log: time = now
+        case .sessionStopped, .ignitionOff, .threshold, .motion, .geofence, .results, .log: time = now
         case .started: time = now.advanced(bySeconds: Double.random(in: 0...Self.startDelay, using: &random))
         case .networkReturned(let outage):
             let most = min(max(outage / 2, Self.returnDelay.lowerBound), Self.returnDelay.upperBound)
@@ -182,7 +184,7 @@ package struct DrainSchedule: Sendable {
         switch (state, trigger) {
         case (.ready, _): true
         case (.backingOff(_, _, _, isAsked: true), _), (.failed, _): false
-        case (.backingOff, .sessionStopped): true
+        case (.backingOff, .sessionStopped), (.backingOff, .ignitionOff): true
         case (.backingOff(_, _, let isNetwork, _), .networkReturned): isNetwork
         case (.backingOff, _): false
         }

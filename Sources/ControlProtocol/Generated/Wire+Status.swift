@@ -7,7 +7,8 @@ extension Wire {
     /// progress. uptime_seconds: since the daemon started. odometer_meters: driven since installation, or
     /// since SetOdometer, as far as it is stored for good; absent while the database has yet to say. degraded
     /// lists problems, one word each: storage, files, loss (of rows that were never received, within the last
-    /// hour), config, clock, source, sync, auth. Empty when all is well.
+    /// hour), config, clock, source, vehicle, sync, auth. Empty when all is well. vehicle is absent where
+    /// nothing of it is configured.
     package struct Status: Codable, Sendable, Equatable {
         package var version: String
         package var installId: String

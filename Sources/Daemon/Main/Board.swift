@@ -37,14 +37,6 @@ struct ReaderSnapshot: Equatable, Sendable {
     var lostAt: BootInstant?
     /// The error of the last failed write; nil while storage works.
     var storageError: String?
-    var vehicle = VehicleSnapshot()
-}
-
-/// What the vehicle itself says; nil where nothing tells.
-struct VehicleSnapshot: Equatable, Sendable {
-    /// Metres since the installation.
-    var odometer: Double?
-    var ignition: Bool?
 }
 
 /// The envelopes without rows of one destination, while it has heartbeats, or while it has refused one.

@@ -10,7 +10,7 @@ extension Reader {
     var ignition: Bool? { vehicle?.report.isOn }
 
     /// What the store knew of the vehicle when the daemon ended.
-    func resumeVehicle(now: BootInstant) throws(StorageError) {
+    func resumeDriving(now: BootInstant) throws(StorageError) {
         let stored = try hub.store.vehicle()
         let memory = odometer.begin(row: stored.odometer)
         let changes = pipeline.driving.resume(

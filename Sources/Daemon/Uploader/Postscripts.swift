@@ -150,8 +150,8 @@ final class Postscripts {
         return VehicleStatus(
             state: reader.state.rawValue, motion: reader.motion.rawValue,
             receiver: Wire.SourceHealth(reader.health).rawValue, pending: counts.pending,
-            oldestPending: counts.pending > 0 ? counts.oldestPending : nil, odometer: reader.vehicle.odometer,
-            ignition: reader.vehicle.ignition, version: Release.version,
+            oldestPending: counts.pending > 0 ? counts.oldestPending : nil, odometer: reader.odometer.map { Double($0) },
+            ignition: reader.vehicle?.isOn, version: Release.version,
             uptime: Int(now.seconds(since: hub.startedAt)))
     }
 

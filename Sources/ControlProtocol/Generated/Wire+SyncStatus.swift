@@ -7,8 +7,9 @@ extension Wire {
     /// is failed. last_mqtt_code is the reason code of an MQTT broker, in place of an HTTP status. rejected
     /// counts the dead letters that are kept. oversized_failures counts how many times in a row the next
     /// batch has failed because of its size or its time; absent if it has not. commands counts those of its
-    /// server that have yet to be run, results those that have yet to be sent; each is absent if there are
-    /// none. heartbeat is absent where there are no heartbeats.
+    /// server that have yet to be run, results those that have yet to be sent, refused_commands the lists of
+    /// its commands that were refused as a whole since the daemon started; each is absent if there are none.
+    /// heartbeat is absent where there are no heartbeats.
     package struct SyncStatus: Codable, Sendable, Equatable {
         package var state: SyncState
         package var failure: String?
@@ -28,6 +29,7 @@ extension Wire {
         package var oversizedFailures: Int?
         package var commands: Int?
         package var results: Int?
+        package var refusedCommands: Int?
         package var heartbeat: Heartbeat?
 
         package init(
@@ -36,7 +38,7 @@ extension Wire {
             lastHttpStatus: Int? = nil, lastMqttCode: Int? = nil, lastError: String? = nil,
             nextAttempt: String? = nil, uploaded: Int, rejected: Int, retries: Int, bytesSent: Int,
             oversizedFailures: Int? = nil, commands: Int? = nil, results: Int? = nil,
-            heartbeat: Heartbeat? = nil
+            refusedCommands: Int? = nil, heartbeat: Heartbeat? = nil
         ) {
             self.state = state
             self.failure = failure
@@ -56,6 +58,7 @@ extension Wire {
             self.oversizedFailures = oversizedFailures
             self.commands = commands
             self.results = results
+            self.refusedCommands = refusedCommands
             self.heartbeat = heartbeat
         }
 
@@ -78,6 +81,7 @@ extension Wire {
             case oversizedFailures = "oversized_failures"
             case commands
             case results
+            case refusedCommands = "refused_commands"
             case heartbeat
         }
     }

@@ -41,7 +41,7 @@ final class Supervisor {
         if lacksDatabase { hub.reportMissingDatabase(in: directory.path) }
         identification.noteDatabase()
         dispatcher = Dispatcher(hub: hub, configurator: configurator)
-        serverCommands = ServerCommands(hub: hub, dispatcher: dispatcher)
+        serverCommands = ServerCommands(hub: hub, configurator: configurator, dispatcher: dispatcher)
         status = StatusReport(
             hub: hub, configurator: configurator, directory: directory.path, installID: installation.id,
             startedAt: startedAt)

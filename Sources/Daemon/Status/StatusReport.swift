@@ -98,6 +98,7 @@ struct StatusReport {
         let isLatestOnly = configurator.loaded.settings.sync(of: name.text)?.isLatestOnly == true
         return Wire.SyncStatus(
             snapshot, own, commands: counts.commands[name],
+            refusedCommands: hub.uploaders[name]?.requests.refusedCommands ?? 0,
             isWaiting: isLatestOnly ? snapshot.nextAttempt != nil : own.pending > 0,
             at: { hub.clock.time(now: now).advanced(bySeconds: max($0.seconds(since: now), 0)) })
     }

@@ -141,11 +141,12 @@ extension Wire.SourceHealth {
 extension Wire.SyncStatus {
     /// - Parameters:
     ///   - commands: what is left to do for those of its server; nil: nothing.
+    ///   - refusedCommands: lists of them that were refused as a whole.
     ///   - isWaiting: there is something to send.
     ///   - time: converts to the best clock known.
     init(
         _ snapshot: UploaderSnapshot, _ counts: DestinationCounts, commands: CommandCounts? = nil,
-        isWaiting: Bool, at time: (BootInstant) -> Timestamp
+        refusedCommands: Int = 0, isWaiting: Bool, at time: (BootInstant) -> Timestamp
     ) {
         func some(_ count: Int?) -> Int? { count == 0 ? nil : count }
         let state: Wire.SyncState =
@@ -168,7 +169,7 @@ extension Wire.SyncStatus {
             nextAttempt: snapshot.nextAttempt.map { time($0).iso8601 }, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
             oversizedFailures: some(snapshot.oversizedFailures), commands: some(commands?.waiting),
-            results: some(commands?.results), heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
+            results: some(commands?.results), refusedCommands: some(refusedCommands), heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
     }
 }
 

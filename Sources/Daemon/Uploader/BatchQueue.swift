@@ -381,6 +381,7 @@ extension Settings.Sync {
         sync.onReject = .drop
         sync.triggers = Settings.Triggers()
         sync.heartbeatSeconds = 0
+        sync.commands = nil
         return sync
     }
 

@@ -1,6 +1,7 @@
 internal import Base
 internal import Linux
 internal import Storage
+internal import Upload
 
 /// Has the commands of one destination's server run: in the order in which they came, one at a time, each from the journal.
 /// Its result is written once its effect is durable; what was under way when the daemon ended is run again.
@@ -21,6 +22,8 @@ final class CommandRunner {
     /// Rows were answered with commands: their results are worth an attempt once all have been run. Those of commands that
     /// came with the answer to results wait for another occasion, so that no server keeps this going.
     private var wantsResults = false
+    /// The number of the latest signed list that has been begun, as its file says; nil: not in this run.
+    private var written: Int64?
     /// Nothing is begun before that.
     private var retryAt: BootInstant?
 
@@ -79,7 +82,7 @@ final class CommandRunner {
         }
     }
 
-    private func begin(_ next: CommandRecord, now: BootInstant) throws(StorageError) {
+    private func begin(_ next: CommandRecord, now: BootInstant) throws {
         if let expiry = next.expiresAt {
             // Until the time is known it may be over; those behind it wait as well, as they come in order.
             guard let time = hub.clock.trusted(now: now) else {
@@ -87,19 +90,29 @@ final class CommandRunner {
                 return
             }
             if time >= expiry {
-                unwritten = (next, CommandOutcome(error: "expired"))
+                unwritten = (next, CommandOutcome(error: CommandError(.expired).text))
                 try writeResult(now: now)
                 return port.commands.wakeup.signal()
             }
+        }
+        if let counter = next.counter, counter > written ?? 0 {
+            // Without the database it must be known, too.
+            try hub.makingRoom { () throws(SystemError) in
+                try hub.files.write(SmallFiles.CommandCounter(counter: counter))
+            }
+            written = counter
         }
         current = next
         hub.post(.runCommand(next))
     }
 
     /// It has been carried out, or refused.
-    func ended(_ command: CommandRecord, _ outcome: CommandOutcome, now: BootInstant) {
+    ///
+    /// - Parameter outcome: nil: it is to be tried again later.
+    func ended(_ command: CommandRecord, _ outcome: CommandOutcome?, now: BootInstant) {
         guard command == current else { return }
         current = nil
+        guard let outcome else { return retryAt = now.advanced(bySeconds: Self.pause) }
         unwritten = (command, outcome)
         proceed(now: now)
     }

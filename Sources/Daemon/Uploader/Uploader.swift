@@ -23,9 +23,7 @@ final class Uploader {
     private let postscripts: Postscripts
     let tokens: TokenKeeper
     private let commands: CommandRunner
-    /// What the server has asked for in its answer to the batch under way, until it is written down with the
-    /// acknowledgement.
-    private var heard: CommandList?
+    private let listener: CommandListener
     private let report: UploadReport
     /// The destination is not configured any more.
     private var hasEnded = false
@@ -49,8 +47,11 @@ final class Uploader {
         self.carrier = carrier
         queue = BatchQueue(port: port, hub: hub, installID: installID, sync)
         commands = CommandRunner(port: port, hub: hub)
+        listener = CommandListener(port: port, hub: hub, installID: installID)
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
-        postscripts = Postscripts(port: port, hub: hub, maker: queue, report: report)
+        postscripts = Postscripts(
+            port: port, hub: hub, maker: queue, report: report,
+            results: ResultOutlet(of: listener, for: commands, hub, port))
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report,
             shared: hub.uploaders.tokens, now: now)
@@ -60,6 +61,7 @@ final class Uploader {
     /// Runs until the daemon stops.
     func run() {
         apply()
+        obey(now: .current())
         if sync != nil, report.snapshot.storageError != nil || pending > 0 || commands.hasWork {
             attempts.trigger(.started, now: .current())
         }
@@ -257,6 +259,7 @@ final class Uploader {
         guard latest.revision > inForce.revision else { return }
         let old = destination
         inForce = latest
+        defer { obey(now: now) }
         guard destination != old else { return }
         attempts.metered.configured(isElsewhere: sync?.nextHop != old?.sync.nextHop)
         let isOtherRequest =
@@ -269,6 +272,18 @@ final class Uploader {
         }
         apply()
         if let sync { attempts.change(DrainRules(sync), now: now) }
+    }
+
+    /// Whether the server may ask for something. What was to be done for one that may not any more is refused: it must not
+    /// be done long after, when it may again.
+    private func obey(now: BootInstant) {
+        commands.configure(isEnabled: sync?.commands != nil && lane == nil)
+        guard port.name == .main, !hub.store.counts().commands.isEmpty else { return }
+        let obeyed = inForce.settings.allDestinations.first { $0.sync.commands != nil }
+        let error = CommandError(.notAllowed, "this server may not command any more").text
+        // If it fails, the next start does it.
+        _ = try? hub.store.refuseCommands(
+            besides: obeyed.flatMap { DestinationName($0.name) }, error: error, at: hub.clock.time(now: now))
     }
 
     private func apply() {
@@ -373,11 +388,12 @@ final class Uploader {
             return .done
         case .acknowledge(let freezesNext):
             let batch = try batch()
-            let journaled = try queue.acknowledge(
+            let heard = try listener.take(now: .current())
+            let journaling = try queue.acknowledge(
                 batch, freezingNextFor: freezesNext ? sync : nil, journaling: heard)
             report.acknowledged(batch, at: hub.clock.time(now: .current()))
-            commands.journaled(journaled, isAnswerToRows: true)
-            heard = nil
+            listener.written(journaling)
+            commands.journaled(journaling, isAnswerToRows: true)
             followServer(now: .current())
             return .done
         case .reject(let status):
@@ -442,7 +458,8 @@ final class Uploader {
         report.sending(id, request, at: hub.clock.time(now: now), now: now)
         publish()
         carrier.begin(
-            request, of: id, to: sync, authorization: tokens.authorise(), keepsBody: postscripts.readsAnswer,
+            request, of: id, to: sync, authorization: tokens.authorise(),
+            keepsBody: postscripts.current == nil ? sync.commands != nil : postscripts.readsAnswer,
             at: hub.clock.time(now: now), now: now)
         // What has arrived meanwhile may prevent the first byte from being sent.
         runCommands(now: .current())
@@ -485,7 +502,10 @@ final class Uploader {
                 as: request.format, of: batch.id, by: sync, at: hub.clock.time(now: now))
             if sync?.rejects(judgement, in: request.format) == true { judgement.verdict = .rejected }
             tokens.note(judgement.verdict)
-            if judgement.verdict == .accepted { attempts.accepted() }
+            if judgement.verdict == .accepted {
+                attempts.accepted()
+                if lane == nil { listener.hear(reply, to: batch.id, sync) }
+            }
             report.answered(judgement, now: now)
             if judgement.verdict == .unauthorised, judgement.broker != nil, try queue.renewTopic(of: batch) {
                 return .gone
@@ -523,5 +543,23 @@ final class Uploader {
         case .suspected: return .suspected
         case .full: return .full
         }
+    }
+}
+
+extension ResultOutlet {
+    /// That of the journal.
+    fileprivate init(
+        of listener: CommandListener, for commands: CommandRunner, _ hub: Hub, _ port: UploaderPort
+    ) {
+        self.init(
+            readsAnswers: { commands.isEnabled },
+            isWaiting: { commands.isEnabled && hub.store.counts().commands[port.name]?.results ?? 0 > 0 },
+            take: { () throws(StorageError) in commands.isEnabled ? try listener.takeResults() : [] },
+            accepted: { (id, reply, sync) throws(StorageError) in
+                guard commands.isEnabled else { return }
+                let journaling = try listener.acceptedResults(reply, to: id, sync)
+                commands.journaled(journaling, isAnswerToRows: false)
+                commands.proceed(now: .current())
+            })
     }
 }

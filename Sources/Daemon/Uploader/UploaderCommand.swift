@@ -25,9 +25,9 @@ enum UploaderCommand: Sendable {
     case storageRecovered
     /// Another route may be in use, or be called metered. Always accepted.
     case routesChanged
-    /// A server's command has been carried out, or refused: its result can be written. Always accepted; there is one at a
-    /// time.
-    case commandEnded(CommandRecord, CommandOutcome)
+    /// A server's command has been carried out, or refused: its result can be written. nil: it is to be tried again later.
+    /// Always accepted; there is one at a time.
+    case commandEnded(CommandRecord, CommandOutcome?)
     /// Always accepted; `Board.isStopping` says the same.
     case end
 

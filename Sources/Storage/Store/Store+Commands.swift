@@ -34,6 +34,16 @@ extension Store {
         }
     }
 
+    /// Those of these ids that are in the journal.
+    @available(*, noasync, message: "blocks on the disk")
+    package func knownCommands(
+        among ids: [String], of destination: DestinationName
+    ) throws(StorageError) -> Set<String> {
+        try perform("read commands") { (writer) throws(SQLiteError) in
+            try writer.tables.commands.known(among: ids, of: destination)
+        }
+    }
+
     /// The oldest command of this destination that has yet to be run.
     @available(*, noasync, message: "blocks on the disk")
     package func nextCommand(of destination: DestinationName) throws(StorageError) -> CommandRecord? {

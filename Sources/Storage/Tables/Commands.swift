@@ -36,6 +36,16 @@ struct Commands {
         return counts
     }
 
+    func known(among ids: [String], of destination: DestinationName) throws(SQLiteError) -> Set<String> {
+        let row = try db.prepare("SELECT 1 FROM commands WHERE destination = ? AND id = ?")
+        var known: Set<String> = []
+        for id in ids {
+            try row.bind([.text(destination.text), .text(id)])
+            if try row.step() { known.insert(id) }
+        }
+        return known
+    }
+
     /// The one that is to be run next.
     func next(of destination: DestinationName) throws(SQLiteError) -> CommandRecord? {
         try all("destination = ? AND done_at IS NULL", [.text(destination.text)], limit: 1).first

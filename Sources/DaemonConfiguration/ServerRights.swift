@@ -41,7 +41,11 @@ extension Key {
 extension Settings {
     /// What the server of a destination may change; nil while none may send commands.
     package var serverRights: ServerRights? {
-        let commands = allDestinations.lazy.compactMap(\.sync.commands).first
-        return commands.map { ServerRights(settings: Set($0.settings), heartbeat: 3600) }
+        guard let sync = allDestinations.first(where: { $0.sync.commands != nil })?.sync,
+            let commands = sync.commands
+        else { return nil }
+        // A format without heartbeats is bound by what is usual with them.
+        let heartbeat = sync.heartbeatSeconds > 0 ? sync.heartbeatSeconds : SettingsBuilder.commandsHeartbeat
+        return ServerRights(settings: Set(commands.settings), heartbeat: heartbeat)
     }
 }

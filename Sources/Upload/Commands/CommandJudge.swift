@@ -79,14 +79,10 @@ extension ServerCommand.Request {
         case .addGeofences: .addGeofences
         // To take a schedule back, or to move it to another time zone, may open a window as well.
         case .setConfig(let settings):
-            settings.keys.contains(where: Self.decidesWhenToTrack) ? .setSchedule : .harmless
+            settings.keys.contains(where: Key.decidesWhenToTrack) ? .setSchedule : .harmless
         case .unsetConfig(let names):
-            names.contains(where: Self.decidesWhenToTrack) ? .setSchedule : .harmless
+            names.contains(where: Key.decidesWhenToTrack) ? .setSchedule : .harmless
         case .stop, .removeGeofences, .removeAllGeofences, .setMotion, .sync, .uploadLog: .harmless
         }
-    }
-
-    private static func decidesWhenToTrack(_ setting: String) -> Bool {
-        ["tracking.schedule", "tracking.time_zone"].contains(setting)
     }
 }

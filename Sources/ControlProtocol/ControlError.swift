@@ -8,6 +8,8 @@ package enum ControlError: Error, Equatable, Sendable {
     case invalidConfiguration(key: String, reason: String)
     /// A geofence is refused; none was added.
     case invalidGeofence(id: String, reason: String)
+    /// Nothing is tracked, and the method is about tracking.
+    case notTracking
     /// No batch can be dissolved now.
     case rebatchRefused(reason: String)
     /// Text that is not an ISO 8601 time.
@@ -41,6 +43,7 @@ extension ControlError {
         case .locationUnavailable: Self.tracker + "LocationUnavailable"
         case .invalidConfiguration: Self.tracker + "InvalidConfiguration"
         case .invalidGeofence: Self.tracker + "InvalidGeofence"
+        case .notTracking: Self.tracker + "NotTracking"
         case .rebatchRefused: Self.tracker + "RebatchRefused"
         case .invalidTime: Self.tracker + "InvalidTime"
         case .tooMany: Self.tracker + "TooMany"
@@ -68,7 +71,7 @@ extension ControlError {
         case .interfaceNotFound(let interface): ["interface": .string(interface)]
         case .methodNotFound(let method), .methodNotImplemented(let method): ["method": .string(method)]
         case .invalidParameter(let parameter): ["parameter": .string(parameter)]
-        case .permissionDenied, .expectedMore: [:]
+        case .notTracking, .permissionDenied, .expectedMore: [:]
         case .other(_, let parameters): parameters
         }
     }
@@ -86,6 +89,7 @@ extension ControlError {
                 .invalidConfiguration(key: text("key"), reason: text("reason"))
             case Self.tracker + "InvalidGeofence": .invalidGeofence(id: text("id"), reason: text("reason"))
             case Self.tracker + "RebatchRefused": .rebatchRefused(reason: text("reason"))
+            case Self.tracker + "NotTracking": .notTracking
             case Self.tracker + "InvalidTime": .invalidTime(value: text("value"))
             case Self.tracker + "TooMany": .tooMany(limit: number("limit"))
             case Self.tracker + "RateLimited": .rateLimited(retryAfterSeconds: number("retry_after_seconds"))

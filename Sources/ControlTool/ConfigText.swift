@@ -77,7 +77,9 @@ package enum ConfigText {
         let folder = commonFolder(settings.map(\.origin))
         let valueWidth = min(values.map { Text.columns($0) }.max() ?? 0, Self.valueWidth)
         let room = width - keyWidth - valueWidth - 2
-        let origins = ["ORIGIN"] + settings.map { Text.cutFront(relative(folder, $0.origin), to: room) }
+        let origins =
+            ["ORIGIN"]
+            + settings.map { Text.cutFront(relative(folder, $0.origin) + overriding($0), to: room) }
         var lines: [String] = []
         for (index, head) in heads.enumerated() {
             let value = Text.left(Text.cut(values[index], to: valueWidth), valueWidth)
@@ -92,9 +94,15 @@ package enum ConfigText {
         Text.safe(isFile(origin) ? String(origin.dropFirst(folder.count)) : origin)
     }
 
+    private static func overriding(_ setting: Wire.Setting) -> String {
+        setting.overridesServer == true ? ", not the server's" : ""
+    }
+
     /// One line per setting: its value and origin.
     package static func lines(_ settings: [Wire.Setting]) -> [String] {
-        settings.map { "\(Text.safe($0.key)) = \(Text.safe(formatted($0.value)))  (\(Text.safe($0.origin)))" }
+        settings.map {
+            "\(Text.safe($0.key)) = \(Text.safe(formatted($0.value)))  (\(Text.safe($0.origin) + overriding($0)))"
+        }
     }
 
     /// The settings whose value differs from the requested one, a sentence each.

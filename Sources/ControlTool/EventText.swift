@@ -31,6 +31,10 @@ package enum EventText {
         let room = width - Text.columns(owner)
         if let sync = event.sync { return owner + self.sync(sync, width: room, palette: palette) }
         if let auth = event.auth { return owner + StatusText.auth(auth, width: room, palette: palette) }
+        if let command = event.command {
+            let phrase = Text.cut(CommandText.phrase(command), to: room)
+            return owner + (command.ok == false ? palette.warning(phrase) : phrase)
+        }
         if let http = event.http { return owner + self.http(http, width: room, palette: palette) }
         return ""
     }
@@ -45,7 +49,9 @@ package enum EventText {
     private static func state(
         _ state: Wire.State, _ event: Wire.Event, width: Int, palette: Palette
     ) -> String {
-        let why = event.reason.map { " (\(Text.safe($0)))" } ?? ""
+        // Of a stop the reason says only whether it was a user's.
+        let who = state == .tracking ? nil : StatusText.decider(event.decidedBy)
+        let why = event.reason.map { " (\(Text.safe($0))\(who.map { ": " + $0 } ?? ""))" } ?? ""
         let session = event.sessionId.map { " " + Text.safe($0) } ?? ""
         let rest = Text.cut(why + session, to: width - state.rawValue.count)
         return (state == .tracking ? palette.good(state.rawValue) : state.rawValue) + palette.faint(rest)

@@ -40,6 +40,8 @@ package struct Failure: Error, Equatable, Sendable {
             )
         case .invalidGeofence(let id, let reason):
             Failure("geofence \(id) is refused: \(reason); none was added", exitCode: 65)
+        case .notTracking:
+            Failure("nothing is tracked at the moment: beekonctl start begins", exitCode: 75)
         case .rebatchRefused(let reason):
             Failure("nothing was dissolved: \(reason)", exitCode: 65)
         case .invalidTime(let value):

@@ -9,13 +9,24 @@ package enum StatusText {
             case .idle: "idle (beekonctl start begins tracking)"
             case .stopped: palette.warning("stopped")
             }
-        if status.state == .stopped, let reason = status.reason {
-            text += " (\(Text.cut(Text.safe(reason), to: 40)))"
+        let who = decider(status.decidedBy)
+        if status.state == .stopped, let reason = status.stopReason ?? status.reason {
+            text += " (\(Text.cut(Text.safe(reason), to: 40))\(who.map { ": " + $0 } ?? ""))"
         }
+        if status.state == .tracking, let who { text += " for \(who)," }
         guard let since = status.sessionStartedAt, status.state == .tracking else { return text }
         text += " since \(clock.local(since))"
         if let length = clock.length(from: since) { text += ", for \(length)" }
         return text
+    }
+
+    /// Whose wish decides, if it is not simply a person's.
+    static func decider(_ word: String?) -> String? {
+        switch word {
+        case "person", nil: nil
+        case "server", "schedule", "ignition": word.map { "the " + $0 }
+        case let other?: Text.cut(Text.safe(other), to: 20)
+        }
     }
 
     /// Health, receiver, fix and satellites, in at most `width` columns; the receiver's name is truncated to fit.

@@ -1,7 +1,9 @@
 // What may be set while beekond runs, by whoever may open its socket.
 extension Key {
     /// The setting that `name` means, with a value for it that may be set while running.
-    static func accept(_ offer: ProposedValue, for name: String) throws(Refusal) -> Assignment {
+    static func accept(
+        _ offer: ProposedValue, for name: String, from origin: Origin = .runtime
+    ) throws(Refusal) -> Assignment {
         guard let (key, entry) = named(name) else {
             if withFile(name) != nil {
                 throw Refusal(message: "names a file with a secret; only a configuration file can do that")
@@ -12,7 +14,7 @@ extension Key {
         guard case .value(let value) = offer else { throw key.wrongType(found: offer.typeName) }
         let accepted = try key.check(value, entry: entry)
         let found = Assignment(
-            key: key, entry: entry, value: accepted.value, written: value, origin: .runtime,
+            key: key, entry: entry, value: accepted.value, written: value, origin: origin,
             note: accepted.note)
         guard !found.exposesSecret else {
             throw Refusal(

@@ -15,6 +15,8 @@ extension Layers {
         package let runtime: [String: SettingValue]
         /// What root has approved: names of settings, each with that of a secret which it may lead elsewhere.
         package let approved: Set<String>
+        /// All settings of the server from now on, those that are left out included.
+        package let server: [String: SettingValue]
         /// What is in force with them.
         package let result: Result
         /// What was changed about values to make them fit, a sentence each.
@@ -27,10 +29,11 @@ extension Layers {
     ///   - offers: by dotted name.
     ///   - runtime: those there are.
     ///   - approved: see ``Decision/approved``.
+    ///   - server: what the server has set.
     ///   - asRoot: whether root makes the change.
     package func decide(
         setting offers: [String: ProposedValue], over runtime: [String: SettingValue],
-        approved: Set<String> = [],
+        approved: Set<String> = [], server: [String: SettingValue] = [:],
         asRoot: Bool = false
     ) throws(Refusal) -> Decision {
         var new = runtime
@@ -61,7 +64,8 @@ extension Layers {
             guard let complaint = custodyComplaint(about: name, value, approved: allowed) else { continue }
             throw Refusal(key: name.escaped, reason: complaint, isDenied: true)
         }
-        return try decide(from: (runtime, approved), to: (new, allowed), changed: changed, notes)
+        return try decide(
+            from: (runtime, approved), to: (new, allowed), server: server, changed: changed, notes)
     }
 
     /// Decides about taking runtime settings back: all of them, or none. What is not set while running stays as it is.
@@ -70,8 +74,10 @@ extension Layers {
     ///   - names: dotted; also of settings that this version does not know.
     ///   - runtime: those there are.
     ///   - approved: see ``Decision/approved``.
+    ///   - server: what the server has set.
     package func decide(
-        resetting names: [String], over runtime: [String: SettingValue], approved: Set<String> = []
+        resetting names: [String], over runtime: [String: SettingValue], approved: Set<String> = [],
+        server: [String: SettingValue] = [:]
     ) throws(Refusal) -> Decision {
         var new = runtime
         for name in names.sorted() {
@@ -82,21 +88,23 @@ extension Layers {
         }
         // Resetting restores what the files say, so no approval is needed.
         let allowed = approved.filter { !names.contains(Self.setting(approvedBy: $0)) }
-        return try decide(from: (runtime, approved), to: (new, allowed), changed: [], [])
+        return try decide(from: (runtime, approved), to: (new, allowed), server: server, changed: [], [])
     }
 
     /// A change must not put out of force what it brings, or what was in force before.
     private func decide(
         from old: (runtime: [String: SettingValue], approved: Set<String>),
-        to new: (runtime: [String: SettingValue], approved: Set<String>), changed: Set<String>,
+        to new: (runtime: [String: SettingValue], approved: Set<String>),
+        server: [String: SettingValue], changed: Set<String>,
         _ notes: [String]
     ) throws(Refusal) -> Decision {
         let before = loaded(with: old.runtime, approved: old.approved).leftOut
-        let result = loaded(with: new.runtime, approved: new.approved, suspects: changed)
+        let result = loaded(with: new.runtime, approved: new.approved, suspects: changed, server: server)
         let victims = result.leftOut.filter { changed.contains($0.key) || before[$0.key] == nil }
         if let (name, reason) = victims.min(by: { $0.key < $1.key }) {
             throw Refusal(key: name.escaped, reason: reason)
         }
-        return Decision(runtime: new.runtime, approved: new.approved, result: result, notes: notes)
+        return Decision(
+            runtime: new.runtime, approved: new.approved, server: server, result: result, notes: notes)
     }
 }

@@ -57,15 +57,23 @@ package enum SettingValue: Sendable, Equatable {
 package enum Origin: Sendable, Equatable, CustomStringConvertible {
     /// Nowhere: the default applies.
     case `default`
+    /// By a command of the server.
+    case server
     /// By the `Configure` method, while running.
     case runtime
     /// In this line of this file.
     case file(String, line: Int)
 
-    /// `default`, `runtime` or `file:line`.
+    /// In a configuration file.
+    var isFile: Bool {
+        if case .file = self { true } else { false }
+    }
+
+    /// `default`, `server`, `runtime` or `file:line`.
     package var description: String {
         switch self {
         case .default: "default"
+        case .server: "server"
         case .runtime: "runtime"
         case .file(let path, let line): "\(path):\(line)"
         }

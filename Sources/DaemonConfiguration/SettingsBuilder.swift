@@ -32,14 +32,16 @@ struct SettingsBuilder {
         warnings += collector.warnings
     }
 
-    /// Lays the settings made while running over all files.
+    /// Lays the settings made while running over all files and what was added before.
     ///
+    /// - Parameter origin: who has made them.
     /// - Returns: those that are left out, each for itself, and why.
-    mutating func add(runtime: [String: SettingValue]) -> [String: String] {
+    @discardableResult
+    mutating func add(runtime: [String: SettingValue], from origin: Origin = .runtime) -> [String: String] {
         var refused: [String: String] = [:]
         for (name, value) in runtime {
             do throws(Key.Refusal) {
-                let found = try accept(.value(value), for: name)
+                let found = try accept(.value(value), for: name, from: origin)
                 winners[found.slot] = found
                 if found.key.row.hasPrefix("sync.auth."), let owner = found.key.owner {
                     withAuth.insert(owner)
@@ -52,10 +54,12 @@ struct SettingsBuilder {
     }
 
     /// The setting that `name` means, with a value for it that may be set while running, if the files have its table.
-    func accept(_ offer: ProposedValue, for name: String) throws(Key.Refusal) -> Assignment {
+    func accept(
+        _ offer: ProposedValue, for name: String, from origin: Origin = .runtime
+    ) throws(Key.Refusal) -> Assignment {
         guard let owner = Key.parts(name)?.destination, !destinations.contains(where: { $0.name == owner }),
             Settings.Destination.complaint(aboutName: owner) == nil
-        else { return try Key.accept(offer, for: name) }
+        else { return try Key.accept(offer, for: name, from: origin) }
         let nearest = Nearest.name(to: owner, among: destinations.map(\.name))
         throw Key.Refusal(
             message:
@@ -120,7 +124,7 @@ struct SettingsBuilder {
         for (_, entries) in entries.sorted(by: { $0.key < $1.key }) {
             let surplus = entries.count - Self.maxEntries
             guard surplus > 0, let last = entries.last else { continue }
-            let added = entries.filter { $0.origin == .runtime }.suffix(surplus)
+            let added = entries.filter { !$0.origin.isFile }.suffix(surplus)
             for entry in added.isEmpty ? [last] : Array(added) {
                 addProblem(
                     entry.slot,

@@ -62,7 +62,8 @@ package struct Examination {
         guard access(path, R_OK) == 0 else {
             let isMissing = errno == ENOENT
             // A relative path can only be resolved from the daemon's working directory.
-            let isElsewhere = isMissing && origins.contains { $0 != "default" && $0 != "runtime" }
+            let isElsewhere =
+                isMissing && origins.contains { !["default", "runtime", "server"].contains($0) }
             facts.file = isElsewhere ? .elsewhere : isMissing ? .missing : .unreadable
             return isMissing && facts.status == nil ? Settings() : nil
         }
@@ -89,9 +90,9 @@ package struct Examination {
         return nil
     }
 
-    /// What was set at runtime, as far as it is not secret: it is part of the effective configuration.
+    /// What was set at runtime, here or by the server, as far as it is not secret: it is part of the effective configuration.
     static func runtime(_ settings: [Wire.Setting]) -> [String: SettingValue] {
-        let own = settings.filter { $0.origin == "runtime" }
+        let own = settings.filter { ["runtime", "server"].contains($0.origin) }
         return Dictionary(own.compactMap { setting in plain(setting.value).map { (setting.key, $0) } }) { $1 }
     }
 

@@ -128,9 +128,11 @@ package struct Admission: Sendable {
     }
 
     /// Processes the next settled fix, whether or not a session is active.
-    package mutating func observe(_ fix: Fix) -> Observation {
+    ///
+    /// - Parameter motion: what somebody says the vehicle does at this fix; nil: nobody does.
+    package mutating func observe(_ fix: Fix, as motion: MotionState? = nil) -> Observation {
         let quality = check.judge(fix, thresholds.quality)
-        let before = movement.observe(fix)
+        let before = movement.observe(fix, as: motion)
         if !thresholds.detectsActivity { guess = ActivityGuess() }
         return Observation(
             fix: fix, motion: movement.state,

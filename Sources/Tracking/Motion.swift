@@ -85,10 +85,21 @@ package struct Motion: Sendable {
 
     /// Processes the next settled fix.
     ///
+    /// - Parameter motion: what somebody says the vehicle does at this fix. Detection goes on from there: it takes as long
+    ///   as ever, from this fix on, to find out that the vehicle stands or moves. nil, and `unknown`: nobody says anything.
     /// - Returns: the previous state if it has changed, else nil.
-    package mutating func observe(_ fix: Fix) -> MotionState? {
+    package mutating func observe(_ fix: Fix, as motion: MotionState? = nil) -> MotionState? {
         recordStep(to: fix.time)
         let before = state
+        switch motion {
+        case .moving:
+            move(fix)
+            return state == before ? nil : before
+        case .stationary:
+            park(at: fix.coordinate)
+            return state == before ? nil : before
+        case .unknown, nil: break
+        }
         switch state {
         case .stationary:
             guard let spot, hasDeparted(fix, from: spot) else { return nil }
@@ -152,8 +163,12 @@ package struct Motion: Sendable {
     private mutating func checkStanding(_ fix: Fix) {
         window.append(fix, duration: thresholds.duration)
         guard let mean = window.standingPosition(thresholds) else { return }
+        park(at: mean)
+    }
+
+    private mutating func park(at place: Coordinate) {
         state = .stationary
-        spot = mean
+        spot = place
         window.removeAll()
         resetStreaks()
     }

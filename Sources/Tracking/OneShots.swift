@@ -13,13 +13,18 @@ package struct OneShots: Sendable {
         package var maxAge: Double
         /// Metres; only a fix at least this accurate is acceptable. nil accepts any.
         package var accuracy: Double?
+        /// The client is the server, which a person can keep from knowing.
+        package var isServers: Bool
 
         /// By default only a new fix counts, of any accuracy.
-        package init(id: Int, timeout: Double, maxAge: Double = 0, accuracy: Double? = nil) {
+        package init(
+            id: Int, timeout: Double, maxAge: Double = 0, accuracy: Double? = nil, isServers: Bool = false
+        ) {
             self.id = id
             self.timeout = timeout
             self.maxAge = maxAge
             self.accuracy = accuracy
+            self.isServers = isServers
         }
     }
 
@@ -77,6 +82,13 @@ package struct OneShots: Sendable {
     /// - Returns: all clients that were waiting.
     package mutating func cancelAll() -> [Int] {
         end { _ in true }
+    }
+
+    /// Removes the requests of the server.
+    ///
+    /// - Returns: those that were waiting.
+    package mutating func cancelServers() -> [Int] {
+        end { $0.request.isServers }
     }
 
     /// Removes the requests of a client that has disconnected.

@@ -21,9 +21,11 @@ struct Beekonctl: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
-            LocateCommand.self, HistoryCommand.self, SessionsCommand.self, GeofenceCommand.self,
+            LocateCommand.self, MotionCommand.self, HistoryCommand.self, SessionsCommand.self,
+            GeofenceCommand.self,
             DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self, ReloadCommand.self,
             DestinationsCommand.self, DestinationCommand.self, RejectedCommand.self, ResendCommand.self,
+            CommandsCommand.self,
             AuthCommand.self, PlotCommand.self, DoctorCommand.self,
             MetricsCommand.self, ReportCommand.self,
         ])

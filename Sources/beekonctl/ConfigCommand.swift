@@ -30,7 +30,10 @@ struct ConfigCommand: ParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
-        @Flag(help: "Also show where each value comes from: file and line, runtime, or default.")
+        @Flag(
+            help:
+                "Also show where each value comes from: default, file and line, server (a command of it), or runtime (config set)."
+        )
         var origin = false
 
         @Argument(
@@ -96,17 +99,25 @@ struct ConfigCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "unset", abstract: "Undo config set, and show the result.",
             discussion: """
-                The values from the files, or the defaults, apply again.
+                The values of the server, from the files, or the defaults, apply again. With --server it is what the \
+                server has set that is undone; the server may set it again, unless the files forbid that.
 
                 EXAMPLES:
                   beekonctl config unset tracking.interval_seconds
                   sudo beekonctl config unset --all
+                  beekonctl config unset --server --all
                 """)
 
         @OptionGroup var common: CommonOptions
 
-        @Flag(help: "Every setting that config show --origin lists as runtime.")
+        @Flag(
+            help:
+                "Every setting that config show --origin lists as runtime; with --server, all of the server's."
+        )
         var all = false
+
+        @Flag(help: "What the server has set, not what config set has.")
+        var server = false
 
         @Argument(help: "A key.", completion: .list(ConfigurationCheck.keys))
         var keys: [String] = []
@@ -120,6 +131,7 @@ struct ConfigCommand: ParsableCommand {
         func run() throws {
             try common.run {
                 var client = try common.connect()
+                if server { return try unsetServers(&client) }
                 var names = keys
                 if all {
                     let settings = try client.call(Wire.GetConfig.self, .init()).settings
@@ -129,6 +141,15 @@ struct ConfigCommand: ParsableCommand {
                 if names.isEmpty { CommonOptions.warn("nothing was set at runtime") }
                 try common.printSettings(&client) { names.contains($0) }
             }
+        }
+
+        private func unsetServers(_ client: inout ControlClient) throws {
+            let before = try client.call(Wire.GetConfig.self, .init()).settings
+            let result = try client.call(
+                Wire.ResetServerConfig.self, .init(keys: all ? nil : keys), timeoutSeconds: 60)
+            if result.removed == 0 { CommonOptions.warn("the server has set none of that") }
+            let served = Swift.Set(before.filter { $0.origin == "server" }.map(\.key))
+            try common.printSettings(&client) { all ? served.contains($0) : keys.contains($0) }
         }
     }
 

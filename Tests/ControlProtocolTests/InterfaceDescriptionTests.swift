@@ -8,12 +8,14 @@ struct InterfaceDescriptionTests {
         Wire.GetStatus.self, Wire.GetMetrics.self, Wire.Start.self, Wire.Stop.self, Wire.Sync.self,
         Wire.Rebatch.self,
         Wire.GetPendingUploadCount.self,
-        Wire.GetCurrentLocation.self, Wire.GetLocations.self, Wire.GetSessions.self,
+        Wire.GetCurrentLocation.self, Wire.SetMotion.self, Wire.GetLocations.self, Wire.GetSessions.self,
         Wire.DeleteLocations.self, Wire.AddGeofences.self, Wire.RemoveGeofences.self,
         Wire.ListGeofences.self, Wire.GetGeofenceEvents.self, Wire.GetExtras.self, Wire.SetExtras.self,
-        Wire.GetConfig.self, Wire.Configure.self, Wire.ResetConfig.self, Wire.Reload.self,
+        Wire.GetConfig.self, Wire.Configure.self, Wire.ResetConfig.self, Wire.ResetServerConfig.self,
+        Wire.Reload.self,
         Wire.SeedAuth.self, Wire.GetRejected.self, Wire.RetryRejected.self, Wire.Resend.self,
         Wire.PurgeRejected.self, Wire.BackfillDestination.self, Wire.ForgetDestination.self,
+        Wire.GetCommands.self,
         Wire.Subscribe.self,
     ]
 
@@ -47,7 +49,7 @@ struct InterfaceDescriptionTests {
     func errors() {
         let lines = (InterfaceDescription.tracker.text + InterfaceDescription.service.text)
             .split(separator: "\n").filter { $0.hasPrefix("error ") }
-        #expect(lines.count == 14)
+        #expect(lines.count == 15)
         for line in lines {
             let name = line.dropFirst("error ".count).prefix { $0 != " " }
             let known = ["org.beekond.Tracker.", "org.varlink.service."].contains { prefix in

@@ -17,9 +17,10 @@ struct AuthorityTests {
         switch kind {
         case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .seedAuth: admins
         case .reload: everybody.union([.signal])
-        case .start, .stop, .requeueRejected, .sync, .setExtras, .addGeofences, .removeGeofences,
-            .listGeofences, .locate, .configure, .resetConfig:
-            everybody
+        case .start, .stop, .sync, .addGeofences, .removeGeofences, .removeAllGeofences, .locate, .setMotion,
+            .configure, .resetConfig:
+            everybody.union([.server])
+        case .requeueRejected, .setExtras, .listGeofences, .resetServerConfig: everybody
         }
     }
 
@@ -32,8 +33,10 @@ struct AuthorityTests {
             .sync(.main, isAwaited: false),
             .seedAuth(try .init(access: "a", refresh: nil, expiresAt: nil), of: .main),
             .setExtras(try .init([:])),
-            .addGeofences([]), .removeGeofences([]), .listGeofences(after: nil, limit: 1),
-            .locate(try .init(timeout: nil, maxAge: nil, accuracy: nil)), .configure([:]), .resetConfig([]),
+            .addGeofences([]), .removeGeofences([]), .removeAllGeofences,
+            .listGeofences(after: nil, limit: 1),
+            .locate(try .init(timeout: nil, maxAge: nil, accuracy: nil)), .setMotion(try .init(.moving)),
+            .configure([:]), .resetConfig([]), .resetServerConfig(nil), .resetServerConfig(["sync.url"]),
             .reload,
         ]
     }
@@ -78,8 +81,10 @@ struct AuthorityTests {
             #expect(Authority.decide(.configure(offers), for: origin) == .granted)
             #expect(Authority.decide(.resetConfig(names), for: origin) == .granted)
         }
-        #expect((Authority.decide(.configure(offers), for: .member) == .granted) == set)
-        #expect((Authority.decide(.resetConfig(names), for: .member) == .granted) == reset)
+        for origin in [Origin.member, .server] {
+            #expect((Authority.decide(.configure(offers), for: origin) == .granted) == set)
+            #expect((Authority.decide(.resetConfig(names), for: origin) == .granted) == reset)
+        }
         #expect(Authority.decide(.configure(offers), for: .signal) == .denied)
     }
 

@@ -212,7 +212,7 @@ struct ControlServerTests {
             #expect(
                 wait {
                     desk.turn()
-                    for case .start(let token) in desk.hub.reader.takeAll() { tokens.append(token) }
+                    for case .start(let token, _) in desk.hub.reader.takeAll() { tokens.append(token) }
                     return !tokens.isEmpty && visitor === first || tokens.count == 2
                 })
         }

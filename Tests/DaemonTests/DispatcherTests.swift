@@ -49,12 +49,14 @@ struct DispatcherTests {
     @Test("each goes to the thread that carries it out, under the token of the answer")
     func routes() throws {
         let commands: [(Command, String)] = [
-            (.start, "start(1)"), (.stop, "stop(2)"), (.delete(before: nil), "delete(before: nil, 3)"),
+            (.start, "start(1, by: Tracking.Wish.Origin.person)"),
+            (.stop, "stop(2, by: Tracking.Wish.Origin.person)"),
+            (.delete(before: nil), "delete(before: nil, 3)"),
             (.purgeRejected(of: .main), "rejected(Storage.RejectedWork.Act.purge, of: main, 4)"),
             (.requeueRejected(of: .main), "rejected(Storage.RejectedWork.Act.requeue, of: main, 5)"),
             (.setExtras(try .init(["a": "b"])), "setExtras([\"a\": \"b\"], 6)"),
             (.addGeofences([]), "addGeofences([], 7)"),
-            (.removeGeofences(["a"]), "removeGeofences([\"a\"], 8)"),
+            (.removeGeofences(["a"]), "removeGeofences(Optional([\"a\"]), 8)"),
             (.listGeofences(after: "a", limit: 5), "listGeofences(after: Optional(\"a\"), limit: 5, 9)"),
         ]
         for (number, (command, expected)) in commands.enumerated() {

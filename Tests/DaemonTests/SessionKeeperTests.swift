@@ -33,7 +33,7 @@ struct SessionKeeperTests {
     func durable() throws {
         #expect(try keeper.stop() == nil)
         try keeper.start(.user, in: session, now: instant(0))
-        #expect(keeper.session == session && keeper.change == StateChange(session, .tracking, .user))
+        #expect(keeper.session == session && keeper.change == StateChange(session, .tracking, .user, nil))
         #expect(try hub.store.openTrackingSession()?.id == session.id)
         let second = restarted()
         #expect(second.resume() == .tracking)
@@ -59,10 +59,10 @@ struct SessionKeeperTests {
         #expect(intent?.wish == person && intent?.session == session.id)
         let closed = Wish(tracks: false, origin: .schedule, time: start.advanced(bySeconds: 3600))
         #expect(try second.stop(for: closed) == session)
-        #expect(second.change == StateChange(session, .stopped, .system))
+        #expect(second.change == StateChange(session, .stopped, .system, .schedule))
         let third = restarted()
         #expect(third.resume() == .stopped && third.wish == closed)
-        #expect(third.change == StateChange(session, .stopped, .system))
+        #expect(third.change == StateChange(session, .stopped, .system, .schedule))
         // An earlier version knew persons only.
         try hub.files.write(SmallFiles.Intent(state: .stopped, session: session.id, startedAt: start))
         let fourth = restarted()
@@ -158,7 +158,10 @@ struct SessionKeeperTests {
 }
 
 extension StateChange {
-    fileprivate init(_ session: Session, _ state: ReaderSnapshot.State, _ reason: Reason) {
-        self.init(state: state, reason: reason, session: session.id)
+    fileprivate init(
+        _ session: Session, _ state: ReaderSnapshot.State, _ reason: Reason,
+        _ origin: Wish.Origin? = .person
+    ) {
+        self.init(state: state, reason: reason, session: session.id, decidedBy: origin)
     }
 }

@@ -1,14 +1,19 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
-    /// A snapshot of the daemon. install_id: UUIDv7 of this installation. reason, while it is stopped: user,
-    /// or system (tracking.schedule has closed). session_id: the session in progress. uptime_seconds: since
-    /// the daemon started. degraded lists problems, one word each: storage, files, loss (of rows that were
-    /// never received, within the last hour), config, clock, source, sync, auth. Empty when all is well.
+    /// A snapshot of the daemon. install_id: UUIDv7 of this installation. stop_reason, while it is stopped:
+    /// user (a person or the server has stopped it), or system (tracking.schedule has closed, or the ignition
+    /// is off); reason is the same, for older clients. decided_by: whose wish to track or not is in force:
+    /// person, server, schedule or ignition; absent before anybody has said. session_id: the session in
+    /// progress. uptime_seconds: since the daemon started. degraded lists problems, one word each: storage,
+    /// files, loss (of rows that were never received, within the last hour), config, clock, source, sync,
+    /// auth. Empty when all is well.
     package struct Status: Codable, Sendable, Equatable {
         package var version: String
         package var installId: String
         package var state: State
         package var reason: String?
+        package var stopReason: String?
+        package var decidedBy: String?
         package var sessionId: String?
         package var sessionStartedAt: String?
         package var uptimeSeconds: Int
@@ -23,7 +28,8 @@ extension Wire {
         package var degraded: [String]
 
         package init(
-            version: String, installId: String, state: State, reason: String? = nil, sessionId: String? = nil,
+            version: String, installId: String, state: State, reason: String? = nil,
+            stopReason: String? = nil, decidedBy: String? = nil, sessionId: String? = nil,
             sessionStartedAt: String? = nil, uptimeSeconds: Int, lastLocation: Location? = nil,
             source: SourceStatus, gate: GateStatus, store: StoreStatus, sync: SyncStatus, auth: AuthStatus,
             destinations: [Destination], geofences: Int, degraded: [String]
@@ -32,6 +38,8 @@ extension Wire {
             self.installId = installId
             self.state = state
             self.reason = reason
+            self.stopReason = stopReason
+            self.decidedBy = decidedBy
             self.sessionId = sessionId
             self.sessionStartedAt = sessionStartedAt
             self.uptimeSeconds = uptimeSeconds
@@ -51,6 +59,8 @@ extension Wire {
             case installId = "install_id"
             case state
             case reason
+            case stopReason = "stop_reason"
+            case decidedBy = "decided_by"
             case sessionId = "session_id"
             case sessionStartedAt = "session_started_at"
             case uptimeSeconds = "uptime_seconds"

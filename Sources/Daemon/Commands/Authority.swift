@@ -16,7 +16,8 @@ enum Authority {
             case .resetConfig(let names): names.contains { Key.needsAdmin($0) }
             case .start, .stop, .delete, .requeueRejected, .purgeRejected, .resend, .backfill,
                 .forgetDestination, .rebatch, .sync,
-                .seedAuth, .setExtras, .addGeofences, .removeGeofences, .listGeofences, .locate, .reload:
+                .seedAuth, .setExtras, .addGeofences, .removeGeofences, .removeAllGeofences, .listGeofences,
+                .locate, .setMotion, .resetServerConfig, .reload:
                 false
             }
         return needsAdmin && !isAdmin(origin) ? .denied : .granted
@@ -25,20 +26,30 @@ enum Authority {
     /// Whether such a command can be permitted at all; settings have rights of their own.
     static func decide(_ kind: Command.Kind, for origin: Command.Origin) -> Permission {
         if origin == .signal { return kind == .reload ? .granted : .denied }
+        if origin == .server, !serverKinds.contains(kind) { return .denied }
         switch kind {
         case .delete, .purgeRejected, .resend, .backfill, .forgetDestination, .rebatch, .seedAuth:
             return isAdmin(origin) ? .granted : .denied
         case .start, .stop, .requeueRejected, .sync, .setExtras, .addGeofences, .removeGeofences,
-            .listGeofences, .locate, .configure, .resetConfig, .reload:
+            .removeAllGeofences, .listGeofences, .locate, .setMotion, .configure, .resetConfig,
+            .resetServerConfig, .reload:
             return .granted
         }
     }
+
+    /// What the server may ask for, as far as the configuration files allow it. It has the rights of a member of the group
+    /// of users, and no use for the rest: what it cannot ask for, nobody who takes its place can.
+    private static let serverKinds: Set<Command.Kind> = [
+        .start, .stop, .configure, .resetConfig, .addGeofences, .removeGeofences, .removeAllGeofences,
+        .setMotion,
+        .sync, .locate,
+    ]
 
     /// Whether a change may send the secrets of the configuration files elsewhere: only for those who can read them.
     static func decideExposingSecrets(for origin: Command.Origin) -> Permission {
         switch origin {
         case .root, .daemonUser: .granted
-        case .admin, .member, .signal: .denied
+        case .admin, .member, .signal, .server: .denied
         }
     }
 
@@ -50,7 +61,7 @@ enum Authority {
     private static func isAdmin(_ origin: Command.Origin) -> Bool {
         switch origin {
         case .root, .daemonUser, .admin: true
-        case .member, .signal: false
+        case .member, .signal, .server: false
         }
     }
 }

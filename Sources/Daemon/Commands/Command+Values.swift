@@ -61,6 +61,23 @@ extension Command {
         }
     }
 
+    /// What somebody says the vehicle does.
+    struct SetMotion: Sendable {
+        let motion: MotionState
+
+        /// - Parameter motion: `moving` or `stationary`.
+        init(_ motion: MotionState) throws(Failure) {
+            guard motion != .unknown else { throw Failure(kind: .parameter("motion")) }
+            self.motion = motion
+        }
+
+        /// - Parameter text: the same as the control interface has it.
+        init(checking text: String) throws(Failure) {
+            guard let motion = MotionState(rawValue: text) else { throw Failure(kind: .parameter("motion")) }
+            try self.init(motion)
+        }
+    }
+
     /// A single fix is wanted.
     struct FixRequest: Sendable {
         let timeout: Double

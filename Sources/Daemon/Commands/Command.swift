@@ -27,12 +27,18 @@ enum Command: Sendable {
     case addGeofences([Geofence])
     /// Unknown ids are ignored.
     case removeGeofences([String])
+    case removeAllGeofences
     /// One page, after the fence with this id.
     case listGeofences(after: String?, limit: Int)
     case locate(FixRequest)
+    /// Whether the vehicle moves, for the next fix.
+    case setMotion(SetMotion)
+    /// In the layer of whoever asks: the server has one of its own.
     case configure([String: ProposedValue])
     /// Takes back what `configure` has set.
     case resetConfig([String])
+    /// Takes back what the server has set; nil: all of it.
+    case resetServerConfig([String]?)
     /// Reads the configuration files again.
     case reload
 
@@ -41,7 +47,8 @@ enum Command: Sendable {
         case start, stop, delete, requeueRejected, purgeRejected, resend, backfill, forgetDestination,
             rebatch, sync
         case seedAuth, setExtras
-        case addGeofences, removeGeofences, listGeofences, locate, configure, resetConfig, reload
+        case addGeofences, removeGeofences, removeAllGeofences, listGeofences, locate, setMotion, configure,
+            resetConfig, resetServerConfig, reload
 
         /// It changes nothing, and is not worth a line in the log.
         var isQuestion: Bool { self == .listGeofences || self == .locate }
@@ -59,6 +66,8 @@ enum Command: Sendable {
         case member
         /// SIGHUP.
         case signal
+        /// The server, in an answer to an upload.
+        case server
     }
 
     var kind: Kind {
@@ -77,10 +86,13 @@ enum Command: Sendable {
         case .setExtras: .setExtras
         case .addGeofences: .addGeofences
         case .removeGeofences: .removeGeofences
+        case .removeAllGeofences: .removeAllGeofences
         case .listGeofences: .listGeofences
         case .locate: .locate
+        case .setMotion: .setMotion
         case .configure: .configure
         case .resetConfig: .resetConfig
+        case .resetServerConfig: .resetServerConfig
         case .reload: .reload
         }
     }

@@ -18,6 +18,8 @@ enum Completion: Sendable {
     case synced(SyncResult)
     case rebatched(Rebatched)
     case geofences([Geofences.Item], isLast: Bool)
+    /// Settings of the server are stored; these have another value all the same, because somebody has set them here.
+    case configured(overridden: [String])
 }
 
 /// How the attempt that a `sync` asked for went. The names are the control interface's.
@@ -46,6 +48,10 @@ struct Failure: Error, Sendable {
         case time(String)
         /// No batch can be dissolved.
         case noRebatch
+        /// Nothing is tracked.
+        case notTracking
+        /// A person has stopped tracking, and that holds against the server.
+        case stoppedByPerson
         /// A caller with more rights could do this.
         case denied
     }

@@ -46,7 +46,7 @@ final class Dispatcher {
             try seed.check(
                 against: destination?.sync, of: name, sharesMain: destination?.sharesMainTokens == true)
         }
-        if !command.kind.isQuestion, caller.origin != .signal {
+        if !command.kind.isQuestion && caller.origin != .signal || caller.origin == .server {
             Log.info(.control, "\(caller.request) by \(caller.name)", caller.fields)
         }
         let answer = try route(command, of: caller, now: now)
@@ -82,14 +82,19 @@ final class Dispatcher {
 
     private var settings: Settings { configurator.loaded.settings }
 
+    /// What the configuration files let the server of a destination ask for.
+    func allowedToServer(of destination: DestinationName) -> Set<Settings.Commands.Name> {
+        settings.sync(of: destination.text)?.commands?.allow ?? []
+    }
+
     private func route(
         _ command: Command, of caller: Caller, now: BootInstant
     ) throws(Failure) -> Answer {
         lastToken += 1
         let token = lastToken
         switch command {
-        case .start: try post(.start(token))
-        case .stop: try post(.stop(token))
+        case .start: try post(.start(token, by: caller.wishes))
+        case .stop: try post(.stop(token, by: caller.wishes))
         case .delete(let cutoff): try post(.delete(before: cutoff, token))
         case .requeueRejected(let name):
             try takeAttempt(now: now)
@@ -116,17 +121,23 @@ final class Dispatcher {
             try takeAttempt(now: now)
             try post(.seed(seed.tokens, for: configurator.inForce, token), to: configured(name))
         case .setExtras(let extras): try post(.setExtras(extras.values, token))
-        case .addGeofences(let fences): try add(fences, token)
+        case .addGeofences(let fences): try add(fences, token, of: caller)
         case .removeGeofences(let ids): try post(.removeGeofences(ids, token))
+        case .removeAllGeofences: try post(.removeGeofences(nil, token))
         case .listGeofences(let id, let limit): try post(.listGeofences(after: id, limit: limit, token))
         case .locate(let wanted):
-            try post(
-                .locate(
-                    OneShots.Request(
-                        id: token, timeout: wanted.timeout, maxAge: wanted.maxAge, accuracy: wanted.accuracy))
-            )
-        case .configure(let offers): configurator.ask(.set(offers, by: caller), token, hub)
-        case .resetConfig(let names): configurator.ask(.reset(names), token, hub)
+            let request = OneShots.Request(
+                id: token, timeout: wanted.timeout, maxAge: wanted.maxAge, accuracy: wanted.accuracy,
+                isServers: caller.origin == .server)
+            try post(.locate(request), showing: .locate, token, to: caller)
+        case .setMotion(let wanted): try post(.setMotion(wanted.motion, token))
+        case .configure(let offers):
+            configurator.ask(caller.origin == .server ? .serve(offers) : .set(offers, by: caller), token, hub)
+        case .resetConfig(let names):
+            configurator.ask(
+                caller.origin == .server ? .resetServed(names, byServer: true) : .reset(names), token, hub)
+        case .resetServerConfig(let names):
+            configurator.ask(.resetServed(names, byServer: false), token, hub)
         case .reload: configurator.ask(.reload, token, hub)
         }
         return .later(token)
@@ -216,18 +227,25 @@ final class Dispatcher {
         throw Failure(kind: .parameter("destination"))
     }
 
-    private func add(_ fences: [Geofence], _ token: Token) throws(Failure) {
+    private func add(_ fences: [Geofence], _ token: Token, of caller: Caller) throws(Failure) {
         // Each waits for the disk; whole fleets' fences from clients that come and go would not fit into memory.
         let waiting = fencesUnderWay.values.reduce(0, +)
         guard waiting == 0 || waiting + fences.count <= Geofences.limit else {
             throw Failure(kind: .busy(seconds: 1))
         }
-        try post(.addGeofences(fences, token))
+        try post(.addGeofences(fences, token), showing: .addGeofences, token, to: caller)
         fencesUnderWay[token] = fences.count
     }
 
     private func post(_ command: ReaderCommand) throws(Failure) {
         guard hub.reader.post(command) else { throw Failure(kind: .busy(seconds: 1)) }
+    }
+
+    /// - Parameter request: what the server is not to be shown while a person's stop holds.
+    private func post(
+        _ command: ReaderCommand, showing request: Wish.ServerRequest, _ token: Token, to caller: Caller
+    ) throws(Failure) {
+        try post(caller.origin == .server ? .ofServer(request, command, token) : command)
     }
 
     private func post(_ command: UploaderCommand, to port: UploaderPort) throws(Failure) {

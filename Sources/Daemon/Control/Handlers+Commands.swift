@@ -52,6 +52,12 @@ extension Handlers {
         return try give(.locate(wanted), request, as: Wire.GetCurrentLocation.self) { .init($0) }
     }
 
+    func setMotion(_ request: Request) throws -> Answer {
+        let parameters = try request.call.parameters(of: Wire.SetMotion.self)
+        let wanted = try Command.SetMotion(checking: parameters.motion)
+        return try give(.setMotion(wanted), request, as: Wire.SetMotion.self) { .init($0) }
+    }
+
     // MARK: Upload
 
     func sync(_ request: Request) throws -> Answer {
@@ -140,6 +146,13 @@ extension Handlers {
     func resetConfig(_ request: Request) throws -> Answer {
         let names = try request.call.parameters(of: Wire.ResetConfig.self).keys
         return try give(.resetConfig(names), request, as: Wire.ResetConfig.self) { .init($0) }
+    }
+
+    func resetServerConfig(_ request: Request) throws -> Answer {
+        let names = try request.call.parameters(of: Wire.ResetServerConfig.self).keys
+        return try give(.resetServerConfig(names), request, as: Wire.ResetServerConfig.self) {
+            $0.count.map { .init(removed: $0) }
+        }
     }
 
     func reload(_ request: Request) throws -> Answer {

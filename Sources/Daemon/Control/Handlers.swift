@@ -24,7 +24,7 @@ final class Handlers {
     /// The group that may say where data goes and may delete it.
     private static let adminGroup = "beekon-admin"
     private static let eventKinds: Set<String> = [
-        "location", "geofence_event", "state", "source", "sync", "auth", "http",
+        "location", "geofence_event", "state", "source", "sync", "auth", "http", "command",
     ]
 
     let hub: Hub
@@ -67,11 +67,13 @@ final class Handlers {
         case Wire.GetConfig.name: try config(call)
         case Wire.Configure.name: try configure(request)
         case Wire.ResetConfig.name: try resetConfig(request)
+        case Wire.ResetServerConfig.name: try resetServerConfig(request)
         case Wire.Reload.name: try reload(request)
         case Wire.SeedAuth.name: try seedAuth(request)
         case Wire.GetExtras.name: try extras(call)
         case Wire.SetExtras.name: try setExtras(request)
         case Wire.GetRejected.name: try rejected(call)
+        case Wire.GetCommands.name: try commands(call)
         case Wire.RetryRejected.name: try retryRejected(request)
         case Wire.PurgeRejected.name: try purgeRejected(request)
         case Wire.AddGeofences.name: try addGeofences(request)
@@ -79,6 +81,7 @@ final class Handlers {
         case Wire.ListGeofences.name: try listGeofences(request)
         case Wire.GetGeofenceEvents.name: try geofenceEvents(call)
         case Wire.GetCurrentLocation.name: try currentLocation(request)
+        case Wire.SetMotion.name: try setMotion(request)
         case Wire.Subscribe.name: try subscribe(request)
         default: throw InterfaceDescription.refusal(of: call)
         }
@@ -138,7 +141,10 @@ final class Handlers {
 
     private func config(_ call: Call) throws -> Answer {
         _ = try call.parameters(of: Wire.GetConfig.self)
-        let settings = configurator.loaded.listing.map { Wire.Setting($0) }
+        let overridden = configurator.overridden
+        let settings = configurator.loaded.listing.map {
+            Wire.Setting($0, overridesServer: overridden.contains($0.key))
+        }
         return .reply(try Reply.encode(Wire.GetConfig.self, .init(settings: settings)))
     }
 

@@ -64,6 +64,9 @@ extension ControlError {
             case .parameter(let name): .invalidParameter(name)
             case .time(let text): .invalidTime(value: text)
             case .noRebatch: .rebatchRefused(reason: failure.reason)
+            case .notTracking: .notTracking
+            // It is the server that is refused this, over another way.
+            case .stoppedByPerson: .denied(reason: "a person has stopped tracking")
             case .denied: failure.reason.isEmpty ? .permissionDenied : .denied(reason: failure.reason)
             }
     }

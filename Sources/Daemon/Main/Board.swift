@@ -68,16 +68,31 @@ struct FixCounts: Equatable, Sendable {
 struct StateChange: Equatable, Sendable {
     /// Who or what set the state. The names are the control interface's.
     enum Reason: String, Sendable {
-        /// A client asked for it.
+        /// A client asked for it; for a stop, or the server.
         case user
+        /// The server asked for it.
+        case server
         /// It was the state when the daemon last ended.
         case resumed
         /// `tracking.autostart`, on the very first run.
         case autostart
         /// `tracking.schedule` has opened.
         case schedule
-        /// Nobody has stopped it: `tracking.schedule` has closed.
+        /// The ignition was switched on.
+        case ignition
+        /// Nobody has stopped it: `tracking.schedule` has closed, or the ignition was switched off.
         case system
+
+        /// Why tracking begins.
+        init(_ origin: Wish.Origin) {
+            self =
+                switch origin {
+                case .person: .user
+                case .server: .server
+                case .schedule: .schedule
+                case .ignition: .ignition
+                }
+        }
     }
 
     var state = ReaderSnapshot.State.idle
@@ -85,6 +100,11 @@ struct StateChange: Equatable, Sendable {
     var reason: Reason?
     /// The current session, or the last one that ended; nil when there has been none.
     var session: UUIDv7?
+    /// Whose wish decides whether to track; nil before anybody has said.
+    var decidedBy: Wish.Origin?
+
+    /// Who stopped it, in two words; nil unless it is stopped.
+    var stopReason: Reason? { state == .stopped ? reason ?? .user : nil }
 }
 
 /// How the uploader is doing, as it last published it.

@@ -47,6 +47,7 @@ enum Log {
         case heartbeatRefused = "2f6a90c47be14d1d8c35e0a97f12b8d4"
         case logSent = "b94d2e6170f84a3bb5c1d7e8092f46a3"
         case requestStage = "7c2e9a41d06b4f7ea1f83d5529b6c0e4"
+        case serverCommand = "c4d17f6be02a4b3f8a95e1c6d8730b2f"
     }
 
     enum Field: String {
@@ -61,6 +62,7 @@ enum Log {
         case geofence = "BEEKOND_GEOFENCE"
         case stage = "BEEKOND_STAGE"
         case destination = "BEEKOND_DESTINATION"
+        case command = "BEEKOND_COMMAND"
     }
 
     /// Bytes: a pipe with room for any takes as many (PIPE_BUF).

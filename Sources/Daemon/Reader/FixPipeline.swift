@@ -67,6 +67,8 @@ struct FixPipeline {
     /// Number of settled fixes while nothing was tracked.
     private(set) var untracked = 0
     private var ids: UUIDv7Generator
+    /// What somebody says the vehicle does, until the next fix.
+    private var wantedMotion: MotionState?
     /// Number of fixes admitted since the session was begun or resumed.
     private var admittedInSession = 0
 
@@ -115,7 +117,8 @@ struct FixPipeline {
     mutating func decide(
         _ fix: Fix, in context: Context, fences: inout Geofences, now: BootInstant
     ) -> Decision {
-        let observed = admission.observe(fix)
+        let observed = admission.observe(fix, as: wantedMotion)
+        wantedMotion = nil
         var decision = Decision(eventSession: context.eventSession)
         for token in oneShots.offer(observed, now: now) {
             decision.answers.append((token, manualLocation(of: observed)))
@@ -187,6 +190,9 @@ struct FixPipeline {
     /// - Returns: the clients whose requests have timed out.
     mutating func expireRequests(now: BootInstant) -> [Token] { oneShots.expire(now: now) }
 
+    /// - Returns: those of the server that were waiting.
+    mutating func cancelServerRequests() -> [Token] { oneShots.cancelServers() }
+
     /// - Returns: all clients that were waiting.
     mutating func cancelAllRequests() -> [Token] { oneShots.cancelAll() }
 
@@ -207,7 +213,13 @@ extension FixPipeline {
     mutating func beginSession() {
         admission = Admission(thresholds: admission.thresholds)
         admittedInSession = 0
+        wantedMotion = nil
     }
+
+    /// Somebody says what the vehicle does: it holds for the next settled fix, and detection goes on from there.
+    ///
+    /// - Parameter motion: not `unknown`.
+    mutating func setMotion(_ motion: MotionState) { wantedMotion = motion }
 
     /// Continues where the session was left.
     ///

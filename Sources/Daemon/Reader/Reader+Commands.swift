@@ -13,11 +13,14 @@ extension Reader {
 
     func perform(_ command: ReaderCommand, now: BootInstant) {
         switch command {
-        case .start(let token):
-            complete(token) { () throws(Failure) in .session(try start(.user, now: now)) }
-        case .stop(let token):
+        case .start(let token, let origin):
             complete(token) { () throws(Failure) in
-                try stop(now: now)
+                try take(wish(tracks: true, of: origin, now: now), now: now)
+                return sessions.session.map { .session($0.id) } ?? .done
+            }
+        case .stop(let token, let origin):
+            complete(token) { () throws(Failure) in
+                try take(wish(tracks: false, of: origin, now: now), now: now)
                 return .done
             }
         case .delete(let cutoff, let token):
@@ -46,7 +49,7 @@ extension Reader {
         case .removeGeofences(let ids, let token):
             complete(token) { () throws(Failure) in
                 defer { publish(now: now) }
-                return .count(try fences.remove(ids, now: now))
+                return .count(try fences.remove(ids ?? fences.geofences.all.map(\.id), now: now))
             }
         case .listGeofences(let id, let limit, let token):
             let page = fences.geofences.page(
@@ -54,6 +57,19 @@ extension Reader {
                 cornerLimit: limit < Geofences.limit ? Self.cornersInPage : Geofences.cornerLimit)
             hub.complete(token, .success(.geofences(page.items, isLast: page.isLast)))
         case .locate(let request): locate(request, now: now)
+        case .setMotion(let motion, let token):
+            complete(token) { () throws(Failure) in
+                guard sessions.session != nil else { throw Failure(kind: .notTracking) }
+                pipeline.setMotion(motion)
+                return .done
+            }
+        case .ofServer(let request, let command, let token):
+            do throws(Failure) {
+                try sessions.admit(request)
+                perform(command, now: now)
+            } catch {
+                hub.complete(token, .failure(error))
+            }
         case .forget(let token): pipeline.cancelRequest(of: token)
         case .end: break
         }
@@ -70,79 +86,6 @@ extension Reader {
         } catch {
             hub.complete(token, .failure(error))
         }
-    }
-
-    // MARK: Tracking
-
-    /// - Parameter wish: nil: a person's.
-    func start(
-        _ reason: StateChange.Reason, for wish: Wish? = nil, now: BootInstant
-    ) throws(Failure) -> UUIDv7 {
-        if let session = sessions.session { return session.id }
-        let session = newSession(now: now)
-        try sessions.start(reason, in: session, for: wish ?? personsWish(tracks: true, now: now), now: now)
-        beginSession()
-        adjustLink(now: now)
-        publishState(now: now)
-        return session.id
-    }
-
-    private func newSession(now: BootInstant) -> Session {
-        let time = hub.clock.time(now: now)
-        return Session(id: pipeline.newID(at: time), startedAt: time)
-    }
-
-    /// What the parts forget when a session is entered.
-    func beginSession() {
-        pipeline.beginSession()
-        fences.eventSession = nil
-    }
-
-    private func personsWish(tracks: Bool, now: BootInstant) -> Wish {
-        Wish(tracks: tracks, origin: .person, time: hub.clock.trusted(now: now))
-    }
-
-    /// Starts or stops tracking as the schedule says.
-    func followSchedule(now: BootInstant) {
-        // Until the database has said what was intended, nothing is known to be replaced.
-        guard schedule.isActive, !sessions.recall.isMissing(.intent) else { return }
-        var present = sessions.wish
-        let neededTime = schedule.needsTime
-        let wish = schedule.look(hub.clock.trusted(now: now), present: &present, now: now)
-        if schedule.needsTime != neededTime { adjustLink(now: now) }
-        guard let wish else { return sessions.note(present) }
-        do throws(Failure) {
-            if !wish.tracks {
-                try stop(for: wish, now: now)
-                sessions.note(wish)
-            } else if sessions.session == nil {
-                _ = try start(.schedule, for: wish, now: now)
-            } else {
-                sessions.note(wish)
-            }
-        } catch {
-            Log.error(
-                .storageFailed, "the schedule is not followed yet, trying again in 10 s: \(error.reason)")
-            schedule.retry(now: now)
-        }
-    }
-
-    /// - Parameter wish: nil: a person's.
-    private func stop(for wish: Wish? = nil, now: BootInstant) throws(Failure) {
-        if sessions.recall.isMissing(.intent) {
-            try sessions.stopUnknown(newSession(now: now))
-            sessions.closeLeftOpen(latest: recorder.latest?.fix.time)
-            return publishState(now: now)
-        }
-        // Epochs that are still open belong to the session.
-        if sessions.session != nil { for event in link.flush(now: now) { follow(event, now: now) } }
-        let session = try sessions.stop(for: wish ?? personsWish(tracks: false, now: now))
-        guard let session else { return }
-        adjustLink(now: now)
-        flush(now: now)
-        sessions.close(session, at: hub.clock.time(now: now), now: now)
-        triggerAtStop()
-        publishState(now: now)
     }
 
     // MARK: Work in steps
@@ -182,6 +125,13 @@ extension Reader {
     /// No fix can come.
     func refuseRequests(_ reason: String) { refuse(pipeline.cancelAllRequests(), reason) }
 
+    /// A person has stopped tracking: the server does not learn any more where the vehicle is.
+    func refuseServerRequests() {
+        for token in pipeline.cancelServerRequests() {
+            answer(token, .failure(Failure(kind: .stoppedByPerson)))
+        }
+    }
+
     private func refuse(_ tokens: [Token], _ reason: String) {
         for token in tokens { answer(token, .failure(Failure(kind: .location, reason: reason))) }
     }
@@ -194,6 +144,11 @@ extension Reader {
 
     /// Durable before it is in force: nobody may see a setting that a power cut takes back. All of it, or nothing.
     func apply(_ new: NewSettings, now: BootInstant) {
+        do throws(Failure) {
+            if let request = new.serverRequest { try sessions.admit(request) }
+        } catch {
+            return hub.post(.settingsApplied(.failure(error)))
+        }
         switch new.kept {
         case .nothing: break
         case .files(let copy, let options): copy.keep(options)

@@ -75,7 +75,7 @@ extension Reader {
         case .nothing: return
         case .autostart:
             do {
-                _ = try start(.autostart, now: now)
+                _ = try start(.autostart, for: wish(tracks: true, of: .person, now: now), now: now)
             } catch {
                 Log.error(.storageFailed, "autostart failed: \(error.reason)")
             }

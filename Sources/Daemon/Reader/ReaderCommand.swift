@@ -6,18 +6,23 @@ internal import Tracking
 ///
 /// When the mailbox is full, the caller is refused and can try again (`RateLimited`), except where noted.
 enum ReaderCommand: Sendable {
-    case start(Token)
-    case stop(Token)
+    case start(Token, by: Wish.Origin = .person)
+    case stop(Token, by: Wish.Origin = .person)
     case delete(before: Timestamp?, Token)
     case rejected(RejectedWork.Act, of: DestinationName, Token)
     /// Changes what a destination is owed.
     case owe(OwedWork, Token)
     case setExtras([String: String], Token)
     case addGeofences([Geofence], Token)
-    case removeGeofences([String], Token)
+    /// nil: all of them.
+    case removeGeofences([String]?, Token)
     /// One page of them, after the fence with this id.
     case listGeofences(after: String?, limit: Int, Token)
     case locate(OneShots.Request)
+    /// For the next fix.
+    case setMotion(MotionState, Token)
+    /// A command of the server, which is refused while a person's stop holds against what it shows.
+    indirect case ofServer(Wish.ServerRequest, ReaderCommand, Token)
     /// Nobody waits for this answer any more. Dropped when the mailbox is full: the request then stays until it times
     /// out, and its answer is discarded.
     case forget(Token)

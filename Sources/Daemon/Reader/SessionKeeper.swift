@@ -66,7 +66,42 @@ final class SessionKeeper {
     }
 
     /// For subscribers.
-    var change: StateChange { StateChange(state: state, reason: reason, session: latest) }
+    var change: StateChange {
+        StateChange(state: state, reason: reason, session: latest, decidedBy: wish?.origin)
+    }
+
+    // MARK: Whose wish counts
+
+    /// What holds against the server. Where nobody knows who has stopped, it was a person.
+    private var wishAgainstServer: Wish? {
+        wish ?? (phase == .stopped ? Wish(tracks: false, origin: .person, time: nil) : nil)
+    }
+
+    /// A person has stopped tracking, and nobody else has started it since.
+    var holdsAgainstServer: Bool { wishAgainstServer?.isPersonsStop == true }
+
+    /// What becomes of a wish made now.
+    ///
+    /// - Throws: while only the database knows what was intended, and does not answer. A person need not wait for that.
+    func judge(_ wish: Wish) throws(Failure) -> Wish.Verdict {
+        if wish.origin == .person { return .taken }
+        try requireIntent()
+        return wish.judge(after: wish.origin == .server ? wishAgainstServer : self.wish)
+    }
+
+    /// - Throws: while a person's stop holds against what the server asks for.
+    func admit(_ request: Wish.ServerRequest) throws(Failure) {
+        if request != .harmless { try requireIntent() }
+        guard Wish.allows(request, while: wishAgainstServer) else {
+            throw Failure(kind: .stoppedByPerson)
+        }
+    }
+
+    private func requireIntent() throws(Failure) {
+        guard !recall.isMissing(.intent) else {
+            throw Failure(kind: .busy(seconds: 10), reason: "what was intended is not known yet")
+        }
+    }
 
     // MARK: After a restart
 
@@ -207,11 +242,29 @@ final class SessionKeeper {
         }
     }
 
+    /// Nothing is tracked, and somebody wishes it to stay so. A stop that was another's becomes a person's, which holds, also
+    /// before anything has ever been tracked: durable when it returns.
+    ///
+    /// - Parameter placeholder: stands in for the session where there has been none.
+    func stayStopped(for wish: Wish, _ placeholder: Session) throws(Failure) {
+        // What holds already need not be written again, and a disk that fails is no reason to refuse it.
+        guard wish.isPersonsStop, self.wish?.isPersonsStop != true else {
+            note(wish)
+            if phase == .stopped { reason = wish.isSystems ? .system : .user }
+            return
+        }
+        let known = hub.files.readIntent().content.flatMap { intent in
+            intent.session.map { Session(id: $0, startedAt: Timestamp(milliseconds: intent.startedAt)) }
+        }
+        try writeStop(known ?? placeholder, wish)
+        if phase == .stopped { reason = .user }
+    }
+
     /// The database cannot say yet what was intended, and now somebody has said it: the end of tracking.
     ///
     /// - Parameter placeholder: stands in for the session, which is not known.
-    func stopUnknown(_ placeholder: Session) throws(Failure) {
-        try writeStop(placeholder, nil)
+    func stopUnknown(_ placeholder: Session, for wish: Wish? = nil) throws(Failure) {
+        try writeStop(placeholder, wish)
         recall.remove(.intent)
         (phase, reason) = (.stopped, .user)
     }

@@ -1,5 +1,6 @@
 internal import DaemonConfiguration
 internal import Linux
+internal import Tracking
 
 /// The configuration in force, and its changes: one at a time, each durable and applied by the reader before it is answered.
 /// Confined to the main thread.
@@ -8,6 +9,10 @@ final class Configurator {
     enum Request {
         case set([String: ProposedValue], by: Caller)
         case reset([String])
+        /// The server sets its own.
+        case serve([String: ProposedValue])
+        /// The server's are taken back, by itself or by somebody here; nil: all of them.
+        case resetServed([String]?, byServer: Bool)
         /// Read all files again.
         case reload
     }
@@ -15,17 +20,18 @@ final class Configurator {
     /// A change, which is in force once the reader has applied it.
     private struct Change {
         var layers: Layers
-        var runtime: [String: SettingValue]
-        /// What root has approved: see `Layers.Decision`.
-        var approved: Set<String>
+        /// The settings made while running here, and by the server.
+        var local: RuntimeSettings.LoadResult
+        var server: RuntimeSettings.LoadResult
         var result: Layers.Result
-        /// What is wrong with the file of the settings made while running.
-        var complaint: String?
-        var isUnreadable = false
         /// The files have been read again, and are good.
         var isFromFiles = false
-        /// What that file has to contain first.
-        var bytes: [UInt8]?
+        /// What the disk has to hold first.
+        var kept = NewSettings.Kept.nothing
+        /// What the server asks for with it; nil when it does not.
+        var serverRequest: Wish.ServerRequest?
+        /// For whoever asked.
+        var completion = Completion.done
         /// For the log, once it is done.
         var notice: (event: Log.Event, text: String)?
         var warnings: [(event: Log.Event, text: String)] = []
@@ -35,7 +41,8 @@ final class Configurator {
     private static let limit = 64
 
     private let options: Daemon.Options
-    private let file: RuntimeSettings
+    private let local: RuntimeSettings
+    private let server: RuntimeSettings
     private let lastGood: LastGoodConfiguration
     private var present: Change
     /// The files are bad: earlier ones are in force.
@@ -50,7 +57,8 @@ final class Configurator {
     /// - Throws: when there is none that is good.
     init(_ options: Daemon.Options, _ directory: StateDirectory) throws(ConfigurationError) {
         self.options = options
-        file = RuntimeSettings(directory)
+        local = RuntimeSettings(directory)
+        server = RuntimeSettings(directory, of: .server)
         lastGood = LastGoodConfiguration(directory)
         let layers: Layers
         do {
@@ -63,15 +71,18 @@ final class Configurator {
             layers = last
             isStale = true
         }
-        present = Self.change(to: layers, file.load())
+        present = Self.change(to: layers, local.load(), server.load())
         Log.use(present.result.loaded.settings)
         report(present)
-        let inForce = present.runtime.keys.filter { present.result.leftOut[$0] == nil }
-        if !inForce.isEmpty {
-            let verb =
-                inForce.count == 1 ? "setting made while running is" : "settings made while running are"
-            Log.notice(.settingsChanged, "\(inForce.count) \(verb) in force: \(Self.list(inForce))")
-        }
+        reportInForce(
+            present.local.values.keys.filter { present.result.leftOut[$0] == nil }, "made while running")
+        reportInForce(Array(present.result.server.inForce), "of the server")
+    }
+
+    private func reportInForce(_ names: [String], _ whose: String) {
+        guard !names.isEmpty else { return }
+        let verb = names.count == 1 ? "setting \(whose) is" : "settings \(whose) are"
+        Log.notice(.settingsChanged, "\(names.count) \(verb) in force: \(Self.list(names))")
     }
 
     /// In force.
@@ -80,7 +91,13 @@ final class Configurator {
     var inForce: SettingsInForce { SettingsInForce(revision: revision, settings: loaded.settings) }
 
     /// Not everything that was configured is in force.
-    var isDegraded: Bool { isStale || present.complaint != nil || !present.result.leftOut.isEmpty }
+    var isDegraded: Bool {
+        isStale || present.local.complaint != nil || present.server.complaint != nil
+            || !present.result.leftOut.isEmpty || !present.result.server.leftOut.isEmpty
+    }
+
+    /// Settings of the server that are set here as well, and have that value.
+    var overridden: Set<String> { present.result.server.overridden }
 
     /// Carries out a request, after those that came before it.
     ///
@@ -107,7 +124,7 @@ final class Configurator {
             report(change)
             Log.use(loaded.settings)
         }
-        hub.complete(token, result.map { .done })
+        hub.complete(token, result.map { change.completion })
         proceed(hub)
     }
 
@@ -117,8 +134,8 @@ final class Configurator {
             do throws(Failure) {
                 let change = try plan(request)
                 var new = NewSettings(settings: change.result.loaded.settings)
-                if let bytes = change.bytes { new.kept = .runtime(file, bytes) }
-                if change.isFromFiles { new.kept = .files(lastGood, options) }
+                new.kept = change.isFromFiles ? .files(lastGood, options) : change.kept
+                new.serverRequest = change.serverRequest
                 // One is under way at a time: this replaces none.
                 hub.readerSettings.put(new)
                 underWay = (change, token)
@@ -136,30 +153,93 @@ final class Configurator {
     // MARK: Decisions
 
     private func plan(_ request: Request) throws(Failure) -> Change {
-        var layers = present.layers
-        // Settings that were lost count as replaced once anybody changes one.
-        layers.lacksRuntime = false
-        let (runtime, approved) = (present.runtime, present.approved)
+        let (runtime, approved, served) = (
+            present.local.values, present.local.approved, present.server.values
+        )
         switch request {
         case .set(let offers, let caller):
-            return try plan(layers, "set while running", Array(offers.keys)) { () throws(Layers.Refusal) in
+            return try planLocal("set while running", Array(offers.keys)) { layers throws(Layers.Refusal) in
                 try layers.decide(
-                    setting: offers, over: runtime, approved: approved,
+                    setting: offers, over: runtime, approved: approved, server: served,
                     asRoot: Authority.decideExposingSecrets(for: caller.origin) == .granted)
             }
         case .reset(let names):
-            return try plan(layers, "no longer set while running", names) { () throws(Layers.Refusal) in
-                try layers.decide(resetting: names, over: runtime, approved: approved)
+            return try planLocal("no longer set while running", names) { layers throws(Layers.Refusal) in
+                try layers.decide(resetting: names, over: runtime, approved: approved, server: served)
             }
+        case .serve(let offers):
+            var change = try planServed("set by the server", Array(offers.keys)) {
+                () throws(Layers.Refusal) in
+                try present.layers.decide(
+                    serverSetting: offers, over: served, below: runtime, approved: approved)
+            }
+            change.serverRequest = Self.serverRequest(for: Array(offers.keys))
+            let overridden = change.result.server.overridden.intersection(offers.keys)
+            change.completion = .configured(overridden: overridden.sorted())
+            return change
+        case .resetServed(let names, let byServer):
+            let gone = names.map { Set($0).intersection(served.keys) } ?? Set(served.keys)
+            var change = try planServed("no longer set by the server", Array(gone)) {
+                () throws(Layers.Refusal) in
+                try present.layers.decide(
+                    serverResetting: names, over: served, below: runtime, approved: approved,
+                    byServer: byServer)
+            }
+            if byServer { change.serverRequest = Self.serverRequest(for: names ?? []) }
+            change.completion = byServer ? .configured(overridden: []) : .count(gone.count)
+            return change
         case .reload: return try reload()
         }
     }
 
+    /// What changes when tracking begins by itself is not for the server while a person's stop holds.
+    private static func serverRequest(for names: [String]) -> Wish.ServerRequest {
+        names.contains { Key.decidesWhenToTrack($0) } ? .setSchedule : .harmless
+    }
+
+    private func planLocal(
+        _ what: String, _ names: [String], _ decide: (Layers) throws(Layers.Refusal) -> Layers.Decision
+    ) throws(Failure) -> Change {
+        var layers = present.layers
+        // Settings that were lost count as replaced once anybody changes one.
+        layers.lacksRuntime = false
+        let old = present.local
+        var change = try plan(layers, what, names, old) { () throws(Layers.Refusal) in try decide(layers) }
+        if old.isLost || change.local.values != old.values || change.local.approved != old.approved {
+            change.kept = try kept(local, change.local)
+        }
+        return change
+    }
+
+    private func planServed(
+        _ what: String, _ names: [String], _ decide: () throws(Layers.Refusal) -> Layers.Decision
+    ) throws(Failure) -> Change {
+        let old = present.server
+        var change = try plan(present.layers, what, names, old, decide)
+        change.local = present.local
+        change.server.complaint = nil
+        if old.complaint != nil || change.server.values != old.values {
+            change.kept = try kept(server, change.server)
+        }
+        return change
+    }
+
+    private func kept(
+        _ file: RuntimeSettings, _ content: RuntimeSettings.LoadResult
+    ) throws(Failure) -> NewSettings.Kept {
+        do {
+            return .runtime(file, try RuntimeSettings.encode(content.values, approved: content.approved))
+        } catch {
+            throw Failure(reason: "\(error)")
+        }
+    }
+
+    /// - Parameter old: the settings that are changed.
     private func plan(
-        _ layers: Layers, _ what: String, _ names: [String],
+        _ layers: Layers, _ what: String, _ names: [String], _ old: RuntimeSettings.LoadResult,
         _ decide: () throws(Layers.Refusal) -> Layers.Decision
     ) throws(Failure) -> Change {
-        if present.isUnreadable { throw Failure(reason: present.complaint ?? "") }
+        if old.isUnreadable { throw Failure(reason: old.complaint ?? "") }
         let decision: Layers.Decision
         do { decision = try decide() } catch {
             if error.isDenied {
@@ -168,27 +248,23 @@ final class Configurator {
             throw Failure(kind: .setting(key: error.key), reason: error.reason)
         }
         var change = Change(
-            layers: layers, runtime: decision.runtime, approved: decision.approved,
-            result: decision.result)
-        if present.layers.lacksRuntime || decision.runtime != present.runtime
-            || decision.approved != present.approved
-        {
-            do {
-                change.bytes = try RuntimeSettings.encode(decision.runtime, approved: decision.approved)
-            } catch {
-                throw Failure(reason: "\(error)")
-            }
-        }
+            layers: layers,
+            local: RuntimeSettings.LoadResult(values: decision.runtime, approved: decision.approved),
+            server: present.server, result: decision.result)
+        change.server.values = decision.server
         if !names.isEmpty { change.notice = (.settingsChanged, "\(what): \(Self.list(names))") }
         let news = decision.result.loaded.warnings.filter { !loaded.warnings.contains($0) }
         change.warnings = (decision.notes + news).map { (.configuration, $0) }
+        let known = present.result.server.leftOut
+        change.warnings += Self.warnings(
+            ofServed: decision.result.server.leftOut.filter { known[$0.key] == nil })
         return change
     }
 
     /// A bad file changes nothing.
     private func reload() throws(Failure) -> Change {
         do {
-            var change = Self.change(to: try Self.read(options), file.load())
+            var change = Self.change(to: try Self.read(options), local.load(), server.load())
             change.notice = (.configuration, "the configuration has been read again")
             return change
         } catch {
@@ -208,26 +284,44 @@ final class Configurator {
         try Loader.layers(file: options.file, isDefaultPath: options.configuration == nil)
     }
 
-    private static func change(to layers: Layers, _ found: RuntimeSettings.LoadResult) -> Change {
+    private static func change(
+        to layers: Layers, _ local: RuntimeSettings.LoadResult, _ server: RuntimeSettings.LoadResult
+    ) -> Change {
         var layers = layers
-        layers.lacksRuntime = found.isLost
-        let result = layers.loaded(with: found.values, approved: found.approved)
+        layers.lacksRuntime = local.isLost
+        let result = layers.loaded(with: local.values, approved: local.approved, server: server.values)
         let leftOut = result.leftOut.sorted { $0.key < $1.key }.map { name, reason in
             "\(list([name])), set while running, is left out: \(reason); "
                 + "beekonctl config unset takes it back"
         }
-        return Change(
-            layers: layers, runtime: found.values, approved: found.approved, result: result,
-            complaint: found.complaint,
-            isUnreadable: found.isUnreadable, isFromFiles: true,
+        var change = Change(
+            layers: layers, local: local, server: server, result: result, isFromFiles: true,
             warnings: result.loaded.warnings.map { (.configuration, $0) }
-                + leftOut.map { (.settingsLeftOut, $0) })
+                + leftOut.map { (.settingsLeftOut, $0) } + warnings(ofServed: result.server.leftOut))
+        if !result.server.withheld.isEmpty {
+            let names = list(result.server.withheld)
+            change.warnings.append(
+                (.configuration, "not in force, because the files do not let the server set them: \(names)"))
+        }
+        return change
+    }
+
+    private static func warnings(ofServed leftOut: [String: String]) -> [(event: Log.Event, text: String)] {
+        leftOut.sorted { $0.key < $1.key }.map { name, reason in
+            (
+                .settingsLeftOut,
+                "\(list([name])), set by the server, is left out: \(reason); "
+                    + "beekonctl config unset --server takes it back"
+            )
+        }
     }
 
     private func report(_ change: Change) {
         if let notice = change.notice { Log.notice(notice.event, notice.text) }
         for warning in change.warnings { Log.warning(warning.event, warning.text) }
-        if let complaint = change.complaint { Log.error(.settingsLeftOut, complaint) }
+        for complaint in [change.local.complaint, change.server.complaint].compactMap(\.self) {
+            Log.error(.settingsLeftOut, complaint)
+        }
     }
 
     /// Names of settings for a line of the log, none of them long.

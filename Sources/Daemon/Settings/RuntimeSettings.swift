@@ -4,8 +4,41 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Linux
 
-/// The file of the settings made while running: `settings.json` in the state directory. What it holds is not trusted.
+/// A file of settings made while running, in the state directory: `settings.json` for those that were made here,
+/// `server-settings.json` for the server's. What it holds is not trusted.
 struct RuntimeSettings {
+    /// Who has made them.
+    enum Maker {
+        case local
+        case server
+
+        var file: String {
+            switch self {
+            case .local: "settings.json"
+            case .server: "server-settings.json"
+            }
+        }
+
+        /// In sentences.
+        var settings: String {
+            switch self {
+            case .local: "the settings made while running"
+            case .server: "the settings of the server"
+            }
+        }
+
+        /// What follows from their loss.
+        var consequence: String {
+            switch self {
+            case .local:
+                ", and the files apply; nothing stored is deleted for its age or for the cap of rows until one is set or "
+                    + "unset (beekonctl config)"
+            case .server:
+                ", until it sets some again, or beekonctl config unset --server --all says that there are none"
+            }
+        }
+    }
+
     /// What the file says, or its copy.
     struct LoadResult: Equatable {
         var values: [String: SettingValue] = [:]
@@ -31,53 +64,55 @@ struct RuntimeSettings {
         var version: Int
     }
 
-    static let name = "settings.json"
-    private static let copy = name + ".copy"
+    /// The file of the settings that were made here.
+    static let name = Maker.local.file
     private static let version = 1
     private let directory: StateDirectory
+    private let maker: Maker
 
-    init(_ directory: StateDirectory) {
+    private var name: String { maker.file }
+    private var copy: String { name + ".copy" }
+
+    init(_ directory: StateDirectory, of maker: Maker = .local) {
         self.directory = directory
+        self.maker = maker
     }
 
     /// Reads it, or its copy when it cannot be used. An unusable file is moved aside, so that a new one can be written.
     func load() -> LoadResult {
-        let (bytes, own) = readOne(Self.name)
+        let (bytes, own) = readOne(name)
         if let bytes {
             // An interruption between the two writes, or an earlier version, may have left no copy, or an old one.
-            if (try? directory.read(Self.copy)) != bytes { writeCopy(bytes) }
+            if (try? directory.read(copy)) != bytes { writeCopy(bytes) }
             return own
         }
-        let (copied, other) = readOne(Self.copy)
+        let (copied, other) = readOne(copy)
         guard let copied else {
             var found = own
             found.complaint =
-                (own.complaint ?? other.complaint).map { $0 + ", and the files apply" + Self.consequence }
+                (own.complaint ?? other.complaint).map { $0 + maker.consequence }
                 ?? lossComplaint()
             found.isLost = found.complaint != nil
             return found
         }
         var found = other
-        let reason = own.complaint ?? "the settings made while running are gone"
+        let reason = own.complaint ?? "\(maker.settings) are gone"
         found.complaint =
             ([reason + "; their copy has taken their place"] + (other.complaint.map { [$0] } ?? []))
             .joined(separator: "; ")
         found.isUnreadable = own.isUnreadable
         // Written again at the next start if that fails now.
-        if !own.isUnreadable { try? directory.replace(Self.name, with: copied) }
+        if !own.isUnreadable { try? directory.replace(name, with: copied) }
         return found
     }
 
     /// Settings that an earlier start moved aside, and nobody has made again since.
     private func lossComplaint() -> String? {
-        let asides = ((try? directory.names()) ?? []).filter { $0.hasPrefix(Self.name + ".aside-") }
+        let asides = ((try? directory.names()) ?? []).filter { $0.hasPrefix(name + ".aside-") }
         return asides.last.map {
-            "the settings made while running are lost (\($0)), and the files apply" + Self.consequence
+            "\(maker.settings) are lost (\($0))" + maker.consequence
         }
     }
-
-    private static let consequence =
-        "; nothing stored is deleted for its age or for the cap of rows until one is set or unset (beekonctl config)"
 
     /// - Returns: the bytes when they can be used.
     private func readOne(_ name: String) -> (bytes: [UInt8]?, found: LoadResult) {
@@ -89,7 +124,7 @@ struct RuntimeSettings {
             // It is a link, a directory, too large, or somebody else's.
             case ELOOP, EINVAL, EISDIR, EFBIG: return (nil, putAside(name, error.description))
             default:
-                let text = "the settings made while running cannot be read (\(error.advice))"
+                let text = "\(maker.settings) cannot be read (\(error.advice))"
                 return (nil, LoadResult(complaint: text, isUnreadable: true))
             }
         }
@@ -112,13 +147,13 @@ struct RuntimeSettings {
             approved: Set(content.approved ?? []).filter { values[Layers.setting(approvedBy: $0)] != nil },
             complaint: others.isEmpty
                 ? nil
-                : "no value that a setting can have, in the settings made while running: "
+                : "no value that a setting can have, in \(maker.settings): "
                     + Configurator.list(others))
         return (bytes, found)
     }
 
     private func putAside(_ name: String, _ reason: String) -> LoadResult {
-        let start = "the settings made while running are no good (\(reason)): "
+        let start = "\(maker.settings) are no good (\(reason)): "
         do {
             return LoadResult(complaint: start + "they are kept as \(try directory.putAside(name))")
         } catch {
@@ -138,16 +173,16 @@ struct RuntimeSettings {
 
     /// Writes it durably. After a failure the old content is in place.
     func replace(with bytes: [UInt8]) throws(SystemError) {
-        let old = try? directory.read(Self.name)
+        let old = try? directory.read(name)
         do {
-            try directory.replace(Self.name, with: bytes)
+            try directory.replace(name, with: bytes)
         } catch {
             // The rename may have happened before the directory failed: what was refused must not come into force.
-            if let present = try? directory.read(Self.name), present == bytes, present != old {
+            if let present = try? directory.read(name), present == bytes, present != old {
                 if let old {
-                    try? directory.replace(Self.name, with: old)
+                    try? directory.replace(name, with: old)
                 } else {
-                    _ = unlink(directory.file(Self.name))
+                    _ = unlink(directory.file(name))
                 }
             }
             throw error
@@ -158,9 +193,9 @@ struct RuntimeSettings {
     /// An old copy is worse than none: it could bring back what has been reset.
     private func writeCopy(_ bytes: [UInt8]) {
         do {
-            try directory.replace(Self.copy, with: bytes)
+            try directory.replace(copy, with: bytes)
         } catch {
-            _ = unlink(directory.file(Self.copy))
+            _ = unlink(directory.file(copy))
         }
     }
 }

@@ -23,7 +23,8 @@ struct StatusReport {
         let storageError = reader.storageError ?? uploader.storageError
         return Wire.Status(
             version: Release.version, installId: installID, state: Wire.State(reader.state),
-            reason: reader.state == .stopped ? (reader.change.reason ?? .user).rawValue : nil,
+            reason: reader.change.stopReason?.rawValue,
+            stopReason: reader.change.stopReason?.rawValue, decidedBy: reader.change.decidedBy?.rawValue,
             sessionId: reader.session?.description,
             sessionStartedAt: reader.sessionStartedAt?.iso8601,
             uptimeSeconds: Int(now.seconds(since: startedAt)),
@@ -96,7 +97,9 @@ struct StatusReport {
         // An attempt is due only while there is a newer location than the server has.
         let isLatestOnly = configurator.loaded.settings.sync(of: name.text)?.isLatestOnly == true
         return Wire.SyncStatus(
-            snapshot, own, isWaiting: isLatestOnly ? snapshot.nextAttempt != nil : own.pending > 0,
+            snapshot, own, commands: counts.commands[name],
+            refusedCommands: hub.uploaders[name]?.requests.refusedCommands ?? 0,
+            isWaiting: isLatestOnly ? snapshot.nextAttempt != nil : own.pending > 0,
             at: { hub.clock.time(now: now).advanced(bySeconds: max($0.seconds(since: now), 0)) })
     }
 

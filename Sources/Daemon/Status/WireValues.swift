@@ -55,7 +55,8 @@ extension Wire.Event {
     init(_ change: StateChange) {
         self.init(
             kind: "state", state: Wire.State(change.state), reason: change.reason?.rawValue,
-            sessionId: change.session?.description)
+            sessionId: change.session?.description, stopReason: change.stopReason?.rawValue,
+            decidedBy: change.decidedBy?.rawValue)
     }
 }
 
@@ -65,6 +66,26 @@ extension Wire.Rejected {
             location: row.location.map { Wire.Location($0) },
             geofenceEvent: row.event.map { Wire.GeofenceEvent($0) }, batchId: row.batch.description,
             httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
+    }
+}
+
+extension Wire.ServerCommand {
+    init(_ record: CommandRecord) {
+        let isDone = record.doneAt != nil
+        self.init(
+            id: record.id, command: record.name, origin: record.destination.text,
+            batch: record.batch.description, state: isDone ? "done" : "received",
+            receivedAt: record.receivedAt.iso8601, doneAt: record.doneAt?.iso8601,
+            ok: isDone ? record.outcome.error == nil : nil, error: record.outcome.error,
+            result: record.outcome.result.flatMap { JSONValue(json: Array($0.utf8)) },
+            delivered: isDone ? record.isSent : nil)
+    }
+}
+
+extension Wire.Event {
+    init(_ record: CommandRecord) {
+        self.init(
+            kind: "command", command: Wire.ServerCommand(record), destination: record.destination.text)
     }
 }
 
@@ -119,12 +140,15 @@ extension Wire.SourceHealth {
 
 extension Wire.SyncStatus {
     /// - Parameters:
+    ///   - commands: what is left to do for those of its server; nil: nothing.
+    ///   - refusedCommands: lists of them that were refused as a whole.
     ///   - isWaiting: there is something to send.
     ///   - time: converts to the best clock known.
     init(
-        _ snapshot: UploaderSnapshot, _ counts: DestinationCounts, isWaiting: Bool,
-        at time: (BootInstant) -> Timestamp
+        _ snapshot: UploaderSnapshot, _ counts: DestinationCounts, commands: CommandCounts? = nil,
+        refusedCommands: Int = 0, isWaiting: Bool, at time: (BootInstant) -> Timestamp
     ) {
+        func some(_ count: Int?) -> Int? { count == 0 ? nil : count }
         let state: Wire.SyncState =
             if !snapshot.isConfigured {
                 .disabled
@@ -144,8 +168,8 @@ extension Wire.SyncStatus {
             lastMqttCode: snapshot.lastMQTTCode, lastError: snapshot.deferralWarning ?? snapshot.lastError,
             nextAttempt: snapshot.nextAttempt.map { time($0).iso8601 }, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
-            oversizedFailures: snapshot.oversizedFailures > 0 ? snapshot.oversizedFailures : nil,
-            heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
+            oversizedFailures: some(snapshot.oversizedFailures), commands: some(commands?.waiting),
+            results: some(commands?.results), refusedCommands: some(refusedCommands), heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
     }
 }
 
@@ -168,7 +192,10 @@ extension Wire.AuthStatus {
 }
 
 extension Wire.Setting {
-    init(_ entry: Loaded.Entry) {
-        self.init(key: entry.key, value: JSONValue(entry.value), origin: entry.origin.description)
+    /// - Parameter overridesServer: the server has set it as well.
+    init(_ entry: Loaded.Entry, overridesServer: Bool) {
+        self.init(
+            key: entry.key, value: JSONValue(entry.value), origin: entry.origin.description,
+            overridesServer: overridesServer ? true : nil)
     }
 }

@@ -185,16 +185,21 @@ final class BatchQueue {
 
     /// The backend has the batch.
     ///
-    /// - Parameter sync: by which the next batch is frozen in the same transaction; nil for none.
-    func acknowledge(_ batch: FrozenBatch, freezingNextFor sync: Settings.Sync?) throws(StorageError) {
+    /// - Parameters:
+    ///   - sync: by which the next batch is frozen in the same transaction; nil for none.
+    ///   - commands: what the server has asked for, written down in it; nil for nothing.
+    /// - Returns: what has become of those.
+    func acknowledge(
+        _ batch: FrozenBatch, freezingNextFor sync: Settings.Sync?, journaling commands: CommandList?
+    ) throws(StorageError) -> Journaling {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
+        var next: (draft: BatchDraft, id: UUIDv7, request: StoredRequest)?
         if let sync, let draft = try draft(behind: batch, sync) {
             let (id, request) = try encode(draft)
             reportProgress()
-            _ = try hub.store.acknowledge(batch, freezing: draft, id: id, request)
-        } else {
-            _ = try hub.store.acknowledge(batch)
+            next = (draft, id, request)
         }
+        return try hub.store.acknowledge(batch, freezing: next, journaling: commands)
     }
 
     /// nil also for one that cannot be sent: that is for `freezeNext` to find out.
@@ -376,6 +381,7 @@ extension Settings.Sync {
         sync.onReject = .drop
         sync.triggers = Settings.Triggers()
         sync.heartbeatSeconds = 0
+        sync.commands = nil
         return sync
     }
 

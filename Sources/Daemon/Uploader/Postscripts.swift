@@ -52,7 +52,7 @@ final class Postscripts {
     }
 
     /// The body of the answer is to be read.
-    var readsAnswer: Bool { current?.kind == .envelope && results.readsAnswers }
+    var readsAnswer: Bool { current?.kind == .envelope && results.readsAnswers() }
 
     /// Whether a position that the user has deleted is under way.
     ///
@@ -90,7 +90,7 @@ final class Postscripts {
             report.recorded(judgement, bytes: current.request.body.count)
             return .done
         case .settle(let judgement):
-            try settle(judgement, &attempts)
+            try settle(judgement, sync, &attempts)
             return .done
         case .registerEndpoint, .freezeNext:
             end()
@@ -170,7 +170,9 @@ final class Postscripts {
 
     // MARK: Answers
 
-    private func settle(_ judgement: Judgement, _ attempts: inout Attempts) throws(StorageError) {
+    private func settle(
+        _ judgement: Judgement, _ sync: Settings.Sync?, _ attempts: inout Attempts
+    ) throws(StorageError) {
         guard let current else { return }
         let now = BootInstant.current()
         let time = hub.clock.time(now: now)
@@ -179,7 +181,7 @@ final class Postscripts {
             port.log.done()
             report.logSent(judgement.status, isAccepted: verdict == .accepted)
         case (.envelope, .accepted):
-            if let answer { try results.accepted(current.id, answer) }
+            if let answer { try results.accepted(current.id, answer, sync) }
             report.heartbeatAccepted(current.id, bytes: current.request.body.count, at: time)
         case (.envelope, _):
             attempts.refusedEnvelope(now: now)
@@ -193,11 +195,14 @@ final class Postscripts {
 /// none.
 struct ResultOutlet {
     /// Commands are read in answers.
-    var readsAnswers = false
+    var readsAnswers: () -> Bool = { false }
     /// Some results have yet to be sent. Asked often: costs nothing.
     var isWaiting: () -> Bool = { false }
     /// Those that have yet to be sent, oldest first, as many as an envelope may hold: a JSON object each.
     var take: () throws(StorageError) -> [String] = { () throws(StorageError) in [] }
     /// The server has those that were taken last, and this is what it has answered to the envelope of this id.
-    var accepted: (UUIDv7, Upload.Reply) throws(StorageError) -> Void = { _, _ throws(StorageError) in }
+    /// With the settings by now.
+    var accepted: (UUIDv7, Upload.Reply, Settings.Sync?) throws(StorageError) -> Void = {
+        _, _, _ throws(StorageError) in
+    }
 }

@@ -22,6 +22,8 @@ final class Uploader {
     private var lane: LatestQueue?
     private let postscripts: Postscripts
     let tokens: TokenKeeper
+    private let commands: CommandRunner
+    private let listener: CommandListener
     private let report: UploadReport
     /// The destination is not configured any more.
     private var hasEnded = false
@@ -44,8 +46,12 @@ final class Uploader {
         self.inForce = inForce
         self.carrier = carrier
         queue = BatchQueue(port: port, hub: hub, installID: installID, sync)
+        commands = CommandRunner(port: port, hub: hub)
+        listener = CommandListener(port: port, hub: hub, installID: installID)
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
-        postscripts = Postscripts(port: port, hub: hub, maker: queue, report: report)
+        postscripts = Postscripts(
+            port: port, hub: hub, maker: queue, report: report,
+            results: ResultOutlet(of: listener, for: commands, hub, port))
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report,
             shared: hub.uploaders.tokens, now: now)
@@ -55,7 +61,8 @@ final class Uploader {
     /// Runs until the daemon stops.
     func run() {
         apply()
-        if sync != nil, report.snapshot.storageError != nil || pending > 0 {
+        obey(now: .current())
+        if sync != nil, report.snapshot.storageError != nil || pending > 0 || commands.hasWork {
             attempts.trigger(.started, now: .current())
         }
         while !isStopping {
@@ -103,7 +110,11 @@ final class Uploader {
         lane?.awaitNews()
         let dues =
             sync == nil
-            ? [] : [attempts.metered.wakeUp(upload: due, refresh: tokens.idleDue(now: now)), carrier.due]
+            ? []
+            : [
+                attempts.metered.wakeUp(upload: due, refresh: tokens.idleDue(now: now)), carrier.due,
+                commands.due,
+            ]
         poll.wait(seconds: dues.compactMap(\.self).min().map { max($0.seconds(since: now), 0) })
     }
 
@@ -173,6 +184,13 @@ final class Uploader {
             for command in port.commands.takeAll() { run(command, now: now) }
             configure(latest, now: now)
         }
+        followServer(now: now)
+    }
+
+    /// Goes on with what the server has asked for.
+    private func followServer(now: BootInstant) {
+        commands.proceed(now: now)
+        if commands.takeResults() { attempts.trigger(.results, now: now) }
     }
 
     private func run(_ command: UploaderCommand, now: BootInstant) {
@@ -193,11 +211,13 @@ final class Uploader {
             configure(settings, now: now)
             hub.complete(token, seed(pair, now: now).map { .done })
         case .storageRecovered:
+            commands.storageRecovered()
             if report.snapshot.storageError != nil {
                 attempts.trigger(.change, now: now)
             }
         // It is enough to be awake.
         case .routesChanged: break
+        case .commandEnded(let command, let outcome): commands.ended(command, outcome, now: now)
         case .end: hasEnded = true
         }
     }
@@ -239,6 +259,7 @@ final class Uploader {
         guard latest.revision > inForce.revision else { return }
         let old = destination
         inForce = latest
+        defer { obey(now: now) }
         guard destination != old else { return }
         attempts.metered.configured(isElsewhere: sync?.nextHop != old?.sync.nextHop)
         let isOtherRequest =
@@ -251,6 +272,18 @@ final class Uploader {
         }
         apply()
         if let sync { attempts.change(DrainRules(sync), now: now) }
+    }
+
+    /// Whether the server may ask for something. What was to be done for one that may not any more is refused: it must not
+    /// be done long after, when it may again.
+    private func obey(now: BootInstant) {
+        commands.configure(isEnabled: sync?.commands != nil && lane == nil)
+        guard port.name == .main, !hub.store.counts().commands.isEmpty else { return }
+        let obeyed = inForce.settings.allDestinations.first { $0.sync.commands != nil }
+        let error = CommandError(.notAllowed, "this server may not command any more").text
+        // If it fails, the next start does it.
+        _ = try? hub.store.refuseCommands(
+            besides: obeyed.flatMap { DestinationName($0.name) }, error: error, at: hub.clock.time(now: now))
     }
 
     private func apply() {
@@ -355,8 +388,13 @@ final class Uploader {
             return .done
         case .acknowledge(let freezesNext):
             let batch = try batch()
-            try queue.acknowledge(batch, freezingNextFor: freezesNext ? sync : nil)
+            let heard = try listener.take(now: .current())
+            let journaling = try queue.acknowledge(
+                batch, freezingNextFor: freezesNext ? sync : nil, journaling: heard)
             report.acknowledged(batch, at: hub.clock.time(now: .current()))
+            listener.written(journaling)
+            commands.journaled(journaling, isAnswerToRows: true)
+            followServer(now: .current())
             return .done
         case .reject(let status):
             let batch = try batch()
@@ -421,7 +459,8 @@ final class Uploader {
         report.sending(id, request, at: hub.clock.time(now: now), now: now)
         publish()
         carrier.begin(
-            request, of: id, to: sync, authorization: tokens.authorise(), keepsBody: postscripts.readsAnswer,
+            request, of: id, to: sync, authorization: tokens.authorise(),
+            keepsBody: postscripts.current == nil ? sync.commands != nil : postscripts.readsAnswer,
             at: hub.clock.time(now: now), now: now)
         // What has arrived meanwhile may prevent the first byte from being sent.
         runCommands(now: .current())
@@ -464,7 +503,10 @@ final class Uploader {
                 as: request.format, of: batch.id, by: sync, at: hub.clock.time(now: now))
             if sync?.rejects(judgement, in: request.format) == true { judgement.verdict = .rejected }
             tokens.note(judgement.verdict)
-            if judgement.verdict == .accepted { attempts.accepted() }
+            if judgement.verdict == .accepted {
+                attempts.accepted()
+                if lane == nil { listener.hear(reply, to: batch.id, sync) }
+            }
             report.answered(judgement, now: now)
             if judgement.verdict == .unauthorised, judgement.broker != nil, try queue.renewTopic(of: batch) {
                 return .gone
@@ -502,5 +544,23 @@ final class Uploader {
         case .suspected: return .suspected
         case .full: return .full
         }
+    }
+}
+
+extension ResultOutlet {
+    /// That of the journal.
+    fileprivate init(
+        of listener: CommandListener, for commands: CommandRunner, _ hub: Hub, _ port: UploaderPort
+    ) {
+        self.init(
+            readsAnswers: { commands.isEnabled },
+            isWaiting: { commands.isEnabled && hub.store.counts().commands[port.name]?.results ?? 0 > 0 },
+            take: { () throws(StorageError) in commands.isEnabled ? try listener.takeResults() : [] },
+            accepted: { (id, reply, sync) throws(StorageError) in
+                guard commands.isEnabled else { return }
+                let journaling = try listener.acceptedResults(reply, to: id, sync)
+                commands.journaled(journaling, isAnswerToRows: false)
+                commands.proceed(now: .current())
+            })
     }
 }

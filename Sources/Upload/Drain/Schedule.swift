@@ -16,6 +16,8 @@ package enum DrainTrigger: Equatable, Sendable {
     case motion
     /// A geofence event has been recorded.
     case geofence
+    /// What the server has asked for has been done, and it does not know yet; or it has asked for an upload.
+    case results
     /// The server wants to have the daemon's log.
     case log
     /// The daemon has started with fixes pending.
@@ -151,7 +153,7 @@ package struct DrainSchedule: Sendable {
             let earliest = triedForGeofence?.advanced(bySeconds: Self.geofencePause) ?? now
             wantedForGeofence = wantedForGeofence ?? max(earliest, now)
             return
-        case .sessionStopped, .threshold, .motion, .geofence, .log: time = now
+        case .sessionStopped, .threshold, .motion, .geofence, .results, .log: time = now
         case .started: time = now.advanced(bySeconds: Double.random(in: 0...Self.startDelay, using: &random))
         case .networkReturned(let outage):
             let most = min(max(outage / 2, Self.returnDelay.lowerBound), Self.returnDelay.upperBound)

@@ -14,15 +14,20 @@ package struct HeartbeatText {
     package var isPaused: Bool { heartbeat.pausedUntil != nil }
 
     /// The server's answer, such as `400`, where it refused one.
-    package var refusal: String { heartbeat.refusedStatus.map { "\($0)" } ?? "with a refusal" }
+    var refusal: String { heartbeat.refusedStatus.map { "\($0)" } ?? "with a refusal" }
 
-    /// `heartbeat every 1 h 00 min: last 12 min ago, next in 48 min`, in at most 70 columns.
-    package var phrase: String {
+    /// For a line of its own: `heartbeat every 1 h 00 min: last 12 min ago, next in 48 min`, in at most 70 columns.
+    var phrase: String { (isPaused ? "no heartbeats " : "heartbeat ") + words }
+
+    /// Where it is clear what is meant: `every 1 h 00 min: last 12 min ago, next in 48 min`.
+    package var summary: String { (isPaused ? "none " : "") + words }
+
+    private var words: String {
         if let until = heartbeat.pausedUntil {
-            return "no heartbeats until \(clock.local(until)): the server answered \(refusal)"
+            return "until \(clock.local(until)): the server answered \(refusal)"
         }
         let last = heartbeat.last.map { "last " + clock.age($0) } ?? "none yet"
-        return "heartbeat every \(Quantity.duration(seconds: interval)): \(last)" + next
+        return "every \(Quantity.duration(seconds: interval)): \(last)" + next
     }
 
     private var interval: Int64 { Int64(exactly: heartbeat.intervalSeconds.rounded()) ?? 0 }

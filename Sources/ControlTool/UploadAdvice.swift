@@ -24,7 +24,7 @@ struct UploadAdvice {
         let code = sync.heartbeat?.refusedStatus.map { " (HTTP \($0))" } ?? ""
         return
             "\(names.capitalisedServer) refuses heartbeats\(code), which are left out for a day: let it accept a batch "
-            + "without locations, or set \(names.table).heartbeat_seconds to 0. Locations are not concerned."
+            + "without locations, or set \(names.table).heartbeat_seconds to 0. Locations go on as before."
     }
 
     private var upload: String? {

@@ -27,9 +27,9 @@ extension Checks {
     ) -> Finding? {
         guard let heartbeat = sync?.heartbeat else { return nil }
         let text = HeartbeatText(heartbeat, clock: clock(facts))
-        guard text.isPaused else { return .ok("heartbeat", text.phrase) }
+        guard text.isPaused else { return .ok("heartbeat", text.summary) }
         return .failed(
-            "heartbeat", text.phrase,
+            "heartbeat", text.summary,
             "let it accept batches without locations, or set \(backend.table).heartbeat_seconds to 0")
     }
 

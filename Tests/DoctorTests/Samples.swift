@@ -42,7 +42,7 @@ enum Samples {
 }
 
 enum Cases {
-    static let all = daemon + receiver + machine + backend
+    static let all = daemon + receiver + machine + backend + heartbeats
 
     private static let daemon: [Case] = [
         Case("beekond", .failed, "systemctl start beekond") {
@@ -71,6 +71,16 @@ enum Cases {
         Case("configuration", .skipped, "may not be read by anna") { $0.file = .unreadable },
         Case("configuration", .skipped, "--config") { $0.file = .elsewhere },
         Case("configuration", .ok, "default") { $0.file = .missing },
+    ]
+
+    private static let heartbeats: [Case] = [
+        Case("heartbeat", .ok, "every 1 h 00 min: none yet") {
+            $0.status?.sync.heartbeat = .init(intervalSeconds: 3600)
+        },
+        Case("heartbeat", .failed, "sync.heartbeat_seconds to 0") {
+            $0.status?.sync.heartbeat = .init(
+                intervalSeconds: 3600, pausedUntil: "2026-06-16T12:00:00.000Z", refusedStatus: 400)
+        },
     ]
 
     private static let receiver: [Case] = [

@@ -117,7 +117,7 @@ final class UploadReport {
         warn(
             .heartbeatRefused,
             "the server refuses a heartbeat to \(port.name) (\(status)): none is sent for a day, nor results of commands; "
-                + "locations are not concerned. Let it accept batches without locations, or set \(table).heartbeat_seconds "
+                + "locations go on as before. Let it accept batches without locations, or set \(table).heartbeat_seconds "
                 + "to 0",
             [(.httpStatus, "\(status)"), (.destination, port.name.text)])
     }

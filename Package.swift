@@ -116,7 +116,8 @@ let package = Package(
         test("Simulation", ["Base"]),
         test("Doctor", ["Base", "ControlProtocol", "ControlTool"]),
         test("Envelope", ["Base", "CZlib", "Support", "Tracking"]),
-        test("Upload", ["Base", "DaemonConfiguration", "Envelope", "Linux", "Support", "Tracking"]),
+        test(
+            "Upload", ["Base", "CCrypto", "DaemonConfiguration", "Envelope", "Linux", "Support", "Tracking"]),
         test(
             "Daemon",
             [

@@ -1,4 +1,4 @@
-// The part of libcrypto that Swift sees: AES-256-GCM and SHA-256, one call each. libcurl has loaded the library
+// The part of libcrypto that Swift sees: AES-256-GCM, SHA-256 and Ed25519, one call each. libcurl has loaded the library
 // anyway.
 #ifndef CCRYPTO_SHIM_H
 #define CCRYPTO_SHIM_H
@@ -7,6 +7,7 @@
 #include <openssl/evp.h>
 
 enum { CCRYPTO_KEY = 32, CCRYPTO_NONCE = 12, CCRYPTO_TAG = 16, CCRYPTO_SHA256 = 32 };
+enum { CCRYPTO_ED25519_KEY = 32, CCRYPTO_ED25519_SIGNATURE = 64 };
 
 // `output` must hold `count` bytes, `tag` CCRYPTO_TAG. Returns 1 on success.
 static inline int ccrypto_seal(const unsigned char *key, const unsigned char *nonce, const unsigned char *header,
@@ -41,6 +42,19 @@ static inline int ccrypto_open(const unsigned char *key, const unsigned char *no
 
 static inline int ccrypto_sha256(const unsigned char *input, size_t count, unsigned char *digest) {
     return EVP_Digest(input, count, digest, NULL, EVP_sha256(), NULL);
+}
+
+// Returns 1 if the key has signed the message. `key` must hold CCRYPTO_ED25519_KEY bytes, `signature`
+// CCRYPTO_ED25519_SIGNATURE.
+static inline int ccrypto_ed25519_verify(const unsigned char *key, const unsigned char *signature,
+                                         const unsigned char *message, size_t count) {
+    EVP_PKEY *pkey = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, CCRYPTO_ED25519_KEY);
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    int ok = pkey && context && EVP_DigestVerifyInit(context, NULL, NULL, NULL, pkey) == 1 &&
+             EVP_DigestVerify(context, signature, CCRYPTO_ED25519_SIGNATURE, message, count) == 1;
+    EVP_MD_CTX_free(context);
+    EVP_PKEY_free(pkey);
+    return ok;
 }
 
 #endif

@@ -54,6 +54,7 @@ package enum DestinationText {
                 sync.pending > 0
                 ? ", \(Quantity.count(sync.pending)) of before" : ", only the newest location"
         }
+        if sync.heartbeat?.pausedUntil != nil { rest += ", no heartbeats" }
         let isLost = destination.isAbandoned && !destination.isLatestOnly
         let state = isLost ? "orphaned" : StatusText.syncWord(sync)
         let short = DestinationNames(destination.name).name

@@ -31,6 +31,10 @@ package enum EventText {
         let room = width - Text.columns(owner)
         if let sync = event.sync { return owner + self.sync(sync, width: room, palette: palette) }
         if let auth = event.auth { return owner + StatusText.auth(auth, width: room, palette: palette) }
+        if let command = event.command {
+            let phrase = Text.cut(CommandText.phrase(command), to: room)
+            return owner + (command.ok == false ? palette.warning(phrase) : phrase)
+        }
         if let http = event.http { return owner + self.http(http, width: room, palette: palette) }
         return ""
     }

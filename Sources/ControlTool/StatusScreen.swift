@@ -42,6 +42,7 @@ package struct StatusScreen {
         lines += row("Store", store())
         lines += row("Sync", sync())
         lines += row("Also to", others())
+        lines += row("Commands", commands())
         if status.auth.state != "none" {
             lines += row("Token", AuthText.summary(status.auth, clock: clock, palette: palette))
         }
@@ -124,14 +125,35 @@ package struct StatusScreen {
         ]
         var lines = pending() + Text.wrap(times.joined(separator: ", "), width: 70)
         lines += Text.wrap(totals.joined(separator: ", "), width: 70)
+        lines += heartbeat()
         if let error = lastError() { lines.insert(contentsOf: error, at: pending().count) }
         return lines
+    }
+
+    private func heartbeat() -> [String] {
+        guard let heartbeat = status.sync.heartbeat.map({ HeartbeatText($0, clock: clock) }) else {
+            return []
+        }
+        return Text.wrap(heartbeat.phrase, width: 70).map { heartbeat.isPaused ? palette.warning($0) : $0 }
     }
 
     private func others() -> [String] {
         status.destinations.filter { $0.name != DestinationNames.main }.map {
             DestinationText.summary($0, clock: clock, palette: palette)
         }
+    }
+
+    /// What is left to do for those of the servers.
+    private func commands() -> [String] {
+        // Whatever the daemon sends, this must not trap.
+        func total(_ count: (Wire.SyncStatus) -> Int?) -> Int {
+            status.destinations.reduce(0) { $0 &+ (count($1.sync) ?? 0) }
+        }
+        let parts = [
+            (total(\.commands), "to be run"), (total(\.results), "done, their results to be sent"),
+        ]
+        let text = parts.filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
+        return text.isEmpty ? [] : [text.joined(separator: ", ")]
     }
 
     private func pending() -> [String] {

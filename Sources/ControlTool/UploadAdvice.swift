@@ -17,7 +17,15 @@ struct UploadAdvice {
     }
 
     /// The upload first, then the token. Empty when all is well.
-    var urgent: [String] { [upload, token].compactMap(\.self) }
+    var urgent: [String] { [upload, token, heartbeat].compactMap(\.self) }
+
+    private var heartbeat: String? {
+        guard sync.heartbeat?.pausedUntil != nil else { return nil }
+        let code = sync.heartbeat?.refusedStatus.map { " (HTTP \($0))" } ?? ""
+        return
+            "\(names.capitalisedServer) refuses heartbeats\(code), which are left out for a day: let it accept a batch "
+            + "without locations, or set \(names.table).heartbeat_seconds to 0. Locations are not concerned."
+    }
 
     private var upload: String? {
         guard sync.state == .failed else { return retrying }

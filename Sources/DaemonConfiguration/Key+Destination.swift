@@ -18,6 +18,11 @@ extension Key {
             "sync.interval_seconds", \.main.sync.intervalSeconds, 60...year, clamped: true, "seconds",
             "Time between scheduled uploads; with deliver = \"latest\" from 5."
         ).tunable,
+        .number(
+            "sync.heartbeat_seconds", \.main.sync.heartbeatSeconds, 0...86_400, "seconds",
+            "Time after the latest request at which an envelope without locations says how the vehicle is; 0 is off,\n"
+                + "else 60 at least."
+        ).only(.beekon, .owntracks),
         .integer(
             "sync.batch_size", \.main.sync.batchSize, 1...1000, clamped: true, "locations",
             "Most in one request."

@@ -10,6 +10,9 @@ extension Settings {
         package var triggers = Triggers()
         /// Seconds between scheduled drains, at least 60; at least 5 where only the latest location is delivered.
         package var intervalSeconds = 300.0
+        /// Seconds between the latest request and a heartbeat, 60…86,400; 0 is off. Only ``Beekon`` and ``OwnTracks`` have
+        /// any.
+        package var heartbeatSeconds = 0.0
         /// Locations in one request at most, 1…1000; 1 in the formats that have one row a request.
         package var batchSize = 100
         /// Pending locations that start a drain at once; 0 is off.

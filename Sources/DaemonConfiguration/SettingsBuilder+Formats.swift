@@ -59,6 +59,23 @@ extension SettingsBuilder {
             (isLatest && own.format.order == .newest, table + ".order", latest),
             (isLatest && isSet(table + ".on_reject"), table + ".on_reject", latest),
         ])
+        checkHeartbeat(own, table, manual)
+    }
+
+    /// The server of this destination may send commands.
+    func takesCommands(_ table: String) -> Bool { winners[table + ".commands.enabled"]?.value == .bool(true) }
+
+    private mutating func checkHeartbeat(_ own: DestinationDraft, _ table: String, _ manual: String) {
+        let slot = table + ".heartbeat_seconds"
+        let seconds = own.sync.heartbeatSeconds
+        check([
+            (seconds > 0 && seconds < 60, slot, "is less than a minute; use 0, or 60 to 86400"),
+            (
+                seconds == 0 && isSet(slot) && takesCommands(table), slot,
+                "a stopped vehicle sends no locations, so \(table).commands could never start it again; use 60 to 86400"
+            ),
+            (seconds > 0 && isSet(slot) && own.sync.triggers.mode == .manual, slot, manual),
+        ])
     }
 
     /// What the body looks like. Whether a template is one has been looked at, with its place, where it was written.

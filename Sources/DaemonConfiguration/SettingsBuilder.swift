@@ -3,6 +3,8 @@ internal import Envelope
 /// Puts the layers together, looks at what only shows in the whole, and makes the listing.
 struct SettingsBuilder {
     static let maxEntries = 64
+    /// Seconds between heartbeats where a server may send commands.
+    private static let commandsHeartbeat = 3600.0
 
     var problems: [ConfigurationError.Problem] = []
     private(set) var winners: [String: Assignment] = [:]
@@ -108,6 +110,10 @@ struct SettingsBuilder {
         if own.sync.deliver == .latest, let interval = winners[table + ".interval_seconds"]?.relaxed {
             winners[interval.slot] = interval
             if case .number(let seconds) = interval.value { own.sync.intervalSeconds = seconds }
+        }
+        let hasHeartbeats = [.beekon, .owntracks].contains(format)
+        if winners[table + ".heartbeat_seconds"] == nil, takesCommands(table), hasHeartbeats {
+            own.sync.heartbeatSeconds = Self.commandsHeartbeat
         }
         draft[name] = own
     }

@@ -86,6 +86,22 @@ extension Settings {
         return (address.scheme, address.host, address.port ?? ports[address.scheme] ?? 1080)
     }
 
+    /// Its scheme, login, host and port, as they are written, and nothing of what follows.
+    package static func origin(of url: String) -> String {
+        guard let colon = url.firstRange(of: "://") else { return url }
+        return String(url[..<colon.upperBound]) + url[colon.upperBound...].prefix { !"/?#".contains($0) }
+    }
+
+    /// Whether nobody on the way can change an answer: by TLS, or because there is no way to another host.
+    ///
+    /// - Parameter proxy: that connections are made through; nil: none.
+    package static func isTrustedWay(_ url: String, proxy: String?) -> Bool {
+        guard let address = WebAddress(url) else { return false }
+        if address.scheme == "https" { return true }
+        return address.scheme == "http" && address.isLoopback
+            && (proxy.map { WebAddress($0)?.isLoopback == true } ?? true)
+    }
+
     /// Whether two URLs have the same scheme, host and port, however they are spelt.
     package static func areSamePlace(_ url: String, _ other: String) -> Bool {
         Place(url, "url").map { $0 == Place(other, "url") } ?? false

@@ -18,7 +18,19 @@ extension Checks {
             name(backend), connection(backend), encryption(backend),
             endpoint(backend, facts.status?.sync, of: DestinationNames.main, facts), token(facts),
             backlog(facts),
-        ]
+        ] + [heartbeat(facts.status?.sync, backend, facts)].compactMap(\.self)
+    }
+
+    /// nil where there are no heartbeats.
+    static func heartbeat(
+        _ sync: Wire.SyncStatus?, _ backend: BackendFacts, _ facts: Facts
+    ) -> Finding? {
+        guard let heartbeat = sync?.heartbeat else { return nil }
+        let text = HeartbeatText(heartbeat, clock: clock(facts))
+        guard text.isPaused else { return .ok("heartbeat", text.phrase) }
+        return .failed(
+            "heartbeat", text.phrase,
+            "let it accept batches without locations, or set \(backend.table).heartbeat_seconds to 0")
     }
 
     static func name(_ backend: BackendFacts) -> Finding {
@@ -217,7 +229,10 @@ extension Checks {
     }
 
     private static func seconds(since iso: String, _ facts: Facts) -> Int64? {
-        let clock = Clock(now: Timestamp(milliseconds: facts.now * 1000), zone: .utc)
-        return clock.secondsSince(iso)
+        clock(facts).secondsSince(iso)
+    }
+
+    private static func clock(_ facts: Facts) -> Clock {
+        Clock(now: Timestamp(milliseconds: facts.now * 1000), zone: .utc)
     }
 }

@@ -16,7 +16,9 @@ extension Checks {
         let sync = facts.status?.destinations.first { $0.name == other.name }?.sync
         // Without the configuration nothing was asked, and beekonctl status tells of what beekond was answered.
         let answer = backend.answer.map { _ in endpoint(backend, sync, of: other.name, facts) }
-        let steps = [name(backend), connection(backend), encryption] + [answer].compactMap(\.self)
+        let heartbeat = heartbeat(sync, backend, facts)
+        let steps =
+            [name(backend), connection(backend), encryption] + [answer, heartbeat].compactMap(\.self)
         if let failed = steps.first(where: { $0.result == .failed }) {
             return .failed(check, "\(failed.check): \(failed.text)", failed.remedy ?? "")
         }

@@ -45,6 +45,42 @@ package struct BeekonPayload: Sendable {
         batch: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?, locations: [Location],
         events: [GeofenceEvent] = []
     ) -> [UInt8] {
+        begin(batch: batch, session: session, sentAt: sentAt, extras: extras)
+        raw(",\"locations\":[")
+        for (index, location) in locations.enumerated() {
+            if index > 0 { raw(",") }
+            append(location)
+        }
+        raw("],\"geofence_events\":[")
+        for (index, event) in events.enumerated() {
+            if index > 0 { raw(",") }
+            append(event)
+        }
+        raw("]")
+        return end()
+    }
+
+    /// An envelope without rows.
+    ///
+    /// - Parameters:
+    ///   - extras: a JSON object; nil when there are none.
+    ///   - results: of commands, a JSON object each; left out when there are none.
+    package mutating func encode(
+        envelope: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?, status: VehicleStatus,
+        results: [String]
+    ) -> [UInt8] {
+        begin(batch: envelope, session: session, sentAt: sentAt, extras: extras)
+        raw(",\"locations\":[],\"geofence_events\":[],\"status\":")
+        status.append(to: &buffer)
+        if !results.isEmpty {
+            raw(",\"command_results\":[")
+            raw(results.joined(separator: ","))
+            raw("]")
+        }
+        return end()
+    }
+
+    private mutating func begin(batch: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?) {
         buffer.removeAll(keepingCapacity: true)
         raw("{\"schema_version\":1,\"batch_id\":\"")
         batch.append(to: &buffer)
@@ -67,17 +103,9 @@ package struct BeekonPayload: Sendable {
             raw(",\"extras\":")
             raw(extras)
         }
-        raw(",\"locations\":[")
-        for (index, location) in locations.enumerated() {
-            if index > 0 { raw(",") }
-            append(location)
-        }
-        raw("],\"geofence_events\":[")
-        for (index, event) in events.enumerated() {
-            if index > 0 { raw(",") }
-            append(event)
-        }
-        raw("]")
+    }
+
+    private mutating func end() -> [UInt8] {
         params.append(to: &buffer)
         raw("}")
         return buffer

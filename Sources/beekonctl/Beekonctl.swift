@@ -25,6 +25,7 @@ struct Beekonctl: ParsableCommand {
             GeofenceCommand.self,
             DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self, ReloadCommand.self,
             DestinationsCommand.self, DestinationCommand.self, RejectedCommand.self, ResendCommand.self,
+            CommandsCommand.self,
             AuthCommand.self, PlotCommand.self, DoctorCommand.self,
             MetricsCommand.self, ReportCommand.self,
         ])

@@ -15,6 +15,7 @@ struct InterfaceDescriptionTests {
         Wire.Reload.self,
         Wire.SeedAuth.self, Wire.GetRejected.self, Wire.RetryRejected.self, Wire.Resend.self,
         Wire.PurgeRejected.self, Wire.BackfillDestination.self, Wire.ForgetDestination.self,
+        Wire.GetCommands.self,
         Wire.Subscribe.self,
     ]
 

@@ -30,7 +30,9 @@ enum Samples {
         state: .failed, failure: "auth", pending: 1, oldestPending: time, inFlightBatch: "b",
         lastAttempt: time, lastSuccess: time, lastHttpStatus: 401, lastMqttCode: 135,
         lastError: "refused", nextAttempt: time,
-        uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3)
+        uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3, commands: 1, results: 2, refusedCommands: 3,
+        heartbeat: .init(
+            intervalSeconds: 3600, last: time, next: time, pausedUntil: time, refusedStatus: 400))
     static let auth = Wire.AuthStatus(
         state: "dead", reason: "key", expiresAt: time, lastRefresh: time, failures: 3)
     static let destination = Wire.Destination(
@@ -50,10 +52,13 @@ enum Samples {
         batch: "b", attempt: 2, status: 200, milliseconds: 35, bytes: 1200, outcome: "accepted", body: "{}")
     static let rejected = Wire.Rejected(
         location: location, geofenceEvent: geofenceEvent, batchId: "b", httpStatus: 422, rejectedAt: time)
+    static let command = Wire.ServerCommand(
+        id: "c-17", command: "locate", origin: "main", batch: "b", state: "done", receivedAt: time,
+        doneAt: time, ok: false, error: "no fix", result: .object([:]), delivered: true)
     static let setting = Wire.Setting(
         key: "sync.url", value: .string("(set)"), origin: "default", overridesServer: true)
     static let event = Wire.Event(
         kind: "location", missed: 3, location: location, geofenceEvent: geofenceEvent, state: .stopped,
         reason: "user", sessionId: "0191", source: source, sync: sync, auth: auth,
-        http: httpRequest, destination: "main", stopReason: "user", decidedBy: "person")
+        http: httpRequest, command: command, destination: "main", stopReason: "user", decidedBy: "person")
 }

@@ -29,6 +29,7 @@ struct WireTests {
         try roundTrip(Samples.status)
         try roundTrip(Samples.rejected)
         try roundTrip(Samples.setting)
+        try roundTrip(Samples.command)
         try roundTrip(Samples.event)
         try roundTrip(Samples.counters)
         try roundTrip(Wire.Event(kind: "state", state: .idle))
@@ -66,9 +67,11 @@ struct WireTests {
             ("Location", Samples.location), ("Geofence", Samples.geofence),
             ("GeofenceEvent", Samples.geofenceEvent), ("Session", Samples.session),
             ("SourceStatus", Samples.source), ("GateStatus", Samples.gate), ("StoreStatus", Samples.store),
-            ("SyncStatus", Samples.sync), ("AuthStatus", Samples.auth), ("Destination", Samples.destination),
+            ("SyncStatus", Samples.sync), ("Heartbeat", Samples.sync.heartbeat), ("AuthStatus", Samples.auth),
+            ("Destination", Samples.destination),
             ("Status", Samples.status),
-            ("Rejected", Samples.rejected), ("Setting", Samples.setting), ("Event", Samples.event),
+            ("Rejected", Samples.rejected), ("ServerCommand", Samples.command),
+            ("Setting", Samples.setting), ("Event", Samples.event),
             ("HttpRequest", Samples.httpRequest), ("Counters", Samples.counters),
             ("CommitTimes", Samples.counters.commits), ("RequestCount", Samples.counters.requests.first),
         ]

@@ -28,6 +28,23 @@ struct StatusScreenTests {
             ])
     }
 
+    @Test("heartbeats: how they go, or why none is sent and what to do")
+    func heartbeats() {
+        var status = ScreenSamples.status
+        status.sync.heartbeat = .init(
+            intervalSeconds: 3600, last: "2026-06-15T12:01:00.000Z", next: "2026-06-15T12:57:10.000Z")
+        let phrase = "          heartbeat every 1 h 00 min: last 33 min ago, next in 23 min"
+        #expect(lines(status).contains(phrase), "\(lines(status))")
+        status.sync.heartbeat = .init(
+            intervalSeconds: 3600, pausedUntil: "2026-06-16T12:00:00.000Z", refusedStatus: 400)
+        let paused = lines(status)
+        #expect(
+            paused.contains("          no heartbeats until 2026-06-16 12:00:00: the server answered 400"),
+            "\(paused)")
+        #expect(paused.contains { $0.contains("refuses heartbeats (HTTP 400)") })
+        #expect(paused.allSatisfy { $0.count <= 80 })
+    }
+
     @Test("where not all fits, what is wrong comes first, in a line each")
     func smallScreen() throws {
         let screen = StatusScreen(

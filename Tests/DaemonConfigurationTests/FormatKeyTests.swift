@@ -42,6 +42,12 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample("mode", .beekon, "\"manual\"", "\"off\"", "\"auto\"") { $0.triggers.mode == .manual },
         Sample("on_motion_change", .beekon, "true", "1", "true or false") { $0.triggers.onMotionChange },
         Sample("geofence_retry", .beekon, "true", "\"yes\"", "without quotes") { $0.triggers.geofenceRetry },
+        Sample("heartbeat_seconds", .beekon, "86400", "-1", "from 0 to 86400") {
+            $0.heartbeatSeconds == 86_400
+        },
+        Sample("heartbeat_seconds", .owntracks, "60", "\"60\"", "without quotes") {
+            $0.heartbeatSeconds == 60
+        },
         Sample("metered", .beekon, "\"avoid\"", "true", "\"avoid\"") {
             $0.triggers.metered == .some(.init())
         },
@@ -194,7 +200,8 @@ extension Settings.Sync {
     @Test("one that another format has is refused, in each format", arguments: Settings.Format.Name.allCases)
     func others(format: Settings.Format.Name) throws {
         let values = [
-            "batch_size": "5", "order": "\"oldest\"", "require_ack": "true", "platform": "\"linux\"",
+            "batch_size": "5", "heartbeat_seconds": "60", "order": "\"oldest\"", "require_ack": "true",
+            "platform": "\"linux\"",
             "device_id": "\"a\"", "username": "\"a\"", "password": "\"a\"", "accept_unsubscribed": "true",
             "keep_connection": "true", "speed_unit": "\"mps\"", "method": "\"PUT\"", "root_property": "\"a\"",
             "params": "{ a = \"b\" }", "extras_in": "\"none\"", "location_template": "\"[1]\"",
@@ -235,6 +242,13 @@ extension Settings.Sync {
             ("mode = \"manual\"\nsync_threshold = 5", "sync_threshold", "remove one of the two"),
             ("mode = \"manual\"\non_motion_change = true", "on_motion_change", "remove one of the two"),
             ("mode = \"manual\"\ngeofence_retry = true", "geofence_retry", "remove one of the two"),
+            ("mode = \"manual\"\nheartbeat_seconds = 60", "heartbeat_seconds", "remove one of the two"),
+            ("heartbeat_seconds = 59", "heartbeat_seconds", "use 0, or 60 to 86400"),
+            ("heartbeat_seconds = 86401", "heartbeat_seconds", "from 0 to 86400 (seconds)"),
+            (
+                "format = \"overland\"\nheartbeat_seconds = 60", "heartbeat_seconds",
+                "formats beekon, owntracks"
+            ),
             ("mode = \"manual\"\nmetered = \"avoid\"", "metered", "remove one of the two"),
             ("mode = \"manual\"\ndeliver = \"latest\"", "deliver", "remove one of the two"),
             ("deliver = \"latest\"\nsync_threshold = 1", "sync_threshold", "is about a queue"),

@@ -28,7 +28,7 @@ import Testing
             "store.max_rows": .integer(100_000), "store.durability": .string("full"),
             "store.keep_uploaded": .bool(false), "store.unsent_days": .number(0), "sync.url": .string(""),
             "log.level": .string("info"),
-            "sync.interval_seconds": .number(300),
+            "sync.interval_seconds": .number(300), "sync.heartbeat_seconds": .number(0),
             "sync.batch_size": .integer(100), "sync.sync_threshold": .integer(0),
             "sync.timeout_seconds": .number(60),
             "sync.on_reject": .string("drop"), "sync.allow_insecure_http": .bool(false),

@@ -163,7 +163,7 @@ struct ValueTests {
         var snapshot = UploaderSnapshot()
         (snapshot.isConfigured, snapshot.isDeferred) = (true, true)
         func status() -> Wire.SyncStatus {
-            Wire.SyncStatus(snapshot, counts, isWaiting: counts.pending > 0, nextAttempt: nil)
+            Wire.SyncStatus(snapshot, counts, isWaiting: counts.pending > 0, at: { _ in start })
         }
         func state() -> String { status().state.rawValue }
         #expect(state() == "idle")

@@ -53,6 +53,47 @@ import Tracking
                 """)
     }
 
+    @Test("an envelope without rows, to the byte") func heartbeat() throws {
+        func body(_ status: VehicleStatus, _ results: [String], _ params: BodyFields = BodyFields()) -> String
+        {
+            var payload = BeekonPayload(device: device, params: params)
+            let bytes = payload.encode(
+                envelope: batch, session: session, sentAt: sentAt, extras: "{\"user_id\":\"truck-12\"}",
+                status: status, results: results)
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        let head = """
+            {"schema_version":1,"batch_id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f",\
+            "session_id":"0190d4e0-1234-7000-8000-aabbccddeeff","sent_at":"2026-06-15T12:34:56.789Z",\
+            "device":{"install_id":"0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff","platform":"linux",\
+            "sdk_version":"0.1.0","model":"Raspberry Pi 4"},"extras":{"user_id":"truck-12"},\
+            "locations":[],"geofence_events":[],"status":
+            """
+        let whole = VehicleStatus(
+            state: "stopped", motion: "unknown", receiver: "released", pending: 3,
+            oldestPending: Timestamp(iso8601: "2026-06-15T12:34:10.000Z"), odometer: 12_345.5,
+            ignition: false,
+            version: "0.1.0", uptime: 86_400)
+        let fields = """
+            {"state":"stopped","motion":"unknown","receiver":"released","pending":3,\
+            "oldest_pending":"2026-06-15T12:34:10.000Z","odometer_meters":12345.5,"ignition":false,\
+            "version":"0.1.0","uptime_seconds":86400}
+            """
+        let results = [
+            #"{"id":"c-17","command":"stop","ok":true}"#, #"{"id":"c-18","command":"x","ok":false}"#,
+        ]
+        #expect(
+            body(whole, results, try BodyFields(["tenant": .text("north")])) == head + fields
+                + ",\"command_results\":[" + results.joined(separator: ",") + "],\"tenant\":\"north\"}")
+        let bare = VehicleStatus(
+            state: "tracking", motion: "moving", receiver: "ok", pending: 0, odometer: .nan, version: "0.1.0",
+            uptime: 0)
+        #expect(
+            body(bare, []) == head
+                + #"{"state":"tracking","motion":"moving","receiver":"ok","pending":0,"version":"0.1.0","uptime_seconds":0}}"#
+        )
+    }
+
     @Test("fields that the configuration adds come last, and without any the bytes are as ever") func params()
         throws
     {

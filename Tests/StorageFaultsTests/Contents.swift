@@ -21,6 +21,10 @@ enum Contents {
 
     static func state(key: Int64, isInside: Bool) -> String { "state \(key) \(isInside ? 1 : 0)" }
 
+    static func command(id: String, digest: UInt8, isDone: Bool, error: String, isSent: Bool) -> String {
+        "command \(id) \(digest) \(isDone ? 1 : 0) \(error) \(isSent ? 1 : 0)"
+    }
+
     private static func lines(besides others: String) -> String {
         """
         SELECT group_concat(line, char(10)) FROM (
@@ -43,6 +47,11 @@ enum Contents {
         UNION ALL SELECT 6, 0, key, 'state ' || key || ' ' || is_inside FROM geofence_states
         """
     }
+
+    private static let commands = """
+        UNION ALL SELECT 8, seq, id, 'command ' || id || ' ' || unicode(CAST(digest AS TEXT)) || ' ' ||
+            (done_at IS NOT NULL) || ' ' || coalesce(error, '') || ' ' || is_sent FROM commands
+        """
 
     /// The ranges of the events of batches, as (batch, first, last).
     private static let eventRanges = """
@@ -70,6 +79,7 @@ enum Contents {
         } else if try has("geofence_events") {
             others = crossings(of: "geofence_events", isMember: "batch IS NOT NULL")
         }
+        if try has("commands") { others += "\n" + commands }
         return try db.value(lines(besides: others)) ?? ""
     }
 

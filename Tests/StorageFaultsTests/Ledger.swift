@@ -40,6 +40,8 @@ struct Ledger {
     private(set) var rows: [Row] = []
     /// Geofence events and states.
     var crossings = CrossingLedger()
+    /// What the server has asked for.
+    var commands = CommandLedger()
     private var rejected: [Row] = [] {
         didSet { rejectedLines = rejected.sorted { $0.seq < $1.seq }.map(\.rejectedLine) }
     }
@@ -62,8 +64,8 @@ struct Ledger {
 
     /// The same text as `Contents.text` of the database.
     var text: String {
-        (rows.map(\.line) + rejectedLines + (batch.map { [$0.line] } ?? []) + crossings.lines + counters)
-            .joined(separator: "\n")
+        (rows.map(\.line) + rejectedLines + (batch.map { [$0.line] } ?? []) + crossings.lines + counters
+            + commands.lines).joined(separator: "\n")
     }
 
     private var counters: [String] {

@@ -83,6 +83,8 @@ final class Workload {
         case 12: try rebatch()
         case 13..<30: try upload()
         case 30..<36: try cross()
+        case 36..<39: try runCommand()
+        case 39..<41: try sendResults()
         default: try insert()
         }
     }
@@ -194,22 +196,62 @@ final class Workload {
         }
         let id = ids.next(at: time)
         let body = (0..<Int.random(in: 1...3000, using: &random)).map { UInt8(truncatingIfNeeded: $0) }
+        let asked = random.chance(0.3) ? commands() : nil
         var isFirst = true
         try persist {
             // As the uploader does: what has failed once is acknowledged alone.
-            if isFirst, let next {
-                isFirst = false
+            let draft = isFirst ? next : nil
+            isFirst = false
+            switch (asked, draft) {
+            case (nil, nil): _ = try store.acknowledge(batch)
+            case (nil, let next?):
                 _ = try store.acknowledge(batch, freezing: next, id: id, StoredRequest(body: body))
-            } else {
-                _ = try store.acknowledge(batch)
+            case (let asked?, let draft):
+                let next = draft.map { (draft: $0, id: id, request: StoredRequest(body: body)) }
+                _ = try store.acknowledge(batch, freezing: next, journaling: asked)
             }
         }
         ledger.acknowledge(keeping: options.keepsUploaded)
+        ledger.commands.write(asked?.commands ?? [])
         try persist { frozen = try store.nextFrozen() }
         if let next, frozen?.id == id {
             ledger.draft(next.locations.map(\.id) + next.events.map(\.id))
             ledger.freeze(id: id, body: body)
         }
+        try note()
+    }
+
+    /// A few ids, so that they come again; sometimes with other content.
+    private func commands() -> CommandList {
+        let commands = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+            NewCommand(
+                id: "c-\(Int.random(in: 1...40, using: &random))", name: "set_config",
+                digest: [random.chance(0.1) ? 66 : 65], text: String(repeating: "x", count: 300))
+        }
+        return CommandList(from: .main, answering: ids.next(at: time), at: time, commands)
+    }
+
+    private func runCommand() throws {
+        guard ledger.commands.hasWaiting else { return }
+        let error = random.chance(0.3) ? "refused" : nil
+        let (time, store) = (time, store)
+        var command: CommandRecord?
+        try persist { command = try store.nextCommand(of: .main) }
+        let next = try #require(command)
+        try persist { try store.finish(next, with: CommandOutcome(error: error), at: time) }
+        ledger.commands.run(error: error)
+        try note()
+    }
+
+    private func sendResults() throws {
+        let store = store
+        var results: [CommandRecord] = []
+        try persist { results = try store.queuedResults(for: .main, limit: 3) }
+        let asked = random.chance(0.3) ? commands() : nil
+        guard !results.isEmpty || asked != nil else { return }
+        try persist { _ = try store.journal(asked, sent: results) }
+        ledger.commands.send(3)
+        ledger.commands.write(asked?.commands ?? [])
         try note()
     }
 

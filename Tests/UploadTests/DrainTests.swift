@@ -29,6 +29,11 @@ private struct Place {
     static let refused: [Drain.Event] = sending + [answer(401)]
     static let accepted: [Drain.Event] = sending + [answer(200), .done]
 
+    /// Nothing is pending.
+    static let done: [Drain.Event] = [.done, .nothingPending]
+    static let envelope: [Drain.Event] = done + [.made(.envelope), .token(.usable)]
+    static let log: [Drain.Event] = done + [.made(.log), .token(.usable)]
+
     static let blamed: [Drain.Event] = sending + [answer(404), .done, .done, .mayBeBlamed]
     static let probing: [Drain.Event] = blamed + [.frozen(rows: 1, isIsolating: false), .token(.usable)]
 
@@ -54,7 +59,7 @@ struct DrainTests {
         [
             .done, .frozen(rows: 4, isIsolating: false), .frozen(rows: 1, isIsolating: true), .nothingPending,
             .underway, .gone, .cancelled, .failed(isForTime: true), .failed(isForTime: false), .suspected,
-            .full, .closed, .mayBeBlamed,
+            .full, .closed, .mayBeBlamed, .made(.log), .made(.envelope),
             .storageFailed,
         ] + tokens.map { .token($0) } + answers
 
@@ -79,6 +84,65 @@ struct DrainTests {
         (.failed(isForTime: false), lostNetwork), (.closed, .perform(.markPermanent)),
     ]
 
+    /// What becomes of a request without rows, but for its answer.
+    private static let postscript: [(Drain.Event, Drain.Step)] = [
+        (.underway, .perform(.awaitAnswer)), (.gone, .perform(.freezeNext)),
+        (.cancelled, .perform(.freezeNext)), (.failed(isForTime: true), lostNetwork),
+        (.failed(isForTime: false), lostNetwork), (.closed, lostNetwork),
+    ]
+
+    /// What follows an answer to an envelope without rows, once it is recorded. Nothing of it is about any row.
+    @Test(
+        "no answer to an envelope without rows touches a row, or is a reason for suspicion",
+        arguments: [
+            (200, nil, Drain.Step.perform(.settle(Judgement(status: 200)))),
+            (400, nil, .perform(.settle(Judgement(status: 400)))),
+            (413, nil, .perform(.settle(Judgement(status: 413)))),
+            (422, nil, .perform(.settle(Judgement(status: 422)))),
+            (200, .page, .finish(.failed(.page))), (200, .noAck, .finish(.failed(.noAck))),
+            (301, nil, .finish(.failed(.permanent))), (404, nil, .finish(.failed(.permanent))),
+            (403, nil, .finish(.failed(.auth))),
+            (429, nil, .finish(.transient(isNetwork: false, retryAfter: 7))),
+            (503, nil, .finish(.transient(isNetwork: false, retryAfter: 7))),
+        ] as [(Int, Doubt?, Drain.Step)])
+    func envelopes(status: Int, doubt: Doubt?, expected: Drain.Step) {
+        let answer = Place.answer(status, doubt, canRenew: false)
+        var drain = Place(name: "", path: Place.envelope + [answer], exits: []).drain()
+        let step = drain.handle(.done)
+        if case .perform(.settle(let judgement)) = step {
+            #expect(.perform(.settle(Judgement(status: judgement.status))) == expected)
+        } else {
+            #expect(step == expected)
+        }
+        #expect(!drain.isOwed)
+    }
+
+    @Test(
+        "whatever the log is answered with, it is over, and an envelope may follow",
+        arguments: [
+            200, 401, 404, 413, 500,
+        ])
+    func log(status: Int) {
+        var drain = Place(name: "", path: Place.log, exits: []).drain()
+        guard case .perform(.record(let judgement)) = drain.handle(Place.answer(status)) else {
+            Issue.record("it is not recorded")
+            return
+        }
+        #expect(drain.handle(.done) == .perform(.settle(judgement)))
+        #expect(drain.handle(.done) == .perform(.makePostscript))
+        #expect(drain.handle(.made(.envelope)) == .perform(.checkToken(isForced: false)))
+    }
+
+    @Test("rows that were accepted are followed by a postscript; a daemon that stops makes none")
+    func afterRows() {
+        for isStopping in [false, true] {
+            var drain = Place(name: "", path: Place.accepted + [.done], exits: []).drain()
+            if isStopping { drain.stop() }
+            #expect(
+                drain.handle(.nothingPending) == (isStopping ? .finish(.drained) : .perform(.makePostscript)))
+        }
+    }
+
     private static let table: [Place] = [
         Place(
             name: "registering", path: [], exits: [(.done, .perform(.freezeNext))]),
@@ -87,7 +151,7 @@ struct DrainTests {
             exits: [
                 (.frozen(rows: 4, isIsolating: false), .perform(.checkToken(isForced: false))),
                 (.frozen(rows: 1, isIsolating: true), .perform(.checkToken(isForced: false))),
-                (.nothingPending, .finish(.drained)),
+                (.nothingPending, .perform(.makePostscript)),
             ]),
         Place(
             name: "checking the token", path: Place.frozen,
@@ -192,6 +256,39 @@ struct DrainTests {
             name: "condemning", path: Place.probing + [Place.answer(200), .done, .done],
             exits: [(.done, .perform(.freezeNext)), (.full, .finish(.failed(.deadLettersFull)))]),
         Place(name: "idle", path: [.storageFailed], exits: []),
+        Place(
+            name: "making a postscript", path: Place.done,
+            exits: [
+                (.made(.log), .perform(.checkToken(isForced: false))),
+                (.made(.envelope), .perform(.checkToken(isForced: false))),
+                (.nothingPending, .finish(.drained)),
+            ]),
+        Place(
+            name: "checking the token for an envelope", path: Place.done + [.made(.envelope)],
+            exits: [
+                (.token(.usable), .perform(.send)), (.token(.due(hasToken: true)), .perform(.refreshToken)),
+                (.token(.due(hasToken: false)), .perform(.refreshToken)),
+            ] + withoutToken),
+        Place(
+            name: "sending an envelope", path: Place.envelope,
+            exits: postscript
+                + answers.map {
+                    $0 == Place.answer(401)
+                        ? ($0, .perform(.checkRefusedToken(isForced: false))) : recorded($0)
+                }),
+        Place(
+            name: "sending an envelope again",
+            path: Place.envelope + [Place.answer(401), .token(.usable)],
+            exits: postscript + answers.map { recorded($0) }),
+        Place(
+            name: "sending the log", path: Place.log,
+            exits: postscript + answers.map { recorded($0) }),
+        Place(
+            name: "settling an envelope", path: Place.envelope + [Place.answer(200), .done],
+            exits: [(.done, .finish(.drained))]),
+        Place(
+            name: "settling the log", path: Place.log + [Place.answer(500), .done],
+            exits: [(.done, .perform(.makePostscript))]),
     ]
 
     @Test("in every state, for every event")
@@ -242,7 +339,11 @@ struct DrainTests {
 
     @Test("what comes while a request is under way breaks it off")
     func interrupted() {
-        for path in [Place.sending, Place.refused + [.token(.usable)], Place.sending + [.underway]] {
+        let paths = [
+            Place.sending, Place.refused + [.token(.usable)], Place.sending + [.underway], Place.envelope,
+            Place.log,
+        ]
+        for path in paths {
             for interruption in Self.interruptions {
                 var drain = Place(name: "", path: path, exits: []).drain()
                 interruption.make(&drain)
@@ -359,7 +460,8 @@ struct DrainTests {
     /// What can be said of an action that was carried out; more often than not, that all is well.
     private static func results(of action: Drain.Action) -> [Drain.Event] {
         switch action {
-        case .registerEndpoint, .record, .countTimeout, .acknowledge, .markPermanent: [.done]
+        case .registerEndpoint, .record, .countTimeout, .acknowledge, .markPermanent, .settle: [.done]
+        case .makePostscript: [.nothingPending, .made(.envelope), .made(.log)]
         case .reject: [.done, .suspected, .full]
         case .isolate: [.done, .suspected]
         case .freezeNext: [Place.frozen[1], .frozen(rows: 1, isIsolating: true), .nothingPending]
@@ -381,11 +483,12 @@ struct DrainTests {
         var random = SeededGenerator(seed: 11)
         var drain = Drain()
         var step = drain.begin(hasWork: true, isForced: false)
-        var (isAccepted, deletions) = (false, 0)
+        var (isAccepted, isPostscript, deletions) = (false, false, 0)
         for _ in 0..<20_000 {
             switch step {
             case .finish:
                 #expect(drain.isOwed == isAccepted)
+                isPostscript = false
                 step = drain.begin(hasWork: Bool.random(using: &random), isForced: false)
             case .perform(let action):
                 let isOdd = Int.random(in: 0..<20, using: &random) == 0
@@ -395,10 +498,14 @@ struct DrainTests {
                 case .acknowledge:
                     #expect(isAccepted && drain.isOwed)
                     if event == .done { (isAccepted, deletions) = (false, deletions + 1) }
-                case .record(let judgement): isAccepted = judgement.verdict == .accepted && event == .done
-                case .send, .awaitAnswer, .registerEndpoint, .freezeNext, .checkToken, .checkRefusedToken,
-                    .refreshToken, .cancelRequest, .countTimeout, .reject, .isolate, .markPermanent,
-                    .weighRefusal, .freezeProbe, .condemn:
+                case .record(let judgement):
+                    isAccepted = judgement.verdict == .accepted && event == .done && !isPostscript
+                case .makePostscript:
+                    if case .made = event { isPostscript = true }
+                case .freezeNext, .freezeProbe: isPostscript = false
+                case .send, .awaitAnswer, .registerEndpoint, .checkToken, .checkRefusedToken, .refreshToken,
+                    .cancelRequest, .countTimeout, .reject, .isolate, .markPermanent, .weighRefusal, .condemn,
+                    .settle:
                     #expect(!isAccepted)
                 }
                 if Int.random(in: 0..<50, using: &random) == 0 { drain.abort() }

@@ -33,6 +33,17 @@ import Tracking
             ])
     }
 
+    @Test("a heartbeat is the location as a ping, to the byte") func ping() {
+        let request = format.request(
+            FormatSamples.location(), sentAt: FormatSamples.sentAt, isPing: true)
+        #expect(
+            text(request) == """
+                {"_type":"location","lat":37.7749,"lon":-122.4194,"tst":1781526850,"acc":6,"alt":14,"vel":9,"cog":181,\
+                "tid":"12","t":"p","topic":"owntracks/fleet/truck-12",\
+                "_id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","created_at":1781526910}
+                """)
+    }
+
     @Test("what is unknown is left out, except accuracy") func bare() {
         let request = OwnTracksFormat(user: nil, deviceID: "x").request(
             FormatSamples.bare, sentAt: FormatSamples.sentAt)

@@ -15,6 +15,8 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 TRIGGERS = {"interval", "motion", "check_in", "geofence", "manual"}
 MOTIONS = {"moving", "stationary", "unknown"}
 ACTIVITIES = {"stationary", "walking", "running", "cycling", "automotive", "unknown"}
+STATES = {"idle", "tracking", "stopped"}
+HEALTH = {"released", "disconnected", "no_device", "no_fix", "unsettled", "stale", "ok"}
 QUALITIES = {"low_accuracy", "implausible_speed"}
 # The daemon sends linux; the other two are for backends that know only those of the SDK.
 PLATFORMS = {"linux", "ios", "android"}
@@ -29,6 +31,20 @@ ROOT = [
     ("extras", False, "object", None),
     ("locations", True, "array", None),
     ("geofence_events", True, "array", None),
+    ("status", False, "object", None),
+    ("command_results", False, "array", None),
+]
+# Only in an envelope without rows.
+STATUS = [
+    ("state", True, "text", STATES.__contains__),
+    ("motion", True, "text", MOTIONS.__contains__),
+    ("receiver", True, "text", HEALTH.__contains__),
+    ("pending", True, "int", lambda v: v >= 0),
+    ("oldest_pending", False, "time", None),
+    ("odometer_meters", False, "number", lambda v: v >= 0),
+    ("ignition", False, "bool", None),
+    ("version", True, "text", None),
+    ("uptime_seconds", True, "int", lambda v: v >= 0),
 ]
 DEVICE = [
     ("install_id", True, "uuid", None),
@@ -193,8 +209,14 @@ def check(root) -> list:
         problems += found or identity_problems(row, f"locations[{index}]")
     for index, event in enumerate(events):
         problems += object_problems(event, EVENT, f"geofence_events[{index}]")
-    if not rows and not events:
+    if "status" in root:
+        problems += object_problems(root["status"], STATUS, "status")
+        if rows or events:
+            problems.append("a status comes with rows")
+    elif not rows and not events:
         problems.append("the batch is empty")
+    if "command_results" in root and "status" not in root:
+        problems.append("results of commands come without a status")
     ids = ids_of(rows) + ids_of(events)
     if len(ids) != len(set(ids)):
         problems.append("an id is in the batch twice")

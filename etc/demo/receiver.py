@@ -332,7 +332,10 @@ def _cut(connection):
 def describe(request: Request, style: Style) -> str:
     """One line for a request, with its problems below."""
     name = request.batch_id[-12:] if request.batch_id else "?"
+    is_heartbeat = isinstance(request.root, dict) and "status" in request.root
     count = f"{len(request.ids)} location{'' if len(request.ids) == 1 else 's'}"
+    if is_heartbeat:
+        count = "a heartbeat"
     if request.event_ids:
         count += f", {len(request.event_ids)} geofence event{'' if len(request.event_ids) == 1 else 's'}"
     status = "no answer" if request.status is None else str(request.status)

@@ -6,8 +6,8 @@ extension Wire {
     /// started it), resumed (it was tracking when the daemon last ended), autostart, schedule
     /// (tracking.schedule has opened), ignition (was switched on) or system (stopped by no user:
     /// tracking.schedule has closed, or the ignition is off). stop_reason and decided_by are as in Status.
-    /// session_id is the current session, or the last one that ended. destination belongs to sync, auth and
-    /// http: whose they are.
+    /// session_id is the current session, or the last one that ended. destination belongs to sync, auth, http
+    /// and command: whose they are. command: it was done.
     package struct Event: Codable, Sendable, Equatable {
         package var kind: String
         package var missed: Int?
@@ -20,6 +20,7 @@ extension Wire {
         package var sync: SyncStatus?
         package var auth: AuthStatus?
         package var http: HttpRequest?
+        package var command: ServerCommand?
         package var destination: String?
         package var stopReason: String?
         package var decidedBy: String?
@@ -28,7 +29,8 @@ extension Wire {
             kind: String, missed: Int? = nil, location: Location? = nil, geofenceEvent: GeofenceEvent? = nil,
             state: State? = nil, reason: String? = nil, sessionId: String? = nil, source: SourceStatus? = nil,
             sync: SyncStatus? = nil, auth: AuthStatus? = nil, http: HttpRequest? = nil,
-            destination: String? = nil, stopReason: String? = nil, decidedBy: String? = nil
+            command: ServerCommand? = nil, destination: String? = nil, stopReason: String? = nil,
+            decidedBy: String? = nil
         ) {
             self.kind = kind
             self.missed = missed
@@ -41,6 +43,7 @@ extension Wire {
             self.sync = sync
             self.auth = auth
             self.http = http
+            self.command = command
             self.destination = destination
             self.stopReason = stopReason
             self.decidedBy = decidedBy
@@ -58,6 +61,7 @@ extension Wire {
             case sync
             case auth
             case http
+            case command
             case destination
             case stopReason = "stop_reason"
             case decidedBy = "decided_by"

@@ -6,7 +6,10 @@ extension Wire {
     /// letters), page (a page answered 200 in place of the backend) or no_ack (sync.require_ack) while state
     /// is failed. last_mqtt_code is the reason code of an MQTT broker, in place of an HTTP status. rejected
     /// counts the dead letters that are kept. oversized_failures counts how many times in a row the next
-    /// batch has failed because of its size or its time; absent if it has not.
+    /// batch has failed because of its size or its time; absent if it has not. commands counts those of its
+    /// server that have yet to be run, results those that have yet to be sent, refused_commands the lists of
+    /// its commands that were refused as a whole since the daemon started; each is absent if there are none.
+    /// heartbeat is absent where there are no heartbeats.
     package struct SyncStatus: Codable, Sendable, Equatable {
         package var state: SyncState
         package var failure: String?
@@ -24,13 +27,18 @@ extension Wire {
         package var retries: Int
         package var bytesSent: Int
         package var oversizedFailures: Int?
+        package var commands: Int?
+        package var results: Int?
+        package var refusedCommands: Int?
+        package var heartbeat: Heartbeat?
 
         package init(
             state: SyncState, failure: String? = nil, pending: Int, oldestPending: String? = nil,
             inFlightBatch: String? = nil, lastAttempt: String? = nil, lastSuccess: String? = nil,
             lastHttpStatus: Int? = nil, lastMqttCode: Int? = nil, lastError: String? = nil,
             nextAttempt: String? = nil, uploaded: Int, rejected: Int, retries: Int, bytesSent: Int,
-            oversizedFailures: Int? = nil
+            oversizedFailures: Int? = nil, commands: Int? = nil, results: Int? = nil,
+            refusedCommands: Int? = nil, heartbeat: Heartbeat? = nil
         ) {
             self.state = state
             self.failure = failure
@@ -48,6 +56,10 @@ extension Wire {
             self.retries = retries
             self.bytesSent = bytesSent
             self.oversizedFailures = oversizedFailures
+            self.commands = commands
+            self.results = results
+            self.refusedCommands = refusedCommands
+            self.heartbeat = heartbeat
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -67,6 +79,10 @@ extension Wire {
             case retries
             case bytesSent = "bytes_sent"
             case oversizedFailures = "oversized_failures"
+            case commands
+            case results
+            case refusedCommands = "refused_commands"
+            case heartbeat
         }
     }
 }

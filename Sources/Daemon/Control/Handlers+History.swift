@@ -9,6 +9,7 @@ enum Pages {
     case locations(History.Cursor)
     case rejected(History.RejectedCursor)
     case events(History.EventCursor)
+    case commands(History.CommandCursor)
 }
 
 extension Handlers {
@@ -60,6 +61,12 @@ extension Handlers {
                 let result = Wire.GetGeofenceEvents.Result(events: rows.map { Wire.GeofenceEvent($0) })
                 let bytes = try Reply.encode(Wire.GetGeofenceEvents.self, result, continues: !cursor.isAtEnd)
                 return (bytes, cursor.isAtEnd)
+            case .commands(var cursor):
+                guard let rows = try history?.next(&cursor, limit: Self.commandPage) else { break }
+                pages = .commands(cursor)
+                let result = Wire.GetCommands.Result(commands: rows.map { Wire.ServerCommand($0) })
+                let bytes = try Reply.encode(Wire.GetCommands.self, result, continues: !cursor.isAtEnd)
+                return (bytes, cursor.isAtEnd)
             }
             return (Reply.encode(.expectedMore), true)
         } catch {
@@ -97,6 +104,18 @@ extension Handlers {
         return .reply(
             try Reply.encode(
                 Wire.GetGeofenceEvents.self, .init(events: events.map { Wire.GeofenceEvent($0) })))
+    }
+
+    /// Their results may be long.
+    private static let commandPage = 200
+
+    func commands(_ call: Call) throws -> Answer {
+        _ = try call.parameters(of: Wire.GetCommands.self)
+        var cursor = History.CommandCursor()
+        if call.more { return .history(.commands(cursor)) }
+        let rows = try inOneReply { try $0.next(&cursor, limit: $1) }
+        return .reply(
+            try Reply.encode(Wire.GetCommands.self, .init(commands: rows.map { Wire.ServerCommand($0) })))
     }
 
     /// All rows, as long as one reply may hold them.

@@ -24,7 +24,7 @@ final class Handlers {
     /// The group that may say where data goes and may delete it.
     private static let adminGroup = "beekon-admin"
     private static let eventKinds: Set<String> = [
-        "location", "geofence_event", "state", "source", "sync", "auth", "http",
+        "location", "geofence_event", "state", "source", "sync", "auth", "http", "command",
     ]
 
     let hub: Hub
@@ -73,6 +73,7 @@ final class Handlers {
         case Wire.GetExtras.name: try extras(call)
         case Wire.SetExtras.name: try setExtras(request)
         case Wire.GetRejected.name: try rejected(call)
+        case Wire.GetCommands.name: try commands(call)
         case Wire.RetryRejected.name: try retryRejected(request)
         case Wire.PurgeRejected.name: try purgeRejected(request)
         case Wire.AddGeofences.name: try addGeofences(request)

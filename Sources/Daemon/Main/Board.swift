@@ -31,6 +31,28 @@ struct ReaderSnapshot: Equatable, Sendable {
     var lostAt: BootInstant?
     /// The error of the last failed write; nil while storage works.
     var storageError: String?
+    var vehicle = VehicleSnapshot()
+}
+
+/// What the vehicle itself says; nil where nothing tells.
+struct VehicleSnapshot: Equatable, Sendable {
+    /// Metres since the installation.
+    var odometer: Double?
+    var ignition: Bool?
+}
+
+/// The envelopes without rows of one destination, while it has heartbeats, or while it has refused one.
+struct HeartbeatSnapshot: Equatable, Sendable {
+    /// Seconds; 0: there are no heartbeats.
+    var interval = 0.0
+    /// When the server last accepted one.
+    var last: Timestamp?
+    /// When the next is due, unless other requests go out before; nil: never.
+    var next: BootInstant?
+    /// Until when none is sent, because the server has refused one; nil: it has not.
+    var pausedUntil: BootInstant?
+    /// That answer.
+    var refusal: Int?
 }
 
 /// What has become of the fixes since the start. `refused` counts those that storage had no room for.
@@ -112,6 +134,8 @@ struct UploaderSnapshot: Equatable, Sendable {
     /// How many times in a row the next batch has failed because of its size or its time.
     var oversizedFailures = 0
     var bytesSent = 0
+    /// nil where there are none.
+    var heartbeat: HeartbeatSnapshot?
 }
 
 /// What subscribers want to know of requests: nobody is handed what none of them wants.

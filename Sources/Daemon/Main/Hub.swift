@@ -1,3 +1,4 @@
+internal import Base
 internal import Linux
 internal import Storage
 internal import Synchronization
@@ -11,6 +12,7 @@ final class Hub: Sendable {
     let files: SmallFiles
     let board = Board()
     let clock = WallClock()
+    let startedAt: BootInstant
     /// Which times may make rows count as old; nil until the stored state has been read.
     let ages = Mutex<AgeTrust?>(nil)
     let reader: Mailbox<ReaderCommand>
@@ -21,7 +23,8 @@ final class Hub: Sendable {
 
     private static let mainLimit = 4096
 
-    init(store: Store, files: SmallFiles) throws(SystemError) {
+    init(store: Store, files: SmallFiles, startedAt: BootInstant = .current()) throws(SystemError) {
+        self.startedAt = startedAt
         self.store = store
         self.files = files
         reader = try Mailbox(limit: 256)

@@ -1,5 +1,7 @@
+internal import Base
 internal import DaemonConfiguration
 internal import Glibc
+internal import Linux
 internal import Synchronization
 internal import Systemd
 
@@ -42,7 +44,10 @@ enum Log {
         case tokenRefreshed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a30"
         case tokenFailed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a31"
         case geofenceCrossed = "5b0d6f3a1c8e4f0d9a6f1d2c7e4b8a16"
+        case heartbeatRefused = "2f6a90c47be14d1d8c35e0a97f12b8d4"
+        case logSent = "b94d2e6170f84a3bb5c1d7e8092f46a3"
         case requestStage = "7c2e9a41d06b4f7ea1f83d5529b6c0e4"
+        case serverCommand = "c4d17f6be02a4b3f8a95e1c6d8730b2f"
     }
 
     enum Field: String {
@@ -57,6 +62,7 @@ enum Log {
         case geofence = "BEEKOND_GEOFENCE"
         case stage = "BEEKOND_STAGE"
         case destination = "BEEKOND_DESTINATION"
+        case command = "BEEKOND_COMMAND"
     }
 
     /// Bytes: a pipe with room for any takes as many (PIPE_BUF).
@@ -68,10 +74,18 @@ enum Log {
     /// The priority down to which lines are written.
     private static let level = Atomic(Journal.Priority.info.rawValue)
 
-    /// From now on, lines at least this severe are written.
-    static func use(_ level: Settings.LogLevel) {
-        self.level.store(Journal.Priority(level).rawValue, ordering: .relaxed)
+    /// From now on, lines at least as severe as these settings say are written, and the latest are kept in memory where a
+    /// server may ask for them.
+    static func use(_ settings: Settings) {
+        level.store(Journal.Priority(settings.logLevel).rawValue, ordering: .relaxed)
+        room.keep(settings.keepsLog)
     }
+
+    /// The latest lines are kept.
+    static var isKept: Bool { room.isKeeping }
+
+    /// The latest lines, each with its time, oldest first; nil while none are kept.
+    static func kept() -> [UInt8]? { room.kept }
 
     private static func isWritten(_ priority: Journal.Priority) -> Bool {
         priority.rawValue <= level.load(ordering: .relaxed) || isForced
@@ -105,23 +119,36 @@ enum Log {
     private static func write(
         _ priority: Journal.Priority, _ event: Event, _ message: String, _ fields: [(Field, String)]
     ) {
-        guard isWritten(priority), room.admits(Journal.isOurs ? Journal.queue : STDERR_FILENO) else { return }
+        guard isWritten(priority) else { return }
+        let text = escaped(message)
+        let isAdmitted = room.admits(Journal.isOurs ? Journal.queue : STDERR_FILENO) {
+            let time = Timestamp(milliseconds: Clock.realtimeMilliseconds())
+            return "\(time.iso8601) \(mark(priority))" + Self.cut(text)
+        }
+        guard isAdmitted else { return }
         let lost = room.takeLost()
         let gap = lost > 0 ? " (\(lost) lines before this one are lost: nobody read them)" : ""
-        let message = escaped(message) + gap
+        let message = text + gap
         if Journal.isOurs {
             let all = [(name: "MESSAGE_ID", value: event.rawValue)] + fields.map { ($0.rawValue, $1) }
             if Journal.send(message, priority: priority, fields: all) { return }
         }
-        let mark =
-            switch priority {
-            case .error: "error: "
-            case .warning: "warning: "
-            case .notice, .info, .debug: ""
-            }
         // One write per line, so that the lines of several threads do not mix. Nothing can be done about a lost line.
-        let line = Array("beekond: \(mark)\(message)".utf8.prefix(lineLimit)) + [UInt8(ascii: "\n")]
+        let line = Array("beekond: \(mark(priority))\(message)".utf8.prefix(lineLimit)) + [UInt8(ascii: "\n")]
         _ = Glibc.write(STDERR_FILENO, line, line.count)
+    }
+
+    private static func mark(_ priority: Journal.Priority) -> String {
+        switch priority {
+        case .error: "error: "
+        case .warning: "warning: "
+        case .notice, .info, .debug: ""
+        }
+    }
+
+    /// As much of it as a line may have.
+    private static func cut(_ text: String) -> String {
+        String(decoding: text.utf8.prefix(lineLimit), as: UTF8.self)
     }
 
     /// Texts from servers and receivers become part of lines: their control characters must not start a new line, or reach a
@@ -134,6 +161,13 @@ enum Log {
             scalar.properties.generalCategory == .control
                 ? "\\u{" + String(scalar.value, radix: 16) + "}" : String(scalar)
         }.joined()
+    }
+}
+
+extension Settings {
+    /// A server may ask for the log.
+    fileprivate var keepsLog: Bool {
+        allDestinations.contains { $0.sync.commands?.allow.contains(.uploadLog) == true }
     }
 }
 

@@ -1,4 +1,5 @@
 internal import Base
+internal import Storage
 internal import Tracking
 
 /// What reaches the main thread.
@@ -17,10 +18,14 @@ enum MainMessage: Sendable {
     case completed(Token, Result<Completion, Failure>)
     /// The reader goes by the settings that it was given, or could not.
     case settingsApplied(Result<Void, Failure>)
+    /// A server's command is to be run.
+    case runCommand(CommandRecord)
     // Streamed messages. Their data is already stored.
     case location(Location)
     case crossed(GeofenceEvent)
     case requestEnded(DestinationName, RequestRecord)
+    /// A server's command has been done.
+    case commandDone(CommandRecord)
     case stateChanged(StateChange)
     // Hints: the change itself is on the board.
     case sourceChanged
@@ -32,12 +37,12 @@ enum MainMessage: Sendable {
 
     var whenFull: WhenFull {
         switch self {
-        case .location, .crossed, .requestEnded: .drop
+        case .location, .crossed, .requestEnded, .commandDone: .drop
         case .sourceChanged: .merge("source")
         case .syncChanged(let name): .merge("sync " + name.text)
         case .authChanged(let name): .merge("auth " + name.text)
         // A change of state results from a command, and commands are bounded.
-        case .completed, .settingsApplied, .stateChanged, .readerEnded, .uploaderEnded: .keep
+        case .completed, .runCommand, .settingsApplied, .stateChanged, .readerEnded, .uploaderEnded: .keep
         }
     }
 }

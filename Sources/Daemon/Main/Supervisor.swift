@@ -12,6 +12,7 @@ final class Supervisor {
     private let hub: Hub
     private let configurator: Configurator
     private let dispatcher: Dispatcher
+    private let serverCommands: ServerCommands
     private let status: StatusReport
     private let server: ControlServer
     private let uploaders: UploaderThreads
@@ -34,12 +35,13 @@ final class Supervisor {
         let installation = try identification.find()
         let lacksDatabase = installation.hadDatabase && Store.isMissing(in: directory.path)
         let store = try Store(directory: directory.path, options: StoreOptions(settings))
-        hub = try Hub(store: store, files: SmallFiles(directory))
+        hub = try Hub(store: store, files: SmallFiles(directory), startedAt: startedAt)
         for event in store.takeEvents() { event.report(hub.board) }
         for trouble in installation.troubles { hub.board.note(damaged: trouble.name) }
         if lacksDatabase { hub.reportMissingDatabase(in: directory.path) }
         identification.noteDatabase()
         dispatcher = Dispatcher(hub: hub, configurator: configurator)
+        serverCommands = ServerCommands(hub: hub, configurator: configurator, dispatcher: dispatcher)
         status = StatusReport(
             hub: hub, configurator: configurator, directory: directory.path, installID: installation.id,
             startedAt: startedAt)
@@ -175,6 +177,8 @@ final class Supervisor {
             memory.schedule(now: now)
         case .crossed(let event): server.publish(Wire.Event(event), now: now)
         case .location(let location): server.publish(Wire.Event(location), now: now)
+        case .runCommand(let record): serverCommands.run(record, now: now)
+        case .commandDone(let record): server.publish(Wire.Event(record), now: now)
         case .requestEnded(let name, let record): server.publish(Wire.Event(record, of: name), now: now)
         case .stateChanged(let change):
             lifecycle.resumed()

@@ -11,6 +11,8 @@ final class UploaderPort: Sendable {
     /// The uploader sleeps until a location is stored.
     let awaitsLocation = Atomic(false)
     let requests = RequestCounts()
+    /// The log, if the server of the destination has asked for it.
+    let log = LogErrand()
     private let published = Mutex(UploaderSnapshot())
 
     private static let commandLimit = 1024

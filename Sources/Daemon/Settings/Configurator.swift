@@ -72,7 +72,7 @@ final class Configurator {
             isStale = true
         }
         present = Self.change(to: layers, local.load(), server.load())
-        Log.use(present.result.loaded.settings.logLevel)
+        Log.use(present.result.loaded.settings)
         report(present)
         reportInForce(
             present.local.values.keys.filter { present.result.leftOut[$0] == nil }, "made while running")
@@ -122,7 +122,7 @@ final class Configurator {
             revision += 1
             for port in hub.uploaders.all { port.settings.put(inForce) }
             report(change)
-            Log.use(loaded.settings.logLevel)
+            Log.use(loaded.settings)
         }
         hub.complete(token, result.map { change.completion })
         proceed(hub)

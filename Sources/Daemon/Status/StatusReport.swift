@@ -93,13 +93,14 @@ struct StatusReport {
         of name: DestinationName, _ counts: StoreCounts, now: BootInstant
     ) -> Wire.SyncStatus {
         let snapshot = hub.uploaders[name]?.snapshot ?? UploaderSnapshot()
-        let next = snapshot.nextAttempt.map { max($0.seconds(since: now), 0) }
         let own = counts[name] ?? DestinationCounts()
         // An attempt is due only while there is a newer location than the server has.
         let isLatestOnly = configurator.loaded.settings.sync(of: name.text)?.isLatestOnly == true
         return Wire.SyncStatus(
-            snapshot, own, isWaiting: isLatestOnly ? snapshot.nextAttempt != nil : own.pending > 0,
-            nextAttempt: next.map { hub.clock.time(now: now).advanced(bySeconds: $0) })
+            snapshot, own, commands: counts.commands[name],
+            refusedCommands: hub.uploaders[name]?.requests.refusedCommands ?? 0,
+            isWaiting: isLatestOnly ? snapshot.nextAttempt != nil : own.pending > 0,
+            at: { hub.clock.time(now: now).advanced(bySeconds: max($0.seconds(since: now), 0)) })
     }
 
     /// Those that are configured, and those that something is still owed to.

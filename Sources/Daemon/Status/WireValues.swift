@@ -69,6 +69,26 @@ extension Wire.Rejected {
     }
 }
 
+extension Wire.ServerCommand {
+    init(_ record: CommandRecord) {
+        let isDone = record.doneAt != nil
+        self.init(
+            id: record.id, command: record.name, origin: record.destination.text,
+            batch: record.batch.description, state: isDone ? "done" : "received",
+            receivedAt: record.receivedAt.iso8601, doneAt: record.doneAt?.iso8601,
+            ok: isDone ? record.outcome.error == nil : nil, error: record.outcome.error,
+            result: record.outcome.result.flatMap { JSONValue(json: Array($0.utf8)) },
+            delivered: isDone ? record.isSent : nil)
+    }
+}
+
+extension Wire.Event {
+    init(_ record: CommandRecord) {
+        self.init(
+            kind: "command", command: Wire.ServerCommand(record), destination: record.destination.text)
+    }
+}
+
 extension Wire.Session {
     init(_ session: SessionRecord) {
         self.init(
@@ -120,11 +140,15 @@ extension Wire.SourceHealth {
 
 extension Wire.SyncStatus {
     /// - Parameters:
+    ///   - commands: what is left to do for those of its server; nil: nothing.
+    ///   - refusedCommands: lists of them that were refused as a whole.
     ///   - isWaiting: there is something to send.
-    ///   - nextAttempt: in the best clock known.
+    ///   - time: converts to the best clock known.
     init(
-        _ snapshot: UploaderSnapshot, _ counts: DestinationCounts, isWaiting: Bool, nextAttempt: Timestamp?
+        _ snapshot: UploaderSnapshot, _ counts: DestinationCounts, commands: CommandCounts? = nil,
+        refusedCommands: Int = 0, isWaiting: Bool, at time: (BootInstant) -> Timestamp
     ) {
+        func some(_ count: Int?) -> Int? { count == 0 ? nil : count }
         let state: Wire.SyncState =
             if !snapshot.isConfigured {
                 .disabled
@@ -142,9 +166,20 @@ extension Wire.SyncStatus {
             inFlightBatch: snapshot.inFlightBatch?.description, lastAttempt: snapshot.lastAttempt?.iso8601,
             lastSuccess: snapshot.lastSuccess?.iso8601, lastHttpStatus: snapshot.lastHTTPStatus,
             lastMqttCode: snapshot.lastMQTTCode, lastError: snapshot.deferralWarning ?? snapshot.lastError,
-            nextAttempt: nextAttempt?.iso8601, uploaded: snapshot.uploaded,
+            nextAttempt: snapshot.nextAttempt.map { time($0).iso8601 }, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
-            oversizedFailures: snapshot.oversizedFailures > 0 ? snapshot.oversizedFailures : nil)
+            oversizedFailures: some(snapshot.oversizedFailures), commands: some(commands?.waiting),
+            results: some(commands?.results), refusedCommands: some(refusedCommands), heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
+    }
+}
+
+extension Wire.Heartbeat {
+    init(_ snapshot: HeartbeatSnapshot, at time: (BootInstant) -> Timestamp) {
+        self.init(
+            intervalSeconds: snapshot.interval, last: snapshot.last?.iso8601,
+            next: snapshot.next.map { time($0).iso8601 },
+            pausedUntil: snapshot.pausedUntil.map { time($0).iso8601 },
+            refusedStatus: snapshot.pausedUntil == nil ? nil : snapshot.refusal)
     }
 }
 

@@ -8,6 +8,7 @@ struct Attempts {
     var metered: MeteredGate
     /// A person asked for the one that is due.
     private(set) var isAskedFor = false
+    private(set) var heartbeat: Heartbeat
     private var schedule: DrainSchedule
     private var random = SystemRandomNumberGenerator()
     /// Clients that asked for an attempt.
@@ -16,6 +17,7 @@ struct Attempts {
     init(_ rules: DrainRules, board: Board, now: BootInstant) {
         metered = MeteredGate(board: board)
         schedule = DrainSchedule(rules, now: now, using: &random)
+        heartbeat = Heartbeat(interval: rules.heartbeat, now: now, using: &random)
     }
 
     /// When the next one is due; nil: not before somebody asks.
@@ -40,8 +42,31 @@ struct Attempts {
     /// Other settings: other rules, and one attempt with them at once.
     mutating func change(_ rules: DrainRules, now: BootInstant) {
         schedule.change(rules, now: now, using: &random)
+        heartbeat.change(interval: rules.heartbeat, now: now, using: &random)
         trigger(.change, now: now)
     }
+
+    // MARK: Heartbeats
+
+    /// When a heartbeat is the reason for one; nil: never.
+    var heartbeatDue: BootInstant? { heartbeat.due.flatMap { schedule.admits($0) } }
+
+    /// Whether a heartbeat is due. From then on it is owed to the server.
+    mutating func beginHeartbeat(now: BootInstant) -> Bool { heartbeat.begin(now: now) }
+
+    /// A request, with or without rows, is about to be sent.
+    mutating func requested(now: BootInstant) { heartbeat.attempted(now: now, using: &random) }
+
+    /// The server has accepted a request.
+    mutating func accepted() { heartbeat.accepted() }
+
+    /// The server has refused an envelope without rows for good.
+    mutating func refusedEnvelope(now: BootInstant) { heartbeat.refused(now: now) }
+
+    /// Another server may take what this one has refused.
+    mutating func serverChanged() { heartbeat.serverChanged() }
+
+    // MARK: From beginning to end
 
     /// One begins.
     ///

@@ -14,6 +14,7 @@ internal import Upload
 final class BatchQueue {
     private let port: UploaderPort
     private let hub: Hub
+    let installID: String
     private var maker: RequestMaker
     private var ids: UUIDv7Generator
     private var random = SystemRandomNumberGenerator()
@@ -41,6 +42,7 @@ final class BatchQueue {
     init(port: UploaderPort, hub: Hub, installID: String, _ sync: Settings.Sync?) {
         self.port = port
         self.hub = hub
+        self.installID = installID
         maker = RequestMaker(installID: installID, sync)
         record = RefusalRecord(store: hub.store, of: port.name)
         ids = UUIDv7Generator(using: &random)
@@ -149,11 +151,28 @@ final class BatchQueue {
     func encode(_ draft: BatchDraft) throws(StorageError) -> (id: UUIDv7, request: StoredRequest) {
         let sentAt = hub.clock.time(now: .current())
         let id = ids.next(at: sentAt)
-        guard let request = maker.request(for: draft, batch: id, sentAt: sentAt) else {
-            throw StorageError(operation: "compress", kind: .other, message: "zlib failed")
-        }
+        guard let request = maker.request(for: draft, batch: id, sentAt: sentAt) else { throw Self.unmade }
         return (id, request.stored)
     }
+
+    /// A request without rows, with an id of its own. It is kept nowhere.
+    func encode(_ sign: RequestMaker.Sign) throws(StorageError) -> (id: UUIDv7, request: Request) {
+        let sentAt = hub.clock.time(now: .current())
+        let id = ids.next(at: sentAt)
+        guard let request = maker.request(for: sign, id: id, sentAt: sentAt) else { throw Self.unmade }
+        return (id, request)
+    }
+
+    /// The same with lines of the log.
+    func encode(log lines: [UInt8]) throws(StorageError) -> (id: UUIDv7, request: Request) {
+        guard let request = LogRequest.request(lines) else { throw Self.unmade }
+        return (mint(), request)
+    }
+
+    /// An id of its own.
+    func mint() -> UUIDv7 { ids.next(at: hub.clock.time(now: .current())) }
+
+    private static let unmade = StorageError(operation: "compress", kind: .other, message: "zlib failed")
 
     /// The attempt is on the disk before the first byte is sent.
     ///
@@ -166,16 +185,21 @@ final class BatchQueue {
 
     /// The backend has the batch.
     ///
-    /// - Parameter sync: by which the next batch is frozen in the same transaction; nil for none.
-    func acknowledge(_ batch: FrozenBatch, freezingNextFor sync: Settings.Sync?) throws(StorageError) {
+    /// - Parameters:
+    ///   - sync: by which the next batch is frozen in the same transaction; nil for none.
+    ///   - commands: what the server has asked for, written down in it; nil for nothing.
+    /// - Returns: what has become of those.
+    func acknowledge(
+        _ batch: FrozenBatch, freezingNextFor sync: Settings.Sync?, journaling commands: CommandList?
+    ) throws(StorageError) -> Journaling {
         // Fewer rows leave when an attempt that was reported as failed had reached the disk after all.
+        var next: (draft: BatchDraft, id: UUIDv7, request: StoredRequest)?
         if let sync, let draft = try draft(behind: batch, sync) {
             let (id, request) = try encode(draft)
             reportProgress()
-            _ = try hub.store.acknowledge(batch, freezing: draft, id: id, request)
-        } else {
-            _ = try hub.store.acknowledge(batch)
+            next = (draft, id, request)
         }
+        return try hub.store.acknowledge(batch, freezing: next, journaling: commands)
     }
 
     /// nil also for one that cannot be sent: that is for `freezeNext` to find out.
@@ -356,6 +380,8 @@ extension Settings.Sync {
         sync.syncThreshold = 0
         sync.onReject = .drop
         sync.triggers = Settings.Triggers()
+        sync.heartbeatSeconds = 0
+        sync.commands = nil
         return sync
     }
 

@@ -75,7 +75,7 @@ final class LatestQueue {
         // A location that is refused is not worth keeping, and says that something is wrong with the destination.
         case .reject, .isolate: return current == nil ? nil : .suspected
         case .checkToken, .checkRefusedToken, .refreshToken, .send, .awaitAnswer, .cancelRequest,
-            .freezeProbe, .condemn:
+            .freezeProbe, .condemn, .makePostscript, .settle:
             return nil
         }
     }

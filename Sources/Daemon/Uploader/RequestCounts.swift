@@ -26,12 +26,20 @@ final class RequestCounts: Sendable {
     }
 
     private let state = Mutex<[Code: Int]>([:])
+    private let refused = Atomic(0)
 
     /// Sorted by code.
     var counts: [(code: String, count: Int)] {
         state.withLock { counts in
             counts.sorted { $0.key < $1.key }.map { (code: $0.key.text, count: $0.value) }
         }
+    }
+
+    /// Lists of commands of the server that were refused as a whole.
+    var refusedCommands: Int { refused.load(ordering: .relaxed) }
+
+    func addRefusedCommands() {
+        refused.add(1, ordering: .relaxed)
     }
 
     func add(_ code: Code) {

@@ -98,6 +98,28 @@ struct RequestMaker: ~Copyable {
     }
 }
 
+extension RequestMaker {
+    /// A request that says that the vehicle lives.
+    enum Sign {
+        /// For the format `beekon`: an envelope without rows.
+        case envelope(VehicleStatus, results: [String], session: UUIDv7, extras: String?)
+        /// For `owntracks`: where it was last.
+        case position(Location)
+    }
+
+    /// - Returns: nil when zlib fails, and for a format that has no such request.
+    mutating func request(for sign: Sign, id: UUIDv7, sentAt: Timestamp) -> Request? {
+        switch (sign, foreign) {
+        case (.envelope(let status, let results, let session, let extras), nil):
+            beekon?.envelope(
+                id, session: session, sentAt: sentAt, extras: extras, status: status, results: results)
+        case (.position(let location), .owntracks(let format)):
+            format.request(location, sentAt: sentAt, isPing: true)
+        case (.envelope, _), (.position, _): nil
+        }
+    }
+}
+
 extension RequestMaker.Foreign {
     fileprivate init?(_ format: Settings.Format) {
         switch format {

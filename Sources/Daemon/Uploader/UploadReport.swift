@@ -92,6 +92,50 @@ final class UploadReport {
         warn(.uploadDeferred, warning, [(.count, "\(pending)")])
     }
 
+    // MARK: Postscripts
+
+    /// How its heartbeats stand; nil: it has none.
+    func heartbeats(_ interval: Double, next: BootInstant?, pausedUntil: BootInstant?) {
+        guard interval > 0 || pausedUntil != nil else { return snapshot.heartbeat = nil }
+        var heartbeat = snapshot.heartbeat ?? HeartbeatSnapshot()
+        (heartbeat.interval, heartbeat.next, heartbeat.pausedUntil) = (interval, next, pausedUntil)
+        if pausedUntil == nil { heartbeat.refusal = nil }
+        snapshot.heartbeat = heartbeat
+    }
+
+    /// The server has an envelope without rows.
+    func heartbeatAccepted(_ id: UUIDv7, bytes: Int, at time: Timestamp) {
+        snapshot.lastSuccess = time
+        snapshot.heartbeat?.last = time
+        debug(.acknowledged, id, "no rows, \(bytes) bytes")
+    }
+
+    /// It will not take any.
+    func envelopeRefused(_ status: Int) {
+        snapshot.heartbeat = snapshot.heartbeat ?? HeartbeatSnapshot()
+        snapshot.heartbeat?.refusal = status
+        warn(
+            .heartbeatRefused,
+            "the server refuses a heartbeat to \(port.name) (\(status)): none is sent for a day, nor results of commands; "
+                + "locations are not concerned. Let it accept batches without locations, or set \(table).heartbeat_seconds "
+                + "to 0",
+            [(.httpStatus, "\(status)"), (.destination, port.name.text)])
+    }
+
+    /// The log that the server has asked for has been answered.
+    func logSent(_ status: Int, isAccepted: Bool) {
+        let fields: [(Log.Field, String)] = [
+            (.httpStatus, "\(status)"), (.destination, port.name.text),
+        ]
+        if isAccepted {
+            return Log.notice(.logSent, "the log was sent to the server of \(port.name)", fields)
+        }
+        warn(
+            .logSent,
+            "the server of \(port.name) has asked for the log, and answers \(status) to it at \(LogRequest.path)",
+            fields)
+    }
+
     // MARK: One request
 
     /// From now on the request carries this batch: whoever dissolves the batch has to cancel the request.
@@ -180,7 +224,12 @@ final class UploadReport {
 
     /// The answer counts.
     func recorded(_ judgement: Judgement, of batch: FrozenBatch) {
-        snapshot.bytesSent += batch.request.body.count
+        recorded(judgement, bytes: batch.request.body.count)
+    }
+
+    /// - Parameter bytes: of the body.
+    func recorded(_ judgement: Judgement, bytes: Int) {
+        snapshot.bytesSent += bytes
         snapshot.isClockSuspected = false
         guard judgement.verdict != .accepted else { return doubtOnce(judgement.broker) }
         snapshot.lastError =

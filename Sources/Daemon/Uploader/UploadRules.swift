@@ -13,7 +13,7 @@ extension DrainRules {
         self.init(
             interval: sync?.intervalSeconds ?? Self.idleInterval, isManual: sync?.triggers.mode == .manual,
             retriesForGeofences: sync?.triggers.geofenceRetry ?? false,
-            isLatestOnly: sync?.isLatestOnly ?? false)
+            isLatestOnly: sync?.isLatestOnly ?? false, heartbeat: sync?.heartbeatSeconds ?? 0)
     }
 }
 

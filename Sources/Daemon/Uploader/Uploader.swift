@@ -20,7 +20,10 @@ final class Uploader {
     private let queue: BatchQueue
     /// nil unless the destination gets only the newest location.
     private var lane: LatestQueue?
+    private let postscripts: Postscripts
     let tokens: TokenKeeper
+    private let commands: CommandRunner
+    private let listener: CommandListener
     private let report: UploadReport
     /// The destination is not configured any more.
     private var hasEnded = false
@@ -43,7 +46,12 @@ final class Uploader {
         self.inForce = inForce
         self.carrier = carrier
         queue = BatchQueue(port: port, hub: hub, installID: installID, sync)
+        commands = CommandRunner(port: port, hub: hub)
+        listener = CommandListener(port: port, hub: hub, installID: installID)
         report = UploadReport(port: port, board: hub.board, post: { hub.post($0) })
+        postscripts = Postscripts(
+            port: port, hub: hub, maker: queue, report: report,
+            results: ResultOutlet(of: listener, for: commands, hub, port))
         self.tokens = TokenKeeper(
             store: tokens, port: port, board: hub.board, clock: hub.clock, report: report,
             shared: hub.uploaders.tokens, now: now)
@@ -53,7 +61,8 @@ final class Uploader {
     /// Runs until the daemon stops.
     func run() {
         apply()
-        if sync != nil, report.snapshot.storageError != nil || pending > 0 {
+        obey(now: .current())
+        if sync != nil, report.snapshot.storageError != nil || pending > 0 || commands.hasWork {
             attempts.trigger(.started, now: .current())
         }
         while !isStopping {
@@ -81,9 +90,14 @@ final class Uploader {
 
     /// When the next drain is due; nil for never. Where only the newest location counts, that also means that the server has
     /// it: the next one to be stored goes as soon as the schedule allows.
-    private var due: BootInstant? {
+    private var uploadDue: BootInstant? {
         guard sync != nil, lane?.hasNews ?? true || attempts.isForced || drain.isOwed else { return nil }
         return attempts.due
+    }
+
+    /// The same, or when a heartbeat is due.
+    private var due: BootInstant? {
+        sync == nil ? nil : [uploadDue, attempts.heartbeatDue].compactMap(\.self).min()
     }
 
     private var isStopping: Bool { hasEnded || hub.board.isStopping.load(ordering: .relaxed) }
@@ -96,7 +110,11 @@ final class Uploader {
         lane?.awaitNews()
         let dues =
             sync == nil
-            ? [] : [attempts.metered.wakeUp(upload: due, refresh: tokens.idleDue(now: now)), carrier.due]
+            ? []
+            : [
+                attempts.metered.wakeUp(upload: due, refresh: tokens.idleDue(now: now)), carrier.due,
+                commands.due,
+            ]
         poll.wait(seconds: dues.compactMap(\.self).min().map { max($0.seconds(since: now), 0) })
     }
 
@@ -114,7 +132,8 @@ final class Uploader {
         let (pending, oldest) = (pending, lane == nil ? hub.store.counts()[port.name]?.oldestPending : nil)
         let age = oldest.flatMap { oldest in hub.clock.trusted(now: now)?.seconds(since: oldest) } ?? 0
         // Where nothing is pending, or it is only to be deleted, no network is needed.
-        let isAsked = attempts.isAskedFor || pending == 0 || drain.isOwed
+        let isAsked =
+            attempts.isAskedFor || drain.isOwed || pending == 0 && !postscripts.isDue(attempts, now: now)
         let isAdmitted = attempts.metered.admitsUpload(
             sync, isForced: isAsked, overdue: max(age - sync.intervalSeconds, 0), now: now)
         report.deferred(!isAdmitted, pending: pending, cap: inForce.settings.store.maxRows, now: now)
@@ -122,8 +141,11 @@ final class Uploader {
     }
 
     private func publish() {
+        report.heartbeats(
+            sync?.heartbeatSeconds ?? 0, next: attempts.heartbeatDue,
+            pausedUntil: attempts.heartbeat.pause(now: .current()))
         report.publish(
-            retries: attempts.retries, nextAttempt: due, auth: tokens.state(now: .current()))
+            retries: attempts.retries, nextAttempt: uploadDue, auth: tokens.state(now: .current()))
     }
 
     /// Nothing is to be sent.
@@ -162,6 +184,13 @@ final class Uploader {
             for command in port.commands.takeAll() { run(command, now: now) }
             configure(latest, now: now)
         }
+        followServer(now: now)
+    }
+
+    /// Goes on with what the server has asked for.
+    private func followServer(now: BootInstant) {
+        commands.proceed(now: now)
+        if commands.takeResults() { attempts.trigger(.results, now: now) }
     }
 
     private func run(_ command: UploaderCommand, now: BootInstant) {
@@ -175,17 +204,20 @@ final class Uploader {
         case .sync(let token): sync(token, now: now)
         case .abort(let batches):
             if let current = report.snapshot.inFlightBatch, batches.contains(current) { drain.abort() }
-        case .erased(let cutoff): if lane?.holds(upTo: cutoff) == true { drain.abort() }
+        case .erased(let cutoff):
+            if lane?.holds(upTo: cutoff) == true || postscripts.holds(upTo: cutoff) { drain.abort() }
         case .rebatch(let token): hub.complete(token, rebatch().map { .rebatched($0) })
         case .seed(let pair, let settings, let token):
             configure(settings, now: now)
             hub.complete(token, seed(pair, now: now).map { .done })
         case .storageRecovered:
+            commands.storageRecovered()
             if report.snapshot.storageError != nil {
                 attempts.trigger(.change, now: now)
             }
         // It is enough to be awake.
         case .routesChanged: break
+        case .commandEnded(let command, let outcome): commands.ended(command, outcome, now: now)
         case .end: hasEnded = true
         }
     }
@@ -227,6 +259,7 @@ final class Uploader {
         guard latest.revision > inForce.revision else { return }
         let old = destination
         inForce = latest
+        defer { obey(now: now) }
         guard destination != old else { return }
         attempts.metered.configured(isElsewhere: sync?.nextHop != old?.sync.nextHop)
         let isOtherRequest =
@@ -234,8 +267,23 @@ final class Uploader {
         drain.change(isEnabled: sync != nil, isOtherRequest: isOtherRequest)
         // Another server has nothing yet.
         if sync?.fingerprint != old?.sync.fingerprint { lane = nil }
+        if sync?.url != old?.sync.url || sync?.format.name != old?.sync.format.name {
+            attempts.serverChanged()
+        }
         apply()
         if let sync { attempts.change(DrainRules(sync), now: now) }
+    }
+
+    /// Whether the server may ask for something. What was to be done for one that may not any more is refused: it must not
+    /// be done long after, when it may again.
+    private func obey(now: BootInstant) {
+        commands.configure(isEnabled: sync?.commands != nil && lane == nil)
+        guard port.name == .main, !hub.store.counts().commands.isEmpty else { return }
+        let obeyed = inForce.settings.allDestinations.first { $0.sync.commands != nil }
+        let error = CommandError(.notAllowed, "this server may not command any more").text
+        // If it fails, the next start does it.
+        _ = try? hub.store.refuseCommands(
+            besides: obeyed.flatMap { DestinationName($0.name) }, error: error, at: hub.clock.time(now: now))
     }
 
     private func apply() {
@@ -262,17 +310,20 @@ final class Uploader {
         // While storage fails nobody knows what is pending.
         let hadWork =
             drain.isOwed || report.snapshot.storageError != nil || pending > 0
-        let outcome = runDrain(hasWork: hadWork, isForced: isForced)
+        let isMore = postscripts.isDue(attempts, now: .current())
+        let outcome = runDrain(hasWork: hadWork || isMore, isForced: isForced)
         // The reader reports what has happened to the database.
         if hadWork { hub.reader.wakeup.signal() }
         let ended = BootInstant.current()
         // One connection for each drain: nothing is held open until the next, which may be hours away, unless it is to be.
         carrier.rest(sync)
         lane?.end()
+        postscripts.end()
         if !drain.isOwed { queue.endBatch() }
         let delay = isStopping ? nil : attempts.end(outcome, now: ended)
         report.drainEnded(
-            outcome, retryIn: delay, hadWork: hadWork, isOwed: drain.isOwed, authAdvice: tokens.advice,
+            outcome, retryIn: delay, hadWork: hadWork || isMore, isOwed: drain.isOwed,
+            authAdvice: tokens.advice,
             sync, now: ended)
         publish()
         // The url may have been removed meanwhile: pending rows then stay pending.
@@ -304,6 +355,7 @@ final class Uploader {
     }
 
     private func perform(_ action: Drain.Action) throws(StorageError) -> Drain.Event {
+        if let event = try postscripts.perform(action, sync, &attempts) { return event }
         if let event = try lane?.perform(action) { return event }
         switch action {
         case .registerEndpoint:
@@ -323,7 +375,11 @@ final class Uploader {
             report.cancelled(now: .current())
             report.requestEnded()
             return .cancelled
-        case .send: return try send(batch())
+        case .send:
+            if let postscript = postscripts.current { return send(postscript) }
+            return try send(batch())
+        // Carried out above.
+        case .makePostscript, .settle: return .done
         case .record(let judgement):
             try record(judgement, batch())
             return .done
@@ -332,8 +388,13 @@ final class Uploader {
             return .done
         case .acknowledge(let freezesNext):
             let batch = try batch()
-            try queue.acknowledge(batch, freezingNextFor: freezesNext ? sync : nil)
+            let heard = try listener.take(now: .current())
+            let journaling = try queue.acknowledge(
+                batch, freezingNextFor: freezesNext ? sync : nil, journaling: heard)
             report.acknowledged(batch, at: hub.clock.time(now: .current()))
+            listener.written(journaling)
+            commands.journaled(journaling, isAnswerToRows: true)
+            followServer(now: .current())
             return .done
         case .reject(let status):
             let batch = try batch()
@@ -383,12 +444,23 @@ final class Uploader {
             report.requestEnded()
             return .gone
         }
+        return begin(request, of: batch.id, to: sync)
+    }
+
+    private func send(_ postscript: Postscripts.Current) -> Drain.Event {
+        guard let sync else { return .gone }
+        return begin(postscript.request, of: postscript.id, to: sync)
+    }
+
+    private func begin(_ request: Request, of id: UUIDv7, to sync: Settings.Sync) -> Drain.Event {
         let now = BootInstant.current()
-        report.sending(batch.id, request, at: hub.clock.time(now: now), now: now)
+        attempts.requested(now: now)
+        report.sending(id, request, at: hub.clock.time(now: now), now: now)
         publish()
         carrier.begin(
-            request, of: batch.id, to: sync, authorization: tokens.authorise(), at: hub.clock.time(now: now),
-            now: now)
+            request, of: id, to: sync, authorization: tokens.authorise(),
+            keepsBody: postscripts.current == nil ? sync.commands != nil : postscripts.readsAnswer,
+            at: hub.clock.time(now: now), now: now)
         // What has arrived meanwhile may prevent the first byte from being sent.
         runCommands(now: .current())
         return .underway
@@ -402,7 +474,8 @@ final class Uploader {
         case .ended(let delivery):
             report.requestEnded()
             attempts.metered.connected(to: carrier.peer)
-            if let format = queue.request?.format, queue.record.observe(.init(delivery), in: format),
+            if postscripts.current == nil, let format = queue.request?.format,
+                queue.record.observe(.init(delivery), in: format),
                 case .failure(let failure) = delivery
             {
                 report.failed(failure, now: .current())
@@ -421,6 +494,7 @@ final class Uploader {
             report.failed(failure, now: .current())
             return .failed(isForTime: failure.isForTime)
         case .answer(let reply):
+            if let postscript = postscripts.current { return answered(reply, to: postscript) }
             guard let batch = lane?.current ?? queue.current, let request = lane?.request ?? queue.request
             else { return .gone }
             let now = BootInstant.current()
@@ -428,12 +502,32 @@ final class Uploader {
                 as: request.format, of: batch.id, by: sync, at: hub.clock.time(now: now))
             if sync?.rejects(judgement, in: request.format) == true { judgement.verdict = .rejected }
             tokens.note(judgement.verdict)
+            if judgement.verdict == .accepted {
+                attempts.accepted()
+                if lane == nil { listener.hear(reply, to: batch.id, sync) }
+            }
             report.answered(judgement, now: now)
             if judgement.verdict == .unauthorised, judgement.broker != nil, try queue.renewTopic(of: batch) {
                 return .gone
             }
             return .answered(judgement, canRenew: tokens.isActive)
         }
+    }
+
+    private func answered(_ reply: Upload.Reply, to postscript: Postscripts.Current) -> Drain.Event {
+        let now = BootInstant.current()
+        var sync = sync
+        // Nobody but the server decides what the log is answered with.
+        if postscript.kind == .log { sync?.requireAck = false }
+        let judgement = reply.judged(
+            as: postscript.request.format, of: postscript.id, by: sync, at: hub.clock.time(now: now))
+        if postscript.kind == .envelope {
+            tokens.note(judgement.verdict)
+            if judgement.verdict == .accepted { attempts.accepted() }
+        }
+        postscripts.answered(reply)
+        report.answered(judgement, now: now)
+        return .answered(judgement, canRenew: tokens.isActive)
     }
 
     private func record(_ judgement: Judgement, _ batch: FrozenBatch) throws(StorageError) {
@@ -449,5 +543,23 @@ final class Uploader {
         case .suspected: return .suspected
         case .full: return .full
         }
+    }
+}
+
+extension ResultOutlet {
+    /// That of the journal.
+    fileprivate init(
+        of listener: CommandListener, for commands: CommandRunner, _ hub: Hub, _ port: UploaderPort
+    ) {
+        self.init(
+            readsAnswers: { commands.isEnabled },
+            isWaiting: { commands.isEnabled && hub.store.counts().commands[port.name]?.results ?? 0 > 0 },
+            take: { () throws(StorageError) in commands.isEnabled ? try listener.takeResults() : [] },
+            accepted: { (id, reply, sync) throws(StorageError) in
+                guard commands.isEnabled else { return }
+                let journaling = try listener.acceptedResults(reply, to: id, sync)
+                commands.journaled(journaling, isAnswerToRows: false)
+                commands.proceed(now: .current())
+            })
     }
 }

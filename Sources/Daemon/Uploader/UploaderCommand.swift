@@ -1,4 +1,5 @@
 internal import Base
+internal import Storage
 internal import Upload
 
 /// Commands to the uploader. Even a full mailbox accepts those of other threads, and merges them with waiting ones so
@@ -24,6 +25,9 @@ enum UploaderCommand: Sendable {
     case storageRecovered
     /// Another route may be in use, or be called metered. Always accepted.
     case routesChanged
+    /// A server's command has been carried out, or refused: its result can be written. nil: it is to be tried again later.
+    /// Always accepted; there is one at a time.
+    case commandEnded(CommandRecord, CommandOutcome?)
     /// Always accepted; `Board.isStopping` says the same.
     case end
 
@@ -46,7 +50,7 @@ enum UploaderCommand: Sendable {
             return waiting.contains { if case .storageRecovered = $0 { true } else { false } }
         case .routesChanged:
             return waiting.contains { if case .routesChanged = $0 { true } else { false } }
-        case .sync, .rebatch, .erased, .seed, .end: return false
+        case .sync, .rebatch, .erased, .seed, .commandEnded, .end: return false
         }
     }
 }

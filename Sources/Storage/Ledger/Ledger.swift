@@ -12,6 +12,8 @@ struct Ledger: Equatable, Sendable {
     var extras = KnownExtras()
     /// As the counters in the database say.
     var losses = Losses()
+    /// What is left to do for the commands of servers; empty where there is nothing.
+    var commands: [DestinationName: CommandCounts] = [:]
     /// No uploaded location lies before this one.
     var uploadedFrom = RowKey.first
     private var prunable = Prunable()

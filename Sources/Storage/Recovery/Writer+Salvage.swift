@@ -78,6 +78,8 @@ extension Writer {
         try settle(names.sessions)
         done += try importEvents(&salvage, &names)
         try importBatches(salvage, names)
+        let commands = salvage.commands()
+        try db.transaction { () throws(SQLiteError) in try tables.commands.insert(salvaged: commands) }
     }
 
     /// A row that one destination refused is still there while others are owed it.

@@ -17,6 +17,8 @@ extension SmallFiles {
         package static let geofences = "geofences.json"
         /// Which of them the vehicle is inside of.
         package static let inside = "geofences-inside.json"
+        /// Which signed commands have been begun.
+        package static let commands = "commands.json"
     }
 
     /// The content of a file, and what was wrong with it.

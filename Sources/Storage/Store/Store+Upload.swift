@@ -51,7 +51,7 @@ extension Store {
     @available(*, noasync, message: "blocks on the disk")
     package func acknowledge(_ batch: FrozenBatch) throws(StorageError) -> Int {
         try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in
-            try writer.acknowledge(writer.known(batch))
+            try writer.acknowledge(writer.known(batch)).rows
         }
     }
 
@@ -62,7 +62,7 @@ extension Store {
         _ batch: FrozenBatch, freezing draft: BatchDraft, id: UUIDv7, _ request: StoredRequest
     ) throws(StorageError) -> Int {
         try performAtAnyCost("acknowledge") { (writer) throws(SQLiteError) in
-            try writer.acknowledge(writer.known(batch), freezing: (draft, id, request))
+            try writer.acknowledge(writer.known(batch), freezing: (draft, id, request)).rows
         }
     }
 

@@ -9,6 +9,8 @@ package struct StoreCounts: Equatable, Sendable {
     package var others: [DestinationName: DestinationCounts] = [:]
     /// Lost for good since this database was created.
     package var losses = Losses()
+    /// What is left to do for the commands of servers; empty where there is nothing.
+    package var commands: [DestinationName: CommandCounts] = [:]
 
     /// Locations and events that `main` has not acknowledged.
     package var pending: Int { main.pending }

@@ -85,7 +85,8 @@ struct StoreState: ~Copyable {
     mutating func counts() -> StoreCounts? {
         guard let ledger = writer?.ledger else { return nil }
         var counts = StoreCounts(
-            locations: ledger.locations.rows, main: DestinationCounts(ledger[.main]), losses: ledger.losses)
+            locations: ledger.locations.rows, main: DestinationCounts(ledger[.main]), losses: ledger.losses,
+            commands: ledger.commands)
         guard ledger.hasDebts else { return counts }
         for backlog in ledger.backlogs where backlog.name != .main {
             counts.others[backlog.name] = DestinationCounts(backlog)

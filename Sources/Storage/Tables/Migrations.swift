@@ -146,5 +146,15 @@ extension Schema {
             PRIMARY KEY (destination, key)) STRICT, WITHOUT ROWID;
         DELETE FROM counters WHERE name = 'lowest_seq';
         """,
+        // The commands of servers, and what came of them. The text goes when a command has been run; the digest tells
+        // whether its id comes again with the same content. A position in the result has its time beside it, so that a
+        // deletion finds it.
+        """
+        CREATE TABLE commands (seq INTEGER PRIMARY KEY, destination TEXT NOT NULL, id TEXT NOT NULL,
+            digest BLOB NOT NULL, batch BLOB NOT NULL, name TEXT NOT NULL, text TEXT,
+            received_at INTEGER NOT NULL, counter INTEGER, expires_at INTEGER,
+            done_at INTEGER, error TEXT, result TEXT, position_at INTEGER, is_sent INTEGER NOT NULL DEFAULT 0,
+            UNIQUE (destination, id, digest)) STRICT;
+        """,
     ]
 }

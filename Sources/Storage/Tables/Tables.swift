@@ -12,6 +12,7 @@ struct Tables: ~Copyable {
     let extras: Extras
     let counters: Counters
     let geofenceStates: GeofenceStates
+    let commands: Commands
 }
 
 extension Tables {
@@ -25,6 +26,7 @@ extension Tables {
             sessions: try Sessions(db),
             extras: Extras(db),
             counters: try Counters(db),
-            geofenceStates: GeofenceStates(db))
+            geofenceStates: GeofenceStates(db),
+            commands: Commands(db))
     }
 }

@@ -152,6 +152,7 @@ extension Writer {
                 try tables.deadLetters.remove(kind, of: name, limit: DeadLetters.limit)
             }
             try tables.deadLetters.endStreak(of: name)
+            try tables.commands.remove(of: name)
         }
         ledger[name].queue.remove { _ in true }
         ledger[name].locations.rejected = 0

@@ -52,30 +52,36 @@ extension Writer {
     /// A complete 2xx: the backend has them now. Deletes the rows, or marks them, and forgets the batch, in one
     /// transaction.
     ///
-    /// - Parameter next: a batch that is frozen in the same transaction, unless rows of it were deleted meanwhile. Drafted
-    ///   after this one.
-    /// - Returns: how many rows this acknowledged; fewer than were sent when the user deleted some meanwhile.
+    /// - Parameters:
+    ///   - next: a batch that is frozen in the same transaction, unless rows of it were deleted meanwhile. Drafted after
+    ///     this one.
+    ///   - commands: what the server asked for in its answer, written down in the same transaction.
+    /// - Returns: how many rows this acknowledged, fewer than were sent when the user deleted some meanwhile; and what has
+    ///   become of the commands.
     mutating func acknowledge(
-        _ batch: FrozenBatch, freezing next: (draft: BatchDraft, id: UUIDv7, request: StoredRequest)? = nil
-    ) throws(SQLiteError) -> Int {
+        _ batch: FrozenBatch, freezing next: (draft: BatchDraft, id: UUIDv7, request: StoredRequest)? = nil,
+        journaling commands: CommandList? = nil
+    ) throws(SQLiteError) -> (rows: Int, journaled: Journaling) {
         let mayFreeze = ledger[batch.destination].queue.isAlone(batch)
         let isNextUntouched = next.map { isUntouched($0.draft) } ?? false
-        let (payment, key) = try db.transaction { () throws(SQLiteError) in
+        let (payment, key, journaled) = try db.transaction { () throws(SQLiteError) in
             let payment = try pay(batch, isAccepted: true)
             try tables.batches.remove(batch)
             try endStreak(of: batch.destination)
+            let journaled = try write(commands)
             try writeTail()
             var key: Int64?
             if mayFreeze, let next, try isComplete(next.draft, isUntouched: isNextUntouched) {
                 key = try tables.batches.insert(
                     next.draft.members, to: batch.destination, id: next.id, next.request, isPiece: false)
             }
-            return (payment, key)
+            return (payment, key, journaled)
         }
         ledger[batch.destination].hasStreak = false
+        if commands != nil { try countCommands() }
         try paid(batch, payment)
         if let next, let key { frozen(next.draft, key: key) }
-        return payment.rows
+        return (payment.rows, journaled)
     }
 
     /// Part of the transaction in which a destination gets, or refuses, the rows of a batch. Those that nobody else is

@@ -74,14 +74,15 @@ extension Writer {
         return try pages * Pragmas.number("page_size", db)
     }
 
-    /// Removes the last positions and the parking spots of sessions whose last fix is deleted. Their lengths and
-    /// counts are kept.
+    /// Removes the last positions and the parking spots of sessions whose last fix is deleted, and positions in the
+    /// results of commands. Lengths and counts are kept.
     private mutating func forgetPositions(upTo cutoff: Timestamp?) throws(SQLiteError) {
         // Before the transaction, which writes the current session's.
         ledger.sessions.removePositions(upTo: cutoff)
         try securely { () throws(SQLiteError) in
             try writeTail()
             try tables.sessions.removePositions(upTo: cutoff)
+            try tables.commands.removePositions(upTo: cutoff)
         }
     }
 }

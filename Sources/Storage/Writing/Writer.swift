@@ -106,6 +106,7 @@ struct Writer: ~Copyable {
         for bounds in try tables.counters.deletions() { numbers.cover(Ledger.Numbers(past: bounds)) }
         ledger.cover(numbers)
         ledger.losses = try tables.counters.losses()
+        try countCommands()
         ledger.extras = KnownExtras(try tables.extras.all())
         // At each start that checks the rows anyway: they would pile up where they change often.
         if !tailsAreWritten, ledger.extras.versions.count > KnownExtras.startLimit {

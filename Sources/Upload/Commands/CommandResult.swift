@@ -41,7 +41,8 @@ package struct CommandResult: Equatable, Sendable {
             id: command.id, command: command.name, error: nil, value: names.isEmpty ? nil : value.canonical)
     }
 
-    private init(id: String, command: String, error: String?, value: String?) {
+    /// As the journal has it.
+    package init(id: String, command: String, error: String?, value: String?) {
         self.id = id
         self.command = command
         self.error = error

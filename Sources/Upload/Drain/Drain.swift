@@ -1,6 +1,9 @@
 /// Decides what an upload does next, from the first batch until nothing is pending or one fails. Pure: whoever owns it
 /// carries out each action and says how it went.
 ///
+/// Once nothing is pending, a postscript may follow: the log, then an envelope without rows. These are made afresh for each
+/// attempt, and no answer to them does anything to a row.
+///
 /// A batch that the backend has accepted, and that could not be deleted, is remembered: the next drain begins with its
 /// deletion, and never sends it again.
 package struct Drain: Sendable {
@@ -47,6 +50,19 @@ package struct Drain: Sendable {
         case freezeProbe
         /// The probe was accepted, and is deleted: make the row of the batch before it a dead letter.
         case condemn
+        /// Nothing is pending: make what else is to be sent, if there is anything. It is what `send`, `awaitAnswer`,
+        /// `cancelRequest` and `record` are about from then on.
+        case makePostscript
+        /// This answer to it is the last word.
+        case settle(Judgement)
+    }
+
+    /// What may follow the rows.
+    package enum Postscript: Equatable, Sendable {
+        /// The daemon's own log. Any answer to it will do.
+        case log
+        /// An envelope without rows: a heartbeat, or results of commands. It ends the drain.
+        case envelope
     }
 
     /// How an action went, or what has become of the request.
@@ -56,6 +72,8 @@ package struct Drain: Sendable {
         /// There is a batch of so many rows. `isIsolating`: if it is rejected, the search is for the rows to blame.
         case frozen(rows: Int, isIsolating: Bool)
         case nothingPending
+        /// There is something to be sent besides rows.
+        case made(Postscript)
         case token(TokenCheck)
         case underway
         /// The batch is gone: the user has deleted rows of it.
@@ -113,6 +131,7 @@ package struct Drain: Sendable {
         case isolating
         case marking(Doubt?)
         case blaming(Blame)
+        case following(Following)
     }
 
     /// The way from a refused row to its end. With the failure that the drain has come to unless it goes on.
@@ -122,12 +141,20 @@ package struct Drain: Sendable {
         case condemning
     }
 
+    /// The way of a postscript; in between it goes that of a batch.
+    private enum Following: Equatable {
+        case making
+        case settling(Postscript)
+    }
+
     private var state = State.idle
     /// Of the batch under way.
     private var rows = 0
     private var isIsolating = false
     /// It is sent to learn whether the one before it is to blame, which was refused like this.
     private var probes: DrainOutcome.Failure?
+    /// What is under way instead of a batch; nil: a batch is, or nothing.
+    private var postscript: Postscript?
     private var isForced = false
     private var isStopping = false
     private var isAborted = false
@@ -170,12 +197,13 @@ package struct Drain: Sendable {
     /// A drain begins.
     ///
     /// - Parameters:
-    ///   - hasWork: something is pending, or nobody knows because storage fails.
+    ///   - hasWork: something is pending, or nobody knows because storage fails; or a postscript is due.
     ///   - isForced: the user asks for it, so no back-off counts.
     package mutating func begin(hasWork: Bool, isForced: Bool) -> Step {
         self.isForced = isForced
         isEnabled = true
         probes = nil
+        postscript = nil
         if isOwed { return perform(.acknowledge(freezingNext: false), in: .acknowledgingOwed) }
         return hasWork ? perform(.registerEndpoint, in: .registering) : finish(.drained)
     }
@@ -194,7 +222,7 @@ package struct Drain: Sendable {
             (self.rows, self.isIsolating) = (rows, isIsolating)
             hasNewSettings = false
             return perform(.checkToken(isForced: isForced), in: .checkingToken)
-        case (.freezing, .nothingPending): return finish(.drained)
+        case (.freezing, .nothingPending): return makePostscript()
 
         case (.checkingToken, .token(.usable)): return send(isRepeat: false)
         case (.checkingToken, .token(.due)): return perform(.refreshToken, in: .refreshingToken)
@@ -213,12 +241,15 @@ package struct Drain: Sendable {
             return perform(.cancelRequest, in: .cancelling)
         case (.sending, .gone), (.sending, .cancelled), (.cancelling, .cancelled):
             return isStopping ? retryLater() : freezeNext()
-        case (.sending, .closed): return perform(.markPermanent, in: .marking(nil))
-        case (.sending, .failed(isForTime: true)): return perform(.countTimeout, in: .countingTimeout)
-        case (.sending, .failed(isForTime: false)):
+        case (.sending, .closed) where postscript == nil:
+            return perform(.markPermanent, in: .marking(nil))
+        case (.sending, .failed(isForTime: true)) where postscript == nil:
+            return perform(.countTimeout, in: .countingTimeout)
+        case (.sending, .failed), (.sending, .closed):
             return finish(.transient(isNetwork: true, retryAfter: nil))
         case (.sending(let isRepeat), .answered(let judgement, let canRenew)):
-            guard judgement.verdict == .unauthorised, !isRepeat, canRenew, !isStopping else {
+            guard judgement.verdict == .unauthorised, !isRepeat, canRenew, !isStopping, postscript != .log
+            else {
                 return perform(.record(judgement), in: .recording(judgement))
             }
             // The settings may have mended it: the batch goes by the new ones.
@@ -250,6 +281,8 @@ package struct Drain: Sendable {
 
         case (.blaming(let blame), _): return handle(event, blame)
 
+        case (.following(let following), _): return handle(event, following)
+
         case (.idle, _), (.acknowledgingOwed, _), (.registering, _), (.freezing, _), (.checkingToken, _),
             (.refreshingToken, _), (.recheckingToken, _), (.sending, _), (.cancelling, _),
             (.checkingRefusedToken, _), (.refreshingRefusedToken, _), (.recording, _), (.countingTimeout, _),
@@ -279,6 +312,21 @@ package struct Drain: Sendable {
         }
     }
 
+    private mutating func handle(_ event: Event, _ following: Following) -> Step {
+        switch (following, event) {
+        case (.making, .made(let postscript)):
+            self.postscript = postscript
+            hasNewSettings = false
+            return perform(.checkToken(isForced: isForced), in: .checkingToken)
+        case (.making, .nothingPending): return finish(.drained)
+
+        case (.settling(.log), .done): return makePostscript()
+        case (.settling(.envelope), .done): return finish(.drained)
+
+        case (.making, _), (.settling, _): return retryLater()
+        }
+    }
+
     private mutating func perform(_ action: Action, in state: State) -> Step {
         self.state = state
         return .perform(action)
@@ -297,8 +345,14 @@ package struct Drain: Sendable {
 
     private mutating func freezeNext() -> Step {
         probes = nil
+        postscript = nil
         // Disabled, pending rows stay pending.
         return isStopping || !isEnabled ? finish(.drained) : perform(.freezeNext, in: .freezing)
+    }
+
+    private mutating func makePostscript() -> Step {
+        postscript = nil
+        return isStopping || !isEnabled ? finish(.drained) : perform(.makePostscript, in: .following(.making))
     }
 
     private mutating func send(isRepeat: Bool) -> Step {
@@ -318,6 +372,7 @@ package struct Drain: Sendable {
 
     /// Applies the answer to the batch.
     private mutating func conclude(_ judgement: Judgement) -> Step {
+        if let postscript { return conclude(judgement, of: postscript) }
         switch judgement.verdict {
         case .accepted:
             isOwed = true
@@ -336,6 +391,21 @@ package struct Drain: Sendable {
                 return weigh(judgement.doubt)
             }
             return perform(.markPermanent, in: .marking(judgement.doubt))
+        }
+    }
+
+    /// No answer to a postscript feeds, begins or ends a suspicion.
+    private mutating func conclude(_ judgement: Judgement, of postscript: Postscript) -> Step {
+        if postscript == .log || judgement.refusesEnvelope {
+            return perform(.settle(judgement), in: .following(.settling(postscript)))
+        }
+        switch judgement.verdict {
+        case .accepted: return perform(.settle(judgement), in: .following(.settling(postscript)))
+        case .unauthorised: return finish(.failed(.auth))
+        case .transient(let retryAfter):
+            return finish(.transient(isNetwork: false, retryAfter: retryAfter))
+        case .rejected, .permanent:
+            return finish(.failed(judgement.doubt.map { DrainOutcome.Failure($0) } ?? .permanent))
         }
     }
 

@@ -9,15 +9,18 @@ package struct DrainRules: Equatable, Sendable {
     /// Only what is newest counts: each failure is followed by back-off, also one that waiting alone will not mend, because
     /// the interval may be too short to knock at a closed door.
     package var isLatestOnly: Bool
+    /// Seconds between the latest request and a heartbeat; 0 is off.
+    package var heartbeat: Double
 
     /// The default values are those of the configuration.
     package init(
         interval: Double, isManual: Bool = false, retriesForGeofences: Bool = false,
-        isLatestOnly: Bool = false
+        isLatestOnly: Bool = false, heartbeat: Double = 0
     ) {
         self.interval = interval
         self.isManual = isManual
         self.retriesForGeofences = retriesForGeofences
         self.isLatestOnly = isLatestOnly
+        self.heartbeat = heartbeat
     }
 }

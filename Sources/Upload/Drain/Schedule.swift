@@ -16,6 +16,10 @@ package enum DrainTrigger: Equatable, Sendable {
     case motion
     /// A geofence event has been recorded.
     case geofence
+    /// What the server has asked for has been done, and it does not know yet; or it has asked for an upload.
+    case results
+    /// The server wants to have the daemon's log.
+    case log
     /// The daemon has started with fixes pending.
     case started
     /// A default route has appeared after this many seconds without one.
@@ -122,6 +126,17 @@ package struct DrainSchedule: Sendable {
         }
     }
 
+    /// When what is due at `time` by itself, such as a heartbeat, may go: in back-off not before its end, after a failure that
+    /// waiting alone will not mend on the schedule. nil: never, where only the user starts an upload.
+    package func admits(_ time: BootInstant) -> BootInstant? {
+        if rules.isManual { return nil }
+        return switch state {
+        case .ready: time
+        case .backingOff(let until, _, _, _): max(time, until)
+        case .failed: max(time, tick)
+        }
+    }
+
     /// Something happened that may make a drain due; `due` says when.
     package mutating func trigger(
         _ trigger: DrainTrigger, now: BootInstant, using random: inout some RandomNumberGenerator
@@ -138,7 +153,7 @@ package struct DrainSchedule: Sendable {
             let earliest = triedForGeofence?.advanced(bySeconds: Self.geofencePause) ?? now
             wantedForGeofence = wantedForGeofence ?? max(earliest, now)
             return
-        case .sessionStopped, .threshold, .motion, .geofence: time = now
+        case .sessionStopped, .threshold, .motion, .geofence, .results, .log: time = now
         case .started: time = now.advanced(bySeconds: Double.random(in: 0...Self.startDelay, using: &random))
         case .networkReturned(let outage):
             let most = min(max(outage / 2, Self.returnDelay.lowerBound), Self.returnDelay.upperBound)

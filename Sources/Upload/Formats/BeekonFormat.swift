@@ -28,6 +28,22 @@ package struct BeekonFormat: ~Copyable {
         return gzip?.compress(bytes).map { Self.request(body: $0) }
     }
 
+    /// A request without rows.
+    ///
+    /// - Parameters:
+    ///   - extras: a JSON object; nil when there are none.
+    ///   - results: of commands, a JSON object each.
+    /// - Returns: nil when zlib fails.
+    package mutating func envelope(
+        _ id: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?, status: VehicleStatus,
+        results: [String]
+    ) -> Request? {
+        let bytes = payload.encode(
+            envelope: id, session: session, sentAt: sentAt, extras: extras, status: status, results: results)
+        if gzip == nil { gzip = Gzip() }
+        return gzip?.compress(bytes).map { Self.request(body: $0) }
+    }
+
     /// Gives back zlib's memory, and the buffer, which has the size of the longest body.
     package mutating func reset() {
         gzip = nil

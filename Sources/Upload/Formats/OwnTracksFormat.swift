@@ -32,8 +32,10 @@ package struct OwnTracksFormat: Equatable, Sendable {
         trackerID = String(deviceID.suffix(2))
     }
 
-    /// - Parameter sentAt: when the message is made, which may be long after the fix.
-    package func request(_ location: Location, sentAt: Timestamp) -> Request {
+    /// - Parameters:
+    ///   - sentAt: when the message is made, which may be long after the fix.
+    ///   - isPing: it only says that the vehicle lives, and where it was last.
+    package func request(_ location: Location, sentAt: Timestamp, isPing: Bool = false) -> Request {
         let fix = location.fix
         var text = RequestText()
         text.put("{\"_type\":\"location\"")
@@ -56,7 +58,7 @@ package struct OwnTracksFormat: Equatable, Sendable {
         text.put(",\"tid\":")
         text.put(string: trackerID)
         text.put(",\"t\":\"")
-        text.put(Self.trigger(location.trigger))
+        text.put(isPing ? Self.trigger(.checkIn) : Self.trigger(location.trigger))
         text.put("\",\"topic\":")
         text.put(string: topic)
         text.put(",\"_id\":\"")

@@ -17,6 +17,8 @@ package struct Request: Equatable, Sendable {
     package var headers: [Header]
     /// Where MQTT publishes the body; nil for formats that only HTTP carries. HTTP ignores it.
     package var topic: String?
+    /// In place of all that follows host and port in the configured url; nil: that stays. Nothing with rows has one.
+    package var path: String?
     /// As it goes out.
     package var body: [UInt8]
 
@@ -46,7 +48,8 @@ package struct Request: Equatable, Sendable {
     /// What most formats have none of may be left out.
     package init(
         format: Format, method: Method = .post, query: String = "", contentType: String? = nil,
-        encoding: String? = nil, headers: [Header] = [], topic: String? = nil, body: [UInt8]
+        encoding: String? = nil, headers: [Header] = [], topic: String? = nil, path: String? = nil,
+        body: [UInt8]
     ) {
         self.format = format
         self.method = method
@@ -55,11 +58,13 @@ package struct Request: Equatable, Sendable {
         self.encoding = encoding
         self.headers = headers
         self.topic = topic
+        self.path = path
         self.body = body
     }
 
     /// Where it goes: the configured url, which may have a query of its own, and this request's parameters after it.
     package func url(_ configured: String) -> String {
+        if let path { return Settings.origin(of: configured) + path }
         guard !query.isEmpty else { return configured }
         guard configured.utf8.contains(UInt8(ascii: "?")) else { return configured + "?" + query }
         let isOpen = configured.hasSuffix("?") || configured.hasSuffix("&")

@@ -40,10 +40,11 @@ package struct Carrier: ~Copyable {
     /// - Parameters:
     ///   - batch: which one it carries.
     ///   - authorization: replaces a header `Authorization` of the settings; nil leaves that one alone.
+    ///   - keepsBody: the body of the answer is to be read, also where the format has no use for it.
     ///   - time: the best clock known.
     package mutating func begin(
         _ request: Request, of batch: UUIDv7, to sync: Settings.Sync, authorization: String?,
-        at time: Timestamp, now: BootInstant
+        keepsBody: Bool = false, at time: Timestamp, now: BootInstant
     ) {
         cancel()
         guard let options = MQTTOptions(sync, clientID: clientID, connectedAt: time) else {
@@ -53,7 +54,8 @@ package struct Carrier: ~Copyable {
                 request.body,
                 RequestFactory(sync, version: version).options(
                     for: request, of: batch, authorization: authorization),
-                keepsBody: request.format.readsBody(acknowledging: sync.requireAck), resumingAt: now)
+                keepsBody: keepsBody || request.format.readsBody(acknowledging: sync.requireAck),
+                resumingAt: now)
             return
         }
         isMQTT = true

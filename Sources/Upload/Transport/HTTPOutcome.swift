@@ -17,15 +17,17 @@ package struct Answer: Equatable, Sendable {
     package let isPage: Bool
     /// It is not compressed: compression is never asked for, so nothing here can undo it.
     package let isReadable: Bool
+    /// The body exceeds 64 KiB, and the rest was not read.
+    package let isCut: Bool
     /// The body, if the caller asked for it; empty when it exceeds 64 KiB.
     package let body: [UInt8]
 
-    /// - Parameter isCut: the body exceeds 64 KiB, and the rest was not read.
     init(status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, text: [UInt8]) {
         self.status = status
         retryAfter = head.retryAfter
         isPage = start.isPage || isCut && start.mayBePage || head.isCoded && head.isHTML
         isReadable = !head.isCoded
+        self.isCut = isCut
         body = isCut ? [] : text
     }
 }

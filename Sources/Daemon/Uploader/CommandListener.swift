@@ -1,0 +1,130 @@
+internal import Base
+internal import DaemonConfiguration
+internal import Envelope
+internal import Storage
+internal import Upload
+
+/// Hears what the server of one destination asks for in its answers, and says what is to be written down of it. Also hands
+/// out the results, for the envelopes in which they go.
+///
+/// Confined to the uploader's thread.
+final class CommandListener {
+    /// Results in one envelope at most: its body stays as small as that of a batch.
+    private static let resultLimit = 100
+
+    private let port: UploaderPort
+    private let hub: Hub
+    private let installID: String
+    /// nil before anything has been asked for.
+    private var intake: CommandIntake?
+    /// What was asked for in the latest answer, and has not been written down yet.
+    private var heard: (commands: HeardCommands, batch: UUIDv7)?
+    /// The same, once it has been admitted.
+    private var list: CommandList?
+    /// Results that are under way.
+    private var taken: [CommandRecord] = []
+
+    init(port: UploaderPort, hub: Hub, installID: String) {
+        self.port = port
+        self.hub = hub
+        self.installID = installID
+    }
+
+    /// Reads a believed 2xx. `take` says what is to be written down of it.
+    func hear(_ reply: Upload.Reply, to batch: UUIDv7, _ sync: Settings.Sync?) {
+        (heard, list) = (nil, nil)
+        guard let sync, sync.commands != nil, case .http(let answer) = reply else { return }
+        // What it knows of counters comes with the first that has one; reading needs none.
+        let intake = intake ?? CommandIntake(installID: installID, lastCounter: nil)
+        switch intake.hear(answer, to: batch, from: port.name, sync) {
+        case .nothing: return
+        case .commands(let commands): heard = (commands, batch)
+        case .refused(let refusal): refused(refusal, batch)
+        }
+    }
+
+    /// What is to be written down with the acknowledgement; nil: nothing. The same again, until `written`.
+    func take(now: BootInstant) throws(StorageError) -> CommandList? {
+        guard let (heard, batch) = heard else { return list }
+        let known = try hub.store.knownCommands(among: heard.commands.map(\.id), of: port.name)
+        if intake == nil {
+            intake = CommandIntake(installID: installID, lastCounter: try lastCounter())
+        }
+        self.heard = nil
+        if let refusal = intake?.admit(heard, known: known, at: hub.clock.trusted(now: now), now: now) {
+            refused(refusal, batch)
+            return nil
+        }
+        let commands = heard.commands.map { NewCommand($0) }
+        list = CommandList(from: port.name, answering: batch, at: hub.clock.time(now: now), commands)
+        return list
+    }
+
+    /// It has been.
+    func written(_ journaling: Journaling) {
+        if journaling.unheard > 0, let list {
+            let refusal = "\(journaling.unheard) more do not fit in: too many have yet to be done"
+            Log.warning(.serverCommand, words(refusal), fields(list.batch))
+        }
+        list = nil
+    }
+
+    private func lastCounter() throws(StorageError) -> Int64? {
+        let reading = hub.files.readCommandCounter()
+        let file = hub.content(of: reading, otherwise: "signed commands that were carried out may be repeated")
+        return [try hub.store.highestCommandCounter(), file?.counter].compactMap(\.self).max()
+    }
+
+    private func refused(_ refusal: CommandListRefusal, _ batch: UUIDv7) {
+        port.requests.addRefusedCommands()
+        Log.warning(.serverCommand, words("\(refusal.kind.rawValue), \(refusal.detail)"), fields(batch))
+    }
+
+    private func words(_ reason: String) -> String {
+        "commands of the server of \(port.name) refused: \(reason)"
+    }
+
+    private func fields(_ batch: UUIDv7) -> [(Log.Field, String)] {
+        [(.destination, port.name.text), (.batch, batch.description)]
+    }
+
+    // MARK: Results
+
+    /// The oldest that the server does not have yet, a JSON object each.
+    func takeResults() throws(StorageError) -> [String] {
+        taken =
+            hub.store.counts().commands[port.name]?.results ?? 0 > 0
+            ? try hub.store.queuedResults(for: port.name, limit: Self.resultLimit) : []
+        return taken.map(\.wire)
+    }
+
+    /// The server has those that were taken last; what it has asked for in its answer is written down as well.
+    ///
+    /// - Returns: what has become of that.
+    func acceptedResults(_ reply: Upload.Reply, to envelope: UUIDv7, _ sync: Settings.Sync?) throws(StorageError)
+        -> Journaling
+    {
+        hear(reply, to: envelope, sync)
+        let journaling = try hub.store.journal(try take(now: .current()), sent: taken)
+        taken = []
+        written(journaling)
+        return journaling
+    }
+}
+
+extension NewCommand {
+    init(_ command: ServerCommand) {
+        var refusal: String?
+        if case .refused(let error) = command.content { refusal = error.text }
+        self.init(
+            id: command.id, name: command.name, digest: Array(command.digest.utf8), text: command.text ?? "",
+            counter: command.warrant?.counter, expiresAt: command.warrant?.expiresAt, refusal: refusal)
+    }
+}
+
+extension CommandRecord {
+    /// An element of `command_results`.
+    fileprivate var wire: String {
+        CommandResult(id: id, command: name, error: outcome.error, value: outcome.result).text
+    }
+}

@@ -1,0 +1,208 @@
+internal import Base
+internal import ControlProtocol
+internal import DaemonConfiguration
+internal import Envelope
+internal import Linux
+internal import Storage
+internal import Tracking
+internal import Upload
+
+/// What goes out after the rows of one destination: the log that its server has asked for, and envelopes without rows, which
+/// are heartbeats and carry results of commands. Each is made afresh for each attempt: nothing of it is frozen, and no answer
+/// to it does anything to a row.
+///
+/// Confined to the uploader's thread.
+final class Postscripts {
+    /// What is under way.
+    struct Current {
+        var kind: Drain.Postscript
+        var id: UUIDv7
+        var request: Request
+        /// Of the position in it; nil when there is none.
+        var time: Timestamp?
+    }
+
+    private let port: UploaderPort
+    private let hub: Hub
+    /// Makes the requests, in the format that is configured.
+    private let maker: BatchQueue
+    private let report: UploadReport
+    private let results: ResultOutlet
+    private(set) var current: Current?
+    /// The answer to it.
+    private var answer: Upload.Reply?
+    /// Stands for a session while there has been none.
+    private var session: UUIDv7?
+
+    init(
+        port: UploaderPort, hub: Hub, maker: BatchQueue, report: UploadReport,
+        results: ResultOutlet = ResultOutlet()
+    ) {
+        self.port = port
+        self.hub = hub
+        self.maker = maker
+        self.report = report
+        self.results = results
+    }
+
+    /// Something is to be sent besides rows.
+    func isDue(_ attempts: Attempts, now: BootInstant) -> Bool {
+        if port.log.isWanted || attempts.heartbeatDue.map({ $0 <= now }) ?? false { return true }
+        return results.isWaiting() && attempts.heartbeat.pause(now: now) == nil
+    }
+
+    /// The body of the answer is to be read.
+    var readsAnswer: Bool { current?.kind == .envelope && results.readsAnswers() }
+
+    /// Whether a position that the user has deleted is under way.
+    ///
+    /// - Parameter cutoff: what is deleted; nil: everything.
+    func holds(upTo cutoff: Timestamp?) -> Bool {
+        guard let time = current?.time else { return false }
+        return cutoff.map { time <= $0 } ?? true
+    }
+
+    /// It has been answered.
+    func answered(_ reply: Upload.Reply) {
+        answer = reply
+    }
+
+    /// The drain has ended.
+    func end() {
+        (current, answer) = (nil, nil)
+    }
+
+    /// Does what it is for postscripts to do.
+    ///
+    /// - Returns: nil for what is not about them.
+    func perform(
+        _ action: Drain.Action, _ sync: Settings.Sync?, _ attempts: inout Attempts
+    ) throws(StorageError) -> Drain.Event? {
+        switch action {
+        case .makePostscript:
+            end()
+            guard let sync else { return .nothingPending }
+            current = try log(sync)
+            if current == nil { current = try envelope(sync, &attempts) }
+            return current.map { .made($0.kind) } ?? .nothingPending
+        case .record(let judgement):
+            guard let current else { return nil }
+            report.recorded(judgement, bytes: current.request.body.count)
+            return .done
+        case .settle(let judgement):
+            try settle(judgement, sync, &attempts)
+            return .done
+        case .registerEndpoint, .freezeNext:
+            end()
+            return nil
+        case .checkToken, .checkRefusedToken, .refreshToken, .send, .awaitAnswer, .cancelRequest,
+            .countTimeout,
+            .acknowledge, .reject, .isolate, .markPermanent, .weighRefusal, .freezeProbe, .condemn:
+            return nil
+        }
+    }
+
+    // MARK: Envelopes without rows
+
+    private func envelope(
+        _ sync: Settings.Sync, _ attempts: inout Attempts
+    ) throws(StorageError) -> Current? {
+        let now = BootInstant.current()
+        guard attempts.heartbeat.pause(now: now) == nil else { return nil }
+        switch sync.format {
+        case .beekon:
+            let results = try results.take()
+            guard attempts.beginHeartbeat(now: now) || !results.isEmpty else { return nil }
+            let sign = RequestMaker.Sign.envelope(
+                status(now: now), results: results, session: latestSession,
+                extras: JSONString.object(hub.board.extras))
+            return try current(sign)
+        case .owntracks:
+            guard attempts.beginHeartbeat(now: now) else { return nil }
+            guard let location = hub.board.readerSnapshot.lastLocation else {
+                // There is nothing that could be said; the next one may have a position.
+                attempts.requested(now: now)
+                attempts.accepted()
+                return nil
+            }
+            var made = try current(.position(location))
+            made.time = location.fix.time
+            return made
+        case .template, .overland, .osmand: return nil
+        }
+    }
+
+    private func current(_ sign: RequestMaker.Sign) throws(StorageError) -> Current {
+        let (id, request) = try maker.encode(sign)
+        return Current(kind: .envelope, id: id, request: request)
+    }
+
+    private var latestSession: UUIDv7 {
+        if let latest = hub.board.readerSnapshot.change.session { return latest }
+        let minted = session ?? maker.mint()
+        session = minted
+        return minted
+    }
+
+    private func status(now: BootInstant) -> VehicleStatus {
+        let reader = hub.board.readerSnapshot
+        let counts = hub.store.counts()[port.name] ?? DestinationCounts()
+        return VehicleStatus(
+            state: reader.state.rawValue, motion: reader.motion.rawValue,
+            receiver: Wire.SourceHealth(reader.health).rawValue, pending: counts.pending,
+            oldestPending: counts.pending > 0 ? counts.oldestPending : nil, odometer: reader.vehicle.odometer,
+            ignition: reader.vehicle.ignition, version: Release.version,
+            uptime: Int(now.seconds(since: hub.startedAt)))
+    }
+
+    // MARK: The log
+
+    private func log(_ sync: Settings.Sync) throws(StorageError) -> Current? {
+        guard port.log.isWanted, sync.mqtt == nil, let lines = Log.kept() else {
+            port.log.done()
+            return nil
+        }
+        let uptime = Int(BootInstant.current().seconds(since: hub.startedAt))
+        let head = "beekond \(Release.version), installation \(maker.installID), up \(uptime) s\n"
+        let (id, request) = try maker.encode(log: Array(head.utf8) + lines)
+        return Current(kind: .log, id: id, request: request)
+    }
+
+    // MARK: Answers
+
+    private func settle(
+        _ judgement: Judgement, _ sync: Settings.Sync?, _ attempts: inout Attempts
+    ) throws(StorageError) {
+        guard let current else { return }
+        let now = BootInstant.current()
+        let time = hub.clock.time(now: now)
+        switch (current.kind, judgement.verdict) {
+        case (.log, let verdict):
+            port.log.done()
+            report.logSent(judgement.status, isAccepted: verdict == .accepted)
+        case (.envelope, .accepted):
+            if let answer { try results.accepted(current.id, answer, sync) }
+            report.heartbeatAccepted(current.id, bytes: current.request.body.count, at: time)
+        case (.envelope, _):
+            attempts.refusedEnvelope(now: now)
+            report.envelopeRefused(judgement.status)
+        }
+        end()
+    }
+}
+
+/// The results of a server's commands, for the envelopes of its destination, as their journal has them. By default there are
+/// none.
+struct ResultOutlet {
+    /// Commands are read in answers.
+    var readsAnswers: () -> Bool = { false }
+    /// Some results have yet to be sent. Asked often: costs nothing.
+    var isWaiting: () -> Bool = { false }
+    /// Those that have yet to be sent, oldest first, as many as an envelope may hold: a JSON object each.
+    var take: () throws(StorageError) -> [String] = { () throws(StorageError) in [] }
+    /// The server has those that were taken last, and this is what it has answered to the envelope of this id.
+    /// With the settings by now.
+    var accepted: (UUIDv7, Upload.Reply, Settings.Sync?) throws(StorageError) -> Void = {
+        _, _, _ throws(StorageError) in
+    }
+}

@@ -1,0 +1,234 @@
+internal import Base
+internal import SQLite
+
+/// The journal of the commands of servers. An id with other content than before has a row of its own, which says that it
+/// was refused. Without commands nothing is prepared or written.
+struct Commands {
+    private let db: Connection
+
+    init(_ db: Connection) {
+        self.db = db
+    }
+
+    /// In the order in which `record` reads them.
+    private static let columns = """
+        seq, destination, id, digest, batch, name, text, received_at, counter, expires_at, done_at, error, result, \
+        position_at, is_sent
+        """
+    /// Has been run, and the server does not know it yet.
+    private static let isQueued = "done_at IS NOT NULL AND is_sent = 0"
+
+    // MARK: Reading
+
+    /// What is left to do; nothing for a destination that has nothing.
+    func counts() throws(SQLiteError) -> [DestinationName: CommandCounts] {
+        let rows = try db.prepare(
+            """
+            SELECT destination, SUM(done_at IS NULL), SUM(\(Self.isQueued)) FROM commands GROUP BY destination
+            """)
+        var counts: [DestinationName: CommandCounts] = [:]
+        while try rows.step() {
+            guard let name = rows.text(0).flatMap({ DestinationName($0) }) else { continue }
+            let found = CommandCounts(
+                waiting: Bounded.count(rows.integer(1)), results: Bounded.count(rows.integer(2)))
+            if found != CommandCounts() { counts[name] = found }
+        }
+        return counts
+    }
+
+    func known(among ids: [String], of destination: DestinationName) throws(SQLiteError) -> Set<String> {
+        let row = try db.prepare("SELECT 1 FROM commands WHERE destination = ? AND id = ?")
+        var known: Set<String> = []
+        for id in ids {
+            try row.bind([.text(destination.text), .text(id)])
+            if try row.step() { known.insert(id) }
+        }
+        return known
+    }
+
+    /// The one that is to be run next.
+    func next(of destination: DestinationName) throws(SQLiteError) -> CommandRecord? {
+        try all("destination = ? AND done_at IS NULL", [.text(destination.text)], limit: 1).first
+    }
+
+    /// The oldest results that have yet to be sent.
+    func queued(for destination: DestinationName, limit: Int) throws(SQLiteError) -> [CommandRecord] {
+        try all("destination = ? AND \(Self.isQueued)", [.text(destination.text)], limit: limit)
+    }
+
+    /// Those that came after one, in their order.
+    static func page(
+        after seq: Int64, limit: Int, _ db: Connection
+    ) throws(SQLiteError) -> (records: [CommandRecord], last: Int64?, isLast: Bool) {
+        let rows = try db.prepare("SELECT \(columns) FROM commands WHERE seq > ? ORDER BY seq LIMIT ?")
+        try rows.bind([.integer(seq), .integer(Int64(limit))])
+        var (records, last, count): ([CommandRecord], Int64?, Int) = ([], nil, 0)
+        while try rows.step() {
+            count += 1
+            last = rows.integer(0)
+            if let record = record(rows) { records.append(record) }
+        }
+        return (records, last, count < limit)
+    }
+
+    /// The highest number of a signed list.
+    func highestCounter() throws(SQLiteError) -> Int64? {
+        try db.value("SELECT MAX(counter) FROM commands").flatMap { Int64($0) }
+    }
+
+    private func all(
+        _ condition: String, _ values: [Value], limit: Int
+    ) throws(SQLiteError) -> [CommandRecord] {
+        let rows = try db.prepare(
+            "SELECT \(Self.columns) FROM commands WHERE \(condition) ORDER BY seq LIMIT \(limit)")
+        try rows.bind(values)
+        var records: [CommandRecord] = []
+        while try rows.step() { if let record = Self.record(rows) { records.append(record) } }
+        return records
+    }
+
+    /// nil for one that a damaged file may hold.
+    private static func record(_ row: borrowing Statement) -> CommandRecord? {
+        guard let destination = row.text(1).flatMap({ DestinationName($0) }),
+            let batch = UUIDv7(bytes: row.blob(4))
+        else { return nil }
+        func time(_ column: Int32) -> Timestamp? {
+            row.optionalInteger(column).map { Timestamp(milliseconds: $0) }
+        }
+        return CommandRecord(
+            seq: row.integer(0), digest: row.blob(3), destination: destination, id: row.text(2) ?? "",
+            batch: batch, name: row.text(5) ?? "", text: row.text(6),
+            receivedAt: Timestamp(milliseconds: row.integer(7)), counter: row.optionalInteger(8),
+            expiresAt: time(9), doneAt: time(10),
+            outcome: CommandOutcome(error: row.text(11), result: row.text(12), positionAt: time(13)),
+            isSent: row.integer(14) != 0)
+    }
+
+    // MARK: Writing
+
+    /// Part of the transaction that acknowledges what they are the answer to.
+    ///
+    /// - Parameter waiting: how many have yet to be run.
+    func write(_ list: CommandList, waiting: Int) throws(SQLiteError) -> Journaling {
+        var journaling = Journaling()
+        guard waiting + list.commands.count <= CommandRecord.limit else {
+            journaling.unheard = list.commands.count
+            return journaling
+        }
+        for command in list.commands { try write(command, of: list, &journaling) }
+        try trim()
+        return journaling
+    }
+
+    private func write(
+        _ command: NewCommand, of list: CommandList, _ journaling: inout Journaling
+    ) throws(SQLiteError) {
+        let known = try db.prepare(
+            "SELECT digest = ?, seq, \(Self.isQueued) OR done_at IS NULL FROM commands WHERE destination = ? AND id = ?"
+        )
+        try known.bind([.blob(command.digest), .text(list.destination.text), .text(command.id)])
+        var (isKnown, found): (Bool, (seq: Int64, isUnsent: Bool)?) = (false, nil)
+        while try known.step() {
+            isKnown = true
+            if known.integer(0) != 0 { found = (known.integer(1), known.integer(2) != 0) }
+        }
+        if let found {
+            journaling.repeated += 1
+            // The server asks again, so it has not understood that it has the result.
+            if !found.isUnsent { try db.execute("UPDATE commands SET is_sent = 0 WHERE seq = \(found.seq)") }
+            return
+        }
+        let refusal = isKnown ? CommandRecord.reused : command.refusal
+        if refusal == nil { journaling.new += 1 } else { journaling.refused += 1 }
+        try db.prepare(
+            """
+            INSERT INTO commands (destination, id, digest, batch, name, text, received_at, counter, expires_at, \
+            done_at, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        ).run(
+            .text(list.destination.text), .text(command.id), .blob(command.digest), .blob(list.batch.bytes),
+            .text(command.name), refusal == nil ? .text(command.text) : .null,
+            .integer(list.receivedAt.milliseconds), .optional(command.counter),
+            .optional(command.expiresAt?.milliseconds),
+            .optional(refusal == nil ? nil : list.receivedAt.milliseconds), refusal.map { .text($0) } ?? .null
+        )
+    }
+
+    /// Forgets the oldest, but none that has yet to be run.
+    private func trim() throws(SQLiteError) {
+        try db.execute(
+            """
+            DELETE FROM commands WHERE seq IN (SELECT seq FROM commands WHERE done_at IS NOT NULL ORDER BY seq \
+            LIMIT max(0, (SELECT COUNT(*) FROM commands) - \(CommandRecord.limit)))
+            """)
+    }
+
+    /// It has been run. By more than its number, which another database gives anew.
+    func finish(
+        _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp
+    ) throws(SQLiteError) {
+        try db.prepare(
+            """
+            UPDATE commands SET text = NULL, done_at = ?, error = ?, result = ?, position_at = ? \
+            WHERE destination = ? AND id = ? AND digest = ? AND done_at IS NULL
+            """
+        ).run(
+            .integer(time.milliseconds), outcome.error.map { .text($0) } ?? .null,
+            outcome.result.map { .text($0) } ?? .null, .optional(outcome.positionAt?.milliseconds),
+            .text(command.destination.text), .text(command.id), .blob(command.digest))
+    }
+
+    /// The server has these results.
+    func markSent(_ results: [CommandRecord]) throws(SQLiteError) {
+        guard !results.isEmpty else { return }
+        let mark = try db.prepare(
+            "UPDATE commands SET is_sent = 1 WHERE destination = ? AND id = ? AND digest = ? AND \(Self.isQueued)"
+        )
+        for result in results {
+            try mark.run(.text(result.destination.text), .text(result.id), .blob(result.digest))
+        }
+    }
+
+    /// Those that have yet to be run are not, unless they are of this destination.
+    func refuseAll(
+        besides destination: DestinationName?, error: String, at time: Timestamp
+    ) throws(SQLiteError) {
+        try db.prepare(
+            "UPDATE commands SET text = NULL, done_at = ?, error = ? WHERE done_at IS NULL AND destination IS NOT ?"
+        ).run(
+            .integer(time.milliseconds), .text(error), destination.map { .text($0.text) } ?? .null)
+    }
+
+    /// Part of a deletion: no result tells where the vehicle was up to then.
+    func removePositions(upTo cutoff: Timestamp?) throws(SQLiteError) {
+        try db.prepare("UPDATE commands SET result = NULL, position_at = NULL WHERE position_at <= ?").run(
+            .integer(cutoff?.milliseconds ?? .max))
+    }
+
+    /// Forgets a destination.
+    func remove(of destination: DestinationName) throws(SQLiteError) {
+        try db.prepare("DELETE FROM commands WHERE destination = ?").run(.text(destination.text))
+    }
+
+    /// What was salvaged, unless it is known.
+    func insert(salvaged records: [CommandRecord]) throws(SQLiteError) {
+        guard !records.isEmpty else { return }
+        let insert = try db.prepare(
+            """
+            INSERT OR IGNORE INTO commands (destination, id, digest, batch, name, text, received_at, counter, \
+            expires_at, done_at, error, result, position_at, is_sent) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        for record in records {
+            try insert.run(
+                .text(record.destination.text), .text(record.id), .blob(record.digest),
+                .blob(record.batch.bytes), .text(record.name), record.text.map { .text($0) } ?? .null,
+                .integer(record.receivedAt.milliseconds), .optional(record.counter),
+                .optional(record.expiresAt?.milliseconds), .optional(record.doneAt?.milliseconds),
+                record.outcome.error.map { .text($0) } ?? .null,
+                record.outcome.result.map { .text($0) } ?? .null,
+                .optional(record.outcome.positionAt?.milliseconds), .integer(record.isSent ? 1 : 0))
+        }
+        try trim()
+    }
+}

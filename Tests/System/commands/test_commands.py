@@ -1,0 +1,245 @@
+"""A server stops, reconfigures, fences and starts a vehicle in its answers, and reads what became of it."""
+from __future__ import annotations
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.command_server import CommandServer
+from support.system_test import SystemTest
+from support.waiting import wait_for
+
+ALL = ["start", "stop", "set_config", "unset_config", "add_geofences", "remove_geofences", "remove_all_geofences",
+       "set_motion", "sync", "locate"]
+FENCE = {"id": "depot", "latitude": 50.0, "longitude": 8.0, "radius_meters": 200.0}
+
+
+class CommandTest(SystemTest):
+    """A vehicle that a server may ask for something."""
+
+    def server(self) -> CommandServer:
+        server = CommandServer()
+        self.addCleanup(server.stop)
+        self.receivers.append(server)
+        return server
+
+    def vehicle(self, server: CommandServer, tracks: bool = True, commands: dict | None = None, **sync) -> tuple:
+        """A fake gpsd and a daemon that has stored one fix."""
+        chosen = {"enabled": True, "allow": ALL, "settings": ["tracking.interval_seconds", "tracking.schedule"],
+                  **(commands or {})}
+        fake = self.fake()
+        daemon = self.daemon(fake.port, sync={"url": server.url, "interval_seconds": 3600, **sync},
+                             **{"sync.commands": chosen}).start()
+        if tracks:
+            daemon.call("Start")
+            fake.settle()
+            daemon.wait_stored(1)
+        return fake, daemon
+
+    def drain(self, daemon):
+        """Sends what is pending, as often as it takes until nothing is left to be done for the server."""
+        daemon.sync()
+        self.wait_quiet(daemon)
+
+    def wait_quiet(self, daemon):
+        daemon.wait_status(
+            lambda status: "commands" not in status["sync"] and "results" not in status["sync"]
+            and status["sync"]["state"] == "idle", "nothing is left to be done for the server")
+
+    def listed(self, daemon) -> dict:
+        return {command["id"]: command for command in daemon.call("GetCommands")["commands"]}
+
+
+class EndToEndTests(CommandTest):
+    def test_a_server_runs_a_vehicle(self):
+        server = self.server()
+        fake, daemon = self.vehicle(server)
+        listener = self.listener(daemon, ["command"])
+        first = daemon.status()["session_id"]
+        ids = [server.command("stop"),
+               server.command("set_config", settings={"tracking.interval_seconds": 7}),
+               server.command("add_geofences", geofences=[FENCE]),
+               server.command("start")]
+        self.drain(daemon)
+        results = [server.wait_result(identity) for identity in ids]
+        self.assertEqual([(result["command"], result["ok"]) for result in results],
+                         [("stop", True), ("set_config", True), ("add_geofences", True), ("start", True)], results)
+        status = daemon.status()
+        self.assertEqual((status["state"], daemon.setting("tracking.interval_seconds")), ("tracking", 7))
+        self.assertNotEqual(status["session_id"], first)
+        self.assertEqual(len(daemon.call("GetSessions")["sessions"]), 2)
+        self.assertEqual([fence["id"] for fence in daemon.call("ListGeofences")["geofences"]], ["depot"])
+        # Each is listed, was streamed in order, and logged with its origin and batch.
+        listed = self.listed(daemon)
+        self.assertEqual([listed[identity]["state"] for identity in ids], ["done"] * 4)
+        self.assertTrue(all(listed[identity]["delivered"] and listed[identity]["origin"] == "main" for identity in ids))
+        batch = {listed[identity]["batch"] for identity in ids}
+        self.assertEqual(batch, {server.envelopes[0].batch_id})
+        events = wait_for(lambda: len(listener.events) >= 4 and listener.events, "the events")
+        self.assertEqual([event["command"]["id"] for event in events], ids)
+        for identity in ids:
+            self.assertIn(f" {identity} ", daemon.text())
+        # The server has asked for each of them in each answer; none has been done twice.
+        self.assertTrue(all(len(found) == 1 for found in server.results.values()), server.results)
+        self.assertTrue(fake.watchers)
+
+    def test_a_persons_stop_holds(self):
+        server = self.server()
+        fake, daemon = self.vehicle(server)
+        daemon.call("Stop")
+        refused = [server.command("start"), server.command("locate"), server.command("add_geofences", geofences=[FENCE]),
+                   server.command("set_config", settings={"tracking.schedule": ["mon-sun 00:00-24:00"]})]
+        harmless = [server.command("stop"), server.command("sync"), server.command("remove_all_geofences"),
+                    server.command("set_config", settings={"tracking.interval_seconds": 9})]
+        # Once it has the results, it tries again: a server that asks for a stop as well has not taken it over.
+        server.ask = lambda envelope: [{"id": "again", "command": "start"}] if envelope.results else server.open_commands()
+        daemon.ask_for_sync()
+        for identity in refused:
+            result = server.wait_result(identity)
+            self.assertEqual((result["ok"], result["error"].split(":")[0]), (False, "stopped_by_person"), result)
+        for identity in harmless:
+            self.assertTrue(server.wait_result(identity)["ok"], server.results[identity])
+        wait_for(lambda: self.listed(daemon).get("again", {}).get("error") == "stopped_by_person", "the refusal")
+        self.assertEqual(daemon.status()["state"], "stopped")
+        self.assertEqual(daemon.call("ListGeofences")["geofences"], [])
+        # The person starts, the server stops, and may then start again.
+        server.ask = lambda envelope: server.open_commands()
+        daemon.call("Start")
+        stop = server.command("stop")
+        fake.settle()
+        self.drain_until(daemon, server, stop)
+        self.assertEqual((daemon.status()["state"], daemon.status()["decided_by"]), ("stopped", "server"))
+        start = "the-last"
+        server.ask = lambda envelope: [{"id": start, "command": "start"}] if envelope.results else []
+        daemon.call("Start")
+        fake.drive(3)
+        second = server.command("stop")
+        server.ask = lambda envelope: ([{"id": start, "command": "start"}] if envelope.results
+                                       else [server.commands[second]])
+        self.drain_until(daemon, server, second)
+        wait_for(lambda: self.listed(daemon).get(start, {}).get("ok"), "the start")
+        self.assertEqual((daemon.status()["state"], daemon.status()["decided_by"]), ("tracking", "server"))
+
+    def drain_until(self, daemon, server, identity: str):
+        """What is pending goes, and then what came of the commands in the answer."""
+        daemon.sync_until(lambda answer: identity in server.results, f"a result of {identity}")
+
+    def test_locate_tells_where_it_is(self):
+        server = self.server()
+        fake, daemon = self.vehicle(server)
+        identity = server.command("locate")
+        daemon.ask_for_sync()
+        wait_for(lambda: len(server.envelopes) >= 1, "the batch")
+
+        def located():
+            fake.drive(1)
+            return identity in server.results
+
+        wait_for(located, "a position")
+        result = server.results[identity][0]
+        self.assertTrue(result["ok"], result)
+        self.assertEqual(result["result"]["location"]["trigger"], "manual")
+        self.assertAlmostEqual(result["result"]["location"]["longitude"], 8.0)
+        # A deletion takes the position out of what is kept.
+        daemon.call("DeleteLocations")
+        self.assertNotIn("result", self.listed(daemon)[identity])
+
+    def test_sync_is_one_more_drain(self):
+        server = self.server()
+        fake, daemon = self.vehicle(server)
+        identity = server.command("sync")
+        self.drain(daemon)
+        self.assertTrue(server.wait_result(identity)["ok"])
+        self.assertEqual(daemon.status()["sync"]["pending"], 0)
+        self.assertTrue(fake.watchers)
+
+
+class JournalTests(CommandTest):
+    def test_an_id_is_answered_from_its_result(self):
+        server = self.server()
+        _, daemon = self.vehicle(server)
+        identity = server.command("stop")
+        # The server asks again, whatever it has been told.
+        server.ask = lambda envelope: [server.commands[identity]]
+        self.drain_once(daemon, server, identity)
+        daemon.call("Start")
+        daemon.sync_until(lambda answer: len(server.results[identity]) >= 2, "the result once more")
+        self.assertEqual(daemon.status()["state"], "tracking", "it has not been done again")
+        # With other content it is refused.
+        other = {"id": identity, "command": "start"}
+        server.ask = lambda envelope: [other] if len(server.results[identity]) < 4 else []
+        daemon.sync_until(lambda answer: any(result.get("error") == "id_reused" for result in server.results[identity]),
+                          "the refusal")
+        self.assertEqual([command["state"] for command in daemon.call("GetCommands")["commands"]], ["done", "done"])
+
+    def drain_once(self, daemon, server, identity: str):
+        daemon.ask_for_sync()
+        server.wait_result(identity)
+
+    def test_commands_survive_the_power(self):
+        """What was acknowledged with a batch is done after the next start, and its result arrives."""
+        server = self.server()
+        _, daemon = self.vehicle(server)
+        identity = server.command("stop")
+        daemon.ask_for_sync()
+        wait_for(lambda: server.envelopes, "the batch")
+        daemon.kill()
+        daemon.start()
+        daemon.sync_until(lambda answer: identity in server.results, "the result")
+        self.assertTrue(server.results[identity][0]["ok"])
+        self.assertEqual(daemon.status()["state"], "stopped")
+
+    def test_without_permission_nothing_is_written(self):
+        server = self.server()
+        _, daemon = self.vehicle(server, commands={"enabled": False})
+        server.command("stop")
+        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(daemon.call("GetCommands")["commands"], [])
+        self.assertEqual(daemon.query("SELECT COUNT(*) FROM commands"), [(0,)])
+        self.assertEqual((daemon.status()["state"], server.without_rows), ("tracking", []))
+
+    def test_what_waits_is_refused_once_the_permission_is_gone(self):
+        server = self.server()
+        _, daemon = self.vehicle(server)
+        identity = server.command("locate")
+        daemon.ask_for_sync()
+        daemon.wait_status(lambda status: status["sync"]["commands"] == 1, "the command is under way")
+        daemon.configure(**{"sync.commands": {"enabled": False}})
+        daemon.kill()
+        daemon.start()
+        listed = wait_for(lambda: self.listed(daemon)[identity]["state"] == "done" and self.listed(daemon), "its end")
+        self.assertFalse(listed[identity]["ok"])
+
+
+class LoopTests(CommandTest):
+    def test_a_server_that_answers_results_with_commands(self):
+        """It gets the results of these with the next occasion, not at once: nothing goes round."""
+        server = self.server()
+        _, daemon = self.vehicle(server, heartbeat_seconds=3600)
+        count = 0
+
+        def ask(envelope) -> list:
+            nonlocal count
+            count += 1
+            return [{"id": f"loop-{count}", "command": "sync"},
+                    {"id": f"loop-{count}b", "command": "set_config",
+                     "arguments": {"settings": {"tracking.interval_seconds": count}}}]
+
+        server.ask = ask
+        daemon.sync()
+        # The batch, and what the commands of its answer came to.
+        wait_for(lambda: len(server.without_rows) >= 1, "the first results")
+        daemon.wait_status(lambda status: status["sync"]["results"] == 2 and "commands" not in status["sync"]
+                           and status["sync"]["state"] == "idle", "those of its answer wait")
+        before = len(server.envelopes)
+        # Nothing can be waited for, but a drain of which nothing follows.
+        daemon.sync()
+        daemon.wait_status(lambda status: status["sync"]["results"] == 2 and status["sync"]["state"] == "idle", "again")
+        self.assertEqual(len(server.envelopes), before + 1)
+        self.assertLessEqual(before, 4, [envelope.root for envelope in server.envelopes])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -22,7 +22,8 @@ struct Beekonctl: ParsableCommand {
         subcommands: [
             StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
             LocateCommand.self, HistoryCommand.self, SessionsCommand.self, GeofenceCommand.self,
-            DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self, ReloadCommand.self,
+            EventsCommand.self, DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self,
+            ReloadCommand.self,
             DestinationsCommand.self, DestinationCommand.self, RejectedCommand.self, ResendCommand.self,
             AuthCommand.self, PlotCommand.self, DoctorCommand.self,
             MetricsCommand.self, ReportCommand.self,

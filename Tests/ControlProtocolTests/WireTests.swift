@@ -64,7 +64,8 @@ struct WireTests {
     func fields() throws {
         let types: [(String, any Encodable)] = [
             ("Location", Samples.location), ("Geofence", Samples.geofence),
-            ("GeofenceEvent", Samples.geofenceEvent), ("Session", Samples.session),
+            ("GeofenceEvent", Samples.geofenceEvent), ("VehicleEvent", Samples.vehicleEvent),
+            ("Session", Samples.session),
             ("SourceStatus", Samples.source), ("GateStatus", Samples.gate), ("StoreStatus", Samples.store),
             ("SyncStatus", Samples.sync), ("AuthStatus", Samples.auth), ("Destination", Samples.destination),
             ("Status", Samples.status),

@@ -11,6 +11,7 @@ extension Wire {
         package var missed: Int?
         package var location: Location?
         package var geofenceEvent: GeofenceEvent?
+        package var vehicleEvent: VehicleEvent?
         package var state: State?
         package var reason: String?
         package var sessionId: String?
@@ -22,14 +23,15 @@ extension Wire {
 
         package init(
             kind: String, missed: Int? = nil, location: Location? = nil, geofenceEvent: GeofenceEvent? = nil,
-            state: State? = nil, reason: String? = nil, sessionId: String? = nil, source: SourceStatus? = nil,
-            sync: SyncStatus? = nil, auth: AuthStatus? = nil, http: HttpRequest? = nil,
-            destination: String? = nil
+            vehicleEvent: VehicleEvent? = nil, state: State? = nil, reason: String? = nil,
+            sessionId: String? = nil, source: SourceStatus? = nil, sync: SyncStatus? = nil,
+            auth: AuthStatus? = nil, http: HttpRequest? = nil, destination: String? = nil
         ) {
             self.kind = kind
             self.missed = missed
             self.location = location
             self.geofenceEvent = geofenceEvent
+            self.vehicleEvent = vehicleEvent
             self.state = state
             self.reason = reason
             self.sessionId = sessionId
@@ -45,6 +47,7 @@ extension Wire {
             case missed
             case location
             case geofenceEvent = "geofence_event"
+            case vehicleEvent = "vehicle_event"
             case state
             case reason
             case sessionId = "session_id"

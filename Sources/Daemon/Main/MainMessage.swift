@@ -20,6 +20,7 @@ enum MainMessage: Sendable {
     // Streamed messages. Their data is already stored.
     case location(Location)
     case crossed(GeofenceEvent)
+    case happened(VehicleEvent)
     case requestEnded(DestinationName, RequestRecord)
     case stateChanged(StateChange)
     // Hints: the change itself is on the board.
@@ -32,7 +33,7 @@ enum MainMessage: Sendable {
 
     var whenFull: WhenFull {
         switch self {
-        case .location, .crossed, .requestEnded: .drop
+        case .location, .crossed, .happened, .requestEnded: .drop
         case .sourceChanged: .merge("source")
         case .syncChanged(let name): .merge("sync " + name.text)
         case .authChanged(let name): .merge("auth " + name.text)

@@ -12,8 +12,11 @@ package enum EventText {
         if let missed = event.missed, missed > 0 {
             lines.append(palette.warning("\(Quantity.count(missed)) events lost: this reader was too slow"))
         }
-        let time = event.location?.timestamp ?? event.geofenceEvent?.timestamp ?? clock.now.iso8601
-        let word = Text.fitted(Text.safe(event.kind == "geofence_event" ? "geofence" : event.kind), 8)
+        let time =
+            event.location?.timestamp ?? event.geofenceEvent?.timestamp ?? event.vehicleEvent?.timestamp
+            ?? clock.now.iso8601
+        let kind = event.kind == "geofence_event" ? "geofence" : event.vehicleEvent?.kind ?? event.kind
+        let word = Text.fitted(Text.safe(kind), 8)
         let line = "\(palette.faint(String(clock.local(time).suffix(8)))) \(palette.strong(word)) "
         lines.append(line + payload(event, width: columns - 18, palette: palette))
         if let body = event.http?.body { lines += body.isEmpty ? [] : [palette.faint(Text.safe(body))] }
@@ -24,6 +27,10 @@ package enum EventText {
         if let location = event.location { return self.location(location, width: width, palette: palette) }
         if let crossing = event.geofenceEvent {
             return Text.cut("\(Text.safe(crossing.type)) \(Text.safe(crossing.geofenceId))", to: width)
+        }
+        if let happened = event.vehicleEvent {
+            let subject = happened.subject.map { " " + Text.safe($0) } ?? ""
+            return Text.cut(Text.safe(happened.type) + subject, to: width)
         }
         if let state = event.state { return self.state(state, event, width: width, palette: palette) }
         if let source = event.source { return StatusText.source(source, width: width, palette: palette) }

@@ -90,13 +90,14 @@ package enum GeofenceFile {
         return Wire.Geofence(
             id: try self.id(id, place), polygon: ring,
             notifyOnEntry: try flag("notify_on_entry", members, place),
-            notifyOnExit: try flag("notify_on_exit", members, place))
+            notifyOnExit: try flag("notify_on_exit", members, place),
+            dwellSeconds: try seconds("dwell_seconds", members, place))
     }
 
     private static func plain(_ members: [String: JSONValue], _ place: String) throws -> Wire.Geofence {
         let known: Set<String> = [
             "id", "latitude", "longitude", "radius_meters", "radius", "polygon", "notify_on_entry",
-            "notify_on_exit", "inside",
+            "notify_on_exit", "dwell_seconds", "inside",
         ]
         if let unknown = members.keys.sorted().first(where: { !known.contains($0) }) {
             throw wrong(place, "\(unknown) is not a property of a geofence")
@@ -121,7 +122,8 @@ package enum GeofenceFile {
         return Wire.Geofence(
             id: id, latitude: latitude, longitude: longitude, radiusMeters: radius,
             notifyOnEntry: try flag("notify_on_entry", members, place),
-            notifyOnExit: try flag("notify_on_exit", members, place))
+            notifyOnExit: try flag("notify_on_exit", members, place),
+            dwellSeconds: try seconds("dwell_seconds", members, place))
     }
 
     private static func id(_ value: JSONValue?, _ place: String) throws -> String {
@@ -137,6 +139,17 @@ package enum GeofenceFile {
         case nil, .null?: return nil
         case .bool(let value)?: return value
         default: throw wrong(place, "\(name) must be true or false")
+        }
+    }
+
+    private static func seconds(
+        _ name: String, _ members: [String: JSONValue], _ place: String
+    ) throws -> Double? {
+        switch members[name] {
+        case nil, .null?: return nil
+        case let value?:
+            guard let seconds = value.doubleValue else { throw wrong(place, "\(name) must be a number") }
+            return seconds
         }
     }
 }

@@ -42,11 +42,14 @@ package enum GeofenceGeoJSON {
         let radius: Double?
         let notifyOnEntry: Bool
         let notifyOnExit: Bool
+        /// Seconds; absent where no stay is recorded.
+        let dwellSeconds: Double?
 
         private enum CodingKeys: String, CodingKey {
             case id, radius
             case notifyOnEntry = "notify_on_entry"
             case notifyOnExit = "notify_on_exit"
+            case dwellSeconds = "dwell_seconds"
         }
     }
 
@@ -67,7 +70,8 @@ package enum GeofenceGeoJSON {
             geometry: geometry,
             properties: Properties(
                 id: fence.id, radius: fence.polygon == nil ? fence.radiusMeters : nil,
-                notifyOnEntry: fence.notifyOnEntry ?? true, notifyOnExit: fence.notifyOnExit ?? true))
+                notifyOnEntry: fence.notifyOnEntry ?? true, notifyOnExit: fence.notifyOnExit ?? true,
+                dwellSeconds: fence.dwellSeconds))
     }
 
 }

@@ -42,12 +42,12 @@ package enum GeofenceText {
     }
 
     private static func notifications(_ fence: Wire.Geofence) -> String {
-        switch (fence.notifyOnEntry ?? true, fence.notifyOnExit ?? true) {
-        case (true, true): "enter,exit"
-        case (true, false): "enter"
-        case (false, true): "exit"
-        case (false, false): "nothing"
-        }
+        let all = [
+            (fence.notifyOnEntry ?? true, "enter"), (fence.notifyOnExit ?? true, "exit"),
+            (fence.dwellSeconds != nil, "dwell"),
+        ]
+        let wanted = all.filter(\.0).map(\.1)
+        return wanted.isEmpty ? "nothing" : wanted.joined(separator: ",")
     }
 
     package static func eventHeader(zone: Zone) -> String {

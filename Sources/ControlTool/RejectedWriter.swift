@@ -15,7 +15,7 @@ package struct RejectedWriter {
     private let clock: Clock
     private let columns: Int?
     private var isFirst = true
-    /// Number of geofence events left out of comma-separated values, whose columns are those of a location.
+    /// Number of events left out of comma-separated values, whose columns are those of a location.
     package private(set) var leftOut = 0
 
     /// Creates a writer for one list.
@@ -52,11 +52,15 @@ package struct RejectedWriter {
         let location = row.location.map {
             "\(Quantity.fixed($0.latitude, 6)) \(Quantity.fixed($0.longitude, 6))"
         }
-        let event = row.geofenceEvent.map { "\(Text.safe($0.type)) \(Text.safe($0.geofenceId))" }
+        let crossing = row.geofenceEvent.map { "\(Text.safe($0.type)) \(Text.safe($0.geofenceId))" }
+        let event = row.vehicleEvent.map {
+            [$0.kind, $0.type, $0.subject ?? ""].map { Text.safe($0) }.joined(separator: " ")
+        }
         let line = Self.row(
             clock.local(row.rejectedAt), String(row.httpStatus), Text.safe(String(row.batchId.suffix(12))),
-            (row.location?.timestamp ?? row.geofenceEvent?.timestamp).map { clock.local($0) } ?? "-",
-            location ?? event ?? "-")
+            (row.location?.timestamp ?? row.geofenceEvent?.timestamp ?? row.vehicleEvent?.timestamp)
+                .map { clock.local($0) } ?? "-",
+            location ?? crossing ?? event ?? "-")
         return Text.cut(line, to: columns)
     }
 

@@ -43,7 +43,7 @@ package struct BeekonPayload: Sendable {
     /// - Parameter extras: a JSON object, as it was stored; nil when there are none.
     package mutating func encode(
         batch: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?, locations: [Location],
-        events: [GeofenceEvent] = []
+        events: [GeofenceEvent] = [], vehicleEvents: [VehicleEvent] = []
     ) -> [UInt8] {
         begin(batch: batch, session: session, sentAt: sentAt, extras: extras)
         raw(",\"locations\":[")
@@ -57,6 +57,11 @@ package struct BeekonPayload: Sendable {
             append(event)
         }
         raw("]")
+        for (index, event) in vehicleEvents.enumerated() {
+            raw(index > 0 ? "," : ",\"events\":[")
+            append(event)
+        }
+        if !vehicleEvents.isEmpty { raw("]") }
         return end()
     }
 
@@ -128,6 +133,35 @@ package struct BeekonPayload: Sendable {
         raw("\",\"timestamp\":\"")
         event.crossing.time.appendISO8601(to: &buffer)
         raw("\"}")
+    }
+
+    private mutating func append(_ event: VehicleEvent) {
+        raw("{\"id\":\"")
+        event.id.append(to: &buffer)
+        raw("\",\"kind\":\"\(event.happening.kind.rawValue)\",\"type\":\"\(event.happening.type)\"")
+        if let subject = event.subject {
+            raw(",\"subject\":")
+            string(subject)
+        }
+        if case .known(let time, let isEstimated) = event.time {
+            raw(",\"timestamp\":\"")
+            time.appendISO8601(to: &buffer)
+            raw(isEstimated ? "\",\"time_estimated\":true" : "\"")
+        }
+        if let place = event.place {
+            let numbers: KeyValuePairs<String, EventData.Value?> = [
+                "latitude": .number(place.coordinate.latitude),
+                "longitude": .number(place.coordinate.longitude),
+                "accuracy": place.accuracy.map { .number($0) },
+            ]
+            raw(",")
+            buffer += EventData.json(numbers)?.utf8.dropFirst().dropLast() ?? []
+        }
+        if let data = event.data {
+            raw(",\"data\":")
+            raw(data)
+        }
+        raw("}")
     }
 
     /// More bytes than any location takes: its fixed words and its longest texts come to 570.

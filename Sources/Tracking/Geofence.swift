@@ -11,6 +11,8 @@ package struct Geofence: Equatable, Sendable {
     package static let idLimit = 100
     /// Metres. Beyond this, distances are accurate to half a per cent only, and so large a circle says little.
     package static let largestRadius = 10_000_000.0
+    /// Seconds; the longest stay that can be asked for: a year.
+    package static let longestDwell = 31_536_000.0
 
     /// 1…100 printable characters, chosen by the user.
     package let id: String
@@ -23,13 +25,16 @@ package struct Geofence: Equatable, Sendable {
     package let notifiesOnEntry: Bool
     /// Whether exits are recorded.
     package let notifiesOnExit: Bool
+    /// Seconds inside after which a stay is recorded, more than 0 and at most `longestDwell`; nil: none is.
+    package let dwell: Double?
 
     /// - Throws: `Invalid`, describing the first value that is wrong.
     package init(
         id: String, latitude: Double, longitude: Double, radius: Double, notifiesOnEntry: Bool = true,
-        notifiesOnExit: Bool = true
+        notifiesOnExit: Bool = true, dwell: Double? = nil
     ) throws(Invalid) {
         try Self.check(id)
+        try Self.check(dwell: dwell)
         let centre = try Self.coordinate(latitude: latitude, longitude: longitude)
         guard radius > 0, radius <= Self.largestRadius else {
             throw Invalid(reason: "radius_meters must be more than 0 and at most 10000000")
@@ -40,14 +45,17 @@ package struct Geofence: Equatable, Sendable {
         polygon = nil
         self.notifiesOnEntry = notifiesOnEntry
         self.notifiesOnExit = notifiesOnExit
+        self.dwell = dwell
     }
 
     /// - Parameter ring: longitude and latitude of each corner, in degrees, in the order of GeoJSON.
     /// - Throws: `Invalid`, describing the first value that is wrong.
     package init(
-        id: String, ring: [[Double]], notifiesOnEntry: Bool = true, notifiesOnExit: Bool = true
+        id: String, ring: [[Double]], notifiesOnEntry: Bool = true, notifiesOnExit: Bool = true,
+        dwell: Double? = nil
     ) throws(Invalid) {
         try Self.check(id)
+        try Self.check(dwell: dwell)
         guard ring.count <= 2 * Polygon.cornerRange.upperBound else { throw Polygon.wrongCount }
         var corners: [Coordinate] = []
         for (index, position) in ring.enumerated() {
@@ -67,6 +75,7 @@ package struct Geofence: Equatable, Sendable {
         self.polygon = polygon
         self.notifiesOnEntry = notifiesOnEntry
         self.notifiesOnExit = notifiesOnExit
+        self.dwell = dwell
     }
 
     /// Whether both are the same circle or polygon, so that the known state carries over.
@@ -80,6 +89,13 @@ package struct Geofence: Equatable, Sendable {
         }
         guard id.unicodeScalars.allSatisfy(isPrintable) else {
             throw Invalid(reason: "an id has printable characters only")
+        }
+    }
+
+    private static func check(dwell: Double?) throws(Invalid) {
+        guard let dwell else { return }
+        guard dwell > 0, dwell <= longestDwell else {
+            throw Invalid(reason: "dwell_seconds must be more than 0 and at most 31536000, a year")
         }
     }
 

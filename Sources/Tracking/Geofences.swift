@@ -22,12 +22,18 @@ package struct Geofences: Sendable {
         package var isInside: Bool?
         /// When it was added; nil for one that was added before that was kept.
         package var addedAt: Timestamp?
+        /// Fix time of the enter while inside; nil where it is not known, and once the stay has been recorded.
+        package var enteredAt: Timestamp?
 
-        package init(key: Int64, fence: Geofence, isInside: Bool? = nil, addedAt: Timestamp? = nil) {
+        package init(
+            key: Int64, fence: Geofence, isInside: Bool? = nil, addedAt: Timestamp? = nil,
+            enteredAt: Timestamp? = nil
+        ) {
             self.key = key
             self.fence = fence
             self.isInside = isInside
             self.addedAt = addedAt
+            self.enteredAt = enteredAt
         }
     }
 
@@ -35,11 +41,14 @@ package struct Geofences: Sendable {
     package struct Change: Equatable, Sendable {
         package var key: Int64
         package var isInside: Bool
+        /// Fix time of the enter while inside; nil where it is not known, and once the stay has been recorded.
+        package var enteredAt: Timestamp?
 
         /// Made by `judge`, or to store a state unchanged.
-        package init(key: Int64, isInside: Bool) {
+        package init(key: Int64, isInside: Bool, enteredAt: Timestamp? = nil) {
             self.key = key
             self.isInside = isInside
+            self.enteredAt = enteredAt
         }
     }
 
@@ -53,10 +62,23 @@ package struct Geofences: Sendable {
     package struct Outcome: Equatable, Sendable {
         /// To be recorded, in chronological order for each fence.
         package var crossings: [Crossing] = []
-        /// To be stored in the same transaction as the crossings.
+        /// The same; after the crossings of this fix.
+        package var stays: [Stay] = []
+        /// To be stored in the same transaction as these.
         package var changes: [Change] = []
 
         package var isEmpty: Bool { crossings.isEmpty && changes.isEmpty }
+    }
+
+    /// The vehicle has been in a fence for as long as that asks.
+    package struct Stay: Equatable, Sendable {
+        /// The id of the fence.
+        package var geofence: String
+        package var entered: Timestamp
+        /// How long the fence asked for.
+        package var seconds: Double
+        /// Of the fix that showed it; later than it was due, if there was none then.
+        package var time: Timestamp
     }
 
     /// What every fix is compared with; kept contiguous for a fast scan.
@@ -78,6 +100,9 @@ package struct Geofences: Sendable {
     private var times: [Timestamp?] = []
     private var indices: [String: Int] = [:]
     private var trail = GeofenceTrail()
+    /// Since when the vehicle is in those that it is in, by key; without those whose stay has been recorded.
+    private var entered: [Int64: Timestamp] = [:]
+    private var dwell = Dwell()
     /// Indices in ascending order of id: computed for the first page of a list, and kept until fences are added or
     /// removed.
     private var order: [Int]?
@@ -89,6 +114,9 @@ package struct Geofences: Sendable {
         self.nextKey = max(nextKey, (items.map(\.key).max() ?? 0) + 1)
         for item in items.prefix(Self.limit) { set(item) }
         drawOutlines()
+        // Of several with the same id, only the last one has its key here.
+        entered = entered.filter { keys.contains($0.key) }
+        dwell = Dwell(keys.indices.compactMap { stay(at: $0) })
     }
 
     package var count: Int { fences.count }
@@ -156,8 +184,11 @@ package struct Geofences: Sendable {
         }
         for fence in new {
             if let index = indices[fence.id], fences[index].hasGeometry(of: fence) {
+                let former = fences[index].dwell
                 fences[index] = fence
+                if fence.dwell != former { renewStay(at: index) }
             } else {
+                if let index = indices[fence.id] { leave(keys[index]) }
                 set(Item(key: nextKey, fence: fence, addedAt: time))
                 nextKey += 1
             }
@@ -170,6 +201,7 @@ package struct Geofences: Sendable {
     package mutating func remove(_ ids: some Sequence<String>) -> Int {
         let removed = Set(ids.compactMap { indices[$0] })
         guard !removed.isEmpty else { return 0 }
+        for index in removed { leave(keys[index]) }
         let kept = fences.indices.filter { !removed.contains($0) }
         circles = kept.map { circles[$0] }
         watches = kept.map { watches[$0] }
@@ -198,11 +230,68 @@ package struct Geofences: Sendable {
 
     private func item(at index: Int) -> Item {
         Item(
-            key: keys[index], fence: fences[index], isInside: watches[index].isInside, addedAt: times[index])
+            key: keys[index], fence: fences[index], isInside: watches[index].isInside, addedAt: times[index],
+            enteredAt: entered[keys[index]])
+    }
+
+    // MARK: Stays
+
+    /// What the vehicle's stay in this fence comes to, if the fence asks and its enter is known.
+    private func stay(at index: Int) -> Dwell.Stay? {
+        guard let seconds = fences[index].dwell, watches[index].isInside == true else { return nil }
+        return entered[keys[index]].map { Dwell.Stay(key: keys[index], entered: $0, seconds: seconds) }
+    }
+
+    /// The fence asks for another, or for none any more.
+    private mutating func renewStay(at index: Int) {
+        dwell.leave(keys[index])
+        if let stay = stay(at: index) { dwell.enter(stay) }
+    }
+
+    private mutating func leave(_ key: Int64) {
+        entered[key] = nil
+        dwell.leave(key)
+    }
+
+    /// After the fences have judged a fix.
+    private mutating func judgeStays(
+        _ fix: Fix, _ place: EarthPoint, isParked: Bool, _ outcome: inout Outcome
+    ) {
+        guard dwell.isWaiting else { return }
+        let accuracy = fix.accuracy ?? Self.assumedAccuracy
+        let view = outlines.isEmpty ? nil : PolygonOutline.Viewpoint(fix.coordinate, place)
+        var dwell = self.dwell
+        let reached = dwell.judge(at: fix.time) { key in
+            keys.firstIndex(of: key).map { index in
+                isParked || isWithin(index, place, view, accuracy: accuracy)
+            } ?? false
+        }
+        self.dwell = dwell
+        for stay in reached {
+            guard let index = keys.firstIndex(of: stay.key) else { continue }
+            entered[stay.key] = nil
+            outcome.stays.append(
+                Stay(
+                    geofence: fences[index].id, entered: stay.entered, seconds: stay.seconds, time: fix.time))
+            outcome.changes.append(Change(key: stay.key, isInside: true))
+        }
+    }
+
+    private func isWithin(
+        _ index: Int, _ place: EarthPoint, _ view: PolygonOutline.Viewpoint?, accuracy: Double
+    ) -> Bool {
+        let circle = circles[index]
+        if let outline = circle.outline, let view {
+            var shape = outlines[outline]
+            return accuracy <= max(shape.size, GeofenceWatch.smallest) && shape.measure(from: view) <= 0
+        }
+        let distance = EarthPoint.arc(ofChord: circle.centre.squaredChord(to: place).squareRoot())
+        return accuracy <= max(circle.radius, GeofenceWatch.smallest) && distance <= circle.radius
     }
 
     private mutating func set(_ item: Item) {
         order = nil
+        if item.isInside == true, let time = item.enteredAt { entered[item.key] = time }
         let watch = GeofenceWatch(isInside: item.isInside)
         let circle = Circle(
             centre: EarthPoint(item.fence.centre), radius: item.fence.radius, isAtRest: watch.isAtRest)
@@ -257,6 +346,7 @@ package struct Geofences: Sendable {
             }
             judge(index, distance: distance, isParked, reach: reach, &outcome)
         }
+        judgeStays(fix, place, isParked: isParked, &outcome)
         return outcome
     }
 
@@ -282,7 +372,16 @@ package struct Geofences: Sendable {
             }
             return
         }
-        outcome.changes.append(Change(key: keys[index], isInside: decision.isInside))
+        let key = keys[index]
+        outcome.changes.append(
+            Change(
+                key: key, isInside: decision.isInside, enteredAt: decision.isInside ? decision.since : nil))
+        if decision.isInside {
+            entered[key] = decision.since
+            renewStay(at: index)
+        } else {
+            leave(key)
+        }
         if decision.isInside {
             record(.enter, index, at: decision.since, &outcome)
         } else if decision.wasInside {

@@ -22,7 +22,7 @@ struct Beekonctl: ParsableCommand {
         subcommands: [
             StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
             LocateCommand.self, MotionCommand.self, HistoryCommand.self, SessionsCommand.self,
-            TripsCommand.self, OdometerCommand.self, GeofenceCommand.self,
+            TripsCommand.self, EventsCommand.self, OdometerCommand.self, GeofenceCommand.self,
             DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self, ReloadCommand.self,
             IgnitionCommand.self, DestinationsCommand.self, DestinationCommand.self, RejectedCommand.self,
             ResendCommand.self, CommandsCommand.self,

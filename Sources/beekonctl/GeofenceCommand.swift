@@ -18,19 +18,23 @@ struct GeofenceCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "add", abstract: "Add geofences, replacing those with the same id; all or none.",
             usage: """
-                beekonctl geofence add ID LATITUDE LONGITUDE RADIUS [--no-entry] [--no-exit]
+                beekonctl geofence add ID LATITUDE LONGITUDE RADIUS [--no-entry] [--no-exit] [--dwell SECONDS]
                 beekonctl geofence add --file FILE
                 """,
             discussion: """
                 FILE is GeoJSON (Point features with the properties id and radius in metres, and Polygon features \
-                with the property id; optionally notify_on_entry and notify_on_exit) or a JSON list as printed by \
+                with the property id; optionally notify_on_entry, notify_on_exit and dwell_seconds) or a JSON list as printed by \
                 `geofence list --json`; - reads standard input. A polygon has 3 to 500 corners, no holes, edges that \
                 do not meet, and no two corners more than 200 km apart. A geofence that is added again with the same \
                 shape keeps its state. If the vehicle is already inside a new one, an enter event is recorded.
 
+                With --dwell an event of the kind dwell is recorded as well, once the vehicle has been inside for so long \
+                after an enter, by the times of fixes, also across power-off: beekonctl events shows it.
+
                 EXAMPLES:
                   beekonctl geofence add depot 52.5163 13.3777 150
                   beekonctl geofence add pier -33.8523 151.2108 80 --no-exit
+                  beekonctl geofence add customer 48.1374 11.5755 60 --dwell 900
                   beekonctl geofence list --json | ssh other beekonctl geofence add --file -
                 """)
 
@@ -45,6 +49,9 @@ struct GeofenceCommand: ParsableCommand {
         @Flag(name: .customLong("no-exit"), help: "Record no exits.")
         var noExit = false
 
+        @Option(help: "Record a stay of so many seconds, too.")
+        var dwell: Double?
+
         // Southern and western coordinates start with a minus sign, like options.
         @Argument(parsing: .allUnrecognized, help: "ID, latitude and longitude in degrees, radius in metres.")
         var values: [String] = []
@@ -54,7 +61,7 @@ struct GeofenceCommand: ParsableCommand {
                 throw ValidationError("Unknown option \(Text.safe(unknown)).")
             }
             guard file == nil else {
-                if values.isEmpty, !noEntry, !noExit { return }
+                if values.isEmpty, !noEntry, !noExit, dwell == nil { return }
                 throw ValidationError("--file says everything: give nothing else.")
             }
             guard values.count == 4, values[1...].allSatisfy({ Double($0) != nil }) else {
@@ -80,7 +87,8 @@ struct GeofenceCommand: ParsableCommand {
             return [
                 Wire.Geofence(
                     id: values[0], latitude: numbers[0], longitude: numbers[1], radiusMeters: numbers[2],
-                    notifyOnEntry: noEntry ? false : nil, notifyOnExit: noExit ? false : nil)
+                    notifyOnEntry: noEntry ? false : nil, notifyOnExit: noExit ? false : nil,
+                    dwellSeconds: dwell)
             ]
         }
     }

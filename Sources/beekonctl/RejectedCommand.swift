@@ -41,7 +41,7 @@ struct RejectedCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "export", abstract: "Write the rejected locations to a file.",
             discussion: """
-                jsonl includes geofence events; csv does not, and reports how many it leaves out.
+                jsonl includes events; csv does not, and reports how many it leaves out.
 
                 EXAMPLE:
                   beekonctl rejected export --format csv -o rejected.csv

@@ -19,7 +19,9 @@ struct WatchCommand: ParsableCommand {
             http is each request. Whoever names it among the kinds and is an administrator also sees what was sent.
             """)
 
-    static let kinds = ["location", "geofence_event", "state", "source", "sync", "auth", "http", "command"]
+    static let kinds = [
+        "location", "geofence_event", "vehicle_event", "state", "source", "sync", "auth", "http", "command",
+    ]
 
     @OptionGroup var common: CommonOptions
 

@@ -136,6 +136,9 @@ def geofences(world: World) -> list:
     shapes = {
         "1,000 geofences": (count, [{"longitude": longitude, "latitude": latitude, "radius_meters": 100}
                                     for longitude, latitude in centers]),
+        "1,000 geofences that ask for stays": (count, [
+            {"longitude": longitude, "latitude": latitude, "radius_meters": 100, "dwell_seconds": 30}
+            for longitude, latitude in centers]),
         "1,000 polygons of 100 corners": (count, [{"polygon": star(center, 100)} for center in centers]),
         "the same, 10 km across": (few, [{"polygon": star(center, 5000)} for center in centers])}
 

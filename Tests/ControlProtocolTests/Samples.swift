@@ -13,7 +13,11 @@ enum Samples {
     static let geofence = Wire.Geofence(
         id: "home", latitude: 1.5, longitude: 2.5, radiusMeters: 100,
         polygon: [[1, 2], [3, 2], [2, 4]], notifyOnEntry: true,
-        notifyOnExit: false, inside: true)
+        notifyOnExit: false, dwellSeconds: 900, inside: true)
+    static let vehicleEvent = Wire.VehicleEvent(
+        id: "1", sessionId: "2", kind: "dwell", type: "dwell", subject: "home", timestamp: time,
+        timeEstimated: true, latitude: 1.5, longitude: 2.5, accuracy: 3.5,
+        data: .object(["dwell_seconds": .integer(900)]))
     static let geofenceEvent = Wire.GeofenceEvent(
         id: "1", sessionId: "2", geofenceId: "home", type: "exit", timestamp: time)
     static let session = Wire.Session(
@@ -24,7 +28,8 @@ enum Samples {
         refusedTime: time, refusedClock: time)
     static let gate = Wire.GateStatus(admitted: 1, tooSoon: 2, tooNear: 3, paused: 4, motion: "moving")
     static let store = Wire.StoreStatus(
-        degraded: true, locations: 1, bytes: 2, waitingInMemory: 3, droppedUnsent: 4, refused: 5,
+        degraded: true, locations: 1, events: 8, untimedEvents: 9, bytes: 2, waitingInMemory: 3,
+        droppedUnsent: 4, refused: 5,
         pruned: 6, expired: 7, lastError: "disk full", directory: "/data/beekond")
     static let sync = Wire.SyncStatus(
         state: .failed, failure: "auth", pending: 1, oldestPending: time, inFlightBatch: "b",
@@ -60,14 +65,16 @@ enum Samples {
     static let httpRequest = Wire.HttpRequest(
         batch: "b", attempt: 2, status: 200, milliseconds: 35, bytes: 1200, outcome: "accepted", body: "{}")
     static let rejected = Wire.Rejected(
-        location: location, geofenceEvent: geofenceEvent, batchId: "b", httpStatus: 422, rejectedAt: time)
+        location: location, geofenceEvent: geofenceEvent, vehicleEvent: vehicleEvent, batchId: "b",
+        httpStatus: 422, rejectedAt: time)
     static let command = Wire.ServerCommand(
         id: "c-17", command: "locate", origin: "main", batch: "b", state: "done", receivedAt: time,
         doneAt: time, ok: false, error: "no fix", result: .object([:]), delivered: true)
     static let setting = Wire.Setting(
         key: "sync.url", value: .string("(set)"), origin: "default", overridesServer: true)
     static let event = Wire.Event(
-        kind: "location", missed: 3, location: location, geofenceEvent: geofenceEvent, state: .stopped,
+        kind: "location", missed: 3, location: location, geofenceEvent: geofenceEvent,
+        vehicleEvent: vehicleEvent, state: .stopped,
         reason: "user", sessionId: "0191", source: source, sync: sync, auth: auth,
         http: httpRequest, command: command, destination: "main", stopReason: "user", decidedBy: "person")
 }

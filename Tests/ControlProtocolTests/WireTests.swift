@@ -68,8 +68,8 @@ struct WireTests {
     func fields() throws {
         let types: [(String, any Encodable)] = [
             ("Location", Samples.location), ("Geofence", Samples.geofence),
-            ("GeofenceEvent", Samples.geofenceEvent), ("Session", Samples.session),
-            ("Place", Samples.place), ("Trip", Samples.trip),
+            ("GeofenceEvent", Samples.geofenceEvent), ("VehicleEvent", Samples.vehicleEvent),
+            ("Session", Samples.session), ("Place", Samples.place), ("Trip", Samples.trip),
             ("SourceStatus", Samples.source), ("GateStatus", Samples.gate), ("StoreStatus", Samples.store),
             ("SyncStatus", Samples.sync), ("Heartbeat", Samples.sync.heartbeat), ("AuthStatus", Samples.auth),
             ("Destination", Samples.destination),

@@ -145,6 +145,36 @@ import Tracking
                 ",\"locations\":[],\"geofence_events\":[\(expected),\(expected)]}"))
     }
 
+    @Test("events of the vehicle, in a field that is there only with them") func vehicleEvents() throws {
+        let place = try #require(Coordinate(latitude: 37.7749, longitude: -122.4194))
+        let time = Timestamp(milliseconds: 1_781_526_845_000)
+        let id = try #require(UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20"))
+        let bare = VehicleEvent(
+            id: id, session: session, happening: .ignitionOff, time: .known(time, isEstimated: true))
+        let full = VehicleEvent(
+            id: id, session: session, happening: .dwell, subject: "do\"ck",
+            data: EventData.json([
+                "dwell_seconds": .number(900), "entered_at": .time(time), "left": nil, "z": .flag(true),
+                "name": .text("\n"), "far": .number(.infinity), "share": .number(0.25),
+            ]),
+            time: .known(time, isEstimated: false), place: .init(place, accuracy: 5))
+        var payload = BeekonPayload(device: device)
+        let bytes = payload.encode(
+            batch: session, session: session, sentAt: time, extras: nil, locations: [],
+            vehicleEvents: [bare, full])
+        let expected = """
+            ,"locations":[],"geofence_events":[],"events":[\
+            {"id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","kind":"ignition","type":"off",\
+            "timestamp":"2026-06-15T12:34:05.000Z","time_estimated":true},\
+            {"id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","kind":"dwell","type":"dwell","subject":"do\\"ck",\
+            "timestamp":"2026-06-15T12:34:05.000Z","latitude":37.7749,"longitude":-122.4194,"accuracy":5,\
+            "data":{"dwell_seconds":900,"entered_at":"2026-06-15T12:34:05.000Z","z":true,"name":"\\n",\
+            "share":0.25}}]}
+            """
+        #expect(String(decoding: bytes, as: UTF8.self).hasSuffix(expected))
+        #expect(EventData.json([:]) == nil && EventData.json(["a": .number(.nan), "b": nil]) == nil)
+    }
+
     @Test("words of what a fix means") func words() {
         let text = text([
             location {

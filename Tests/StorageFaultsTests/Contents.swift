@@ -11,8 +11,9 @@ enum Contents {
 
     static func batch(id: String, body: String) -> String { "batch \(id) \(body)" }
 
-    static func event(ts: Int64, id: String, isUploaded: Bool, isMember: Bool) -> String {
-        "event \(ts) \(id) \(isUploaded ? 1 : 0) \(isMember ? 1 : 0)"
+    /// - Parameter ts: the largest there is while the time is not known.
+    static func event(ts: Int64, id: String, uploaded: Int, isMember: Bool) -> String {
+        "event \(ts) \(id) \(uploaded) \(isMember ? 1 : 0)"
     }
 
     static func rejectedEvent(id: String) -> String { "rejected event \(id)" }
@@ -41,7 +42,8 @@ enum Contents {
 
     private static func crossings(of table: String, isMember: String) -> String {
         """
-        UNION ALL SELECT 4, ts, hex(id), 'event ' || ts || ' ' || hex(id) || ' ' || uploaded || ' ' ||
+        UNION ALL SELECT 4, coalesce(ts, \(Int64.max)), hex(id),
+            'event ' || coalesce(ts, \(Int64.max)) || ' ' || hex(id) || ' ' || uploaded || ' ' ||
             (\(isMember)) FROM \(table)
         UNION ALL SELECT 5, 0, hex(id), 'rejected event ' || hex(id) FROM rejected_events
         UNION ALL SELECT 6, 0, key, 'state ' || key || ' ' || is_inside FROM geofence_states

@@ -2,27 +2,35 @@ import Base
 import Storage
 import Tracking
 
-/// What the store should hold of geofences: events that are members of at most one batch, and the state of each fence.
+/// What the store should hold of events, which are members of at most one batch, and of geofences: the state of each.
 struct CrossingLedger {
     private struct Event {
-        let ts: Int64
+        /// The largest there is while the time is not known.
+        var ts: Int64
         let id: UUIDv7
         var isUploaded = false
+        /// Nobody was ever owed it.
+        var isLocal = false
+        /// Which it will be.
+        var later: Int64 = 0
         var isMember = false
         /// When it became a dead letter; since the latest acknowledgement?
         var rejectedAt: Int64 = 0
         var isInStreak = false
 
         var line: String {
-            Contents.event(ts: ts, id: id.hex, isUploaded: isUploaded, isMember: isMember)
+            Contents.event(
+                ts: ts, id: id.hex, uploaded: isLocal ? 2 : isUploaded ? 1 : 0, isMember: isMember)
         }
+
+        var isPending: Bool { !isUploaded && !isLocal && ts < .max }
     }
 
     private var events: [Event] = []
     private var rejected: [Event] = []
     private(set) var states: [Int64: Bool] = [:]
 
-    var pending: Int { events.count { !$0.isUploaded } }
+    var pending: Int { events.count(where: \.isPending) }
 
     var lines: [String] {
         events.sorted { ($0.ts, $0.id.hex) < ($1.ts, $1.id.hex) }.map(\.line)
@@ -32,7 +40,20 @@ struct CrossingLedger {
 
     mutating func insert(_ new: NewEvents) {
         events += new.events.map { Event(ts: $0.crossing.time.milliseconds, id: $0.id) }
+        events += new.vehicleEvents.map { event in
+            var (ts, later) = (Int64.max, Int64(0))
+            switch event.time {
+            case .known(let time, _): ts = time.milliseconds
+            case .pending(_, let instant): later = Workload.booted + instant.nanoseconds / 1_000_000
+            }
+            return Event(ts: ts, id: event.id, isLocal: event.happening.kind != .ignition, later: later)
+        }
         for change in new.changes { states[change.key] = change.isInside }
+    }
+
+    /// They have their times now.
+    mutating func stamp() {
+        for index in events.indices where events[index].ts == .max { events[index].ts = events[index].later }
     }
 
     mutating func freeze(_ members: [UUIDv7]) {
@@ -71,7 +92,7 @@ struct CrossingLedger {
 
     /// The oldest pending ones outside the batch go, at most sixteen. Returns how many went.
     mutating func age(before cutoff: Int64, besides members: [UUIDv7]) -> Int {
-        let late = events.filter { !$0.isUploaded && $0.ts < cutoff && !members.contains($0.id) }
+        let late = events.filter { $0.isPending && $0.ts < cutoff && !members.contains($0.id) }
         let gone = late.sorted { ($0.ts, $0.id.hex) < ($1.ts, $1.id.hex) }.prefix(16).map(\.id)
         events.removeAll { gone.contains($0.id) }
         return gone.count
@@ -93,7 +114,7 @@ struct CrossingLedger {
 
     /// Kept ones are pending again.
     mutating func resend() {
-        for index in events.indices { events[index].isUploaded = false }
+        for index in events.indices where !events[index].isLocal { events[index].isUploaded = false }
     }
 
     mutating func dissolve() {

@@ -166,7 +166,7 @@ private struct DestinationExamination {
         while let draft = try store.draftBatch(for: name, limit: 100) {
             let batch = try #require(
                 try store.freeze(draft, id: probes.next(at: time), StoredRequest(body: [1])))
-            received += draft.locations.map(\.id) + draft.events.map(\.id)
+            received += draft.locations.map(\.id) + draft.events.map(\.id) + draft.vehicleEvents.map(\.id)
             _ = try store.acknowledge(batch)
         }
         return received

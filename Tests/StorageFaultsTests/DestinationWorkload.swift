@@ -51,6 +51,7 @@ final class DestinationWorkload {
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: time)
         options = StoreOptions(durability: durability, destinations: Array(Self.all.prefix(2)))
+        options.uploadedEvents = [.trip]
         store = try Self.open(folder, options)
         for destination in options.destinations { ledger.add(destination.name, carriesEvents: true) }
         try note()
@@ -118,11 +119,18 @@ final class DestinationWorkload {
         time = time.advanced(bySeconds: 1)
         let id = ids.next(at: time)
         let crossing = Crossing(geofence: "gate", kind: .enter, time: time)
+        let isOfVehicle = random.chance(0.5)
         _ = try store.insert(
             NewEvents(
-                events: [GeofenceEvent(id: id, session: session, crossing: crossing)], changes: [],
-                session: session, sessionStartedAt: time, isTracking: true, extras: nil, time: time,
-                prunesByAge: false))
+                events: isOfVehicle ? [] : [GeofenceEvent(id: id, session: session, crossing: crossing)],
+                changes: [], session: session, sessionStartedAt: time, isTracking: true, extras: nil,
+                time: time, prunesByAge: false,
+                vehicleEvents: isOfVehicle
+                    ? [
+                        VehicleEvent(
+                            id: id, session: session, happening: .tripEnded,
+                            time: .known(time, isEstimated: true))
+                    ] : []))
         ledger.insert(id, ts: time.milliseconds, isEvent: true)
         try note()
     }
@@ -188,7 +196,7 @@ final class DestinationWorkload {
     }
 
     private func members(_ draft: BatchDraft) -> Set<UUIDv7> {
-        Set(draft.locations.map(\.id) + draft.events.map(\.id))
+        Set(draft.locations.map(\.id) + draft.events.map(\.id) + draft.vehicleEvents.map(\.id))
     }
 
     // MARK: Destinations

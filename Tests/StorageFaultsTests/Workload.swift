@@ -52,6 +52,7 @@ final class Workload {
         ids = UUIDv7Generator(using: &random)
         session = ids.next(at: time)
         options = StoreOptions(retention: 1e9, maxRows: Self.cap, durability: durability, destinations: .main)
+        options.uploadedEvents = [.ignition]
         store = try Store(
             directory: folder.path, options: options, checkpointPages: Self.checkpointPages,
             largeTable: largeTable)
@@ -85,6 +86,7 @@ final class Workload {
         case 30..<36: try cross()
         case 36..<39: try runCommand()
         case 39..<41: try sendResults()
+        case 41..<43: try stamp()
         default: try insert()
         }
     }
@@ -156,7 +158,31 @@ final class Workload {
                     crossing: Crossing(geofence: "fence \(key)", kind: isInside ? .enter : .exit, time: time))
             )
         }
+        let happenings: [VehicleEvent.Happening] = [.ignitionOn, .ignitionOff, .powerLost]
+        for happening in happenings where random.chance(0.3) {
+            let pending = EventTime.pending(Self.boot, booted(time))
+            new.vehicleEvents.append(
+                VehicleEvent(
+                    id: ids.next(at: time), session: session, happening: happening, data: #"{"a":1}"#,
+                    time: random.chance(0.4) ? pending : .known(time, isEstimated: false)))
+        }
         return new
+    }
+
+    private static let boot = BootID(high: 1, low: 2)
+    /// When that was, Unix milliseconds.
+    static let booted: Int64 = 1_600_000_000_000
+
+    private func booted(_ time: Timestamp) -> BootInstant {
+        BootInstant(nanoseconds: (time.milliseconds - Self.booted) * 1_000_000)
+    }
+
+    /// The time is known: events that had none have one.
+    private func stamp() throws {
+        let anchor = EventTime.Anchor(boot: Self.boot, now: booted(time), time: time)
+        try persist { _ = try store.stampEvents(by: anchor) }
+        ledger.crossings.stamp()
+        try note()
     }
 
     private func freeze() throws {
@@ -165,7 +191,7 @@ final class Workload {
         let order: BatchOrder = random.chance(0.3) ? .newest : .oldest
         try persist { drafted = try store.draftBatch(limit: limit, order: order) }
         let draft = try #require(drafted)
-        ledger.draft(draft.locations.map(\.id) + draft.events.map(\.id))
+        ledger.draft(draft.locations.map(\.id) + draft.events.map(\.id) + draft.vehicleEvents.map(\.id))
         // Fixes go on being written while the body is compressed.
         for _ in 0..<Int.random(in: 0...2, using: &random) { try insert() }
         let id = ids.next(at: time)
@@ -215,7 +241,7 @@ final class Workload {
         ledger.commands.write(asked?.commands ?? [])
         try persist { frozen = try store.nextFrozen() }
         if let next, frozen?.id == id {
-            ledger.draft(next.locations.map(\.id) + next.events.map(\.id))
+            ledger.draft(next.locations.map(\.id) + next.events.map(\.id) + next.vehicleEvents.map(\.id))
             ledger.freeze(id: id, body: body)
         }
         try note()

@@ -9,6 +9,8 @@ struct DestinationModel {
         var order: Int
         var isEvent: Bool
         var isKept = false
+        /// Nobody was ever owed it.
+        var isLocal = false
     }
 
     struct Batch: Equatable {
@@ -62,7 +64,8 @@ struct DestinationModel {
     ///
     /// - Parameter drafted: rows that are about to be frozen.
     mutating func insert(
-        _ id: UUIDv7, ts: Int64, isEvent: Bool, isTrusted: Bool, besides drafted: Set<UUIDv7> = []
+        _ id: UUIDv7, ts: Int64, isEvent: Bool, isTrusted: Bool, besides drafted: Set<UUIDv7> = [],
+        isOfVehicle: Bool = false
     ) -> Set<UUIDv7> {
         if isTrusted { age(at: ts) }
         let doomed = isEvent ? [] : overCap()
@@ -72,12 +75,28 @@ struct DestinationModel {
         drop(late, \.pruned)
         inserted += 1
         rows[id] = Row(ts: ts, order: inserted, isEvent: isEvent)
+        if isOfVehicle, !isCarried {
+            rows[id] = Row(ts: ts, order: inserted, isEvent: isEvent, isKept: true, isLocal: true)
+            for name in known.keys { known[name]?.offered.insert(id) }
+            return doomed
+        }
         for name in known.keys
         where known[name]?.isOpen == true && (!isEvent || known[name]?.takesEvents == true) {
-            known[name]?.owed.insert(id)
             known[name]?.offered.insert(id)
+            if isOfVehicle,
+                options.destinations.contains(where: { $0.name == name && !$0.carriesVehicleEvents })
+            {
+                continue
+            }
+            known[name]?.owed.insert(id)
         }
         return doomed
+    }
+
+    /// Somebody is owed events of the vehicle: one that may come back may carry them.
+    private var isCarried: Bool {
+        options.destinations.isEmpty || options.destinations.contains(where: \.carriesVehicleEvents)
+            || known.values.contains { $0.isOrphaned && $0.takesEvents }
     }
 
     private mutating func age(at ts: Int64) {
@@ -218,14 +237,15 @@ struct DestinationModel {
 
     mutating func resend(_ name: DestinationName) -> Int {
         guard let one = known[name] else { return 0 }
-        let found = ids { _ in true }.intersection(one.offered).subtracting(one.owed).subtracting(one.dead)
+        let found = ids { !$0.isLocal }.intersection(one.offered).subtracting(one.owed).subtracting(one.dead)
         owe(found, to: name)
         return found.count
     }
 
     mutating func backfill(_ name: DestinationName, from ts: Int64) -> Int {
         guard let one = known[name], !isPlain else { return 0 }
-        let found = ids { $0.ts >= ts && (!$0.isEvent || one.takesEvents) }.subtracting(one.offered)
+        let found = ids { $0.ts >= ts && !$0.isLocal && (!$0.isEvent || one.takesEvents) }.subtracting(
+            one.offered)
         known[name]?.offered.formUnion(found)
         owe(found, to: name)
         return found.count

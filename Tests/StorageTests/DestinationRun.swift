@@ -24,7 +24,9 @@ struct DestinationRun: ~Copyable {
     private(set) var latest = ""
 
     init(seed: UInt64) throws {
-        let options = StoreOptions(retention: 1e9, maxRows: 1000, durability: .normal, destinations: .main)
+        let options = StoreOptions(
+            retention: 1e9, maxRows: 1000, durability: .normal, destinations: .main,
+            uploadedEvents: [.ignition])
         let directory = try TemporaryDirectory(inMemory: true)
         store = try Store(directory: directory.path, options: options, checkpointPages: 60, largeTable: 30)
         self.directory = directory
@@ -118,14 +120,18 @@ struct DestinationRun: ~Copyable {
 
     private mutating func insertEvent() throws {
         let id = nextID(3)
-        let event = GeofenceEvent(
-            id: id, session: uuid(1),
-            crossing: Crossing(geofence: "home", kind: .enter, time: Timestamp(milliseconds: now)))
+        let isOfVehicle = random.chance(0.4)
+        let moment = Timestamp(milliseconds: now)
+        let crossing = GeofenceEvent(
+            id: id, session: uuid(1), crossing: Crossing(geofence: "home", kind: .enter, time: moment))
+        let event = VehicleEvent(
+            id: id, session: uuid(1), happening: .ignitionOn, time: .known(moment, isEstimated: false))
         _ = try store.insert(
             NewEvents(
-                events: [event], changes: [], session: uuid(1), sessionStartedAt: time(0), isTracking: true,
-                extras: nil, time: Timestamp(milliseconds: now), prunesByAge: false))
-        _ = model.insert(id, ts: now, isEvent: true, isTrusted: false)
+                events: isOfVehicle ? [] : [crossing], changes: [], session: uuid(1),
+                sessionStartedAt: time(0), isTracking: true, extras: nil, time: moment, prunesByAge: false,
+                vehicleEvents: isOfVehicle ? [event] : []))
+        _ = model.insert(id, ts: now, isEvent: true, isTrusted: false, isOfVehicle: isOfVehicle)
     }
 
     /// More rows than the cap, which nothing else meets.
@@ -189,7 +195,7 @@ struct DestinationRun: ~Copyable {
     }
 
     private static func rows(_ draft: BatchDraft) -> Set<UUIDv7> {
-        Set(draft.locations.map(\.id) + draft.events.map(\.id))
+        Set(draft.locations.map(\.id) + (draft.events.map(\.id) + draft.vehicleEvents.map(\.id)))
     }
 
     private mutating func acknowledge(_ name: DestinationName) throws {
@@ -278,7 +284,9 @@ struct DestinationRun: ~Copyable {
         let hours = [nil, nil, nil, 0.01, 24, 100].randomElement(using: &random) ?? nil
         model.options.unsentRetention = hours.map { $0 * 3600 }
         model.options.destinations = Self.names.filter { _ in random.chance(0.6) }.map { name in
-            StoreOptions.Destination(name, carriesEvents: random.chance(name == .home ? 0.3 : 0.9))
+            StoreOptions.Destination(
+                name, carriesEvents: random.chance(name == .home ? 0.3 : 0.9),
+                carriesVehicleEvents: random.chance(0.6))
         }
         try apply()
     }

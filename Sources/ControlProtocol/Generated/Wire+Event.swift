@@ -13,6 +13,7 @@ extension Wire {
         package var missed: Int?
         package var location: Location?
         package var geofenceEvent: GeofenceEvent?
+        package var vehicleEvent: VehicleEvent?
         package var state: State?
         package var reason: String?
         package var sessionId: String?
@@ -36,6 +37,7 @@ extension Wire {
             self.missed = missed
             self.location = location
             self.geofenceEvent = geofenceEvent
+            self.vehicleEvent = vehicleEvent
             self.state = state
             self.reason = reason
             self.sessionId = sessionId
@@ -54,6 +56,7 @@ extension Wire {
             case missed
             case location
             case geofenceEvent = "geofence_event"
+            case vehicleEvent = "vehicle_event"
             case state
             case reason
             case sessionId = "session_id"

@@ -5,8 +5,9 @@ extension Wire {
     /// in GeoJSON; the first may be repeated at the end. Its edges are straight in longitude and latitude,
     /// and do not meet; it lies between 85 degrees north and south, with no two corners more than 200 km
     /// apart. With polygon, the centre and radius_meters (of the circle of the same area) are only in
-    /// replies, and ignored otherwise; without it they are needed. notify_* default to true. inside is only
-    /// in replies, and absent while undecided.
+    /// replies, and ignored otherwise; without it they are needed. notify_* default to true. dwell_seconds: a
+    /// stay of so long is recorded as well, once for each enter; more than 0, at most a year; absent: none
+    /// is. inside is only in replies, and absent while undecided.
     package struct Geofence: Codable, Sendable, Equatable {
         package var id: String
         package var latitude: Double?
@@ -15,12 +16,13 @@ extension Wire {
         package var polygon: [[Double]]?
         package var notifyOnEntry: Bool?
         package var notifyOnExit: Bool?
+        package var dwellSeconds: Double?
         package var inside: Bool?
 
         package init(
             id: String, latitude: Double? = nil, longitude: Double? = nil, radiusMeters: Double? = nil,
             polygon: [[Double]]? = nil, notifyOnEntry: Bool? = nil, notifyOnExit: Bool? = nil,
-            inside: Bool? = nil
+            dwellSeconds: Double? = nil, inside: Bool? = nil
         ) {
             self.id = id
             self.latitude = latitude
@@ -29,6 +31,7 @@ extension Wire {
             self.polygon = polygon
             self.notifyOnEntry = notifyOnEntry
             self.notifyOnExit = notifyOnExit
+            self.dwellSeconds = dwellSeconds
             self.inside = inside
         }
 
@@ -40,6 +43,7 @@ extension Wire {
             case polygon
             case notifyOnEntry = "notify_on_entry"
             case notifyOnExit = "notify_on_exit"
+            case dwellSeconds = "dwell_seconds"
             case inside
         }
     }

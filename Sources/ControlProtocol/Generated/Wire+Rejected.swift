@@ -5,16 +5,18 @@ extension Wire {
     package struct Rejected: Codable, Sendable, Equatable {
         package var location: Location?
         package var geofenceEvent: GeofenceEvent?
+        package var vehicleEvent: VehicleEvent?
         package var batchId: String
         package var httpStatus: Int
         package var rejectedAt: String
 
         package init(
-            location: Location? = nil, geofenceEvent: GeofenceEvent? = nil, batchId: String, httpStatus: Int,
-            rejectedAt: String
+            location: Location? = nil, geofenceEvent: GeofenceEvent? = nil, vehicleEvent: VehicleEvent? = nil,
+            batchId: String, httpStatus: Int, rejectedAt: String
         ) {
             self.location = location
             self.geofenceEvent = geofenceEvent
+            self.vehicleEvent = vehicleEvent
             self.batchId = batchId
             self.httpStatus = httpStatus
             self.rejectedAt = rejectedAt
@@ -23,6 +25,7 @@ extension Wire {
         private enum CodingKeys: String, CodingKey {
             case location
             case geofenceEvent = "geofence_event"
+            case vehicleEvent = "vehicle_event"
             case batchId = "batch_id"
             case httpStatus = "http_status"
             case rejectedAt = "rejected_at"

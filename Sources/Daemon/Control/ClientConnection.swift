@@ -50,7 +50,8 @@ final class ClientConnection {
 
         /// Number of locations, geofence events and requests that were dropped before they reached this connection.
         mutating func miss(_ count: Int) {
-            guard kinds?.isDisjoint(with: ["location", "geofence_event", "http"]) != true else { return }
+            guard kinds?.isDisjoint(with: ["location", "geofence_event", "vehicle_event", "http"]) != true
+            else { return }
             missed += count
         }
 

@@ -11,15 +11,15 @@ extension Geofence {
             do {
                 try self.init(
                     id: wanted.id, ring: ring, notifiesOnEntry: wanted.notifyOnEntry ?? true,
-                    notifiesOnExit: wanted.notifyOnExit ?? true)
+                    notifiesOnExit: wanted.notifyOnExit ?? true, dwell: wanted.dwellSeconds)
                 return
             } catch { reason = error.reason }
         case (nil, (let latitude?, let longitude?, let radius?)):
             do {
                 try self.init(
                     id: wanted.id, latitude: latitude, longitude: longitude, radius: radius,
-                    notifiesOnEntry: wanted.notifyOnEntry ?? true, notifiesOnExit: wanted.notifyOnExit ?? true
-                )
+                    notifiesOnEntry: wanted.notifyOnEntry ?? true,
+                    notifiesOnExit: wanted.notifyOnExit ?? true, dwell: wanted.dwellSeconds)
                 return
             } catch { reason = error.reason }
         case (nil, _): reason = "give latitude, longitude and radius_meters, or a polygon"

@@ -8,6 +8,7 @@ internal import Tracking
 enum Pages {
     case locations(History.Cursor)
     case rejected(History.RejectedCursor)
+    case geofenceEvents(History.EventCursor)
     case events(History.EventCursor)
     case commands(History.CommandCursor)
 }
@@ -58,6 +59,12 @@ extension Handlers {
             case .events(var cursor):
                 guard let rows = try history?.next(&cursor) else { break }
                 pages = .events(cursor)
+                let result = Wire.GetEvents.Result(events: rows.map { Wire.VehicleEvent($0) })
+                let bytes = try Reply.encode(Wire.GetEvents.self, result, continues: !cursor.isAtEnd)
+                return (bytes, cursor.isAtEnd)
+            case .geofenceEvents(var cursor):
+                guard let rows = try history?.next(&cursor) else { break }
+                pages = .geofenceEvents(cursor)
                 let result = Wire.GetGeofenceEvents.Result(events: rows.compactMap(\.crossing))
                 let bytes = try Reply.encode(Wire.GetGeofenceEvents.self, result, continues: !cursor.isAtEnd)
                 return (bytes, cursor.isAtEnd)
@@ -118,7 +125,7 @@ extension Handlers {
         var cursor = History.EventCursor(
             from: try parameters.from.map(Timestamp.init(checking:)),
             to: try parameters.to.map(Timestamp.init(checking:)), kinds: [])
-        if call.more { return .history(.events(cursor)) }
+        if call.more { return .history(.geofenceEvents(cursor)) }
         let events = try inOneReply { try $0.next(&cursor, limit: $1) }
         return .reply(
             try Reply.encode(
@@ -135,6 +142,26 @@ extension Handlers {
         let rows = try inOneReply { try $0.next(&cursor, limit: $1) }
         return .reply(
             try Reply.encode(Wire.GetCommands.self, .init(commands: rows.map { Wire.ServerCommand($0) })))
+    }
+
+    func events(_ call: Call) throws -> Answer {
+        let parameters = try call.parameters(of: Wire.GetEvents.self)
+        var (crossings, kinds) = (true, Set(VehicleEvent.Kind.allCases))
+        if let names = parameters.kinds {
+            let wanted = Set(names)
+            crossings = wanted.contains("geofence")
+            kinds = Set(wanted.compactMap { VehicleEvent.Kind(rawValue: $0) })
+            guard kinds.count + (crossings ? 1 : 0) == wanted.count, !wanted.isEmpty else {
+                throw ControlError.invalidParameter("kinds")
+            }
+        }
+        var cursor = History.EventCursor(
+            from: try parameters.from.map(Timestamp.init(checking:)),
+            to: try parameters.to.map(Timestamp.init(checking:)), crossings: crossings, kinds: kinds)
+        if call.more { return .history(.events(cursor)) }
+        let events = try inOneReply { try $0.next(&cursor, limit: $1) }
+        return .reply(
+            try Reply.encode(Wire.GetEvents.self, .init(events: events.map { Wire.VehicleEvent($0) })))
     }
 
     /// All rows, as long as one reply may hold them.

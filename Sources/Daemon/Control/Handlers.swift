@@ -24,7 +24,7 @@ final class Handlers {
     /// The group that may say where data goes and may delete it.
     private static let adminGroup = "beekon-admin"
     private static let eventKinds: Set<String> = [
-        "location", "geofence_event", "state", "source", "sync", "auth", "http", "command",
+        "location", "geofence_event", "vehicle_event", "state", "source", "sync", "auth", "http", "command",
     ]
 
     let hub: Hub
@@ -82,6 +82,7 @@ final class Handlers {
         case Wire.RemoveGeofences.name: try removeGeofences(request)
         case Wire.ListGeofences.name: try listGeofences(request)
         case Wire.GetGeofenceEvents.name: try geofenceEvents(call)
+        case Wire.GetEvents.name: try events(call)
         case Wire.GetCurrentLocation.name: try currentLocation(request)
         case Wire.SetMotion.name: try setMotion(request)
         case Wire.SetIgnition.name: try setIgnition(request)

@@ -23,6 +23,7 @@ enum MainMessage: Sendable {
     // Streamed messages. Their data is already stored.
     case location(Location)
     case crossed(GeofenceEvent)
+    case happened(VehicleEvent)
     case requestEnded(DestinationName, RequestRecord)
     /// A server's command has been done.
     case commandDone(CommandRecord)
@@ -37,7 +38,7 @@ enum MainMessage: Sendable {
 
     var whenFull: WhenFull {
         switch self {
-        case .location, .crossed, .requestEnded, .commandDone: .drop
+        case .location, .crossed, .happened, .requestEnded, .commandDone: .drop
         case .sourceChanged: .merge("source")
         case .syncChanged(let name): .merge("sync " + name.text)
         case .authChanged(let name): .merge("auth " + name.text)

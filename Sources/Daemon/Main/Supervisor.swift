@@ -5,6 +5,7 @@ internal import GPSD
 internal import Linux
 internal import Storage
 internal import Synchronization
+internal import Tracking
 internal import Upload
 
 /// The main thread: signals, the control socket, the watchdog, the network's coming and going, and the order of the end.
@@ -176,6 +177,7 @@ final class Supervisor {
             // To read a configuration takes a megabyte, of which nothing remains.
             memory.schedule(now: now)
         case .crossed(let event): server.publish(Wire.Event(event), now: now)
+        case .happened(let event): server.publish(Wire.Event(event), now: now)
         case .location(let location): server.publish(Wire.Event(location), now: now)
         case .runCommand(let record): serverCommands.run(record, now: now)
         case .commandDone(let record): server.publish(Wire.Event(record), now: now)
@@ -230,7 +232,9 @@ extension StoreOptions {
             keepsUploaded: settings.store.keepUploaded,
             destinations: settings.owedDestinations,
             unsentRetention: settings.store.unsentDays > 0 ? settings.store.unsentDays * 86_400 : nil,
-            holdsRows: settings.holdsRows)
+            holdsRows: settings.holdsRows,
+            uploadedEvents: Set(
+                settings.vehicle.events.compactMap { VehicleEvent.Kind(rawValue: $0.rawValue) }))
     }
 }
 

@@ -30,7 +30,7 @@ final class FenceKeeper {
     func resume(now: BootInstant) {
         let found = hub.content(
             of: hub.files.readGeofences(), otherwise: "there are no geofences until they are added again")
-        let known: [Int64: Bool]?
+        let known: [Int64: Geofences.Change]?
         keptInside = hub.content(of: hub.files.readInside(), otherwise: "the database knows the same")
         do {
             known = try hub.store.geofenceStates()
@@ -41,7 +41,9 @@ final class FenceKeeper {
         let inside = keptInside ?? []
         let items = (found?.items ?? []).map { item in
             var item = item
-            item.isInside = known.map { $0[item.key] } ?? (inside.contains(item.key) ? true : nil)
+            // Without the database nobody knows since when, or whether the stay has been recorded: it is not twice.
+            item.isInside = known.map { $0[item.key]?.isInside } ?? (inside.contains(item.key) ? true : nil)
+            item.enteredAt = known?[item.key]?.enteredAt
             return item
         }
         geofences = Geofences(items, nextKey: found?.nextKey ?? 1)
@@ -112,7 +114,9 @@ final class FenceKeeper {
         guard recorder.waiting == 0 else { return }
         if mustStoreStates {
             let states = geofences.items.compactMap { item in
-                item.isInside.map { Geofences.Change(key: item.key, isInside: $0) }
+                item.isInside.map {
+                    Geofences.Change(key: item.key, isInside: $0, enteredAt: item.enteredAt)
+                }
             }
             do {
                 try hub.store.adopt(states)

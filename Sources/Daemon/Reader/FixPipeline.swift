@@ -1,4 +1,5 @@
 internal import Base
+internal import Envelope
 internal import Storage
 internal import Tracking
 
@@ -171,7 +172,9 @@ struct FixPipeline {
         guard !outcome.isEmpty else { return }
         let home =
             context.session ?? context.eventSession ?? Session(id: ids.next(at: time), startedAt: time)
-        if context.session == nil, !outcome.crossings.isEmpty { decision.eventSession = home }
+        if context.session == nil, !outcome.crossings.isEmpty || !outcome.stays.isEmpty {
+            decision.eventSession = home
+        }
         let events = outcome.crossings.map { crossing in
             GeofenceEvent(
                 id: ids.next(at: crossing.time), session: home.id, crossing: crossing,
@@ -180,7 +183,18 @@ struct FixPipeline {
         }
         decision.crossings = NewEvents(
             events: events, changes: outcome.changes, session: home.id, sessionStartedAt: home.startedAt,
-            isTracking: context.session != nil, extras: context.extras, time: time, prunesByAge: false)
+            isTracking: context.session != nil, extras: context.extras, time: time, prunesByAge: false,
+            vehicleEvents: outcome.stays.map { event(of: $0, at: observed.fix, in: home) })
+    }
+
+    private mutating func event(of stay: Geofences.Stay, at fix: Fix, in home: Session) -> VehicleEvent {
+        VehicleEvent(
+            id: ids.next(at: stay.time), session: home.id, happening: .dwell, subject: stay.geofence,
+            data: EventData.json([
+                "dwell_seconds": .number(stay.seconds), "entered_at": .time(stay.entered),
+            ]),
+            time: .known(stay.time, isEstimated: false),
+            place: VehicleEvent.Place(fix.coordinate, accuracy: fix.accuracy))
     }
 
     private mutating func newLocation(

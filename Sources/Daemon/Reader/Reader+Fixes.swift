@@ -106,7 +106,7 @@ extension Reader {
                 [(.geofence, event.crossing.geofence), (.session, event.session.description)])
             if hasListeners { hub.post(.crossed(event)) }
         }
-        publish(result.vehicleEvents)
+        publish(result.vehicleEvents, toListeners: hasListeners)
         trigger(after: result)
     }
 

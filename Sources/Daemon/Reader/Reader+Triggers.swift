@@ -9,7 +9,11 @@ internal import Upload
 extension Reader {
     /// Tells them, after COMMIT, what the rows may be a reason for.
     func trigger(after result: Recorder.Result) {
-        guard !result.stored.isEmpty || !result.events.isEmpty else { return }
+        // A stay is an event of its geofence; the others of the vehicle wait for what comes next.
+        let hasStays =
+            settings.vehicle.events.contains(.dwell)
+            && result.vehicleEvents.contains { $0.happening == .dwell }
+        guard !result.stored.isEmpty || !result.events.isEmpty || hasStays else { return }
         // Before they are woken: they look at it.
         if !result.stored.isEmpty { hub.board.publish(newest: recorder.newest) }
         let hasTurned = result.stored.contains { $0.trigger == .motion }
@@ -18,7 +22,7 @@ extension Reader {
             if hasTurned, sync.triggers.onMotionChange || sync.isLatestOnly {
                 port.deliver(.trigger(.motion))
             }
-            if !result.events.isEmpty { port.deliver(.trigger(.geofence)) }
+            if !result.events.isEmpty || hasStays { port.deliver(.trigger(.geofence)) }
             if sync.isLatestOnly, !result.stored.isEmpty { port.noteNewLocation() }
         }
     }

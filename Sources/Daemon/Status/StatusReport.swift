@@ -35,7 +35,8 @@ struct StatusReport {
                 tooNear: reader.fixes.dropped.tooNear, paused: reader.fixes.dropped.paused,
                 motion: reader.motion.rawValue),
             store: Wire.StoreStatus(
-                degraded: storageError != nil, locations: counts.locations, bytes: databaseSize(),
+                degraded: storageError != nil, locations: counts.locations, events: counts.events,
+                untimedEvents: counts.untimedEvents > 0 ? counts.untimedEvents : nil, bytes: databaseSize(),
                 waitingInMemory: reader.waitingInMemory, droppedUnsent: counts.losses.dropped,
                 refused: reader.refused, pruned: counts.losses.pruned, expired: counts.losses.expired,
                 lastError: storageError, directory: directory),

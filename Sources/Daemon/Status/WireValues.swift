@@ -30,7 +30,7 @@ extension Wire.Geofence {
             radiusMeters: fence.radius,
             polygon: fence.polygon?.corners.map { [$0.longitude, $0.latitude] },
             notifyOnEntry: fence.notifiesOnEntry,
-            notifyOnExit: fence.notifiesOnExit, inside: item.isInside)
+            notifyOnExit: fence.notifiesOnExit, dwellSeconds: fence.dwell, inside: item.isInside)
     }
 }
 
@@ -43,6 +43,32 @@ extension Wire.GeofenceEvent {
     }
 }
 
+extension Wire.VehicleEvent {
+    init(_ event: VehicleEvent) {
+        var (time, isEstimated): (Timestamp?, Bool) = (nil, false)
+        if case .known(let known, let estimated) = event.time { (time, isEstimated) = (known, estimated) }
+        self.init(
+            id: event.id.description, sessionId: event.session.description,
+            kind: event.happening.kind.rawValue, type: event.happening.type, subject: event.subject,
+            timestamp: time?.iso8601, timeEstimated: isEstimated ? true : nil,
+            latitude: event.place?.coordinate.latitude, longitude: event.place?.coordinate.longitude,
+            accuracy: event.place?.accuracy, data: event.data.flatMap { JSONValue(json: Array($0.utf8)) })
+    }
+
+    /// Of any kind: entries and exits are of the kind `geofence`.
+    init(_ event: RecordedEvent) {
+        switch event {
+        case .vehicle(let event): self.init(event)
+        case .crossing(let event):
+            self.init(
+                id: event.id.description, sessionId: event.session.description, kind: "geofence",
+                type: event.crossing.kind.rawValue, subject: event.crossing.geofence,
+                timestamp: event.crossing.time.iso8601, latitude: event.coordinate?.latitude,
+                longitude: event.coordinate?.longitude, accuracy: event.accuracy)
+        }
+    }
+}
+
 extension Wire.Event {
     init(_ location: Location) {
         self.init(kind: "location", location: Wire.Location(location))
@@ -50,6 +76,10 @@ extension Wire.Event {
 
     init(_ event: GeofenceEvent) {
         self.init(kind: "geofence_event", geofenceEvent: Wire.GeofenceEvent(event))
+    }
+
+    init(_ event: VehicleEvent) {
+        self.init(kind: "vehicle_event", vehicleEvent: Wire.VehicleEvent(event))
     }
 
     init(_ change: StateChange) {
@@ -66,6 +96,9 @@ extension Wire.Rejected {
             location: row.location.map { Wire.Location($0) },
             geofenceEvent: row.event.flatMap {
                 if case .crossing(let event) = $0 { Wire.GeofenceEvent(event) } else { nil }
+            },
+            vehicleEvent: row.event.flatMap {
+                if case .vehicle(let event) = $0 { Wire.VehicleEvent(event) } else { nil }
             }, batchId: row.batch.description,
             httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
     }

@@ -84,8 +84,14 @@ final class BatchQueue {
                 continue
             }
             guard let found = try draft(sync) else { return nil }
+            if let stray = strays(in: found, sync) {
+                try drop(stray, because: "its format carries none of the vehicle")
+                continue
+            }
             guard let draft = try placed(found) else {
-                try drop(found)
+                try drop(
+                    found,
+                    because: "an earlier version stored them without a position, and their fence is gone")
                 continue
             }
             let (id, request) = try encode(draft)
@@ -113,7 +119,12 @@ final class BatchQueue {
         guard let first = try draft(limit: limit) else { return nil }
         // Fewer of these rows have the same extras.
         let fewer = maker.rowLimit(limit, extras: first.extras)
-        return max(first.locations.count, first.events.count) > fewer ? try draft(limit: fewer) : first
+        return max(first.locations.count, first.eventCount) > fewer ? try draft(limit: fewer) : first
+    }
+
+    /// Events of the vehicle that the format cannot say: they were owed while it was another one, or nobody knew which.
+    private func strays(in draft: BatchDraft, _ sync: Settings.Sync) -> BatchDraft? {
+        sync.format.carriesVehicleEvents ? nil : draft.ofVehicle
     }
 
     private func placed(_ draft: BatchDraft) throws(StorageError) -> BatchDraft? {
@@ -126,13 +137,10 @@ final class BatchQueue {
         }
     }
 
-    private func drop(_ draft: BatchDraft) throws(StorageError) {
+    private func drop(_ draft: BatchDraft, because reason: String) throws(StorageError) {
         let count = try hub.store.drop(draft)
         Log.warning(
-            .rowsDropped,
-            "\(count) geofence events are not sent to \(port.name): an earlier version stored them without a position, and "
-                + "their fence is gone",
-            [(.count, "\(count)")])
+            .rowsDropped, "\(count) events are not sent to \(port.name): \(reason)", [(.count, "\(count)")])
     }
 
     /// - Returns: false when its request cannot be read: then it has to be made anew.
@@ -208,7 +216,7 @@ final class BatchQueue {
 
     /// nil also for one that cannot be sent: that is for `freezeNext` to find out.
     private func draft(behind batch: FrozenBatch, _ sync: Settings.Sync) throws(StorageError) -> BatchDraft? {
-        guard let draft = try draft(sync, after: batch) else { return nil }
+        guard let draft = try draft(sync, after: batch), strays(in: draft, sync) == nil else { return nil }
         return try placed(draft)
     }
 

@@ -92,7 +92,7 @@ struct RequestMaker: ~Copyable {
         case nil:
             beekon?.request(
                 batch: batch, session: draft.session, sentAt: sentAt, extras: draft.extras,
-                locations: draft.locations, events: draft.events)
+                locations: draft.locations, events: draft.events, vehicleEvents: draft.vehicleEvents)
         case .overland(let format): format.request(draft.locations)
         case .owntracks(let format):
             first.map { format.request($0, sentAt: sentAt) }

@@ -20,6 +20,8 @@ extension SmallFiles {
             var notifiesOnExit: Bool
             /// Unix milliseconds; an earlier version did not keep it.
             var addedAt: Int64?
+            /// Seconds; absent where no stay is recorded.
+            var dwell: Double?
         }
 
         var nextKey: Int64
@@ -52,11 +54,11 @@ extension SmallFiles {
         if let ring = entry.polygon {
             return try Geofence(
                 id: entry.id, ring: ring, notifiesOnEntry: entry.notifiesOnEntry,
-                notifiesOnExit: entry.notifiesOnExit)
+                notifiesOnExit: entry.notifiesOnExit, dwell: entry.dwell)
         }
         return try Geofence(
             id: entry.id, latitude: entry.latitude, longitude: entry.longitude, radius: entry.radius,
-            notifiesOnEntry: entry.notifiesOnEntry, notifiesOnExit: entry.notifiesOnExit)
+            notifiesOnEntry: entry.notifiesOnEntry, notifiesOnExit: entry.notifiesOnExit, dwell: entry.dwell)
     }
 
     /// Durable when it returns.
@@ -67,7 +69,7 @@ extension SmallFiles {
                 longitude: item.fence.centre.longitude, radius: item.fence.radius,
                 polygon: item.fence.polygon?.corners.map { [$0.longitude, $0.latitude] },
                 notifiesOnEntry: item.fence.notifiesOnEntry, notifiesOnExit: item.fence.notifiesOnExit,
-                addedAt: item.addedAt?.milliseconds)
+                addedAt: item.addedAt?.milliseconds, dwell: item.fence.dwell)
         }
         try write(
             Name.geofences, Definitions(nextKey: geofences.nextKey, geofences: entries), isLarge: true)

@@ -19,8 +19,38 @@ package struct BatchDraft: Sendable {
     /// Oldest first.
     package private(set) var events: [GeofenceEvent]
     /// What else has happened, oldest first; there is something of one of the three.
-    package let vehicleEvents: [VehicleEvent]
-    let members: BatchMembers
+    package private(set) var vehicleEvents: [VehicleEvent]
+    private(set) var members: BatchMembers
+    /// Those of the events that are the vehicle's.
+    private(set) var vehicleMembers = SeqSet()
+
+    init(
+        destination: DestinationName, session: UUIDv7, extras: String?, locations: [Location],
+        events: [GeofenceEvent], vehicleEvents: [VehicleEvent], members: BatchMembers,
+        vehicleMembers: SeqSet = SeqSet()
+    ) {
+        self.destination = destination
+        self.session = session
+        self.extras = extras
+        self.locations = locations
+        self.events = events
+        self.vehicleEvents = vehicleEvents
+        self.members = members
+        self.vehicleMembers = vehicleMembers
+    }
+
+    /// Nothing but the events of the vehicle; nil when there are none.
+    package var ofVehicle: BatchDraft? {
+        guard !vehicleEvents.isEmpty else { return nil }
+        var members = members
+        (members.runs, members.events) = ([], vehicleMembers)
+        return BatchDraft(
+            destination: destination, session: session, extras: extras, locations: [], events: [],
+            vehicleEvents: vehicleEvents, members: members, vehicleMembers: vehicleMembers)
+    }
+
+    /// Events of every kind.
+    package var eventCount: Int { events.count + vehicleEvents.count }
 
     /// The same with a position, of accuracy 0, for events that have none.
     package func placed(at coordinate: Coordinate) -> BatchDraft {

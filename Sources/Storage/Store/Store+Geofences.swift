@@ -7,7 +7,7 @@ package import Tracking
 extension Store {
     /// The states by the fences' keys; nil when this database does not know them all, because it is new.
     @available(*, noasync, message: "blocks on the disk")
-    package func geofenceStates() throws(StorageError) -> [Int64: Bool]? {
+    package func geofenceStates() throws(StorageError) -> [Int64: Geofences.Change]? {
         try perform("read geofence states") { (writer) throws(SQLiteError) in try writer.geofenceStates() }
     }
 

@@ -1,7 +1,8 @@
+internal import Base
 internal import SQLite
 internal import Tracking
 
-/// Whether the vehicle is inside each geofence, by the fences' keys.
+/// Whether the vehicle is inside each geofence, and since when, by the fences' keys.
 struct GeofenceStates {
     private let db: Connection
 
@@ -9,17 +10,26 @@ struct GeofenceStates {
         self.db = db
     }
 
-    func all() throws(SQLiteError) -> [Int64: Bool] {
-        let rows = try db.prepare("SELECT key, is_inside FROM geofence_states")
-        var states: [Int64: Bool] = [:]
-        while try rows.step() { states[rows.integer(0)] = rows.integer(1) != 0 }
+    func all() throws(SQLiteError) -> [Int64: Geofences.Change] {
+        let rows = try db.prepare("SELECT key, is_inside, entered_at FROM geofence_states")
+        var states: [Int64: Geofences.Change] = [:]
+        while try rows.step() {
+            states[rows.integer(0)] = Geofences.Change(
+                key: rows.integer(0), isInside: rows.integer(1) != 0,
+                enteredAt: rows.optionalInteger(2).map { Timestamp(milliseconds: $0) })
+        }
         return states
     }
 
     func set(_ changes: [Geofences.Change]) throws(SQLiteError) {
         guard !changes.isEmpty else { return }
-        let write = try db.prepare("INSERT OR REPLACE INTO geofence_states (key, is_inside) VALUES (?, ?)")
-        for change in changes { try write.run(.integer(change.key), .integer(change.isInside ? 1 : 0)) }
+        let write = try db.prepare(
+            "INSERT OR REPLACE INTO geofence_states (key, is_inside, entered_at) VALUES (?, ?, ?)")
+        for change in changes {
+            try write.run(
+                .integer(change.key), .integer(change.isInside ? 1 : 0),
+                .optional(change.enteredAt?.milliseconds))
+        }
     }
 
     func removeAll() throws(SQLiteError) {

@@ -85,7 +85,8 @@ extension Writer {
             locations: rows.map(\.location), events: sorted.crossings, vehicleEvents: sorted.vehicle,
             members: BatchMembers(
                 session: session.key, extras: extras, runs: RowRun.runs(of: rows.lazy.map(\.key)),
-                events: SeqSet(events.map { $0.key.seq...$0.key.seq })))
+                events: SeqSet(events.map { $0.key.seq...$0.key.seq })),
+            vehicleMembers: SeqSet(events.filter(\.isOfVehicle).map { $0.key.seq...$0.key.seq }))
     }
 
     /// Whether all rows of the draft are still there, and owed; none can have joined them.

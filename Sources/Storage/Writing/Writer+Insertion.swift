@@ -165,7 +165,7 @@ extension Writer {
     private static let knowsStates = "knows_geofence_states"
 
     /// The states by key; nil when this database does not have them all.
-    func geofenceStates() throws(SQLiteError) -> [Int64: Bool]? {
+    func geofenceStates() throws(SQLiteError) -> [Int64: Geofences.Change]? {
         guard try tables.counters.value(Self.knowsStates) == 1 else { return nil }
         return try tables.geofenceStates.all()
     }

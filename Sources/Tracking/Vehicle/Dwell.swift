@@ -37,6 +37,9 @@ package struct Dwell: Sendable {
         due = waiting.values.map(\.due).min()
     }
 
+    /// There are stays whose event has not come yet.
+    package var isWaiting: Bool { !waiting.isEmpty }
+
     /// To be persisted with the states.
     package var stays: [Stay] { waiting.values.sorted { $0.key < $1.key } }
 

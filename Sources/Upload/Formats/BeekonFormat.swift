@@ -19,11 +19,11 @@ package struct BeekonFormat: ~Copyable {
     /// - Returns: nil when zlib fails.
     package mutating func request(
         batch: UUIDv7, session: UUIDv7, sentAt: Timestamp, extras: String?, locations: [Location],
-        events: [GeofenceEvent] = []
+        events: [GeofenceEvent] = [], vehicleEvents: [VehicleEvent] = []
     ) -> Request? {
         let bytes = payload.encode(
             batch: batch, session: session, sentAt: sentAt, extras: extras, locations: locations,
-            events: events)
+            events: events, vehicleEvents: vehicleEvents)
         if gzip == nil { gzip = Gzip() }
         return gzip?.compress(bytes).map { Self.request(body: $0) }
     }

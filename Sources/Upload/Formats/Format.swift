@@ -31,6 +31,14 @@ package enum Format: String, CaseIterable, Sendable {
         }
     }
 
+    /// So are events of the vehicle, of the kinds that are uploaded.
+    package var carriesVehicleEvents: Bool {
+        switch self {
+        case .beekon: true
+        case .template, .overland, .owntracks, .osmand: false
+        }
+    }
+
     /// The body says which batch it is. Other requests have a header for that.
     package var namesBatch: Bool {
         switch self {

@@ -33,7 +33,7 @@ def shape_faults(root) -> list:
     # Plain values: the receiver's own parser must not influence what the validator sees.
     plain = json.loads(json.dumps(root))
     # The schema allows an empty batch, because the doctor sends one. A heartbeat has no rows, but a status.
-    nothing = [] if plain.get("locations") or plain.get("geofence_events") or "status" in plain else ["root: it is empty"]
+    nothing = [] if any(plain.get(key) for key in ("locations", "geofence_events", "events", "status")) else ["root: it is empty"]
     return nothing + [f"{'/'.join(str(part) for part in error.absolute_path) or 'root'}: {error.message}"
             for error in _validator.iter_errors(plain)]
 

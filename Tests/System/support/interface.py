@@ -52,7 +52,8 @@ class Row:
 # A new method of the interface gets a row here.
 CALLS = (
     Row("GetStatus"), Row("GetMetrics"), Row("GetSessions"), Row("GetPendingUploadCount"), Row("ListGeofences"), Row("GetExtras"),
-    Row("GetConfig"), Row("GetRejected"), Row("GetRejected", more=True), Row("GetCommands"), Row("GetGeofenceEvents", {"from": LONG_AGO}),
+    Row("GetConfig"), Row("GetRejected"), Row("GetRejected", more=True), Row("GetCommands"),
+    Row("GetGeofenceEvents", {"from": LONG_AGO}), Row("GetEvents", {"kinds": ["geofence", "ignition"]}),
     Row("GetLocations", {"to": LONG_AGO}), Row("GetLocations", {"from": LONG_AGO}, more=True),
     Row("GetCurrentLocation", {"timeout_seconds": 0.01}), Row("Subscribe", {"kinds": ["state"]}, more=True),
     Row("Stop", is_logged=True), Row("Start", is_logged=True), Row("SetMotion", {"motion": "moving"}, is_logged=True),

@@ -28,10 +28,10 @@ extension Wire {
 
         package init(
             kind: String, missed: Int? = nil, location: Location? = nil, geofenceEvent: GeofenceEvent? = nil,
-            state: State? = nil, reason: String? = nil, sessionId: String? = nil, source: SourceStatus? = nil,
-            sync: SyncStatus? = nil, auth: AuthStatus? = nil, http: HttpRequest? = nil,
-            command: ServerCommand? = nil, destination: String? = nil, stopReason: String? = nil,
-            decidedBy: String? = nil
+            vehicleEvent: VehicleEvent? = nil, state: State? = nil, reason: String? = nil,
+            sessionId: String? = nil, source: SourceStatus? = nil, sync: SyncStatus? = nil,
+            auth: AuthStatus? = nil, http: HttpRequest? = nil, command: ServerCommand? = nil,
+            destination: String? = nil, stopReason: String? = nil, decidedBy: String? = nil
         ) {
             self.kind = kind
             self.missed = missed

@@ -1,8 +1,8 @@
 // Written by etc/build/methods (make manuals) from org.beekond.Tracker.varlink. Edit that, not this.
 extension Wire {
-    /// Requires more. kinds filters: location, geofence_event, state, source, sync, auth, http, command; all
-    /// when absent. The first replies describe the current situation: one each of state, source, sync and
-    /// auth, and the latest location.
+    /// Requires more. kinds filters: location, geofence_event, vehicle_event, state, source, sync, auth,
+    /// http, command; all when absent. The first replies describe the current situation: one each of state,
+    /// source, sync and auth, and the latest location.
     package enum Subscribe: ControlMethod {
         package static let name = "org.beekond.Tracker.Subscribe"
 

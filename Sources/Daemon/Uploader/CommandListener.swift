@@ -71,7 +71,8 @@ final class CommandListener {
 
     private func lastCounter() throws(StorageError) -> Int64? {
         let reading = hub.files.readCommandCounter()
-        let file = hub.content(of: reading, otherwise: "signed commands that were carried out may be repeated")
+        let file = hub.content(
+            of: reading, otherwise: "signed commands that were carried out may be repeated")
         return [try hub.store.highestCommandCounter(), file?.counter].compactMap(\.self).max()
     }
 
@@ -90,18 +91,19 @@ final class CommandListener {
 
     // MARK: Results
 
-    /// The oldest that the server does not have yet, a JSON object each.
-    func takeResults() throws(StorageError) -> [String] {
+    /// The oldest that the server does not have yet, a JSON object each, and the time of the oldest position in them.
+    func takeResults() throws(StorageError) -> (texts: [String], position: Timestamp?) {
         taken =
             hub.store.counts().commands[port.name]?.results ?? 0 > 0
             ? try hub.store.queuedResults(for: port.name, limit: Self.resultLimit) : []
-        return taken.map(\.wire)
+        return (taken.map(\.wire), taken.compactMap(\.outcome.positionAt).min())
     }
 
     /// The server has those that were taken last; what it has asked for in its answer is written down as well.
     ///
     /// - Returns: what has become of that.
-    func acceptedResults(_ reply: Upload.Reply, to envelope: UUIDv7, _ sync: Settings.Sync?) throws(StorageError)
+    func acceptedResults(_ reply: Upload.Reply, to envelope: UUIDv7, _ sync: Settings.Sync?)
+        throws(StorageError)
         -> Journaling
     {
         hear(reply, to: envelope, sync)

@@ -30,7 +30,8 @@ enum Samples {
         state: .failed, failure: "auth", pending: 1, oldestPending: time, inFlightBatch: "b",
         lastAttempt: time, lastSuccess: time, lastHttpStatus: 401, lastMqttCode: 135,
         lastError: "refused", nextAttempt: time,
-        uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3, commands: 1, results: 2, refusedCommands: 3,
+        uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3, commands: 1, results: 2,
+        refusedCommands: 3,
         heartbeat: .init(
             intervalSeconds: 3600, last: time, next: time, pausedUntil: time, refusedStatus: 400))
     static let auth = Wire.AuthStatus(

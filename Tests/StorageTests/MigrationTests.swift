@@ -99,7 +99,8 @@ func storedSchemaSalvaged(stored: StoredSchema) throws {
     let (expected, events) = (try sound.stored(), try sound.events())
     let root = try #require(
         Int(try sound.query("SELECT rootpage FROM sqlite_schema WHERE name = 'counters'") ?? ""))
-    bytes.replaceSubrange((root - 1) * 2048..<root * 2048, with: [UInt8](repeating: 0xA5, count: 2048))
+    let page = try #require(Int(try sound.query("PRAGMA page_size") ?? ""))
+    bytes.replaceSubrange((root - 1) * page..<root * page, with: [UInt8](repeating: 0xA5, count: page))
     let workshop = try Workshop(database: bytes)
     guard case .quarantined(_, _, let salvaged) = workshop.store.takeEvents().first else {
         Issue.record("nothing was put aside")

@@ -169,7 +169,8 @@ extension Wire.SyncStatus {
             nextAttempt: snapshot.nextAttempt.map { time($0).iso8601 }, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
             oversizedFailures: some(snapshot.oversizedFailures), commands: some(commands?.waiting),
-            results: some(commands?.results), refusedCommands: some(refusedCommands), heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
+            results: some(commands?.results), refusedCommands: some(refusedCommands),
+            heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
     }
 }
 

@@ -112,12 +112,12 @@ final class CommandListener {
 
     // MARK: Results
 
-    /// The oldest that the server does not have yet, a JSON object each.
-    func takeResults() throws(StorageError) -> [String] {
+    /// The oldest that the server does not have yet, a JSON object each, and the time of the oldest position in them.
+    func takeResults() throws(StorageError) -> (texts: [String], position: Timestamp?) {
         taken =
             hub.store.counts().commands[port.name]?.results ?? 0 > 0
             ? try hub.store.queuedResults(for: port.name, limit: Self.resultLimit) : []
-        return taken.map(\.wire)
+        return (taken.map(\.wire), taken.compactMap(\.outcome.positionAt).min())
     }
 
     /// The server has those that were taken last; what it has asked for in its answer is written down as well.

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -21,6 +22,8 @@ from support.waiting import wait_for
 STOP = {"id": "x", "command": "stop"}
 # Each of these would stop the vehicle if it were heard.
 GOOD = [json.dumps({"commands": [STOP]}), '{"background_geolocation":[["stop"]]}', '{"background_geolocation":["stop"]}']
+# What no interval can be.
+ODD: list = [-1, 1e12, "7", [], {}, None, True]
 ALLOWED = ["start", "stop", "set_config", "add_geofences", "locate"]
 
 
@@ -43,19 +46,19 @@ def one_by_one() -> list:
                 "sync.heartbeat_seconds", "tracking.schedule", "tracking.colour", "", "extras.a"]
     found += [command("set_config", 100 + number, settings={name: 5}) for number, name in enumerate(settings)]
     found += [command("set_config", 200 + number, settings={"tracking.interval_seconds": value})
-              for number, value in enumerate([-1, 1e12, "7", [], {}, None, True])]
+              for number, value in enumerate(ODD)]
     found += [command("add_geofences", 300, geofences=[{"id": "a", "latitude": 91, "longitude": 1, "radius_meters": 9}]),
               command("add_geofences", 301, geofences=[]), command("start", 302, force=True),
               command("locate", 303, timeout=1), command("set_motion", 304, motion="unknown")]
     found += [json.dumps({"background_geolocation": each}) for each in (
-        ["destroyLog"], ["destroyLocations"], ["setConfig", {"url": "https://evil.example"}], ["setConfig", {"http": {"url": "x"}}],
-        ["setConfig", {}], ["changePace", 1], ["start", 1, 2], ["removeGeofences"])]
+        ["destroyLog"], ["destroyLocations"], ["setConfig", {"url": "https://evil.example"}],
+        ["setConfig", {"http": {"url": "x"}}], ["setConfig", {}], ["changePace", 1], ["start", 1, 2], ["removeGeofences"])]
     return found
 
 
 def refused_whole() -> list:
     """Lists of which nothing is heard: the body, and what else its answer has."""
-    found = []
+    found: list[str] = []
     for levels in range(17, 57):
         deep = json.loads("[" * levels + "]" * levels)
         found.append(json.dumps({"commands": [STOP], "x": deep}))
@@ -67,18 +70,22 @@ def refused_whole() -> list:
         start = max(body.find('s"'), body.find('n"')) + 3
         found += [body[:length] for length in range(25, len(body)) if length >= start]
         found += [body + "}", body + body, "\u0001" + body, body[:-1] + ",}", body.replace("[", "[,", 1)]
+    value: Any
     for value in (True, 0, 1.5, "stop", {}, {"0": STOP}):
         found += [json.dumps({"commands": value}), json.dumps({"background_geolocation": value})]
     for value in (True, 0, 1.5, "stop", {}, ["stop"], None, [], {"id": "a"}, {"command": "stop"}):
         found += [plain(value), plain(STOP, value)]
+    identity: Any
     for identity in (True, 17, 1.5, {}, [], None, "", "a b", "ä", "\n", "i" * 129):
         found += [plain({"id": identity, "command": "stop"}), plain(STOP, {"id": identity, "command": "stop"})]
     for code in [*range(33), 127, 160, 173, 0xE4, 0x200B, 0x202E, 0x2028, 0xFEFF, 0x1F600]:
         found.append(plain({"id": f"a{chr(code)}b", "command": "stop"}))
         found.append(plain(STOP, {"id": chr(code), "command": "stop"}))
+    name: Any
     for name in (True, 17, {}, [], None):
         found += [plain({"id": "a", "command": name}), json.dumps({"background_geolocation": [["stop"], [name]]})]
-    found += ['{"commands":[{"id":"1","id":"2","command":"stop"}]}', '{"commands":[{"id":"1","command":"start","command":"stop"}]}',
+    found += ['{"commands":[{"id":"1","id":"2","command":"stop"}]}',
+              '{"commands":[{"id":"1","command":"start","command":"stop"}]}',
               '{"batch_id":"a","batch_id":"b","commands":[{"id":"1","command":"stop"}]}',
               '{"commands":[{"id":"1","command":"stop"}],"background_geolocation":["stop"]}',
               '{"commands":[{"id":"1","command":"st\\ud800op"}]}']
@@ -325,7 +332,8 @@ class SignatureTests(HostileTest):
         ]
         for number, body in enumerate(refusals, 1):
             send(body)
-            daemon.wait_status(lambda status, number=number: status["sync"].get("refused_commands") == number, f"refusal {number}")
+            daemon.wait_status(lambda status, number=number: status["sync"].get("refused_commands") == number,
+                               f"refusal {number}")
         self.assertEqual(daemon.call("GetCommands")["commands"], [])
         self.assertEqual(self.effects(daemon), before)
         # One that is signed is done, and answered when it comes again.

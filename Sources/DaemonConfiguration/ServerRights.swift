@@ -39,9 +39,17 @@ extension Key {
 }
 
 extension Settings {
+    /// Seconds: as if there were heartbeats, for a format that has none.
+    private static let longestInterval = 3600.0
+
     /// What the server of a destination may change; nil while none may send commands.
     package var serverRights: ServerRights? {
-        let commands = allDestinations.lazy.compactMap(\.sync.commands).first
-        return commands.map { ServerRights(settings: Set($0.settings), heartbeat: 3600) }
+        for destination in allDestinations {
+            guard let commands = destination.sync.commands else { continue }
+            let heartbeat = destination.sync.heartbeatSeconds
+            return ServerRights(
+                settings: Set(commands.settings), heartbeat: heartbeat > 0 ? heartbeat : Self.longestInterval)
+        }
+        return nil
     }
 }

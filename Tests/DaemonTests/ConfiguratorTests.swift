@@ -8,7 +8,7 @@ import Testing
 @testable import Daemon
 
 /// A configurator, and the test in the place of the reader.
-private final class Bench {
+final class Bench {
     let workshop: Workshop
     let directory: StateDirectory
     var options = Daemon.Options { _ in nil }

@@ -2,6 +2,7 @@
 
 strace kills the reader's thread, and with it the daemon, at each system call of the change, one run per call.
 """
+import json
 import os
 import re
 import sys
@@ -12,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import ConnectionClosed
 from support.cuts import renamed, trace
+from support.daemon import NEVER
 from support.faults import no_strace
 from support.system_test import SystemTest
 
@@ -67,6 +69,54 @@ class CutTests(SystemTest):
         print(f"\n  {cuts} cuts at {len(calls)} calls: {outcomes}")
         self.assertGreater(cuts, len(calls) // 4, "the faults were injected")
         # Both outcomes occurred, or the test does not test what it claims.
+        self.assertTrue(all(outcomes.values()), outcomes)
+
+    def test_a_cut_while_the_servers_are_taken_back(self):
+        """The server's settings have a file of their own, which changes in the same way."""
+        rights = {"enabled": True, "allow": ["set_config"], "settings": list(KEYS)}
+        daemon = self.daemon(sync={"url": self.backend().url, "interval_seconds": NEVER}, **{"sync.commands": rights})
+
+        def begin():
+            for name in ("server-settings.json", "server-settings.json.copy"):
+                Path(daemon.state, name).write_text(
+                    json.dumps({"version": 1, "settings": dict.fromkeys(KEYS, 5)}), encoding="utf-8")
+            daemon.start()
+            self.assertEqual(self.values(daemon), (5, 5))
+
+        def reset(call) -> tuple:
+            answered = False
+
+            def act() -> bool:
+                nonlocal answered
+                try:
+                    daemon.call("ResetServerConfig", keys=list(KEYS))
+                    answered = True
+                except (ConnectionClosed, OSError):
+                    pass
+                return answered
+
+            return trace(daemon, "reader", act, call), answered
+
+        begin()
+        seen, answered = reset(None)
+        self.assertTrue(answered)
+        self.assertTrue([line for line in seen.lines if renamed(line, "/server-settings.json.tmp", "/server-settings.json")],
+                        seen.lines)
+        outcomes = {"old": 0, "new": 0}
+        cuts = 0
+        for call in seen.calls:
+            with self.subTest(call=call):
+                daemon.kill()
+                begin()
+                seen, answered = reset(call)
+                cuts += seen.was_cut
+                daemon.kill()
+                daemon.start()
+                found = self.values(daemon)
+                self.assertIn(found, [(5, 5), (30, 100)] if not answered else [(30, 100)])
+                self.assertEqual(daemon.status()["degraded"], [])
+                outcomes["new" if found == (30, 100) else "old"] += 1
+        print(f"\n  {cuts} cuts: {outcomes}")
         self.assertTrue(all(outcomes.values()), outcomes)
 
     def test_the_order_of_a_change(self):

@@ -20,6 +20,10 @@ class StateEventTests(SystemTest):
 
     def seen(self, listener) -> list:
         """State, reason and session of each event so far."""
+        for event in list(listener.events):
+            # Of a stop the reason is whose it was, too; nobody but persons has said anything here.
+            self.assertEqual(event.get("stop_reason"), event["reason"] if event["state"] == "stopped" else None)
+            self.assertEqual(event.get("decided_by"), None if event["state"] == "idle" else "person")
         return [tuple(event.get(name) for name in ("state", "reason", "session_id")) for event in list(listener.events)]
 
     def test_reason_and_session(self):

@@ -52,10 +52,12 @@ class Row:
 # A new method of the interface gets a row here.
 CALLS = (
     Row("GetStatus"), Row("GetMetrics"), Row("GetSessions"), Row("GetPendingUploadCount"), Row("ListGeofences"), Row("GetExtras"),
-    Row("GetConfig"), Row("GetRejected"), Row("GetRejected", more=True), Row("GetCommands"), Row("GetGeofenceEvents", {"from": LONG_AGO}),
+    Row("GetConfig"), Row("GetRejected"), Row("GetRejected", more=True), Row("GetCommands"),
+    Row("GetGeofenceEvents", {"from": LONG_AGO}),
     Row("GetLocations", {"to": LONG_AGO}), Row("GetLocations", {"from": LONG_AGO}, more=True),
     Row("GetCurrentLocation", {"timeout_seconds": 0.01}), Row("Subscribe", {"kinds": ["state"]}, more=True),
-    Row("Stop", is_logged=True), Row("Start", is_logged=True), Row("SetMotion", {"motion": "moving"}, is_logged=True), Row("Sync", {"wait": False}, is_logged=True),
+    Row("Stop", is_logged=True), Row("Start", is_logged=True), Row("SetMotion", {"motion": "moving"}, is_logged=True),
+    Row("Sync", {"wait": False}, is_logged=True),
     Row("AddGeofences", {"geofences": [FENCE]}, is_logged=True), Row("RemoveGeofences", {"ids": ["depot"]}, is_logged=True),
     Row("SetExtras", {"extras": {"driver": "7"}}, is_logged=True), Row("RetryRejected", is_logged=True),
     Row("DeleteLocations", {"before": LONG_AGO}, ADMINISTRATORS, is_logged=True),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.control_client import Refusal
 from support.fake_gpsd import METERS_PER_DEGREE, tpv
 from support.system_test import SystemTest
 from support.waiting import wait_for
@@ -51,6 +52,33 @@ class MotionTests(SystemTest):
         self.subject.kill()
         self.subject.start()
         self.gps.wait_watched()
+
+    def test_motion_that_somebody_tells(self):
+        """It holds for the next fix, is stored as when motion changes by itself, and detection goes on from there."""
+        self.begin()
+        with self.assertRaises(Refusal) as caught:
+            self.subject.call("SetMotion", motion="unknown")
+        self.assertEqual(caught.exception.parameters, {"parameter": "motion"})
+        self.fixes(5, 10.0)
+        self.wait_rows((0, 0))
+        self.subject.call("SetMotion", motion="stationary")
+        self.fixes(2, 0.5)
+        self.wait_rows((0, 0), (1, 2))
+        self.assertEqual(self.subject.status()["gate"]["motion"], "stationary")
+        # Kept with the row.
+        self.kill_and_go_on()
+        self.fixes(6, 0.5)
+        self.assertEqual(self.subject.status()["gate"]["motion"], "stationary")
+        self.subject.call("SetMotion", motion="moving")
+        self.fixes(2, 0.5)
+        self.wait_rows((0, 0), (1, 2), (1, 1))
+        # It stands all the same, and that is found out after the usual time.
+        self.fixes(125, 0.0)
+        self.wait_rows((0, 0), (1, 2), (1, 1), (1, 2))
+        self.subject.call("Stop")
+        with self.assertRaises(Refusal) as caught:
+            self.subject.call("SetMotion", motion="moving")
+        self.assertEqual(caught.exception.name, "NotTracking")
 
     def test_a_kill_while_parked_changes_nothing(self):
         self.begin()

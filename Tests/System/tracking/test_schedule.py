@@ -29,7 +29,13 @@ class ScheduleTests(ClockTest):
             return daemon.status()["state"] == state
 
         wait_for(look, lambda: f"{state} ({reason}); it is {daemon.status()}")
-        self.assertEqual(daemon.status().get("reason"), reason if state == "stopped" else None)
+        status = daemon.status()
+        for field in ("reason", "stop_reason"):
+            self.assertEqual(status.get(field), reason if state == "stopped" else None)
+        if reason in ("system", "schedule"):
+            self.assertEqual(status["decided_by"], "schedule")
+        elif reason == "user":
+            self.assertEqual(status["decided_by"], "person")
         listener = self.listener(daemon, ["state"])
         wait_for(lambda: listener.events, "the present state")
         self.assertEqual((listener.events[0]["state"], listener.events[0]["reason"]), (state, reason))

@@ -39,13 +39,17 @@ extension Key {
 }
 
 extension Settings {
+    /// Seconds: as if there were heartbeats, for a format that has none.
+    private static let longestInterval = 3600.0
+
     /// What the server of a destination may change; nil while none may send commands.
     package var serverRights: ServerRights? {
-        guard let sync = allDestinations.first(where: { $0.sync.commands != nil })?.sync,
-            let commands = sync.commands
-        else { return nil }
-        // A format without heartbeats is bound by what is usual with them.
-        let heartbeat = sync.heartbeatSeconds > 0 ? sync.heartbeatSeconds : SettingsBuilder.commandsHeartbeat
-        return ServerRights(settings: Set(commands.settings), heartbeat: heartbeat)
+        for destination in allDestinations {
+            guard let commands = destination.sync.commands else { continue }
+            let heartbeat = destination.sync.heartbeatSeconds
+            return ServerRights(
+                settings: Set(commands.settings), heartbeat: heartbeat > 0 ? heartbeat : Self.longestInterval)
+        }
+        return nil
     }
 }

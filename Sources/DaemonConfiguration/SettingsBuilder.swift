@@ -4,7 +4,7 @@ internal import Envelope
 struct SettingsBuilder {
     static let maxEntries = 64
     /// Seconds between heartbeats where a server may send commands.
-    static let commandsHeartbeat = 3600.0
+    private static let commandsHeartbeat = 3600.0
 
     var problems: [ConfigurationError.Problem] = []
     private(set) var winners: [String: Assignment] = [:]

@@ -46,11 +46,17 @@ package struct Polygon: Equatable, Sendable {
                     "the edges of a polygon must not meet: those after corners \(first + 1) and \(second + 1) do"
             )
         }
-        guard let centre = ring.centroid(), let area = ring.squareMetres(), area != 0 else {
+        guard let turned = ring.squareMetres(), turned != 0 else {
             throw Geofence.Invalid(reason: "a polygon has an area")
         }
-        // As GeoJSON has it.
-        self.corners = area > 0 ? corners : corners.prefix(1) + corners.dropFirst().reversed()
+        // As GeoJSON has it. What is kept of it is computed from what is kept, so that it is the same to the last digit when
+        // it is read back.
+        let kept = turned > 0 ? corners : corners.prefix(1) + corners.dropFirst().reversed()
+        let keptRing = turned > 0 ? ring : PolygonRing(kept)
+        guard let centre = keptRing.centroid(), let area = keptRing.squareMetres() else {
+            throw Geofence.Invalid(reason: "a polygon has an area")
+        }
+        self.corners = kept
         self.centre = centre
         radius = (abs(area) / .pi).squareRoot()
     }

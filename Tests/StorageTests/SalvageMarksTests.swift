@@ -156,8 +156,9 @@ struct SalvageMarksTests {
         let ids = try workshop.insert(1...3000)
         workshop.store.close()
         var bytes = try workshop.directory.read("beekon.db")
-        // In the middle of the file: a leaf of the locations.
-        let page = bytes.count / 1024 / 2
+        // In the middle of the file: a leaf of the locations, which begins with this byte.
+        let page = try #require(
+            (bytes.count / 1024 / 2..<bytes.count / 1024).first { bytes[$0 * 1024] == 0x0A })
         for offset in page * 1024..<(page + 1) * 1024 { bytes[offset] = 0xAA }
         try workshop.directory.write("beekon.db", bytes)
         try workshop.reopen()

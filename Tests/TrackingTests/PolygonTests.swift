@@ -166,3 +166,19 @@ func cornerLimits() throws {
     #expect(fences.page(after: "f1000", limit: 100, cornerLimit: 1).items.map(\.fence.id) == ["f1001"])
     #expect(fences.page(after: "f1199", limit: 100, cornerLimit: 1).isLast)
 }
+
+@Test(
+    "a polygon is the same to the last digit when it is read back, whichever way round its corners were given"
+)
+func polygonReadBack() throws {
+    for ring in [
+        [[-73.6, 45.5], [-73.52, 45.5], [-73.5, 45.6]], [[-73.6, 44.5], [-73.52, 45.5], [-73.5, 45.6]],
+        square(13.4, 52.5, half: 0.1), square(179.95, -12.3, half: 0.1),
+    ] {
+        for given in [ring, ring.reversed()] {
+            let fence = try Geofence(id: "a", ring: given)
+            let corners = try #require(fence.polygon).corners.map { [$0.longitude, $0.latitude] }
+            #expect(try Geofence(id: "a", ring: corners) == fence)
+        }
+    }
+}

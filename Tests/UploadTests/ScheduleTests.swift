@@ -98,6 +98,8 @@ import Testing
             (Self.network, .networkReturned(outage: 20), true),
             (Self.asked, .command, true), (Self.asked, .sessionStopped, false),
             (Self.asked, .threshold, false),
+            (nil, .results, true), (Self.server, .results, false), (Self.asked, .results, false),
+            (.failed(.auth), .results, false),
             (Self.asked, .networkReturned(outage: 20), false),
             (.failed(.auth), .command, true), (.failed(.auth), .sessionStopped, false),
             (.failed(.permanent), .threshold, false), (.failed(.permanent), .command, true),

@@ -20,7 +20,8 @@ final class ServerCommands {
     /// The uploader of its destination is given the outcome, once.
     func run(_ record: CommandRecord, now: BootInstant) {
         guard let command = record.text.flatMap({ ServerCommand(text: $0) }) else {
-            return end(record, CommandOutcome(error: CommandError(.failed, "it cannot be read any more").text))
+            return end(
+                record, CommandOutcome(error: CommandError(.failed, "it cannot be read any more").text))
         }
         let sync = configurator.loaded.settings.sync(of: record.destination.text)
         // What a person has decided is for the reader to say, when it comes to it.
@@ -73,7 +74,9 @@ final class ServerCommands {
 extension CommandOutcome {
     fileprivate init(_ result: CommandResult) {
         var position: Timestamp?
-        if let value = result.value, case .string(let time)? = JSONReader.read(Array(value.utf8))?[path: "location.timestamp"] {
+        if let value = result.value,
+            case .string(let time)? = JSONReader.read(Array(value.utf8))?[path: "location.timestamp"]
+        {
             position = Timestamp(iso8601: time)
         }
         self.init(error: result.error, result: result.value, positionAt: position)

@@ -21,6 +21,8 @@ final class CommandListener {
     private var heard: (commands: HeardCommands, batch: UUIDv7)?
     /// The same, once it has been admitted.
     private var list: CommandList?
+    /// Those of them that came for the first time, and can only be refused.
+    private var refusable: [NewCommand] = []
     /// Results that are under way.
     private var taken: [CommandRecord] = []
 
@@ -56,22 +58,42 @@ final class CommandListener {
             return nil
         }
         let commands = heard.commands.map { NewCommand($0) }
+        refusable = commands.filter { $0.refusal != nil && !known.contains($0.id) }
         list = CommandList(from: port.name, answering: batch, at: hub.clock.time(now: now), commands)
         return list
     }
 
     /// It has been.
     func written(_ journaling: Journaling) {
+        if let list { tellRefused(journaling, list.batch) }
         if journaling.unheard > 0, let list {
             let refusal = "\(journaling.unheard) more do not fit in: too many have yet to be done"
             Log.warning(.serverCommand, words(refusal), fields(list.batch))
         }
         list = nil
+        refusable = []
+    }
+
+    /// A line for each that is not run, like that for one that is.
+    private func tellRefused(_ journaling: Journaling, _ batch: UUIDv7) {
+        // Where not all have found room, those at the end have none.
+        for command in refusable.prefix(journaling.refused) {
+            Log.warning(
+                .serverCommand,
+                "\(command.name) \(command.id) of the server of \(port.name) not done: \(command.refusal ?? "")",
+                fields(batch) + [(.command, command.id)])
+        }
+        let reused = journaling.refused - refusable.count
+        guard reused > 0 else { return }
+        let words =
+            "\(reused) of the commands of the server of \(port.name) not done: \(CommandRecord.reused)"
+        Log.warning(.serverCommand, words, fields(batch))
     }
 
     private func lastCounter() throws(StorageError) -> Int64? {
         let reading = hub.files.readCommandCounter()
-        let file = hub.content(of: reading, otherwise: "signed commands that were carried out may be repeated")
+        let file = hub.content(
+            of: reading, otherwise: "signed commands that were carried out may be repeated")
         return [try hub.store.highestCommandCounter(), file?.counter].compactMap(\.self).max()
     }
 
@@ -90,18 +112,19 @@ final class CommandListener {
 
     // MARK: Results
 
-    /// The oldest that the server does not have yet, a JSON object each.
-    func takeResults() throws(StorageError) -> [String] {
+    /// The oldest that the server does not have yet, a JSON object each, and the time of the oldest position in them.
+    func takeResults() throws(StorageError) -> (texts: [String], position: Timestamp?) {
         taken =
             hub.store.counts().commands[port.name]?.results ?? 0 > 0
             ? try hub.store.queuedResults(for: port.name, limit: Self.resultLimit) : []
-        return taken.map(\.wire)
+        return (taken.map(\.wire), taken.compactMap(\.outcome.positionAt).min())
     }
 
     /// The server has those that were taken last; what it has asked for in its answer is written down as well.
     ///
     /// - Returns: what has become of that.
-    func acceptedResults(_ reply: Upload.Reply, to envelope: UUIDv7, _ sync: Settings.Sync?) throws(StorageError)
+    func acceptedResults(_ reply: Upload.Reply, to envelope: UUIDv7, _ sync: Settings.Sync?)
+        throws(StorageError)
         -> Journaling
     {
         hear(reply, to: envelope, sync)

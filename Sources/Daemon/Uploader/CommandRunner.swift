@@ -95,7 +95,10 @@ final class CommandRunner {
                 return port.commands.wakeup.signal()
             }
         }
-        if let counter = next.counter, counter > written ?? 0 {
+        // An older database, put back, may hold older lists: the file never goes back.
+        if let counter = next.counter,
+            counter > written ?? hub.files.readCommandCounter().content?.counter ?? 0
+        {
             // Without the database it must be known, too.
             try hub.makingRoom { () throws(SystemError) in
                 try hub.files.write(SmallFiles.CommandCounter(counter: counter))

@@ -111,12 +111,14 @@ final class Postscripts {
         guard attempts.heartbeat.pause(now: now) == nil else { return nil }
         switch sync.format {
         case .beekon:
-            let results = try results.take()
+            let (results, position) = try results.take()
             guard attempts.beginHeartbeat(now: now) || !results.isEmpty else { return nil }
             let sign = RequestMaker.Sign.envelope(
                 status(now: now), results: results, session: latestSession,
                 extras: JSONString.object(hub.board.extras))
-            return try current(sign)
+            var made = try current(sign)
+            made.time = position
+            return made
         case .owntracks:
             guard attempts.beginHeartbeat(now: now) else { return nil }
             guard let location = hub.board.readerSnapshot.lastLocation else {
@@ -198,8 +200,11 @@ struct ResultOutlet {
     var readsAnswers: () -> Bool = { false }
     /// Some results have yet to be sent. Asked often: costs nothing.
     var isWaiting: () -> Bool = { false }
-    /// Those that have yet to be sent, oldest first, as many as an envelope may hold: a JSON object each.
-    var take: () throws(StorageError) -> [String] = { () throws(StorageError) in [] }
+    /// Those that have yet to be sent, oldest first, as many as an envelope may hold: a JSON object each; and the time of the
+    /// oldest position in them.
+    var take: () throws(StorageError) -> (texts: [String], position: Timestamp?) = {
+        () throws(StorageError) in ([], nil)
+    }
     /// The server has those that were taken last, and this is what it has answered to the envelope of this id.
     /// With the settings by now.
     var accepted: (UUIDv7, Upload.Reply, Settings.Sync?) throws(StorageError) -> Void = {

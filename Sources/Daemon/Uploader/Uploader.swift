@@ -388,7 +388,7 @@ final class Uploader {
             return .done
         case .acknowledge(let freezesNext):
             let batch = try batch()
-            let heard = try listener.take(now: .current())
+            let heard = sync?.commands == nil ? nil : try listener.take(now: .current())
             let journaling = try queue.acknowledge(
                 batch, freezingNextFor: freezesNext ? sync : nil, journaling: heard)
             report.acknowledged(batch, at: hub.clock.time(now: .current()))
@@ -555,7 +555,9 @@ extension ResultOutlet {
         self.init(
             readsAnswers: { commands.isEnabled },
             isWaiting: { commands.isEnabled && hub.store.counts().commands[port.name]?.results ?? 0 > 0 },
-            take: { () throws(StorageError) in commands.isEnabled ? try listener.takeResults() : [] },
+            take: { () throws(StorageError) in
+                commands.isEnabled ? try listener.takeResults() : ([], nil)
+            },
             accepted: { (id, reply, sync) throws(StorageError) in
                 guard commands.isEnabled else { return }
                 let journaling = try listener.acceptedResults(reply, to: id, sync)

@@ -13,11 +13,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from test_commands import FENCE, CommandTest
+
 from support.control_client import ConnectionClosed
 from support.cuts import trace
 from support.faults import STRACE
 from support.waiting import wait_for
-from test_commands import FENCE, CommandTest
 
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 # Runs for each thread, unless it is every call.
@@ -58,7 +59,8 @@ class CutTests(CommandTest):
         """Returns what strace saw, and the calls from the answer's arrival on."""
         server, fake, daemon = self.prepared()
         seen = trace(daemon, thread, lambda: self.act(daemon), call)
-        if not daemon.child.running:
+        # It may have been killed as late as when strace let go of it.
+        if seen.was_cut or not daemon.child.running:
             daemon.kill()
             daemon.start()
         daemon.sync_until(lambda answer: self.is_over(daemon), "the end of the commands")
@@ -82,7 +84,8 @@ class CutTests(CommandTest):
             found = server.results[identity]
             self.assertEqual([result for result in found if result != found[0] or not result["ok"]], [], found)
         self.assertEqual({command["id"] for command in daemon.call("GetCommands")["commands"]}, set(self.ids))
-        self.assertEqual(status["degraded"], [])
+        # The receiver may have nothing to say; all else is well.
+        self.assertEqual([word for word in status["degraded"] if word != "source"], [])
         # Each location is in one place.
         daemon.sync()
         self.assertTrue(all(len(batches) == 1 for batches in server.homes.values()), server.homes)
@@ -96,7 +99,8 @@ class CutTests(CommandTest):
         raise AssertionError("no answer was seen")
 
     def cut(self, thread: str):
-        calls = self.one(thread, None)[1]
+        # The one that strace interrupts when it comes cannot be chosen: then there would be nothing to look at.
+        calls = [call for call in self.one(thread, None)[1] if call[0] != "restart_syscall"]
         self.assertGreater(len(calls), 5)
         step = 1 if LONG else max(len(calls) // RUNS, 1)
         cuts = 0

@@ -37,8 +37,8 @@ class _Server(ThreadingHTTPServer):
 class CommandServer:
     """Stores batches, and sends each command with every answer until it has its result.
 
-    `ask` may replace that: given the envelope, it returns the commands of the answer. `answer` may replace the whole body
-    and status.
+    `ask` may replace that: given the envelope, it returns the commands of the answer. `answer` may replace the whole status and
+    body, and add headers.
     """
 
     def __init__(self):
@@ -108,10 +108,12 @@ def _handler(server: CommandServer):
         disable_nagle_algorithm = True
 
         def do_POST(self):
-            status, body = server.take(self.rfile.read(int(self.headers["Content-Length"])))
-            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            status, body, *headers = server.take(self.rfile.read(int(self.headers["Content-Length"])))
+            data = body.encode() if isinstance(body, str) else body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
+            for name, value in (headers[0] if headers else {}).items():
+                self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)

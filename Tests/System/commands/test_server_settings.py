@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.beekonctl import CtlTest
+from support.command_server import CommandServer
 from support.control_client import Refusal
 from support.daemon import NEVER
 from support.waiting import wait_for
@@ -121,6 +122,54 @@ class ServerSettingsTests(CtlTest):
         Path(daemon.state, "server-settings.json").write_bytes(b"\0\0")
         daemon.start()
         self.assertEqual(self.found(daemon, INTERVAL), (9, "server", False))
+
+    def test_what_the_server_asks_for(self):
+        """All or nothing for each command; what is set here stays, and is named; ranges are those of everywhere."""
+        server = CommandServer()
+        self.addCleanup(server.stop)
+        fake = self.fake()
+        rights = {**RIGHTS, "settings": [INTERVAL, DISTANCE, "sync.interval_seconds", "sync.batch_size"]}
+        daemon = self.daemon(fake.port, tracking={"interval_seconds": 7}, **{"sync.commands": rights},
+                             sync={"url": server.url, "batch_size": 50, "heartbeat_seconds": 1800}).start()
+        daemon.call("Configure", settings={DISTANCE: 5})
+        daemon.call("Start")
+        fake.settle()
+        daemon.wait_stored(1)
+
+        def set_config(**settings) -> str:
+            return server.command("set_config", settings={key.replace("__", "."): value for key, value in settings.items()})
+
+        ids = {
+            set_config(tracking__interval_seconds=9, tracking__distance_meters=50): None,
+            set_config(tracking__interval_seconds=10, tracking__angle_degrees=5): "setting_not_allowed",
+            set_config(tracking__interval_seconds=11, gpsd__host="192.0.2.1"): "setting_not_allowed",
+            set_config(tracking__interval_seconds=12, sync__url="https://b.example/"): "setting_not_allowed",
+            set_config(tracking__interval_seconds=-1): "invalid_setting",
+            set_config(tracking__interval_seconds=14, tracking__distance_meters="far"): "invalid_setting",
+            set_config(tracking__interval_second=15): "unknown_setting",
+            set_config(sync__interval_seconds=1801): "invalid_setting",
+            set_config(sync__batch_size=51): "invalid_setting",
+            set_config(sync__interval_seconds=1800, sync__batch_size=50): None,
+        }
+        daemon.sync_until(lambda answer: set(ids) <= set(server.results), "all results")
+        for identity, error in ids.items():
+            result = server.results[identity][0]
+            self.assertEqual(result.get("error", "").split(":")[0] or None, error, result)
+        self.assertEqual(server.results[next(iter(ids))][0]["result"], {"overridden": [DISTANCE]})
+        for attempt in range(2):
+            self.assertEqual(self.found(daemon, INTERVAL), (9, "server", False))
+            self.assertEqual(self.found(daemon, DISTANCE), (5, "runtime", True))
+            self.assertEqual(self.found(daemon, "sync.interval_seconds"), (1800, "server", False))
+            self.assertEqual(daemon.status()["degraded"], [])
+            if attempt == 0:
+                daemon.kill()
+                daemon.start()
+        back = server.command("unset_config", keys=[INTERVAL, "sync.batch_size"])
+        fake.drive(10)
+        daemon.sync_until(lambda answer: back in server.results, "its result")
+        self.assertTrue(server.results[back][0]["ok"])
+        self.assertEqual(self.found(daemon, INTERVAL)[:1], (7,))
+        self.assertEqual(self.found(daemon, "sync.batch_size")[:1], (50,))
 
 
 if __name__ == "__main__":

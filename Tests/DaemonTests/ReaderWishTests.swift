@@ -1,5 +1,6 @@
 import Base
 import DaemonConfiguration
+import GPSD
 import Linux
 import Storage
 import Testing

@@ -29,7 +29,7 @@ final class ServerCommands {
         case .refuse(let error): end(record, CommandOutcome(error: error.text))
         case .wait: hub.uploaders[record.destination]?.deliver(.commandEnded(record, nil))
         case .run(.sync): drainOnceMore(record)
-        case .run(.uploadLog): uploadLog(record, now: now)
+        case .run(.uploadLog(let url)): uploadLog(record, to: url, now: now)
         case .run(.start), .run(.stop), .run(.setConfig), .run(.unsetConfig), .run(.addGeofences),
             .run(.removeGeofences), .run(.removeAllGeofences), .run(.setMotion), .run(.locate):
             dispatcher.serve(
@@ -47,8 +47,8 @@ final class ServerCommands {
         end(record, CommandOutcome())
     }
 
-    private func uploadLog(_ record: CommandRecord, now: BootInstant) {
-        switch hub.uploaders[record.destination]?.askForLog(now: now) {
+    private func uploadLog(_ record: CommandRecord, to url: String?, now: BootInstant) {
+        switch hub.uploaders[record.destination]?.askForLog(at: url, now: now) {
         case .success?: end(record, CommandOutcome())
         case .failure(let failure)?:
             end(record, CommandOutcome(error: CommandError(.tooSoon, failure.reason).text))

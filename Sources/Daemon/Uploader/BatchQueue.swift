@@ -176,8 +176,8 @@ final class BatchQueue {
     }
 
     /// The same with lines of the log.
-    func encode(log lines: [UInt8]) throws(StorageError) -> (id: UUIDv7, request: Request) {
-        guard let request = LogRequest.request(lines) else { throw Self.unmade }
+    func encode(log lines: [UInt8], at path: String) throws(StorageError) -> (id: UUIDv7, request: Request) {
+        guard let request = LogRequest.request(lines, at: path) else { throw Self.unmade }
         return (mint(), request)
     }
 

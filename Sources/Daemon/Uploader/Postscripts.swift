@@ -166,7 +166,7 @@ final class Postscripts {
         }
         let uptime = Int(BootInstant.current().seconds(since: hub.startedAt))
         let head = "beekond \(Release.version), installation \(maker.installID), up \(uptime) s\n"
-        let (id, request) = try maker.encode(log: Array(head.utf8) + lines)
+        let (id, request) = try maker.encode(log: Array(head.utf8) + lines, at: port.log.path)
         return Current(kind: .log, id: id, request: request)
     }
 
@@ -181,7 +181,7 @@ final class Postscripts {
         switch (current.kind, judgement.verdict) {
         case (.log, let verdict):
             port.log.done()
-            report.logSent(judgement.status, isAccepted: verdict == .accepted)
+            report.logSent(judgement.status, isAccepted: verdict == .accepted, at: port.log.path)
         case (.envelope, .accepted):
             if let answer { try results.accepted(current.id, answer, sync) }
             report.heartbeatAccepted(current.id, bytes: current.request.body.count, at: time)

@@ -123,7 +123,7 @@ final class UploadReport {
     }
 
     /// The log that the server has asked for has been answered.
-    func logSent(_ status: Int, isAccepted: Bool) {
+    func logSent(_ status: Int, isAccepted: Bool, at path: String) {
         let fields: [(Log.Field, String)] = [
             (.httpStatus, "\(status)"), (.destination, port.name.text),
         ]
@@ -132,7 +132,7 @@ final class UploadReport {
         }
         warn(
             .logSent,
-            "the server of \(port.name) has asked for the log, and answers \(status) to it at \(LogRequest.path)",
+            "the server of \(port.name) has asked for the log, and answers \(status) to it at \(path.prefix { $0 != "?" })",
             fields)
     }
 

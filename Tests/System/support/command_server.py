@@ -50,6 +50,9 @@ class CommandServer:
         self.results: dict[str, list] = {}
         self.ask: Callable[[Envelope], list] = lambda envelope: self.open_commands()
         self.answer: Callable[[Envelope], tuple | None] = lambda envelope: None
+        # What was posted elsewhere: path, headers and text.
+        self.logs: list[tuple] = []
+        self.log_status = 200
         self._lock = threading.RLock()
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/locations"
@@ -108,7 +111,12 @@ def _handler(server: CommandServer):
         disable_nagle_algorithm = True
 
         def do_POST(self):
-            status, body, *headers = server.take(self.rfile.read(int(self.headers["Content-Length"])))
+            sent = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.path == "/locations":
+                status, body, *headers = server.take(sent)
+            else:
+                server.logs.append((self.path, dict(self.headers), gzip.decompress(sent).decode()))
+                status, body, headers = server.log_status, {}, []
             data = body.encode() if isinstance(body, str) else body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")

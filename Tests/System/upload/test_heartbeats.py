@@ -64,11 +64,17 @@ class HeartbeatTest(ClockTest):
     def heartbeats(self, backend) -> list:
         return [request for request in list(backend.requests) if request.root and "status" in request.root]
 
+    def wait_for_more(self, backend, count: int):
+        wait_for(lambda: len(self.heartbeats(backend)) > count, "a heartbeat")
+
+    def never_more(self, backend, count: int):
+        never(lambda: len(self.heartbeats(backend)) > count, "another heartbeat", 0.5)
+
     def next_heartbeat(self, daemon, clocks, backend, seconds: float = HOUR):
         """Lets the time pass until one is due; gives it, answered."""
         seen = len(self.heartbeats(backend))
         self.let_pass(daemon, clocks, seconds)
-        wait_for(lambda: len(self.heartbeats(backend)) > seen, "a heartbeat")
+        self.wait_for_more(backend, seen)
         daemon.wait_status(lambda status: status["sync"]["state"] != "uploading", "it is answered")
         return self.heartbeats(backend)[-1]
 
@@ -151,9 +157,9 @@ class HeartbeatTests(HeartbeatTest):
         self.let_pass(daemon, clocks, HOUR)
         daemon.wait_status(lambda status: status["sync"].get("failure") == "auth", "the token is refused")
         # It is owed, and waits for the schedule: one attempt each round.
-        for round in range(2, 5):
+        for count in range(2, 5):
             self.let_pass(daemon, clocks, 60)
-            wait_for(lambda round=round: len(backend.requests) == round, "the next round")
+            backend.wait_requests(count)
         never(lambda: len(backend.requests) > 4, "one before the round is over", 0.5)
         self.assertEqual(daemon.status()["sync"]["state"], "failed")
         # New tokens are an occasion.
@@ -182,7 +188,7 @@ class RefusalTests(HeartbeatTest):
                         lambda status: "paused_until" in status["sync"]["heartbeat"], "the pause")["sync"]["heartbeat"]
                     self.assertEqual(heartbeat["refused_status"], code)
                     self.let_pass(daemon, clocks, DAY - HOUR)
-                    never(lambda day=day: len(self.heartbeats(backend)) > day, "one within the day", 0.5)
+                    self.never_more(backend, day)
                     self.assertEqual(daemon.text().count("refuses a heartbeat"), day)
                 # More than three refusals in a row: rows go on as ever.
                 sync = daemon.status()["sync"]
@@ -245,7 +251,7 @@ class KillTests(HeartbeatTest):
                 if chance.random() < 0.5:
                     backend.hold()
                 self.let_pass(daemon, clocks, HOUR)
-                wait_for(lambda seen=seen: len(self.heartbeats(backend)) > seen, "a heartbeat")
+                self.wait_for_more(backend, seen)
             daemon.kill()
             backend.go_on()
             daemon.start()

@@ -1,6 +1,7 @@
 import Base
 import DaemonConfiguration
 import Linux
+import Storage
 import Support
 import Testing
 import Tracking

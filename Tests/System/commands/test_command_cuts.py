@@ -13,11 +13,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.command_test import FENCE, CommandTest
 from support.control_client import ConnectionClosed
 from support.cuts import trace
 from support.faults import STRACE
 from support.waiting import wait_for
-from test_commands import FENCE, CommandTest
 
 LONG = os.environ.get("BEEKOND_LONG") == "1"
 # Runs for each thread, unless it is every call.

@@ -42,9 +42,12 @@ struct CommandTextTests {
         #expect(
             line(.init(kind: "command", command: done, destination: "main"))
                 == ["12:34:10 command  locate c-17: done"])
+        var short = refused
+        short.id = "c-9"
         #expect(
-            line(.init(kind: "command", command: refused, destination: "fleet"))
-                == ["12:34:10 command  fleet: start a\\u{1b}much-longer-id-than-fits: stopped_by_person"])
+            line(.init(kind: "command", command: short, destination: "fleet"))
+                == ["12:34:10 command  fleet: start c-9: stopped_by_person"])
+        #expect(line(.init(kind: "command", command: refused)).allSatisfy { $0.count <= 80 })
     }
 
     @Test("the status says what is queued, and nothing where nothing is")

@@ -13,8 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from test_commands import FENCE, CommandTest
-
+from support.command_test import FENCE, CommandTest
 from support.control_client import ConnectionClosed
 from support.cuts import trace
 from support.faults import STRACE

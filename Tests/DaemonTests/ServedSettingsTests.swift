@@ -2,6 +2,7 @@ import ControlProtocol
 import DaemonConfiguration
 import Glibc
 import Linux
+import Support
 import Testing
 import Tracking
 

@@ -2,6 +2,7 @@ import Base
 import DaemonConfiguration
 import Linux
 import Support
+import Storage
 import Testing
 import Tracking
 import Upload

@@ -195,7 +195,9 @@ import Testing
     {
         // Without uploads nobody tells that they have stopped: a timeout of a second ends them all.
         let tunable = ["sync.interval_seconds", "sync.batch_size", "sync.sync_threshold", "extras"]
-        let thresholds = ["ignition_debounce", "ignition_off_delay", "trip_gap"].map { "vehicle.\($0)_seconds" }
+        let thresholds = ["ignition_debounce", "ignition_off_delay", "trip_gap"].map {
+            "vehicle.\($0)_seconds"
+        }
         let isTunable = name.hasPrefix("tracking.") || (tunable + thresholds).contains(name)
         let key = try #require(Key.all.first { $0.name == name })
         #expect(key.needsAdmin == !isTunable)

@@ -14,7 +14,8 @@ struct ServedSettingsTests {
     private let distance = "tracking.distance_meters"
 
     private static func files(
-        _ settings: String = "\"tracking.interval_seconds\", \"tracking.distance_meters\", \"tracking.schedule\"",
+        _ settings: String =
+            "\"tracking.interval_seconds\", \"tracking.distance_meters\", \"tracking.schedule\"",
         isEnabled: Bool = true
     ) -> String {
         """
@@ -175,7 +176,9 @@ struct ServedSettingsTests {
         let configurator = try Configurator(bench.options, bench.directory)
         #expect(configurator.isDegraded)
         #expect(configurator.loaded.settings.tracking.distanceMeters == 5)
-        #expect(configurator.loaded.settings.gpsd.port == 2947 && configurator.loaded.settings.tracking.intervalSeconds == 7)
+        #expect(
+            configurator.loaded.settings.gpsd.port == 2947
+                && configurator.loaded.settings.tracking.intervalSeconds == 7)
     }
 }
 

@@ -1,8 +1,8 @@
 import Base
 import DaemonConfiguration
 import Linux
-import Support
 import Storage
+import Support
 import Testing
 import Tracking
 import Upload
@@ -40,12 +40,15 @@ struct ServerCommandRunTests {
 
     private let results = Results()
 
-    private func serve(_ name: String, _ arguments: String? = nil, of destination: DestinationName = .main) throws {
+    private func serve(_ name: String, _ arguments: String? = nil, of destination: DestinationName = .main)
+        throws
+    {
         let rest = arguments.map { ",\"arguments\":\($0)" } ?? ""
         let digest = String(repeating: "0", count: 32)
         let text = "{\"id\":\"c-1\",\"command\":\"\(name)\",\"digest\":\"\(digest)\"\(rest)}"
         let command = try #require(ServerCommand(text: text))
-        dispatcher.serve(command, of: destination, batch: "b", now: now) { [results] in results.all.append($0) }
+        dispatcher.serve(command, of: destination, batch: "b", now: now) { [results] in results.all.append($0)
+        }
     }
 
     /// What the reader is asked for, in short.

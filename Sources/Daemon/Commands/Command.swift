@@ -49,7 +49,8 @@ enum Command: Sendable {
         case start, stop, delete, requeueRejected, purgeRejected, resend, backfill, forgetDestination,
             rebatch, sync
         case seedAuth, setExtras
-        case addGeofences, removeGeofences, removeAllGeofences, listGeofences, locate, setMotion, setIgnition, configure,
+        case addGeofences, removeGeofences, removeAllGeofences, listGeofences, locate, setMotion, setIgnition,
+            configure,
             resetConfig, resetServerConfig, reload
 
         /// It changes nothing, and is not worth a line in the log.

@@ -56,7 +56,7 @@ class ExtremesTests(SystemTest):
                     self.assertEqual(daemon.setting(key), value)
                     before = daemon.status()["source"]["fixes"]
                     gps.drive(3)
-                    wait_for(lambda: daemon.status()["source"]["fixes"] >= before + 2,  # noqa: B023
+                    wait_for(lambda: daemon.status()["source"]["fixes"] >= before + 2,
                              lambda: f"fixes are read; {daemon.status()}")
                     # Whatever the gate does with them, and whatever the schedule says, a person has tracking and an upload.
                     daemon.call("Start")

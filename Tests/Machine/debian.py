@@ -28,6 +28,11 @@ PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "sudo", "procps", "gpsd",
 KERNELS = ({"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"} if platform.machine() == "x86_64"
            else {"small": None})
 
+# What else may look after the network, with its packages; networkd is there.
+NETWORKS = {"ifupdown": ("ifupdown", "isc-dhcp-client"), "NetworkManager": ("network-manager",)}
+# What building modules of the kernel takes, in a root of its own with the kernel that will load them.
+MODULES = ("linux-headers-amd64", "linux-source-6.1", "gcc-12", "make", "xz-utils")
+
 # gpsd that reads datagrams as its receiver, and a simulator that sends them.
 FILES = {
     "etc/default/gpsd": 'DEVICES="udp://127.0.0.1:5000"\nGPSD_OPTIONS="-n"\nUSBAUTO="false"\n',
@@ -64,9 +69,9 @@ def package() -> str:
     return packages()[0]
 
 
-def root(kernel: str = "small") -> str:
+def root(kernel: str = "small", extra: tuple = ()) -> str:
     """The folder of a Debian, which is made if there is none yet."""
-    packages = ",".join([*PACKAGES, *filter(None, [KERNELS[kernel]])])
+    packages = ",".join([*PACKAGES, *filter(None, [KERNELS[kernel]]), *extra])
     path = os.path.join(KEPT, "root-" + hashlib.sha256(packages.encode()).hexdigest()[:12])
     if not os.path.isdir(path):
         os.makedirs(KEPT, exist_ok=True)
@@ -88,13 +93,13 @@ def root(kernel: str = "small") -> str:
 class Layer:
     """A cheap copy of a root: what is written to it goes into `folder`."""
 
-    def __init__(self, folder: str, kernel: str = "small"):
+    def __init__(self, folder: str, kernel: str = "small", extra: tuple = ()):
         self.path = os.path.join(folder, "root")
         upper, work = os.path.join(folder, "upper"), os.path.join(folder, "work")
         for directory in (self.path, upper, work):
             os.makedirs(directory)
         subprocess.run(
-            ["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root(kernel)},upperdir={upper},workdir={work}",
+            ["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root(kernel, extra)},upperdir={upper},workdir={work}",
              self.path], check=True)
         for name, text in FILES.items():
             self.write(name, text)
@@ -122,6 +127,10 @@ def prepare():
         sys.exit(f"machines: {reason}")
     for kernel in ["small"] if BRIEF else KERNELS:
         root(kernel)
+    if not BRIEF and "whole" in KERNELS:
+        for network in NETWORKS.values():
+            root("small", network)
+        root("whole", MODULES)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ FILES = {
         "[Service]\nExecStart=/bin/sh -c 'while sleep 1; do beekonctl status --json; done >/dev/ttyS3'\n"
         "Restart=always\n[Install]\nWantedBy=multi-user.target\n",
 }
+# The interface of these machines, for ifupdown.
+INTERFACES = {"etc/network/interfaces": "auto lo\niface lo inet loopback\nauto /e*=lan\niface lan inet dhcp\n"}
 # A box without network time takes its time from gpsd, through shared memory.
 CHRONY = {"etc/chrony/conf.d/gpsd.conf": "refclock SHM 0 refid GPS precision 1e-1 delay 0.2\nmakestep 1 -1\n"}
 # A receiver on a common USB adapter, which Debian's gpsd does not pick up by itself.
@@ -57,15 +59,21 @@ def missing() -> str | None:
 class Machine:
     """A disk, and the machine that runs on it between power cuts."""
 
-    def __init__(self, folder: str, config: str, files: dict | None = None, kernel: str = "small", units: tuple = ()):
+    def __init__(self, folder: str, config: str, files: dict | None = None, kernel: str = "small", units: tuple = (),
+                 network: str | None = None):
         self.folder = folder
         self.disk = self.path("disk")
         self._qemu: Child | None = None
         self.boots = 0
         self.receiver = Receiver(self.path("serial"))
-        layer = debian.Layer(folder, kernel)
+        layer = debian.Layer(folder, kernel, debian.NETWORKS[network] if network else ())
         try:
-            self._furnish(layer, config, {**FILES, **(files or {})}, units)
+            own = {**FILES, **(files or {})}
+            if network:
+                # Nobody else looks after it.
+                del own["etc/systemd/network/10-all.network"]
+                own.update(INTERFACES if network == "ifupdown" else {})
+            self._furnish(layer, config, own, (*units, *(() if network else ("systemd-networkd",))))
         finally:
             layer.remove()
 
@@ -86,7 +94,7 @@ class Machine:
         subprocess.run([*inside, "dpkg", "-i", "/root/beekond.deb"], **quiet)
         os.remove(layer.path + "/root/beekond.deb")
         layer.write("/etc/beekond/beekond.d/test.toml", config)
-        subprocess.run([*inside, "systemctl", "enable", "systemd-networkd", "clock", "watch", "tell", *units], **quiet)
+        subprocess.run([*inside, "systemctl", "enable", "clock", "watch", "tell", *units], **quiet)
         for name in ("vmlinuz", "initrd.img"):
             shutil.copy(os.path.realpath(os.path.join(layer.path, name)), self.path(name))
         subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "2500M"], check=True,

@@ -74,6 +74,12 @@ final class IgnitionKeeper {
         kept = hub.content(
             of: hub.files.readVehicle(), otherwise: "ignition and external power count as unknown")
         latest = kept?.events ?? [:]
+        if kept == nil {
+            // Events of before say nothing of what the file would have said.
+            for event in [stored(.ignition), stored(.power)] {
+                if let event { note(event.id, of: event.happening.kind) }
+            }
+        }
         if !settings.supply.isEmpty {
             let isSame = kept?.supply == settings.supply
             power = ExternalPower(isPresent: isSame ? kept?.isPowered : nil)

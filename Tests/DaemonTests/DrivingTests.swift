@@ -1,9 +1,9 @@
 import Base
 import Storage
 import Testing
-import Tracking
 
 @testable import Daemon
+@testable import Tracking
 
 private let here = BootID(high: 1, low: 1)
 private let elsewhere = BootID(high: 2, low: 2)

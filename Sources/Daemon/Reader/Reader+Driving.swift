@@ -17,7 +17,15 @@ extension Reader {
             memory, trip: stored.trip, isTracking: sessions.session != nil)
         odometer.noteFile(in: &pipeline.driving, now: now)
         // A deletion that was interrupted.
-        if work.isDeleting { pipeline.driving.forgetPlaces(upTo: work.cutoff) }
+        if work.isDeleting {
+            do {
+                try forgetPlaces(upTo: work.cutoff, now: now)
+            } catch {
+                // Then it is written with the next fix.
+                pipeline.driving.forgetKept()
+                Log.debug(.storageFailed, error.reason)
+            }
+        }
         if odometer.isRunning, link.isReleased { pipeline.driving.release() }
         if !changes.isEmpty { recorder.add(newEvents(of: changes, now: now)) }
     }
@@ -147,11 +155,12 @@ extension Reader {
     ///
     /// - Parameter cutoff: those up to then; nil: all.
     func forgetPlaces(upTo cutoff: Timestamp?, now: BootInstant) throws(Failure) {
-        let before = pipeline.driving.odometer?.memory.place
         pipeline.driving.forgetPlaces(upTo: cutoff)
-        guard before != nil, pipeline.driving.odometer?.memory.place == nil,
-            let memory = pipeline.driving.odometer?.memory
+        // The file may be older than the present place.
+        guard let present = pipeline.driving.odometer, let kept = present.keptPlace,
+            cutoff.map({ kept.time <= $0 }) ?? true
         else { return }
+        let memory = present.memory
         try odometer.set(memory)
         pipeline.driving.keep(memory, now: now)
     }

@@ -189,6 +189,9 @@ extension Odometer {
         return (isAtStop || isOld) && isOther || hasForgotten ? memory : nil
     }
 
+    /// The position that was written last.
+    package var keptPlace: Place? { kept?.memory.place }
+
     /// What has been written may be gone.
     package mutating func forgetKept() { kept = nil }
 

@@ -168,7 +168,7 @@ import Tracking
             "timestamp":"2026-06-15T12:34:05.000Z","time_estimated":true},\
             {"id":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e20","kind":"dwell","type":"dwell","subject":"do\\"ck",\
             "timestamp":"2026-06-15T12:34:05.000Z","latitude":37.7749,"longitude":-122.4194,"accuracy":5,\
-            "data":{"dwell_seconds":900,"entered_at":"2026-06-15T12:34:05.000Z","z":true,"name":"\\n",\
+            "data":{"dwell_seconds":900,"entered_at":"2026-06-15T12:34:05.000Z","z":true,"name":"\\u000a",\
             "share":0.25}}]}
             """
         #expect(String(decoding: bytes, as: UTF8.self).hasSuffix(expected))

@@ -79,6 +79,19 @@ class SchemaTests(unittest.TestCase):
         empty["geofence_events"] = []
         self.assertNotEqual(shape_faults(empty), [], "a batch without anything")
 
+    def test_a_heartbeat(self):
+        status = {"state": "stopped", "motion": "unknown", "receiver": "released", "pending": 0, "version": "0.1.0",
+                  "uptime_seconds": 5, "odometer_meters": 12.5, "ignition": False,
+                  "oldest_pending": "2026-06-15T12:34:05.000Z"}
+        heartbeat = {**GOOD, "locations": [], "geofence_events": [], "status": status,
+                     "command_results": [{"id": "c-1", "command": "stop", "ok": True}]}
+        self.assertEqual(shape_faults(heartbeat), [])
+        for field, value in (("state", "parked"), ("receiver", 1), ("pending", -1), ("ignition", "on"),
+                             ("uptime_seconds", 1.5), ("odometer_meters", None)):
+            with self.subTest(field):
+                self.assertNotEqual(shape_faults({**heartbeat, "status": {**status, field: value}}), [])
+        self.assertNotEqual(shape_faults({**heartbeat, "command_results": [{"id": "c-1"}]}), [])
+
     def test_every_field_is_described(self):
         def undescribed(node, path):
             for name, child in node.get("properties", {}).items():

@@ -67,19 +67,26 @@ class EndToEndTests(CommandTest):
         server.ask = lambda envelope: server.open_commands()
         daemon.call("Start")
         stop = server.command("stop")
-        fake.settle()
+        self.drive(fake, daemon)
         self.drain_until(daemon, server, stop)
         self.assertEqual((daemon.status()["state"], daemon.status()["decided_by"]), ("stopped", "server"))
         start = "the-last"
-        server.ask = lambda envelope: [{"id": start, "command": "start"}] if envelope.results else []
         daemon.call("Start")
-        fake.drive(3)
         second = server.command("stop")
         server.ask = lambda envelope: ([{"id": start, "command": "start"}] if envelope.results
                                        else [server.commands[second]])
+        self.drive(fake, daemon)
         self.drain_until(daemon, server, second)
         wait_for(lambda: self.listed(daemon).get(start, {}).get("ok"), "the start")
         self.assertEqual((daemon.status()["state"], daemon.status()["decided_by"]), ("tracking", "server"))
+
+    def drive(self, fake, daemon):
+        """Until something is pending: gpsd is connected to anew after a stop."""
+        def moves() -> bool:
+            fake.drive(1)
+            return daemon.status()["sync"]["pending"] > 0
+
+        wait_for(moves, "a fix is pending")
 
     def drain_until(self, daemon, server, identity: str):
         """What is pending goes, and then what came of the commands in the answer."""

@@ -95,7 +95,7 @@ package enum ConfigText {
     }
 
     private static func overriding(_ setting: Wire.Setting) -> String {
-        setting.overridesServer == true ? ", not the server's" : ""
+        setting.overridesServer == true ? " > server" : ""
     }
 
     /// One line per setting: its value and origin.

@@ -81,9 +81,10 @@ class ExtremesTests(ClockTest):
 
         def resulted(identity: str) -> dict:
             """The result comes with the heartbeat after the one that was answered with the command, or sooner."""
-            for _ in range(3):
+            for _ in range(6):
                 if identity not in server.results:
                     heartbeat()
+            self.assertIn(identity, server.results, daemon.text()[-1500:])
             return server.results[identity][0]
 
         previous = None

@@ -74,7 +74,8 @@ class CutTests(SystemTest):
     def test_a_cut_while_the_servers_are_taken_back(self):
         """The server's settings have a file of their own, which changes in the same way."""
         rights = {"enabled": True, "allow": ["set_config"], "settings": list(KEYS)}
-        daemon = self.daemon(sync={"url": self.backend().url, "interval_seconds": NEVER}, **{"sync.commands": rights})
+        daemon = self.daemon(tracking={"interval_seconds": 30, "distance_meters": 100},
+                             sync={"url": self.backend().url, "interval_seconds": NEVER}, **{"sync.commands": rights})
 
         def begin():
             for name in ("server-settings.json", "server-settings.json.copy"):

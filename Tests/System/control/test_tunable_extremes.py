@@ -13,7 +13,7 @@ from support.waiting import wait_for
 
 # What has no range in words: a list and two texts, by hand.
 SPECIAL = {
-    "tracking.schedule": [[], ["00:00-24:00"], [f"mon {hour:02}:{minute:02}-{hour:02}:{minute + 1:02}"
+    "tracking.schedule": [[], ["mon-sun 00:00-24:00"], [f"mon {hour:02}:{minute:02}-{hour:02}:{minute + 1:02}"
                                                 for hour in range(16) for minute in (0, 10, 20, 30)]],
     "tracking.time_zone": ["", "Pacific/Kiritimati", "Etc/GMT+12"],
 }

@@ -85,9 +85,6 @@ until_seen power-back '"external_power":true' 30
 echo 0 >$van/live
 until_seen unplugged 'no such chip' 120
 say degraded "$(beekonctl --socket /run/b/s status --json | grep -o '"degraded":[^]]*')"
-echo 1 >$van/live
-chmod 666 /dev/gpiochip*
-until_seen plugged '"ignition":"o' 90
 kill -TERM "$pid"; wait
 say log "$(grep -c . /run/b/log) lines"
 tail -40 /run/b/log

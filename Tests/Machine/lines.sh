@@ -41,7 +41,7 @@ mkdir -p $van/bank0
 echo 4 >$van/bank0/num_lines
 echo 1 >$van/live
 chip=$(cat $van/bank0/chip_name)
-ls -l /dev/gpiochip* | while read -r line; do say chip "$line"; done
+say chip "$(ls -l /dev/gpiochip*)"
 chmod 600 "/dev/$chip"
 until_seen denied 'Permission denied' 90
 chmod 666 "/dev/$chip"
@@ -70,7 +70,7 @@ sleep 2
 say level $level
 if [ $level = 1 ]; then word=on; else word=off; fi
 until_seen after-edges "\"ignition\":\"$word\"" 30
-ls -l /proc/$pid/fd | grep -c gpio | while read -r count; do say descriptors "$count"; done
+say descriptors "$(ls -l "/proc/$pid/fd" | grep -c gpio)"
 # More than the kernel keeps, while nobody reads.
 kill -STOP "$pid"
 edge=0
@@ -84,10 +84,7 @@ echo on >/sys/module/test_power/parameters/ac_online
 until_seen power-back '"external_power":true' 30
 echo 0 >$van/live
 until_seen unplugged 'no such chip' 120
-beekonctl --socket /run/b/s status --json | tr ',' '\n' | grep -A1 degraded | tr '\n' ' ' | while read -r words; do say degraded "$words"; done
-echo 1 >$van/live
-chmod 666 /dev/gpiochip*
-until_seen plugged '"ignition":"o' 90
+say degraded "$(beekonctl --socket /run/b/s status --json | grep -o '"degraded":[^]]*')"
 kill -TERM "$pid"; wait
 say log "$(grep -c . /run/b/log) lines"
 tail -40 /run/b/log

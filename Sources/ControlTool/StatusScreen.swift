@@ -38,7 +38,9 @@ package struct StatusScreen {
         if let session = status.sessionId { lines += row("Session", [Text.cut(Text.safe(session), to: 70)]) }
         lines += row("Receiver", [StatusText.source(status.source, palette: palette)])
         lines += row("Last fix", lastFix())
-        if let metres = status.odometerMeters, metres > 0 { lines += row("Odometer", [OdometerText.line(metres)]) }
+        if let metres = status.odometerMeters, metres > 0 {
+            lines += row("Odometer", [OdometerText.line(metres)])
+        }
         lines += row("Gate", gate())
         lines += row("Store", store())
         lines += row("Sync", sync())

@@ -21,7 +21,8 @@ struct Beekonctl: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             StatusCommand.self, StartCommand.self, StopCommand.self, SyncCommand.self, WatchCommand.self,
-            LocateCommand.self, MotionCommand.self, HistoryCommand.self, SessionsCommand.self, TripsCommand.self, OdometerCommand.self, GeofenceCommand.self,
+            LocateCommand.self, MotionCommand.self, HistoryCommand.self, SessionsCommand.self,
+            TripsCommand.self, OdometerCommand.self, GeofenceCommand.self,
             DeleteCommand.self, ExtrasCommand.self, ConfigCommand.self, ReloadCommand.self,
             DestinationsCommand.self, DestinationCommand.self, RejectedCommand.self, ResendCommand.self,
             AuthCommand.self, PlotCommand.self, DoctorCommand.self,

@@ -16,7 +16,8 @@ enum Authority {
             case .resetConfig(let names): names.contains { Key.needsAdmin($0) }
             case .start, .stop, .delete, .requeueRejected, .purgeRejected, .resend, .backfill,
                 .forgetDestination, .rebatch, .sync,
-                .seedAuth, .setExtras, .setOdometer, .addGeofences, .removeGeofences, .removeAllGeofences, .listGeofences,
+                .seedAuth, .setExtras, .setOdometer, .addGeofences, .removeGeofences, .removeAllGeofences,
+                .listGeofences,
                 .locate, .setMotion, .resetServerConfig, .reload:
                 false
             }
@@ -41,7 +42,8 @@ enum Authority {
     /// What the server may ask for, as far as the configuration files allow it. It has the rights of a member of the group
     /// of users, and no use for the rest: what it cannot ask for, nobody who takes its place can.
     private static let serverKinds: Set<Command.Kind> = [
-        .start, .stop, .configure, .resetConfig, .addGeofences, .removeGeofences, .removeAllGeofences, .setMotion,
+        .start, .stop, .configure, .resetConfig, .addGeofences, .removeGeofences, .removeAllGeofences,
+        .setMotion,
         .sync, .locate,
     ]
 

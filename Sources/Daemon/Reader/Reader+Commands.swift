@@ -135,7 +135,9 @@ extension Reader {
 
     /// A person has stopped tracking: the server does not learn any more where the vehicle is.
     func refuseServerRequests() {
-        for token in pipeline.cancelServerRequests() { answer(token, .failure(Failure(kind: .stoppedByPerson))) }
+        for token in pipeline.cancelServerRequests() {
+            answer(token, .failure(Failure(kind: .stoppedByPerson)))
+        }
     }
 
     private func refuse(_ tokens: [Token], _ reason: String) {

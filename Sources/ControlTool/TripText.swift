@@ -76,7 +76,8 @@ package struct TripGPX {
         if !isOpen {
             let distance = Quantity.distance(meters: trip.distanceMeters)
             lines.append(
-                "<trk><name>\(Markup.escape(trip.startedAt))</name><desc>\(Markup.escape(distance))</desc><trkseg>")
+                "<trk><name>\(Markup.escape(trip.startedAt))</name><desc>\(Markup.escape(distance))</desc><trkseg>"
+            )
             isOpen = true
         }
         return lines + page.map(gpx.point)

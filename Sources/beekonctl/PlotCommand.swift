@@ -67,7 +67,9 @@ struct PlotCommand: ParsableCommand {
         found.finish()
         summary = found
         guard summary.locations > 0, var output = sink.take() else { return }
-        for line in try page.end(summary, fences: try fences(), trips: try trips(within: summary)) { try output.line(line) }
+        for line in try page.end(summary, fences: try fences(), trips: try trips(within: summary)) {
+            try output.line(line)
+        }
         try output.finish()
         if common.json { try common.print(summary, text: []) }
     }

@@ -120,7 +120,8 @@ struct TripsCommand: ParsableCommand {
         try output.finish()
         if gpx.missing > 0 {
             CommonOptions.warn(
-                "\(gpx.missing) of \(trips.count) trips are left out, which have no stored locations: \(reason)")
+                "\(gpx.missing) of \(trips.count) trips are left out, which have no stored locations: \(reason)"
+            )
         }
     }
 }

@@ -46,7 +46,9 @@ final class OdometerKeeper {
     /// Locations have been stored. Those from before the odometer was set, which had to wait, do not count.
     func note(_ stored: [Location], in driving: Driving) {
         guard let present = driving.odometer?.memory.wholeMetres else { return }
-        for mileage in stored.compactMap(\.mileage) where mileage <= present { told = max(told ?? 0, mileage) }
+        for mileage in stored.compactMap(\.mileage) where mileage <= present {
+            told = max(told ?? 0, mileage)
+        }
     }
 
     /// Writes the file if that is due.

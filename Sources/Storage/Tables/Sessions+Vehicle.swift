@@ -59,7 +59,9 @@ extension Sessions {
     func removeTripPlaces(upTo cutoff: Timestamp?) throws(SQLiteError) {
         let rows = try db.prepare("SELECT key, trip FROM sessions WHERE trip IS NOT NULL")
         var found: [(key: Int64, trip: StoredTrip?)] = []
-        while try rows.step() { found.append((rows.integer(0), rows.text(1).flatMap { StoredTrip(text: $0) })) }
+        while try rows.step() {
+            found.append((rows.integer(0), rows.text(1).flatMap { StoredTrip(text: $0) }))
+        }
         for (key, trip) in found {
             var trip = trip
             trip?.open.forgetPlaces(upTo: cutoff)

@@ -19,7 +19,8 @@ extension StoredTrip {
 
     var text: String? {
         let marks = [open.start, open.last, open.moved] + (open.stay.map { [$0] } ?? [])
-        let line = Line(boot: boot?.text, told: open.hasStarted, set: settings, marks: marks.map(Self.numbers))
+        let line = Line(
+            boot: boot?.text, told: open.hasStarted, set: settings, marks: marks.map(Self.numbers))
         return (try? JSONEncoder().encode(line)).map { String(decoding: $0, as: UTF8.self) }
     }
 

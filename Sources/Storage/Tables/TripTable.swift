@@ -41,8 +41,9 @@ struct TripTable {
     /// Part of a deletion of positions; the sums stay.
     func removePlaces(upTo cutoff: Timestamp?) throws(SQLiteError) {
         for (place, time) in [("start", "started_at"), ("end", "ended_at")] {
-            try db.prepare("UPDATE trips SET \(place)_lat = NULL, \(place)_lng = NULL WHERE \(time) <= ?").run(
-                .integer(cutoff?.milliseconds ?? .max))
+            try db.prepare("UPDATE trips SET \(place)_lat = NULL, \(place)_lng = NULL WHERE \(time) <= ?")
+                .run(
+                    .integer(cutoff?.milliseconds ?? .max))
         }
     }
 

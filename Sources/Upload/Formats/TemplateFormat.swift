@@ -41,7 +41,9 @@ package struct TemplateFormat: ~Copyable {
     package mutating func request(
         session: UUIDv7, extras: String?, locations: [Location], events: [GeofenceEvent] = []
     ) -> Request? {
-        let records = locations.map { TemplateRecord($0) } + events.map { event in
+        let records =
+            locations.map { TemplateRecord($0) }
+            + events.map { event in
                 // The location that the crossing has admitted.
                 let location = locations.last { $0.fix.time == event.crossing.time }
                 return TemplateRecord(event, odometer: location?.mileage.map { Double($0) })

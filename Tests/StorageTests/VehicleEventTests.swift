@@ -1,4 +1,6 @@
 import Base
+import Glibc
+import Linux
 import SQLite
 import Support
 import Testing
@@ -204,5 +206,27 @@ struct VehicleEventTests {
         }
         #expect(store.counts().losses.dropped == 20)
         #expect(store.counts().untimedEvents == 1 && store.counts().events == Events.limit)
+    }
+
+    @Test("a damaged database gives back all of them: without a time, owed to nobody, and with what they say")
+    func salvage() throws {
+        options([.ignition])
+        let events = [
+            event(1, .ignitionOn, at: known(1, isEstimated: true)), event(2, .powerLost, at: known(2)),
+            event(3, .ignitionOff, at: .pending(Self.boot, booted(5))),
+            event(4, .powerBack, at: .pending(Self.earlierBoot, booted(6))),
+        ]
+        try insert(events)
+        store.close()
+        // The root page of a table of no consequence.
+        let page =
+            Int(try workshop.query("SELECT rootpage FROM sqlite_schema WHERE name = 'counters'") ?? "") ?? 0
+        let file = try FileDescriptor.open(workshop.directory.file("beekon.db"), O_WRONLY)
+        let noise = [UInt8](repeating: 0xA5, count: 1024)
+        #expect(pwrite(file.raw, noise, noise.count, (page - 1) * 1024) == noise.count)
+        try workshop.reopen()
+        #expect(try stored() == events.map { .vehicle($0) })
+        #expect(store.counts().pending == 1 && store.counts().untimedEvents == 2)
+        #expect(try workshop.lines("SELECT uploaded FROM events ORDER BY id") == ["0", "2", "0", "2"])
     }
 }

@@ -50,12 +50,14 @@ struct Fields {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Strings count; other members are not asked for.
+    /// Strings and whole numbers count; other members are not asked for.
     private struct Text: Decodable {
         let value: String?
 
         init(from decoder: any Decoder) throws {
-            value = try? decoder.singleValueContainer().decode(String.self)
+            let container = try decoder.singleValueContainer()
+            value =
+                (try? container.decode(String.self)) ?? (try? container.decode(Int64.self)).map { "\($0)" }
         }
     }
 }

@@ -12,16 +12,12 @@ struct Enrolment: Sendable {
     let gatekeeper: Gatekeeper
     let lifetime: Double
 
-    /// `POST /v1/claims` with `{"uses":"50","days":"7"}`: 201 with the code, which is shown this once.
+    /// `POST /v1/claims` with `{"uses":50,"days":7}`: 201 with the code, which is shown this once.
     func add(_ request: Request, now: Timestamp) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
-        guard let uses = Int64(fields["uses"] ?? "1"), (1...1_000_000).contains(uses) else {
-            throw Problem(.badRequest, "uses is a number within 1…1000000.")
-        }
-        guard let days = Int64(fields["days"] ?? "7"), (1...366).contains(days) else {
-            throw Problem(.badRequest, "days is a number within 1…366.")
-        }
+        let uses = try fields.number("uses", in: 1...1_000_000) ?? 1
+        let days = try fields.number("days", in: 1...366) ?? 7
         let (entry, code) = try await store.write { session throws(StoreError) in
             try Claims.add(uses: uses, lifetime: Double(days) * 86_400, now: now, in: session)
         }

@@ -50,7 +50,7 @@ struct Login: Sendable {
     /// `POST /v1/logout`
     func end(_ request: Request, _ identity: Identity) async throws -> Response {
         guard let secret = identity.session else {
-            throw Problem(.badRequest, "A token has no session to end; an admin removes its user.")
+            throw Problem(.conflict, "A token has no session to end; an admin removes its user.")
         }
         try await store.write(isRepeatable: true) { database throws(StoreError) in
             try Sessions.end(secret, in: database)

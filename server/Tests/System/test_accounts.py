@@ -65,7 +65,7 @@ class AccountTests(ServerTest):
             ("GET", path + "/events"): (403, 200, 200), ("GET", path + "/trips"): (403, 200, 200),
             ("GET", "/v1/devices/999/log"): (403, 403, 404), ("GET", path + "/commands"): (403, 200, 200),
             ("POST", path + "/commands"): (403, 403, 400), ("DELETE", path + "/commands/c-5"): (403, 403, 404),
-            ("GET", "/v1/session"): (403, 200, 200), ("POST", "/v1/logout"): (403, 400, 400),
+            ("GET", "/v1/session"): (403, 200, 200), ("POST", "/v1/logout"): (403, 409, 409),
             ("GET", "/v1/users"): (403, 403, 200), ("POST", "/v1/users"): (403, 403, 400),
             ("DELETE", "/v1/users/nobody"): (403, 403, 404), ("PUT", "/v1/users/nobody/password"): (403, 403, 400),
             ("GET", "/v1/key"): (403, 404, 404), ("GET", "/v1/openapi.json"): 200, ("GET", "/v1/doctor"): (403, 403, 200),

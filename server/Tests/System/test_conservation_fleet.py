@@ -115,6 +115,11 @@ class FleetConservationTests(SystemTest):
             self.front.start()
         return kind
 
+    def any_moment(self):
+        """Of what the uploads set off."""
+        moment = time.monotonic() + self.random.random() * 0.3
+        wait_for(lambda: time.monotonic() >= moment, "the moment")
+
     def stored(self) -> list:
         return [row[0] for row in self.postgres.query("SELECT id FROM locations")]
 
@@ -126,9 +131,7 @@ class FleetConservationTests(SystemTest):
             for fake, daemon in self.vehicles:
                 fake.drive(self.random.randrange(1, 6))
                 daemon.ask_for_sync()
-            # Any moment of what that sets off.
-            moment = time.monotonic() + self.random.random() * 0.3
-            wait_for(lambda moment=moment: time.monotonic() >= moment, "the moment")
+            self.any_moment()
             kind = self.kill_one()
             killed[kind] = killed.get(kind, 0) + 1
             if turn % 10 == 9:
@@ -136,7 +139,7 @@ class FleetConservationTests(SystemTest):
                 self.postgres.start()
                 stops += 1
         for server in self.servers:
-            wait_for(lambda server=server: server.running and server._answers(), "the servers answer")
+            server.wait()
         for _, daemon in self.vehicles:
             daemon.sync_until(lambda answer: answer["pending"] == 0, "everything has been uploaded", 120)
         expected: set = set().union(*(daemon.account().stored for _, daemon in self.vehicles))

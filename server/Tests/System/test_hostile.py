@@ -37,7 +37,7 @@ def hostile_bodies(chance: random.Random):
     packed = gzip.compress(good)
     fields = ["schema_version", "batch_id", "session_id", "sent_at", "device", "extras", "locations", "geofence_events"]
     # Not an empty array: an envelope may have those.
-    wrong = [None, True, -1, 1e308, "x", {}, [[]], "\u0000", 10 ** 400, "9" * 3000]
+    wrong: list = [None, True, -1, 1e308, "x", {}, [[]], "\u0000", 10 ** 400, "9" * 3000]
     while True:
         yield "gzip cut", packed[:chance.randrange(len(packed))], True
         yield "bytes behind", packed + bytes(chance.randrange(1, 9)), True
@@ -63,8 +63,10 @@ def hostile_bodies(chance: random.Random):
         yield "noise", chance.randbytes(chance.randrange(1, 5000)), chance.random() < 0.5
         yield "rows", json.dumps(envelope(1001)).encode(), False
         yield "half a surrogate", good.replace(b'"b"', rb'"\ud800"'), False
-        yield "status", good[:-1] + b',"status":' + chance.choice((b"5", b"[]", b'{"a":}', b'"' + b"x" * 20_000 + b'"')) + b"}", False
-        yield "results", good[:-1] + b',"command_results":' + chance.choice((b"{}", b"[1]", b'[{"id":5,"ok":true}]')) + b"}", False
+        status = chance.choice((b"5", b"[]", b'{"a":}', b'"' + b"x" * 20_000 + b'"'))
+        yield "status", good[:-1] + b',"status":' + status + b"}", False
+        results = chance.choice((b"{}", b"[1]", b'[{"id":5,"ok":true}]'))
+        yield "results", good[:-1] + b',"command_results":' + results + b"}", False
 
 
 class HostileTests(ServerTest):
@@ -142,7 +144,8 @@ class HostileTests(ServerTest):
 
         dribbler = threading.Thread(target=dribble)
         dribbler.start()
-        self.addCleanup(lambda: (stop.set(), dribbler.join()))
+        self.addCleanup(dribbler.join)
+        self.addCleanup(stop.set)
         taken: list = []
         seconds: list = []
         refused: list = []

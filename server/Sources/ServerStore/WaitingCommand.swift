@@ -31,8 +31,8 @@ package struct WaitingCommand: Equatable, Sendable {
 
     /// Commands of one answer; beekond takes no more.
     package static let most = 16
-    /// Bytes of all their arguments; with signature and Base64 they stay below 64 KiB.
-    static let mostBytes = 32 << 10
+    /// Bytes of all their arguments; plain and, in Base64, signed they stay below 64 KiB.
+    static let mostBytes = 24 << 10
 
     /// The columns of `init`, of the commands that are not finished.
     ///

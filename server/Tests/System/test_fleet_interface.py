@@ -149,7 +149,7 @@ class FleetInterfaceTests(ServerTest):
         install = uuid7(FIRST_MS)
         device = {"install_id": install, "platform": "linux", "sdk_version": "1.0.0"}
         first, second = self.heartbeat(device=device), self.heartbeat(device=device)
-        self.assertNotIn("commands", first)
+        self.assertEqual([command["id"] for command in first["commands"]], [id_], "for vehicles that have no key")
         lists = []
         for answer in (first, second):
             signed, signature = (base64.b64decode(answer[name], validate=True) for name in ("signed", "signature"))
@@ -160,6 +160,13 @@ class FleetInterfaceTests(ServerTest):
         self.assertLess(abs(lists[0]["counter"] - time.time() * 1000), 60_000)
         self.assertLess(lists[0]["counter"], lists[1]["counter"])
         self.assertGreater(lists[0]["expires_at"], iso(int(time.time() * 1000)))
+        # As much as may wait fits into what a vehicle reads of an answer, in both forms.
+        for _ in range(15):
+            self.assertEqual(self.order("set_config", arguments={"x": "y" * 1500}).status, 201)
+        answer = self.under_test.post(self.token, envelope(0, device=device))
+        self.assertEqual(len(answer.json["commands"]), 16)
+        self.assertLess(len(answer.body), 64 << 10)
+        self.assertEqual(json.loads(base64.b64decode(answer.json["signed"]))["commands"], answer.json["commands"])
 
     def verify(self, public: str, signed: bytes, signature: bytes):
         names = {"public.pem": public.encode(), "signed": signed, "signature": signature}

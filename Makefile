@@ -9,6 +9,10 @@ ONLY ?=
 
 # Benchmarks of `make bench`, by name; empty: all.
 BENCH_ONLY ?=
+# SIGKILLs of `make conservation`.
+KILLS ?= 200
+# Of `make fleet`.
+VEHICLES ?= 10
 # Simulated days of `make soak`.
 DAYS ?= 7
 
@@ -32,7 +36,7 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint manuals check server test-server fuzz-server fuzz bench soak system-test install uninstall deb clean venv
+.PHONY: help deps build run test lint manuals check server test-server fuzz-server server-deb conservation fleet bench-server fuzz bench soak system-test install uninstall deb clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -90,6 +94,26 @@ test-server: venv  ## Run the tests of beekon-server, with beekond and a Postgre
 fuzz-server:  ## Fuzz what beekon-server reads of uploads; FUZZ_SECONDS or FUZZ_RUNS
 	@etc/build/server deps
 	@etc/build/server fuzz
+
+server-deb: server  ## Build the Debian package of beekon-server in server/.build/deb
+	@etc/build/server-deb
+
+conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten beekond and three servers; KILLS=200
+	@etc/build/server deps
+	$(SWIFT_BUILD) --product beekond
+	@BEEKOND_BIN="$(abspath $(BUILD))/debug" BEEKOND_SERVER_KILLS="$(KILLS)" etc/build/server test conservation
+
+fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C ends them; VEHICLES=10
+	@etc/build/server deps
+	$(SWIFT_BUILD) --product beekond
+	$(SWIFT_BUILD) --product beekon-sim
+	@etc/build/server build
+	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(VEHICLES)
+
+bench-server: venv  ## Measure beekon-server beside COPY and bare inserts; BENCH_RUNS=5
+	@etc/build/server deps
+	@etc/build/server build
+	@.venv/bin/python server/Benchmarks/bench
 
 bench: deps  ## Measure beekond beside its peers; BENCH_RUNS=1 for a quick look, BENCH_ONLY=names, BENCH_DIR=folder
 	$(SWIFT_BUILD) $(RELEASE)

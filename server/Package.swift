@@ -62,9 +62,11 @@ let package = Package(
             ["CPostgres", "CServerCrypto", "EnvelopeReader", beekond("Base"), beekond("SQLite")]),
         target("Accounts", ["CServerCrypto", "ServerStore", beekond("Base")]),
         target(
+            "Commands", ["CServerCrypto", "EnvelopeReader", "ServerStore", beekond("Base")]),
+        target(
             "API",
             [
-                "Accounts", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Envelope"),
+                "Accounts", "Commands", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Envelope"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -77,7 +79,7 @@ let package = Package(
         .executableTarget(
             name: "beekon-server",
             dependencies: [
-                "API", "ServerStore", beekond("Base"), beekond("Envelope"),
+                "API", "Commands", "ServerStore", beekond("Base"), beekond("Envelope"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -88,6 +90,7 @@ let package = Package(
         test("EnvelopeReader", [beekond("Base"), beekond("CZlib"), beekond("Envelope")]),
         test("ServerStore", ["EnvelopeReader", beekond("Base"), beekond("SQLite")]),
         test("Accounts", ["ServerStore", beekond("Base")]),
+        test("Commands", ["EnvelopeReader", "ServerStore", beekond("Base")]),
         test("API", ["Accounts", beekond("Base")]),
     ] + fuzzing
 )

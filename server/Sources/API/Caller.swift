@@ -1,5 +1,14 @@
 internal import Accounts
 
+/// Who asks, and how that is known.
+struct Identity: Equatable {
+    var caller: Caller
+    /// Of the user; empty for anybody else.
+    var name = ""
+    /// What a browser showed; nil when it was a token.
+    var session: Secret?
+}
+
 /// Who asks.
 enum Caller: Equatable {
     /// Without a token.
@@ -14,12 +23,26 @@ enum Caller: Equatable {
     /// Whether it may. One table, so that it can be read, and tested cell by cell.
     func may(_ method: Route.Method, _ route: Route) -> Bool {
         switch (route, method) {
-        case (.live, _), (.ready, _): true
-        // Who shows a refresh token needs nothing else.
-        case (.token, _): true
-        case (.batches, _): isDevice
-        case (.devices, .get), (.device, .get), (.locations, .get): isReader
-        case (.devices, _), (.device, _), (.locations, _), (.users, _), (.user, _): isAdmin
+        case (.live, _), (.ready, _), (.description, _): true
+        // Who shows a refresh token, a claim code or a password needs nothing else.
+        case (.token, _), (.enroll, _), (.login, _): true
+        case (.batches, _), (.logs, _): isDevice
+        case (.devices, .get), (.device, .get), (.locations, _), (.events, _), (.trips, _), (.commands, .get),
+            (.stream, _), (.session, _), (.logout, _), (.key, _), (.metrics, _):
+            isReader
+        case (.devices, _), (.device, _), (.users, _), (.user, _), (.password, _), (.claims, _), (.claim, _),
+            (.commands, _), (.command, _), (.log, _), (.doctor, _):
+            isAdmin
+        // It writes a file where it is told to.
+        case (.backup, _): self == .local
+        }
+    }
+
+    /// Whether a page of another site could do harm with the cookie of somebody who is logged in.
+    static func needsCompanion(_ method: Route.Method, _ route: Route) -> Bool {
+        switch route {
+        case .token, .enroll, .login, .batches, .logs: false
+        default: method != .get
         }
     }
 

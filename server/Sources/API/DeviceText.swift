@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Base
 internal import Envelope
 internal import EnvelopeReader
@@ -5,6 +6,21 @@ internal import ServerStore
 
 /// Devices as JSON.
 enum DeviceText {
+    /// A device that has just been made, with its tokens.
+    static func new(_ device: DeviceEntry, _ pair: TokenPair) -> [UInt8] {
+        var text = Array(#"{"id":\#(device.id),"name":"#.utf8)
+        JSONString.append(device.name, to: &text)
+        text += Array(
+            (#","access_token":"\#(pair.access.text)","expires_at":"\#(pair.expires.iso8601)","#
+                + #""refresh_token":"\#(pair.refresh.text)"}"# + "\n").utf8)
+        return text
+    }
+
+    /// A JSON object of a vehicle, on one line: it was checked, so that a line break in it is space.
+    static func line(_ object: String) -> [UInt8] {
+        object.utf8.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
+    }
+
     static func object(_ device: DeviceState) -> [UInt8] {
         var text = Array(#"{"id":\#(device.id),"name":"#.utf8)
         JSONString.append(device.name, to: &text)
@@ -23,6 +39,10 @@ enum DeviceText {
                 text += Array(#","\#(name)":"#.utf8)
                 JSONString.append(value, to: &text)
             }
+        }
+        if let status = device.status {
+            text += Array(#","status_received":"\#(status.received.iso8601)","status":"#.utf8)
+            text += line(status.object)
         }
         if let latest = device.latest {
             text += Array(#","latest":{"#.utf8)

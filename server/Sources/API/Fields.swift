@@ -2,16 +2,26 @@ internal import FoundationEssentials
 internal import HTTPTypes
 internal import NIOCore
 
-/// The few named texts of a small body: a JSON object, or a form.
+/// The few named values of a small body: a JSON object, or a form.
 struct Fields {
-    private var values: [String: String] = [:]
+    private enum Value {
+        case text(String)
+        case number(Int64)
+        /// Of a type that is not asked for.
+        case other
+    }
+
+    private var values: [String: Value] = [:]
+    /// In a form, all are texts.
+    private let isForm: Bool
 
     /// Bytes of such a body.
     static let limit = 16 << 10
 
     init(_ body: ByteBuffer, _ headers: HTTPFields) throws(Problem) {
         let type = headers[.contentType]?.split(separator: ";").first.map { $0.lowercased() } ?? ""
-        if type == "application/x-www-form-urlencoded" {
+        isForm = type == "application/x-www-form-urlencoded"
+        if isForm {
             for pair in String(buffer: body).split(separator: "&").prefix(100) {
                 let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 guard let name = Self.decoded(parts[0]),
@@ -19,18 +29,38 @@ struct Fields {
                 else {
                     throw Problem(.badRequest, "The body is no form.")
                 }
-                values[name] = value
+                values[name] = .text(value)
             }
         } else {
             let data = Data(buffer: body)
-            guard let read = try? JSONDecoder().decode([String: Text].self, from: data) else {
+            guard let read = try? JSONDecoder().decode([String: Member].self, from: data) else {
                 throw Problem(.badRequest, "The body is neither a JSON object nor a form.")
             }
-            values = read.compactMapValues(\.value)
+            values = read.mapValues(\.value)
         }
     }
 
-    subscript(name: String) -> String? { values[name] }
+    /// nil when there is no text of that name.
+    subscript(name: String) -> String? {
+        if case .text(let text)? = values[name] { text } else { nil }
+    }
+
+    /// - Returns: nil when there is nothing of that name.
+    func number(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+        let number: Int64? =
+            switch values[name] {
+            case nil: nil
+            case .number(let number)?: number
+            case .text(let text)? where isForm: Int64(text)
+            case .text?, .other?: nil
+            }
+        if number == nil, case nil = values[name] { return nil }
+        guard let number, range.contains(number) else {
+            throw Problem(
+                .badRequest, "\(name) is a number within \(range.lowerBound)…\(range.upperBound).")
+        }
+        return number
+    }
 
     static func decoded(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
@@ -50,12 +80,18 @@ struct Fields {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Strings count; other members are not asked for.
-    private struct Text: Decodable {
-        let value: String?
+    private struct Member: Decodable {
+        let value: Value
 
         init(from decoder: any Decoder) throws {
-            value = try? decoder.singleValueContainer().decode(String.self)
+            let container = try decoder.singleValueContainer()
+            if let text = try? container.decode(String.self) {
+                value = .text(text)
+            } else if let number = try? container.decode(Int64.self) {
+                value = .number(number)
+            } else {
+                value = .other
+            }
         }
     }
 }

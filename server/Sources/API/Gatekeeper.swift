@@ -26,21 +26,46 @@ final class Gatekeeper: Sendable {
         self.store = store
     }
 
-    /// - Throws: `Problem.unauthorized` for a token that is not good; without one it is nobody.
-    func caller(_ headers: HTTPFields, now: Timestamp) async throws -> Caller {
-        guard let value = headers[.authorization] else { return .nobody }
+    /// The cookie of a session.
+    static let cookie = "beekon_session"
+
+    /// - Throws: `Problem.unauthorized` for a token that is not good; without one, and with a session that has ended, it is
+    ///   nobody.
+    func identity(_ headers: HTTPFields, now: Timestamp) async throws -> Identity {
+        guard let value = headers[.authorization] else { return try await browser(headers, now: now) }
         guard let secret = Self.bearer(value) else { throw Problem.unauthorized }
         switch secret.kind {
-        case .access: return try await device(secret, now: now)
+        case .access: return Identity(caller: try await device(secret, now: now))
         case .user:
             guard
                 let user = try await store.read({ session throws(StoreError) in
                     try Users.user(of: secret, in: session)
                 })
             else { throw Problem.unauthorized }
-            return .user(user.role)
-        case .refresh: throw Problem.unauthorized
+            return Identity(caller: .user(user.role), name: user.name)
+        case .refresh, .session: throw Problem.unauthorized
         }
+    }
+
+    private func browser(_ headers: HTTPFields, now: Timestamp) async throws -> Identity {
+        guard let secret = Self.session(headers) else { return Identity(caller: .nobody) }
+        let user = try await store.read { session throws(StoreError) in
+            try Sessions.user(of: secret, now: now, in: session)
+        }
+        guard let user else { return Identity(caller: .nobody) }
+        return Identity(caller: .user(user.role), name: user.name, session: secret)
+    }
+
+    /// The session that the cookies of a request name.
+    static func session(_ headers: HTTPFields) -> Secret? {
+        for pair in (headers[.cookie] ?? "").split(separator: ";").prefix(50) {
+            let text = pair.drop { $0 == " " }
+            guard text.hasPrefix(cookie + "="), let secret = Secret(text.dropFirst(cookie.count + 1)),
+                secret.kind == .session
+            else { continue }
+            return secret
+        }
+        return nil
     }
 
     private static func bearer(_ value: String) -> Secret? {

@@ -1,4 +1,5 @@
 internal import Base
+internal import Commands
 internal import EnvelopeReader
 internal import HTTPTypes
 internal import Hummingbird
@@ -11,25 +12,31 @@ struct Ingest: Sendable {
     let bodies: BodyReader
     let limits = Limits()
     let retentionDays: Int?
+    let commands: CommandText
+    let meters: Meters
 
     func answer(_ request: Request, from device: Int64, now: Timestamp) async throws -> Response {
         let isPacked = try Self.isPacked(request.headers)
         let (bytes, lease) = try await bodies.read(request, limit: isPacked ? limits.packed : limits.unpacked)
         let batch = try parse(bytes, isPacked: isPacked, now: now)
         let keptSince = retentionDays.map { now.advanced(bySeconds: -86_400 * Double($0)) }
+        let start = ContinuousClock.now
         let receipt = try await store.submit(
             Submission(device: device, batch: batch, received: now, keptSince: keptSince))
+        meters.note(receipt, after: .now - start)
         // The body's bytes are those of the rows that wait.
         withExtendedLifetime(lease) {}
         let text =
             #"{"batch_id":"\#(batch.id)","stored":\#(receipt.stored),"duplicates":\#(receipt.duplicates),"#
-            + #""expired":\#(receipt.expired)}"# + "\n"
+            + #""expired":\#(receipt.expired)"#
+        let orders = commands.members(receipt.commands, for: batch.device.installID, now: now)
+        let end = orders.isEmpty ? "}\n" : ",\(orders)}\n"
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text + end)))
     }
 
-    private static func isPacked(_ headers: HTTPFields) throws(Problem) -> Bool {
+    static func isPacked(_ headers: HTTPFields) throws(Problem) -> Bool {
         switch headers[.contentEncoding]?.lowercased() {
         case nil, "identity": return false
         case "gzip", "x-gzip": return true

@@ -16,6 +16,8 @@ struct Problem: Error, Equatable {
     var index: Int?
     /// Seconds after which another try makes sense.
     var retryAfter: Int?
+    /// Whether another token would help; a browser then asks its user for one.
+    var isChallenge = true
     /// Methods that the resource has; with status 405.
     var allow: String?
 
@@ -74,7 +76,7 @@ struct Problem: Error, Equatable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
         if let retryAfter { response.headers[.retryAfter] = String(retryAfter) }
         if let allow { response.headers[.allow] = allow }
-        if status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
+        if status == .unauthorized, isChallenge { response.headers[.wwwAuthenticate] = "Bearer" }
         return response
     }
 }

@@ -10,7 +10,7 @@ struct Reader: Sendable {
     let store: Store
 
     /// Rows that are read, and written to the client, at once.
-    private static let page = 1000
+    static let page = 1000
 
     /// `GET /v1/devices`
     func devices() async throws -> Response {
@@ -48,7 +48,7 @@ struct Reader: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: DeviceText.object(device) + [0x0A])))
     }
 
-    private func state(of id: Int64) async throws -> DeviceState {
+    func state(of id: Int64) async throws -> DeviceState {
         let devices = try await store.read { session throws(StoreError) in
             try Reading.devices(only: id, limit: 1, from: session)
         }

@@ -20,12 +20,7 @@ struct Registry: Sendable {
         let (device, pair) = try await store.write { session throws(StoreError) in
             try Devices.add(name.value, lifetime: lifetime, now: now, in: session)
         }
-        var text = Array(#"{"id":\#(device.id),"name":"#.utf8)
-        JSONString.append(device.name, to: &text)
-        text += Array(
-            (#","access_token":"\#(pair.access.text)","expires_at":"\#(pair.expires.iso8601)","#
-                + #""refresh_token":"\#(pair.refresh.text)"}"# + "\n").utf8)
-        return Self.created(text, at: "/v1/devices/\(device.id)")
+        return Self.created(DeviceText.new(device, pair), at: "/v1/devices/\(device.id)")
     }
 
     /// `DELETE /v1/devices/17`: its tokens end at once; its locations stay.
@@ -86,7 +81,7 @@ struct Registry: Sendable {
         return (name, fields)
     }
 
-    private static func created(_ text: [UInt8], at path: String?) -> Response {
+    static func created(_ text: [UInt8], at path: String?) -> Response {
         var response = Response(
             status: .created, headers: [.contentType: "application/json", .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))

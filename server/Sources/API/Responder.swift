@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Base
 internal import FoundationEssentials
 internal import HTTPTypes
@@ -12,11 +13,8 @@ struct Responder: HTTPResponder {
     /// Who asks through the local socket needs no token.
     let isLocal: Bool
     let gatekeeper: Gatekeeper
-    let ingest: Ingest
-    let exchange: TokenExchange
-    let reader: Reader
-    let registry: Registry
-    let logger: Logger
+    let handlers: Handlers
+    let meters: Meters
 
     /// This server's clock.
     static var now: Timestamp {
@@ -24,8 +22,19 @@ struct Responder: HTTPResponder {
     }
 
     func respond(to request: Request, context: CallContext) async throws -> Response {
+        let path = Fields.decoded(request.uri.path.replacing("+", with: "%2B")[...])
+        let route = path.flatMap { Route(path: $0) }
+        var response = try await answer(request, route)
+        // Whatever names and texts are in it, no browser takes it for a page.
+        response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
+        meters.note(response.status, route: route?.template ?? "none")
+        return response
+    }
+
+    private func answer(_ request: Request, _ route: Route?) async throws -> Response {
         do {
-            return try await answer(request)
+            return try await handlers.perform(try await call(request, route))
         } catch let problem as Problem {
             return problem.response
         } catch let error as StoreError {
@@ -34,10 +43,9 @@ struct Responder: HTTPResponder {
         }
     }
 
-    private func answer(_ request: Request) async throws -> Response {
+    private func call(_ request: Request, _ route: Route?) async throws -> Handlers.Call {
         let now = Self.now
-        let path = Fields.decoded(request.uri.path.replacing("+", with: "%2B")[...])
-        guard let route = path.flatMap({ Route(path: $0) }) else { throw Problem.notFound() }
+        guard let route else { throw Problem.notFound() }
         guard let method = Route.Method(rawValue: request.method.rawValue), route.methods.contains(method)
         else {
             var problem = Problem(
@@ -46,34 +54,23 @@ struct Responder: HTTPResponder {
             problem.allow = route.methods.map(\.rawValue).joined(separator: ", ")
             throw problem
         }
-        let caller = isLocal ? .local : try await gatekeeper.caller(request.headers, now: now)
-        guard caller.may(method, route) else {
-            if caller == .nobody {
-                throw Problem(.unauthorized, "This needs a token: 'Authorization: Bearer …'.")
+        let identity =
+            isLocal
+            ? Identity(caller: .local, name: "local")
+            : try await gatekeeper.identity(request.headers, now: now)
+        guard identity.caller.may(method, route) else {
+            if identity.caller == .nobody {
+                throw Problem(.unauthorized, "This needs a token ('Authorization: Bearer …') or a session.")
             }
-            throw Problem(.forbidden, "The token is good, but not for this.")
+            throw Problem(.forbidden, "Who asks is known, but may not do this.")
         }
-        return try await perform(method, route, request, caller, now)
-    }
-
-    private func perform(
-        _ method: Route.Method, _ route: Route, _ request: Request, _ caller: Caller, _ now: Timestamp
-    ) async throws -> Response {
-        switch route {
-        case .batches:
-            guard case .device(let device) = caller else { throw Problem.notFound() }
-            return try await ingest.answer(request, from: device, now: now)
-        case .token: return try await exchange.answer(request, now: now)
-        case .devices:
-            return try await method == .get ? reader.devices() : registry.addDevice(request, now: now)
-        case .device(let id):
-            return try await method == .get ? reader.device(id) : registry.revokeDevice(id, now: now)
-        case .locations(let id):
-            return try await reader.locations(of: id, try LocationQuery(request.uri.query.map { $0[...] }))
-        case .users: return try await method == .get ? registry.users() : registry.addUser(request, now: now)
-        case .user(let name): return try await registry.removeUser(name)
-        case .live: return Response(status: .noContent)
-        case .ready: return try await reader.ready()
+        if let session = identity.session, Caller.needsCompanion(method, route) {
+            let shown = Login.companion.flatMap { request.headers[$0] } ?? ""
+            guard session.hasCompanion(shown) else {
+                throw Problem(
+                    .forbidden, "A change in a session needs its X-CSRF-Token, as /v1/session has it.")
+            }
         }
+        return Handlers.Call(route: route, method: method, request: request, identity: identity, now: now)
     }
 }

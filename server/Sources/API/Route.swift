@@ -2,18 +2,56 @@
 enum Route: Equatable {
     /// `/v1/batches`: where devices upload to.
     case batches
+    /// `/v1/logs`: where they send their log, when they are asked for it.
+    case logs
     /// `/v1/token`: where they exchange tokens.
     case token
+    /// `/v1/enroll`: where they become devices, with a claim code.
+    case enroll
+    /// `/v1/claims`
+    case claims
+    /// `/v1/claims/3`
+    case claim(Int64)
     /// `/v1/devices`
     case devices
     /// `/v1/devices/17`
     case device(Int64)
     /// `/v1/devices/17/locations`
     case locations(Int64)
+    /// `/v1/devices/17/events`
+    case events(Int64)
+    /// `/v1/devices/17/trips`
+    case trips(Int64)
+    /// `/v1/devices/17/log`
+    case log(Int64)
+    /// `/v1/devices/17/commands`
+    case commands(Int64)
+    /// `/v1/devices/17/commands/c-5`, by device and number
+    case command(Int64, Int64)
+    /// `/v1/live`: changes as they come.
+    case stream
+    /// `/v1/login`
+    case login
+    /// `/v1/logout`
+    case logout
+    /// `/v1/session`: who asks.
+    case session
     /// `/v1/users`
     case users
     /// `/v1/users/NAME`
     case user(String)
+    /// `/v1/users/NAME/password`
+    case password(String)
+    /// `/v1/key`: the public part of the key that signs commands.
+    case key
+    /// `/v1/openapi.json`: the description of all this.
+    case description
+    /// `/v1/doctor`: what may be wrong.
+    case doctor
+    /// `/v1/backup`: a copy of the database beside it.
+    case backup
+    /// `/metrics`
+    case metrics
     /// `/health/live`: the process answers.
     case live
     /// `/health/ready`: so does its database.
@@ -22,37 +60,61 @@ enum Route: Equatable {
     enum Method: String, CaseIterable {
         case get = "GET"
         case post = "POST"
+        case put = "PUT"
         case delete = "DELETE"
     }
 
     /// - Parameter path: without the query, its escapes resolved.
     init?(path: String) {
-        guard path.utf8.count <= 512 else { return nil }
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-        switch (parts.count, parts.first) {
-        case (2, "health") where parts.last == "live": self = .live
-        case (2, "health") where parts.last == "ready": self = .ready
-        case (2, "v1") where parts.last == "batches": self = .batches
-        case (2, "v1") where parts.last == "token": self = .token
-        case (2, "v1") where parts.last == "devices": self = .devices
-        case (2, "v1") where parts.last == "users": self = .users
-        case (3, "v1"):
-            let names = Array(parts)
-            if names[1] == "devices", let id = Self.id(names[2]) {
-                self = .device(id)
-            } else if names[1] == "users", !names[2].isEmpty {
-                self = .user(String(names[2]))
-            } else {
-                return nil
+        guard path.utf8.count <= 512, path.hasPrefix("/") else { return nil }
+        let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        let route: Route? =
+            switch parts.first {
+            case "metrics": parts.count == 1 ? .metrics : nil
+            case "health": parts.count == 2 ? Self.health[String(parts[1])] : nil
+            case "v1": Self.named(Array(parts.dropFirst()))
+            default: nil
             }
-        case (4, "v1"):
-            let names = Array(parts)
-            guard names[1] == "devices", let id = Self.id(names[2]), names[3] == "locations" else {
-                return nil
-            }
-            self = .locations(id)
-        default: return nil
+        guard let route else { return nil }
+        self = route
+    }
+
+    private static let health: [String: Route] = ["live": .live, "ready": .ready]
+
+    private static let plain: [String: Route] = [
+        "batches": .batches, "logs": .logs, "token": .token, "enroll": .enroll, "claims": .claims,
+        "devices": .devices,
+        "live": .stream, "login": .login, "logout": .logout, "session": .session, "users": .users,
+        "key": .key, "openapi.json": .description, "doctor": .doctor, "backup": .backup,
+    ]
+
+    private static func named(_ names: [Substring]) -> Route? {
+        switch (names.count, names.first) {
+        case (1, let name?): plain[String(name)]
+        case (2, "claims"): id(names[1]).map { .claim($0) }
+        case (2, "devices"): id(names[1]).map { .device($0) }
+        case (2, "users"): names[1].isEmpty ? nil : .user(String(names[1]))
+        case (3, "users"): names[1].isEmpty || names[2] != "password" ? nil : .password(String(names[1]))
+        case (3, "devices"): id(names[1]).flatMap { part(names[2], of: $0) }
+        case (4, "devices"): names[2] == "commands" ? command(names[3], of: id(names[1])) : nil
+        default: nil
         }
+    }
+
+    private static func part(_ name: Substring, of device: Int64) -> Route? {
+        switch name {
+        case "locations": .locations(device)
+        case "events": .events(device)
+        case "trips": .trips(device)
+        case "log": .log(device)
+        case "commands": .commands(device)
+        default: nil
+        }
+    }
+
+    private static func command(_ name: Substring, of device: Int64?) -> Route? {
+        guard let device, name.hasPrefix("c-"), let number = id(name.dropFirst(2)) else { return nil }
+        return .command(device, number)
     }
 
     /// A number without sign or leading zeros, so that each device has one path.
@@ -63,11 +125,48 @@ enum Route: Equatable {
 
     var methods: [Method] {
         switch self {
-        case .batches, .token: [.post]
-        case .devices, .users: [.get, .post]
+        case .batches, .logs, .token, .enroll, .login, .logout, .backup: [.post]
+        case .devices, .users, .claims, .commands: [.get, .post]
         case .device: [.get, .delete]
-        case .user: [.delete]
-        case .locations, .live, .ready: [.get]
+        case .user, .claim, .command: [.delete]
+        case .password: [.put]
+        case .locations, .events, .trips, .log, .stream, .session, .key, .description, .doctor, .metrics,
+            .live, .ready:
+            [.get]
+        }
+    }
+
+    /// The path with names in place of numbers, as the description has it; for metrics, too, so that there are few of them.
+    var template: String {
+        switch self {
+        case .batches: "/v1/batches"
+        case .logs: "/v1/logs"
+        case .token: "/v1/token"
+        case .enroll: "/v1/enroll"
+        case .claims: "/v1/claims"
+        case .claim: "/v1/claims/{claim}"
+        case .devices: "/v1/devices"
+        case .device: "/v1/devices/{device}"
+        case .locations: "/v1/devices/{device}/locations"
+        case .events: "/v1/devices/{device}/events"
+        case .trips: "/v1/devices/{device}/trips"
+        case .log: "/v1/devices/{device}/log"
+        case .commands: "/v1/devices/{device}/commands"
+        case .command: "/v1/devices/{device}/commands/{command}"
+        case .stream: "/v1/live"
+        case .login: "/v1/login"
+        case .logout: "/v1/logout"
+        case .session: "/v1/session"
+        case .users: "/v1/users"
+        case .user: "/v1/users/{name}"
+        case .password: "/v1/users/{name}/password"
+        case .key: "/v1/key"
+        case .description: "/v1/openapi.json"
+        case .doctor: "/v1/doctor"
+        case .backup: "/v1/backup"
+        case .metrics: "/metrics"
+        case .live: "/health/live"
+        case .ready: "/health/ready"
         }
     }
 }

@@ -1,4 +1,6 @@
+internal import Accounts
 internal import Base
+internal import Commands
 internal import Hummingbird
 internal import HummingbirdCore
 package import Logging
@@ -12,6 +14,9 @@ package struct Server: Sendable {
     private let store: Store
     private let gatekeeper: Gatekeeper
     private let bodies: BodyReader
+    private let hub: LiveHub
+    private let meters = Meters()
+    private let mill = PasswordMill()
     let logger: Logger
 
     /// - Parameter socket: path of the local socket, for the verbs; nil: none.
@@ -20,7 +25,8 @@ package struct Server: Sendable {
         self.socket = socket
         self.store = store
         gatekeeper = Gatekeeper(store: store)
-        bodies = BodyReader(budget: ByteBudget(options.bodies))
+        bodies = BodyReader(budget: ByteBudget(options.bounds.bodies))
+        hub = LiveHub(store: store, logger: logger)
         self.logger = logger
     }
 
@@ -33,29 +39,47 @@ package struct Server: Sendable {
             let responder = responder(isLocal: true)
             application.addServices(self.application(.socket(socket), responder, { _ in }))
         }
+        application.addServices(hub)
         if let days = options.retentionDays {
             application.addServices(Pruning(store: store, days: days, logger: logger))
         }
         try await application.runService()
     }
 
+    /// Ends its thread; afterwards it answers nothing.
+    package func close() {
+        mill.close()
+    }
+
     func responder(isLocal: Bool) -> Responder {
-        Responder(
-            isLocal: isLocal, gatekeeper: gatekeeper,
-            ingest: Ingest(store: store, bodies: bodies, retentionDays: options.retentionDays),
-            exchange: TokenExchange(
-                store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: options.tokenLifetime),
-            reader: Reader(store: store),
-            registry: Registry(
-                store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: options.tokenLifetime),
-            logger: logger)
+        Responder(isLocal: isLocal, gatekeeper: gatekeeper, handlers: handlers, meters: meters)
+    }
+
+    private var handlers: Handlers {
+        let lifetime = options.tokenLifetime
+        return Handlers(
+            ingest: Ingest(
+                store: store, bodies: bodies, retentionDays: options.retentionDays,
+                commands: CommandText(key: options.signingKey), meters: meters),
+            logs: Logs(store: store, bodies: bodies),
+            exchange: TokenExchange(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
+            enrolment: Enrolment(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
+            reader: Reader(store: store), hub: hub,
+            orders: Orders(store: store, bodies: bodies, publicKey: options.signingKey?.publicPEM),
+            registry: Registry(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
+            login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
+            operation: Operation(store: store, bodies: bodies, options: options))
     }
 
     private func application(
         _ address: ServerOptions.Address, _ responder: Responder,
         _ running: @escaping @Sendable (Int?) -> Void
     ) -> Application<Responder> {
-        let clock = RequestClock(deadline: options.deadlineSeconds, stall: options.idleSeconds)
+        let bounds = options.bounds
+        // A backup takes as long as it takes; nobody asks through the socket but the operator.
+        let isLocal = if case .socket = address { true } else { false }
+        let clock = RequestClock(
+            deadline: isLocal ? 86_400 : bounds.deadlineSeconds, stall: isLocal ? 86_400 : bounds.idleSeconds)
         let bind: BindAddress =
             switch address {
             case .network(let host, let port): .hostname(host, port: port)
@@ -66,12 +90,12 @@ package struct Server: Sendable {
             server: .http1(
                 configuration: HTTP1Channel.Configuration(
                     additionalChannelHandlers: [DeadlineHandler(clock: clock)],
-                    idleTimeout: .seconds(Int64(options.idleSeconds)),
+                    idleTimeout: .seconds(Int64(bounds.idleSeconds)),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: 8192, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))),
             configuration: ApplicationConfiguration(
-                address: bind, serverName: nil, backlog: options.backlog,
-                availableConnectionsDelegate: .maximum(options.connections, logger: logger)),
+                address: bind, serverName: nil, backlog: bounds.backlog,
+                availableConnectionsDelegate: .maximum(bounds.connections, logger: logger)),
             onServerRunning: { channel in running(channel.localAddress?.port) }, logger: logger)
     }
 }

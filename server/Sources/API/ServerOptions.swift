@@ -1,5 +1,10 @@
+package import Commands
+
 /// How the server is set up. The numbers together keep it below 80 MB.
 package struct ServerOptions: Sendable {
+    /// Of beekon-server.
+    package static let version = "0.1.0"
+
     /// Where it listens.
     package enum Address: Equatable, Sendable {
         /// Host and port; port 0: any that is free.
@@ -8,21 +13,28 @@ package struct ServerOptions: Sendable {
         case socket(String)
     }
 
+    /// What connections may cost.
+    package struct Bounds: Sendable {
+        /// Connections at once. More wait in the backlog of the kernel, which costs nothing here.
+        package var connections = 600
+        /// Connections that wait in the kernel (and at most net.core.somaxconn).
+        package var backlog = 4096
+        /// Bytes of all bodies that are being read.
+        package var bodies = 16 << 20
+        /// Seconds until the beginning of the answer, from the first byte of a request on. beekond gives up after 60.
+        package var deadlineSeconds = 30
+        /// Seconds that a connection may be idle, or an answer stand still.
+        package var idleSeconds = 60
+    }
+
     package var address: Address
-    /// Connections at once. More wait in the backlog of the kernel, which costs nothing here.
-    package var connections = 600
-    /// Connections that wait in the kernel (and at most net.core.somaxconn).
-    package var backlog = 4096
-    /// Bytes of all bodies that are being read.
-    package var bodies = 16 << 20
-    /// Seconds until the beginning of the answer, from the first byte of a request on. beekond gives up after 60.
-    package var deadlineSeconds = 30
-    /// Seconds that a connection may be idle, or an answer stand still.
-    package var idleSeconds = 60
+    package var bounds = Bounds()
     /// Seconds for which an access token is good. Each exchange costs the vehicle a handshake.
     package var tokenLifetime = 7 * 86_400.0
     /// Days for which locations are kept, by fix time; nil: for ever.
     package var retentionDays: Int?
+    /// nil: commands go unsigned.
+    package var signingKey: SigningKey?
 
     package init(address: Address) {
         self.address = address

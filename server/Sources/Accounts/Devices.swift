@@ -42,20 +42,28 @@ package enum Devices {
         _ name: String, lifetime: Double, now: Timestamp, in session: any Session
     ) throws(StoreError) -> (DeviceEntry, TokenPair) {
         try session.transaction { () throws(StoreError) in
-            let rows = try session.run(
-                "INSERT INTO devices(name, created) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id",
-                .text(name),
-                .integer(now.milliseconds))
-            guard let id = rows.first?.first?.integer else {
-                throw StoreError(
-                    .conflict, operation: "add a device", message: "there is a device '\(name)' already")
-            }
-            let pair = try issue(to: id, parent: nil, lifetime: lifetime, now: now, in: session)
-            return (DeviceEntry(id: id, name: name, created: now), pair)
+            try insert(name, claim: nil, lifetime: lifetime, now: now, in: session)
         }
     }
 
-    private static func issue(
+    /// The same, within a transaction.
+    ///
+    /// - Parameter claim: the code with which it enrolled, by number.
+    static func insert(
+        _ name: String, claim: Int64?, lifetime: Double, now: Timestamp, in session: any Session
+    ) throws(StoreError) -> (DeviceEntry, TokenPair) {
+        let rows = try session.run(
+            "INSERT INTO devices(name, created, claim) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING id",
+            .text(name), .integer(now.milliseconds), .optional(claim))
+        guard let id = rows.first?.first?.integer else {
+            throw StoreError(
+                .conflict, operation: "add a device", message: "there is a device '\(name)' already")
+        }
+        let pair = try issue(to: id, parent: nil, lifetime: lifetime, now: now, in: session)
+        return (DeviceEntry(id: id, name: name, created: now), pair)
+    }
+
+    static func issue(
         to device: Int64, parent: [UInt8]?, lifetime: Double, now: Timestamp, in session: any Session
     ) throws(StoreError) -> TokenPair {
         let pair = TokenPair(

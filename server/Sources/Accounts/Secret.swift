@@ -9,14 +9,17 @@ package struct Secret: Equatable, Sendable {
         case access = 1
         /// A device's, which buys the next pair of tokens.
         case refresh = 2
-        /// A user's.
+        /// A user's, for programs.
         case user = 3
+        /// A user's, of one browser; it expires.
+        case session = 4
 
         var letter: String {
             switch self {
             case .access: "a"
             case .refresh: "r"
             case .user: "u"
+            case .session: "s"
             }
         }
     }
@@ -58,13 +61,26 @@ package struct Secret: Equatable, Sendable {
     /// As it is stored. 256 random bits need no salt and no slow hash: nobody can try them.
     package var hash: [UInt8] { Digest.sha256(Array(text.utf8)) }
 
+    /// What a page that knows the session shows with each change, and another site's page cannot know.
+    package var companion: String {
+        Digest.sha256(Array((text + " companion").utf8)).map { byte in
+            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }.joined()
+    }
+
+    /// Whether this is the companion, in a time that does not tell how much of it is.
+    package func hasCompanion(_ shown: String) -> Bool {
+        let (own, shown) = (Array(companion.utf8), Array(shown.utf8))
+        return own.count == shown.count && CRYPTO_memcmp(own, shown, own.count) == 0
+    }
+
     /// Whether the hash is this token's, in a time that does not tell how much of it is.
     package func matches(_ stored: [UInt8]) -> Bool {
         let own = hash
         return stored.count == own.count && CRYPTO_memcmp(stored, own, own.count) == 0
     }
 
-    private static func random(_ count: Int) -> [UInt8] {
+    static func random(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         precondition(RAND_bytes(&bytes, Int32(count)) == 1, "libcrypto has no random numbers")
         return bytes

@@ -66,10 +66,17 @@ package enum Users {
 
     /// - Returns: false when there is none of that name.
     package static func remove(_ name: String, in session: any Session) throws(StoreError) -> Bool {
-        try !session.run("DELETE FROM users WHERE name = $1 RETURNING id", .text(name)).isEmpty
+        try session.transaction { () throws(StoreError) in
+            let rows = try session.run("DELETE FROM users WHERE name = $1 RETURNING id", .text(name))
+            guard let id = rows.first?.first?.integer else { return false }
+            for table in ["passwords", "sessions"] {
+                try session.run("DELETE FROM \(table) WHERE account = $1", .integer(id))
+            }
+            return true
+        }
     }
 
-    private static func entry(_ row: [Cell]) -> UserEntry? {
+    static func entry(_ row: [Cell]) -> UserEntry? {
         guard let id = row[0].integer, let name = row[1].text,
             let role = row[2].integer.flatMap({ UserEntry.Role(rawValue: $0) }), let created = row[3].integer
         else { return nil }

@@ -10,10 +10,12 @@ package struct Batch: Sendable {
     package var extras: [UInt8]?
     package var locations: [LocationRow]
     package var events: [EventRow]
+    /// What the vehicle says beside its rows.
+    package var remarks: Remarks
 
     package init(
         id: UUIDv7, session: UUIDv7, sentAt: Timestamp, device: DeviceFacts, extras: [UInt8]?,
-        locations: [LocationRow], events: [EventRow]
+        locations: [LocationRow], events: [EventRow], remarks: Remarks = Remarks()
     ) {
         self.id = id
         self.session = session
@@ -22,6 +24,54 @@ package struct Batch: Sendable {
         self.extras = extras
         self.locations = locations
         self.events = events
+        self.remarks = remarks
+    }
+}
+
+/// What an envelope may hold beside locations and crossings of geofences. Objects are kept as they were sent: they may have
+/// members that are not known here.
+package struct Remarks: Equatable, Sendable {
+    /// The state of the vehicle, a JSON object; nil when it did not say.
+    package var status: [UInt8]?
+    package var results: [CommandResult]
+    package var events: [VehicleEvent]
+
+    package init(status: [UInt8]? = nil, results: [CommandResult] = [], events: [VehicleEvent] = []) {
+        self.status = status
+        self.results = results
+        self.events = events
+    }
+}
+
+/// What became of a command.
+package struct CommandResult: Equatable, Sendable {
+    /// As the server named it, 1…200 characters.
+    package var id: String
+    package var isDone: Bool
+    /// The JSON object as it was sent.
+    package var object: [UInt8]
+
+    package init(id: String, isDone: Bool, object: [UInt8]) {
+        self.id = id
+        self.isDone = isDone
+        self.object = object
+    }
+}
+
+/// Something happened to the vehicle: its ignition, its power, a trip, a stay in a geofence.
+package struct VehicleEvent: Equatable, Sendable {
+    package var id: UUIDv7
+    package var time: Timestamp
+    /// 1…64 characters.
+    package var kind: String
+    /// The JSON object as it was sent.
+    package var object: [UInt8]
+
+    package init(id: UUIDv7, time: Timestamp, kind: String, object: [UInt8]) {
+        self.id = id
+        self.time = time
+        self.kind = kind
+        self.object = object
     }
 }
 

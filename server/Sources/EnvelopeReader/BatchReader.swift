@@ -69,7 +69,7 @@ package struct BatchReader {
 
     private static let fields: [StaticString] = [
         "schema_version", "batch_id", "session_id", "sent_at", "device", "extras", "locations",
-        "geofence_events",
+        "geofence_events", "status", "command_results", "events",
     ]
     private static let mandatory = [0, 1, 2, 3, 4, 6, 7]
 
@@ -78,6 +78,7 @@ package struct BatchReader {
         var device: DeviceFacts?
         var extras: [UInt8]?
         var (locations, events): ([LocationRow], [EventRow]) = ([], [])
+        var remarks = Remarks()
         var seen = Seen()
         var count = 0
         cursor.skipSpace()
@@ -98,9 +99,10 @@ package struct BatchReader {
             case 6:
                 locations = try section("locations") { (reader) throws(Cursor.Wrong) in try reader.locations()
                 }
-            default:
+            case 7:
                 events = try section("geofence_events") { (reader) throws(Cursor.Wrong) in try reader.events()
                 }
+            default: try remark(field, &remarks)
             }
             place.field = nil
         }
@@ -111,7 +113,21 @@ package struct BatchReader {
         }
         return Batch(
             id: id, session: session, sentAt: sentAt, device: device, extras: extras, locations: locations,
-            events: events)
+            events: events, remarks: remarks)
+    }
+
+    private mutating func remark(_ field: Int, _ remarks: inout Remarks) throws(Cursor.Wrong) {
+        switch field {
+        case 8: remarks.status = try object(depth: 1, longest: cursor.limits.status)
+        case 9:
+            remarks.results = try section("command_results") { (reader) throws(Cursor.Wrong) in
+                try reader.results()
+            }
+        default:
+            remarks.events = try section("events") { (reader) throws(Cursor.Wrong) in
+                try reader.vehicleEvents()
+            }
+        }
     }
 
     private mutating func section<Value>(

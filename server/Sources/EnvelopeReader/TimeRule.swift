@@ -24,6 +24,11 @@ package enum TimeRule {
                 pointer: "/geofence_events/\(index)/timestamp", index: index,
                 reason: "is a time " + word(batch.events[index].time))
         }
+        if let index = batch.remarks.events.firstIndex(where: { !range.contains($0.time) }) {
+            return Fault(
+                pointer: "/events/\(index)/timestamp", index: index,
+                reason: "is a time " + word(batch.remarks.events[index].time))
+        }
         return nil
     }
 

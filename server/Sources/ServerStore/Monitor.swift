@@ -1,13 +1,13 @@
 internal import Glibc
 
 /// A value that threads share, and may wait for a change of.
-final class Monitor<Value>: @unchecked Sendable {
+package final class Monitor<Value>: @unchecked Sendable {
     // Everything in it is touched with the mutex held.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
     private var value: Value
 
-    init(_ value: Value) {
+    package init(_ value: Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
@@ -25,7 +25,7 @@ final class Monitor<Value>: @unchecked Sendable {
     }
 
     /// Changes the value, and wakes who waits for it.
-    func change<Result, Failure>(
+    package func change<Result, Failure>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)
@@ -37,7 +37,7 @@ final class Monitor<Value>: @unchecked Sendable {
     }
 
     /// Waits until `body` returns something.
-    func wait<Result>(until body: (inout Value) -> Result?) -> Result {
+    package func wait<Result>(until body: (inout Value) -> Result?) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
@@ -48,7 +48,7 @@ final class Monitor<Value>: @unchecked Sendable {
 }
 
 /// A thread of our own: nothing that waits for a disk or a database may run in Swift's pool.
-final class WorkerThread: @unchecked Sendable {
+package final class WorkerThread: @unchecked Sendable {
     // The handle is written once, before anybody else has this object.
     private var handle = pthread_t()
 
@@ -57,7 +57,7 @@ final class WorkerThread: @unchecked Sendable {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    init(_ run: @escaping @Sendable () -> Void) {
+    package init(_ run: @escaping @Sendable () -> Void) {
         let body = Unmanaged.passRetained(Body(run))
         pthread_create(
             &handle, nil,
@@ -68,7 +68,7 @@ final class WorkerThread: @unchecked Sendable {
     }
 
     /// Returns when the thread has ended.
-    func join() {
+    package func join() {
         pthread_join(handle, nil)
     }
 }

@@ -20,6 +20,15 @@ package struct DeviceState: Equatable, Sendable {
     package var facts: DeviceFacts?
     /// The newest location; nil before the first.
     package var latest: LocationRow?
+    /// What it said of its state last; nil before the first time.
+    package var status: Status?
+
+    /// A status with its arrival, by the server's clock.
+    package struct Status: Equatable, Sendable {
+        package var received: Timestamp
+        /// A JSON object, as it was sent.
+        package var object: String
+    }
 }
 
 /// What is read of the store; each function is for a thread of the store.
@@ -76,6 +85,7 @@ package enum Reading {
         let rows = try session.run(
             """
             SELECT d.id, d.name, d.created, d.revoked, p.seen, p.install_id, p.platform, p.version, p.model,
+                p.status_time, p.status,
                 l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes
             FROM devices d LEFT JOIN presence p ON p.device = d.id LEFT JOIN latest l ON l.device = d.id
             WHERE d.id > $1 AND d.id <= $2 ORDER BY d.id LIMIT $3
@@ -86,14 +96,46 @@ package enum Reading {
             }
             var state = DeviceState(id: id, name: name, created: Timestamp(milliseconds: created))
             state.revoked = row[3].integer.map { Timestamp(milliseconds: $0) }
-            state.seen = row[4].integer.map { Timestamp(milliseconds: $0) }
-            if let install = row[5].id, let platform = row[6].text, let version = row[7].text {
-                state.facts = DeviceFacts(
-                    installID: install, platform: platform, version: version, model: row[8].text)
-            }
-            state.latest = location(row[9...])
+            describe(row[4...], &state)
             return state
         }
+    }
+
+    /// Devices of which something was heard at or after a moment, by number.
+    package static func devices(
+        heardSince time: Timestamp, after id: Int64, limit: Int, from session: any Session
+    ) throws(StoreError) -> [DeviceState] {
+        let rows = try session.run(
+            """
+            SELECT d.id, d.name, d.created, d.revoked, p.seen, p.install_id, p.platform, p.version, p.model,
+                p.status_time, p.status,
+                l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes
+            FROM presence p JOIN devices d ON d.id = p.device LEFT JOIN latest l ON l.device = d.id
+            WHERE p.seen >= $1 AND d.id > $2 ORDER BY d.id LIMIT $3
+            """, .integer(time.milliseconds), .integer(id), .integer(Int64(limit)))
+        return rows.compactMap { row in
+            guard let id = row[0].integer, let name = row[1].text, let created = row[2].integer else {
+                return nil
+            }
+            var state = DeviceState(id: id, name: name, created: Timestamp(milliseconds: created))
+            state.revoked = row[3].integer.map { Timestamp(milliseconds: $0) }
+            describe(row[4...], &state)
+            return state
+        }
+    }
+
+    /// - Parameter cells: from `seen` on.
+    private static func describe(_ cells: ArraySlice<Cell>, _ state: inout DeviceState) {
+        let row = Array(cells)
+        state.seen = row[0].integer.map { Timestamp(milliseconds: $0) }
+        if let install = row[1].id, let platform = row[2].text, let version = row[3].text {
+            state.facts = DeviceFacts(
+                installID: install, platform: platform, version: version, model: row[4].text)
+        }
+        if let received = row[5].integer, let object = row[6].text {
+            state.status = DeviceState.Status(received: Timestamp(milliseconds: received), object: object)
+        }
+        state.latest = location(row[7...])
     }
 
     private static func location(_ cells: ArraySlice<Cell>) -> LocationRow? {

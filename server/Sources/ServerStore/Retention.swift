@@ -22,6 +22,7 @@ extension SQLiteSession {
         let tables: [(name: String, key: String, old: String, limit: Cell)] = [
             ("locations", "t.device, t.time, t.id", "t.time < $1", .integer(time.milliseconds)),
             ("events", "t.device, t.time, t.id", "t.time < $1", .integer(time.milliseconds)),
+            ("vehicle_events", "t.device, t.time, t.id", "t.time < $1", .integer(time.milliseconds)),
             ("batches", "t.device, t.id", "t.id < $1", .bytes(firstID)),
         ]
         var isMore = false
@@ -48,7 +49,7 @@ extension PostgresSession {
             """
             SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
                 JOIN pg_class p ON p.oid = i.inhparent
-            WHERE p.relname IN ('locations', 'events', 'batches') AND pg_table_is_visible(c.oid)
+            WHERE p.relname IN ('locations', 'events', 'vehicle_events', 'batches') AND pg_table_is_visible(c.oid)
             """, [])
         let first = PostgresPartitions.week(of: time)
         let old = tables.compactMap { $0.first?.text }.first { name in

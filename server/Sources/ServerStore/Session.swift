@@ -24,6 +24,12 @@ package protocol Session: AnyObject {
     /// - Returns: whether there is more to remove.
     func prune(before time: Timestamp) throws(StoreError) -> Bool
 
+    /// What the database says of itself.
+    func facts() throws(StoreError) -> Upkeep.Facts
+
+    /// Writes a copy of the database; see `Upkeep`.
+    func copy(to path: String) throws(StoreError)
+
     /// Whether it can go on after an error; if not, it is closed and another one opened.
     var isUsable: Bool { get }
 }

@@ -18,7 +18,7 @@ package struct Submission: Sendable {
     }
 
     /// What it costs to store, in rows.
-    package var rows: Int { batch.locations.count + batch.events.count }
+    package var rows: Int { batch.locations.count + batch.events.count + batch.remarks.events.count }
 
     func isKept(_ time: Timestamp) -> Bool {
         keptSince.map { time >= $0 } ?? true
@@ -27,6 +27,7 @@ package struct Submission: Sendable {
     /// Rows that are to be stored.
     var keptRows: Int {
         batch.locations.count { isKept($0.time) } + batch.events.count { isKept($0.time) }
+            + batch.remarks.events.count { isKept($0.time) }
     }
 }
 
@@ -38,6 +39,8 @@ package struct Receipt: Equatable, Sendable {
     package var duplicates: Int
     /// Rows from before the retention.
     package var expired: Int
+    /// What the device is to do, oldest first.
+    package var commands: [WaitingCommand] = []
 
     package init(stored: Int = 0, duplicates: Int = 0, expired: Int = 0) {
         self.stored = stored

@@ -42,6 +42,49 @@ enum Answer {
         var users: [User]
     }
 
+    struct Claim: Decodable {
+        var code: String
+    }
+
+    struct Claims: Decodable {
+        struct Claim: Decodable {
+            var id: Int64
+            var expires: String
+            var uses: Int64
+        }
+
+        var claims: [Claim]
+    }
+
+    struct Command: Decodable {
+        var id: String
+        var command: String
+        var state: String
+        var created: String
+    }
+
+    struct Commands: Decodable {
+        var commands: [Command]
+    }
+
+    struct Facts: Decodable {
+        var program: String
+        var schema: Int
+        var size: Int64
+        var durable: Bool
+        var devices: Int64
+        var users: Int64
+        var passwords: Int64
+        var signs: Bool
+        var damage: String?
+        var retention: Int?
+
+        private enum CodingKeys: String, CodingKey {
+            case program, schema, size, durable, devices, users, passwords, signs, damage
+            case retention = "retention_days"
+        }
+    }
+
     private struct Problem: Decodable {
         var detail: String
     }

@@ -1,3 +1,4 @@
+import API
 import ArgumentParser
 
 /// The command line.
@@ -6,7 +7,11 @@ struct BeekonServer: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "beekon-server",
         abstract: "Receives the locations of a fleet from beekond, keeps them, and hands them out.",
-        subcommands: [Serve.self, DeviceCommand.self, UserCommand.self], defaultSubcommand: Serve.self)
+        version: "beekon-server \(ServerOptions.version)",
+        subcommands: [
+            Serve.self, DeviceCommand.self, UserCommand.self, CommandCommand.self, ClaimCommand.self,
+            KeyCommand.self, Doctor.self, Backup.self,
+        ], defaultSubcommand: Serve.self)
 }
 
 /// What every verb needs.

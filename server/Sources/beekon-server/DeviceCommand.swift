@@ -1,3 +1,4 @@
+import API
 import ArgumentParser
 import Base
 import Envelope
@@ -34,22 +35,12 @@ struct DeviceCommand: AsyncParsableCommand {
                 .post, "/v1/devices", body: String(decoding: body, as: UTF8.self))
             if json { return print(String(buffer: bytes), terminator: "") }
             let device = try Answer.read(Answer.NewDevice.self, bytes)
-            let expires = Timestamp(iso8601: device.expires).map { $0.milliseconds / 1000 } ?? 0
             var base = url
             while base.hasSuffix("/") { base.removeLast() }
             print(
-                """
-                # Device \(device.id) of beekon-server. Put this into /etc/beekond/beekond.toml, and keep it to yourself.
-                [sync]
-                url = "\(base)/v1/batches"
-
-                [sync.auth]
-                access_token = "\(device.access)"
-                expires_at = \(expires)
-                refresh_token = "\(device.refresh)"
-                refresh_url = "\(base)/v1/token"
-                refresh_payload = { grant_type = "refresh_token", refresh_token = "{refreshToken}" }
-                """)
+                VehicleConfiguration.text(
+                    device: device.id, access: device.access, expires: Timestamp(iso8601: device.expires),
+                    refresh: device.refresh, base: base))
         }
     }
 

@@ -45,6 +45,7 @@ struct LocalClient {
         let server = Server(
             ServerOptions(address: .socket("")), socket: nil, store: store,
             logger: Logger(label: "beekon-server"))
+        defer { server.close() }
         return try await server.perform(method, path, body: body)
     }
 

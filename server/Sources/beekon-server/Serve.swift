@@ -24,6 +24,12 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Connections at once; more wait.", valueName: "count"))
     var connections = 600
 
+    @Option(
+        help: ArgumentHelp(
+            "A private Ed25519 key (PEM, from 'beekon-server key new'): commands for vehicles are signed with it. (Environment: BEEKON_SERVER_SIGNING_KEY)",
+            valueName: "file"))
+    var signingKey: String?
+
     func validate() throws {
         guard retention.map({ (1...36_500).contains($0) }) ?? true else {
             throw ValidationError("--retention is within 1…36500 days.")
@@ -58,8 +64,11 @@ struct Serve: AsyncParsableCommand {
             throw Failure("cannot open \(Store.Place(database.place)): \(error.message)")
         }
         var options = ServerOptions(address: try address())
-        options.connections = connections
-        options.retentionDays = retention
+        options.bounds.connections = connections
+        options.retentionDays = try retention ?? Environment.number("BEEKON_SERVER_RETENTION", in: 1...36_500)
+        if let path = signingKey ?? Environment["BEEKON_SERVER_SIGNING_KEY"] {
+            options.signingKey = try KeyFile.read(path)
+        }
         let server = Server(
             options, socket: LocalClient.path(of: database.place), store: store, logger: logger)
         do {
@@ -69,9 +78,11 @@ struct Serve: AsyncParsableCommand {
                 fflush(nil)
             }
         } catch {
+            server.close()
             store.close()
             throw Failure("ended: \(error)")
         }
+        server.close()
         store.close()
     }
 }

@@ -6,7 +6,7 @@ import HTTPTypes
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user", abstract: "Add, list and remove users of the interface.",
-        subcommands: [Add.self, List.self, Remove.self])
+        subcommands: [Add.self, List.self, Password.self, Remove.self])
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -54,13 +54,40 @@ struct UserCommand: AsyncParsableCommand {
         var name: String
 
         func run() async throws {
-            let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-            let path = name.utf8.map { byte in
-                unreserved.contains(byte)
-                    ? String(Unicode.Scalar(byte))
-                    : "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-            }
-            _ = try await LocalClient(database: database.place).ask(.delete, "/v1/users/" + path.joined())
+            _ = try await LocalClient(database: database.place).ask(.delete, UserCommand.path(of: name))
         }
+    }
+
+    struct Password: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Give a user a password, for logging in with a browser. It is read from standard input."
+        )
+
+        @OptionGroup var database: DatabaseOption
+
+        @Argument(help: "The name.")
+        var name: String
+
+        func run() async throws {
+            guard let password = Terminal.secret("Password: ") else {
+                throw Failure("there is no password on standard input")
+            }
+            var body = Array("{\"password\":".utf8)
+            JSONString.append(password, to: &body)
+            body += Array("}".utf8)
+            _ = try await LocalClient(database: database.place).ask(
+                .put, UserCommand.path(of: name) + "/password", body: String(decoding: body, as: UTF8.self))
+        }
+    }
+
+    /// The path of a user, whose name may have any characters.
+    private static func path(of name: String) -> String {
+        let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+        let escaped = name.utf8.map { byte in
+            unreserved.contains(byte)
+                ? String(Unicode.Scalar(byte))
+                : "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }
+        return "/v1/users/" + escaped.joined()
     }
 }

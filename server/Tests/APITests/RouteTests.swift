@@ -8,10 +8,19 @@ import Testing
     @Test(
         "what a path names",
         arguments: [
-            ("/v1/batches", .batches), ("/v1/token", .token), ("/v1/devices", .devices),
-            ("/v1/devices/17", .device(17)),
-            ("/v1/devices/17/locations", .locations(17)), ("/v1/users", .users),
-            ("/v1/users/ada b", .user("ada b")),
+            ("/v1/batches", .batches), ("/v1/logs", .logs), ("/v1/token", .token), ("/v1/enroll", .enroll),
+            ("/v1/claims", .claims), ("/v1/claims/3", .claim(3)), ("/v1/devices", .devices),
+            ("/v1/devices/17", .device(17)), ("/v1/devices/17/locations", .locations(17)),
+            ("/v1/devices/17/events", .events(17)), ("/v1/devices/17/trips", .trips(17)),
+            ("/v1/devices/17/log", .log(17)), ("/v1/devices/17/commands", .commands(17)),
+            ("/v1/devices/17/commands/c-5", .command(17, 5)), ("/v1/live", .stream), ("/v1/login", .login),
+            ("/v1/logout", .logout), ("/v1/session", .session), ("/v1/users", .users),
+            ("/v1/users/ada b", .user("ada b")), ("/v1/users/ada/password", .password("ada")),
+            ("/v1/key", .key), ("/v1/openapi.json", .description), ("/v1/doctor", .doctor),
+            ("/v1/backup", .backup), ("/metrics", .metrics), ("/metrics/", nil), ("/v1/claims/x", nil),
+            ("/v1/devices/17/commands/5", nil), ("/v1/devices/17/commands/c-05", nil),
+            ("/v1/devices/0/commands/c-5", nil), ("/v1/users//password", nil), ("/v1/users/a/b", nil),
+            ("v1/batches", nil),
             ("/health/live", .live), ("/health/ready", .ready), ("/", nil), ("", nil), ("/v1", nil),
             ("/v1/", nil),
             ("/v1/batches/", nil), ("/v2/batches", nil), ("/v1/devices/0", nil), ("/v1/devices/-1", nil),
@@ -27,21 +36,36 @@ import Testing
         let callers: [Caller] = [.nobody, .device(1), .user(.reader), .user(.admin), .local]
         // One letter for each of them, in this order.
         let table: [(Route, Route.Method, String)] = [
-            (.batches, .post, "-+---"), (.token, .post, "+++++"), (.devices, .get, "--+++"),
-            (.devices, .post, "---++"), (.device(1), .get, "--+++"), (.device(1), .delete, "---++"),
-            (.locations(1), .get, "--+++"), (.users, .get, "---++"), (.users, .post, "---++"),
-            (.user("a"), .delete, "---++"), (.live, .get, "+++++"), (.ready, .get, "+++++"),
+            (.batches, .post, "-+---"), (.logs, .post, "-+---"), (.token, .post, "+++++"),
+            (.enroll, .post, "+++++"), (.claims, .get, "---++"), (.claims, .post, "---++"),
+            (.claim(1), .delete, "---++"), (.devices, .get, "--+++"), (.devices, .post, "---++"),
+            (.device(1), .get, "--+++"), (.device(1), .delete, "---++"), (.locations(1), .get, "--+++"),
+            (.events(1), .get, "--+++"), (.trips(1), .get, "--+++"), (.log(1), .get, "---++"),
+            (.commands(1), .get, "--+++"), (.commands(1), .post, "---++"), (.command(1, 1), .delete, "---++"),
+            (.stream, .get, "--+++"), (.login, .post, "+++++"), (.logout, .post, "--+++"),
+            (.session, .get, "--+++"), (.users, .get, "---++"), (.users, .post, "---++"),
+            (.user("a"), .delete, "---++"), (.password("a"), .put, "---++"), (.key, .get, "--+++"),
+            (.description, .get, "+++++"), (.doctor, .get, "---++"), (.backup, .post, "----+"),
+            (.metrics, .get, "--+++"), (.live, .get, "+++++"), (.ready, .get, "+++++"),
         ]
         for (route, method, expected) in table {
             #expect(route.methods.contains(method))
             #expect(
                 callers.map { $0.may(method, route) ? "+" : "-" }.joined() == expected, "\(method) \(route)")
         }
-        let methods = table.reduce(into: 0) { count, _ in count += 1 }
-        let all: [Route] = [
-            .batches, .token, .devices, .device(1), .locations(1), .users, .user("a"), .live, .ready,
-        ]
-        #expect(methods == all.reduce(0) { $0 + $1.methods.count }, "every cell is in the table")
+        // Every method of every route is a row, and each is described.
+        let paths = Dictionary(grouping: table, by: \.0.template)
+        for (template, rows) in paths {
+            #expect(rows.first.map { $0.0.methods.count } == rows.count, "\(template)")
+            #expect(Description.text.replacing("\n", with: "").contains("\"\(template)\":{"), "\(template)")
+        }
+        #expect(paths.count == 28, "as many as Route has cases")
+    }
+
+    @Test("what a page of another site must not do needs the companion of the session") func companions() {
+        #expect(Caller.needsCompanion(.post, .devices) && Caller.needsCompanion(.delete, .device(1)))
+        #expect(Caller.needsCompanion(.put, .password("a")) && Caller.needsCompanion(.post, .logout))
+        #expect(!Caller.needsCompanion(.get, .devices) && !Caller.needsCompanion(.post, .login))
     }
 }
 

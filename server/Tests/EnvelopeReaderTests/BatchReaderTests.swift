@@ -40,6 +40,36 @@ import Testing
         #expect(row.time.iso8601 == "2026-06-15T12:34:10.000Z" && row.latitude == 0 && row.longitude == 15)
     }
 
+    @Test("what else a vehicle says is kept as it was sent") func remarks() throws {
+        let id = "0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e40"
+        let event =
+            #"{"id":"\#(id)","kind":"ignition_on","timestamp":"2026-06-15T12:00:00.000Z","data":{"x":[1, 2]}}"#
+        let result = #"{"id":"c-17","command":"start","ok":false,"error":"not_allowed"}"#
+        let status = #"{"state":"tracking", "uptime_seconds":5}"#
+        let more =
+            #","status":\#(status),"command_results":[\#(result)],"events":[ \#(event) ]"#
+        let remarks = try Samples.read(Samples.envelope(locations: [], events: [], more: more)).remarks
+        #expect(remarks.status == Array(status.utf8))
+        #expect(
+            remarks.results == [CommandResult(id: "c-17", isDone: false, object: Array(result.utf8))])
+        #expect(remarks.events.map(\.object) == [Array(event.utf8)])
+        #expect(remarks.events.first?.kind == "ignition_on" && remarks.events.first?.id.description == id)
+    }
+
+    @Test(
+        "what is wrong with it has its place",
+        arguments: [
+            (#""status":[]"#, "/status"), (#""status":{"a":}"#, "/status"),
+            (#""command_results":[{"id":"c-1"}]"#, "/command_results/0/ok"),
+            (#""command_results":[{"id":"c-1","ok":1}]"#, "/command_results/0/ok"),
+            (#""events":[{"id":"x"}]"#, "/events/0/id"), (#""events":{}"#, "/events"),
+        ]) func remarkFaults(text: String, pointer: String)
+    {
+        #expect(Samples.fault(Samples.envelope(more: "," + text))?.pointer == pointer)
+        let long = #","status":{"a":"\#(String(repeating: "x", count: 17_000))"}"#
+        #expect(Samples.fault(Samples.envelope(more: long))?.kind == .tooLarge)
+    }
+
     @Test(
         "a fault names its field",
         arguments: [

@@ -83,34 +83,6 @@ class IngestTests(ServerTest):
         self.check_problem(answer, 415)
         self.assertEqual(self.under_test.post(self.token, envelope(1)).status, 200)
 
-    def test_who_may(self):
-        """Every path and method, for everybody; the server answers as its table says."""
-        revoked = self.under_test.add_device("revoked")
-        self.assertEqual(self.under_test.verb("device", "revoke", str(revoked["id"])).returncode, 0)
-        callers = {
-            "nobody": None, "device": self.token, "revoked": revoked["access_token"], "reader": self.reader,
-            "admin": self.under_test.add_user("root", "admin"), "refresh": self.device["refresh_token"],
-            "forged": self.token[:-1] + ("A" if self.token[-1] != "A" else "B")}
-        path = f"/v1/devices/{self.device['id']}"
-        # What each gets for an empty request: 400 and 404 mean that it may.
-        table = {
-            ("POST", "/v1/batches"): {"device": 400, "reader": 403, "admin": 403},
-            ("GET", "/v1/devices"): {"device": 403, "reader": 200, "admin": 200},
-            ("POST", "/v1/devices"): {"device": 403, "reader": 403, "admin": 400},
-            ("GET", path): {"device": 403, "reader": 200, "admin": 200},
-            ("DELETE", "/v1/devices/999"): {"device": 403, "reader": 403, "admin": 404},
-            ("GET", path + "/locations"): {"device": 403, "reader": 200, "admin": 200},
-            ("GET", "/v1/users"): {"device": 403, "reader": 403, "admin": 200},
-            ("POST", "/v1/users"): {"device": 403, "reader": 403, "admin": 400},
-            ("DELETE", "/v1/users/nobody"): {"device": 403, "reader": 403, "admin": 404},
-        }
-        for (method, where), expected in table.items():
-            for caller, token in callers.items():
-                with self.subTest(f"{caller} {method} {where}"):
-                    answer = self.under_test.ask(method, where, token, b"")
-                    self.assertEqual(answer.status, expected.get(caller, 401), answer)
-        self.assertEqual(self.under_test.ask("GET", "/health/live").status, 204)
-
     def test_paths_and_methods(self):
         for path in ("/", "/v1", "/v1/devices/0", "/v1/devices/01", "/v1/devices/1/x", "/v1/batches/", "/%zz"):
             self.check_problem(self.under_test.ask("GET", path), 404)

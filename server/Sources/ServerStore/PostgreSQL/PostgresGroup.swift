@@ -63,6 +63,9 @@ struct PostgresGroup {
             for row in submission.batch.events where submission.isKept(row.time) {
                 weeks.insert(PostgresPartitions.week(of: row.time))
             }
+            for row in submission.batch.remarks.events where submission.isKept(row.time) {
+                weeks.insert(PostgresPartitions.week(of: row.time))
+            }
         }
         return weeks
     }
@@ -78,6 +81,14 @@ struct PostgresGroup {
     /// - Parameter places: the batches that are new.
     func events(of places: [Int]) -> [Row<EventRow>] {
         rows(of: places) { $0.batch.events }.sorted {
+            ($0.device, $0.content.time.milliseconds, $0.content.id)
+                < ($1.device, $1.content.time.milliseconds, $1.content.id)
+        }
+    }
+
+    /// - Parameter places: the batches that are new.
+    func vehicleEvents(of places: [Int]) -> [Row<VehicleEvent>] {
+        rows(of: places) { $0.batch.remarks.events }.sorted {
             ($0.device, $0.content.time.milliseconds, $0.content.id)
                 < ($1.device, $1.content.time.milliseconds, $1.content.id)
         }
@@ -106,15 +117,36 @@ struct PostgresGroup {
         return newest.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// For each device, the batch of the group that came last, by device.
+    /// For each device, the batch of the group that came last, by device; with the last status of any of them.
     var presences: [Submission] {
         var last: [Int64: Submission] = [:]
-        for submission in group
-        where last[submission.device].map({ $0.received <= submission.received }) ?? true {
-            last[submission.device] = submission
+        for submission in group {
+            guard let known = last[submission.device] else {
+                last[submission.device] = submission
+                continue
+            }
+            var (older, newer) = (submission, known)
+            if known.received <= submission.received { (older, newer) = (known, submission) }
+            newer.batch.remarks.status = newer.batch.remarks.status ?? older.batch.remarks.status
+            last[submission.device] = newer
         }
         return last.sorted { $0.key < $1.key }.map(\.value)
     }
+
+    /// Results of commands, by device and number, each once.
+    var results: [(device: Int64, number: Int64, submission: Submission, result: CommandResult)] {
+        group.flatMap { submission in
+            submission.results.map {
+                (device: submission.device, number: $0.number, submission: submission, result: $0.result)
+            }
+        }.sorted { ($0.device, $0.number) < ($1.device, $1.number) }
+    }
+
+    /// The devices of the group, each once.
+    var devices: [Int64] { Set(group.map(\.device)).sorted() }
+
+    /// The moment of the group.
+    var received: Timestamp { group.map(\.received).max() ?? Timestamp(milliseconds: 0) }
 
     /// The extras of the new batches, each once, by key.
     func extras(of places: [Int]) -> [(device: Int64, digest: Int64, text: [UInt8])] {
@@ -131,7 +163,15 @@ struct PostgresGroup {
     /// - Parameters:
     ///   - new: the batches that had not been seen.
     ///   - inserted: keys of the rows that were new; nil: all of the new batches were.
-    func receipts(new: Set<Int>, inserted: Set<Key>?) -> [Receipt] {
+    func receipts(new: Set<Int>, inserted: Set<Key>?, commands: [Int64: [WaitingCommand]]) -> [Receipt] {
+        zip(group, receipts(new: new, inserted: inserted)).map { submission, receipt in
+            var receipt = receipt
+            receipt.commands = commands[submission.device] ?? []
+            return receipt
+        }
+    }
+
+    private func receipts(new: Set<Int>, inserted: Set<Key>?) -> [Receipt] {
         var inserted = inserted
         return group.indices.map { place in
             let submission = group[place]
@@ -144,6 +184,9 @@ struct PostgresGroup {
                     Key(device: submission.device, time: $0.time.milliseconds, id: $0.id)
                 }
                 + submission.batch.events.filter { submission.isKept($0.time) }.map {
+                    Key(device: submission.device, time: $0.time.milliseconds, id: $0.id)
+                }
+                + submission.batch.remarks.events.filter { submission.isKept($0.time) }.map {
                     Key(device: submission.device, time: $0.time.milliseconds, id: $0.id)
                 }
             let stored = keys.count { inserted?.remove($0) != nil }
@@ -159,3 +202,4 @@ protocol TimedRow {
 
 extension LocationRow: TimedRow {}
 extension EventRow: TimedRow {}
+extension VehicleEvent: TimedRow {}

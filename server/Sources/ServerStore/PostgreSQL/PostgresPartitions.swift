@@ -38,6 +38,7 @@ struct PostgresPartitions {
         let (start, end) = (week * milliseconds, (week + 1) * milliseconds)
         let bounds = [
             ("locations", "\(start)", "\(end)"), ("events", "\(start)", "\(end)"),
+            ("vehicle_events", "\(start)", "\(end)"),
             ("batches", "'\(firstID(at: start))'", "'\(firstID(at: end))'"),
         ]
         for (table, from, to) in bounds {

@@ -25,8 +25,9 @@ extension PostgresSession {
                 let new = try begin(group)
                 try copy(group.locations(of: new), into: "locations")
                 try copy(group.events(of: new), into: "events")
+                try copy(group.vehicleEvents(of: new), into: "vehicle_events")
                 try noteLatest(group.latest(of: new))
-                return group.receipts(new: Set(new), inserted: nil)
+                return group.receipts(new: Set(new), inserted: nil, commands: try waitingCommands(for: group))
             }
         } catch {
             // 23505: a row is there already. That is rare, and COPY cannot pass over it.
@@ -36,8 +37,9 @@ extension PostgresSession {
             let new = try begin(group)
             try copy(group.locations(of: new), into: "staged_locations")
             try copy(group.events(of: new), into: "staged_events")
+            try copy(group.vehicleEvents(of: new), into: "staged_vehicle_events")
             var inserted: Set<PostgresGroup.Key> = []
-            for table in ["locations", "events"] {
+            for table in ["locations", "events", "vehicle_events"] {
                 let rows = try query(
                     """
                     INSERT INTO \(table) SELECT * FROM staged_\(table) ORDER BY device, time, id
@@ -51,7 +53,8 @@ extension PostgresSession {
                 }
             }
             try noteLatest(group.latest(of: new))
-            return group.receipts(new: Set(new), inserted: inserted)
+            return group.receipts(
+                new: Set(new), inserted: inserted, commands: try waitingCommands(for: group))
         }
     }
 
@@ -61,6 +64,7 @@ extension PostgresSession {
     private func begin(_ group: PostgresGroup) throws(Refusal) -> [Int] {
         let new = try insertBatches(group)
         try notePresence(group.presences)
+        try noteResults(group)
         for extras in group.extras(of: new) {
             _ = try query(
                 "INSERT INTO extras VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
@@ -95,18 +99,56 @@ extension PostgresSession {
     private func notePresence(_ submissions: [Submission]) throws(Refusal) {
         for submission in submissions {
             let facts = submission.batch.device
+            let status = submission.batch.remarks.status
             _ = try query(
                 """
-                INSERT INTO presence VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (device) DO UPDATE SET
+                INSERT INTO presence VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (device) DO UPDATE SET
                     seen = greatest(presence.seen, excluded.seen), install_id = excluded.install_id,
-                    platform = excluded.platform, version = excluded.version, model = excluded.model
+                    platform = excluded.platform, version = excluded.version, model = excluded.model,
+                    status = coalesce(excluded.status, presence.status),
+                    status_time = coalesce(excluded.status_time, presence.status_time)
                 """,
                 [
                     .integer(submission.device), .integer(submission.received.milliseconds),
                     .id(facts.installID),
                     .text(facts.platform), .text(facts.version), .optional(facts.model),
+                    .optional(status.map { String(decoding: $0, as: UTF8.self) }),
+                    .optional(status == nil ? nil : submission.received.milliseconds),
                 ])
         }
+    }
+
+    private func noteResults(_ group: PostgresGroup) throws(Refusal) {
+        for (device, number, submission, result) in group.results {
+            _ = try query(
+                """
+                UPDATE commands SET finished = $1, result = $2
+                WHERE device = $3 AND number = $4 AND finished IS NULL
+                """,
+                [
+                    .integer(submission.received.milliseconds),
+                    .text(String(decoding: result.object, as: UTF8.self)), .integer(device), .integer(number),
+                ])
+        }
+    }
+
+    private func waitingCommands(for group: PostgresGroup) throws(Refusal) -> [Int64: [WaitingCommand]] {
+        let rows = try query(
+            WaitingCommand.query("device = ANY($1::text::bigint[])"),
+            [.array(group.devices.map { "\($0)" }), .integer(group.received.milliseconds)])
+        guard !rows.isEmpty else { return [:] }
+        let all = rows.compactMap { WaitingCommand($0) }
+        let commands = Dictionary(grouping: all, by: \.device).mapValues(\.prefixThatFits)
+        for (device, list) in commands.sorted(by: { $0.key < $1.key }) {
+            for command in list where !command.wasOffered {
+                _ = try query(
+                    "UPDATE commands SET offered = $1 WHERE device = $2 AND number = $3",
+                    [
+                        .integer(group.received.milliseconds), .integer(device), .integer(command.number),
+                    ])
+            }
+        }
+        return commands
     }
 
     private func noteLatest(_ rows: [(device: Int64, row: LocationRow)]) throws(Refusal) {
@@ -162,6 +204,22 @@ extension PostgresSession {
             buffer.put(row.content.kind.rawValue)
             buffer.put(row.content.geofence)
             buffer.put(row.extras)
+        }
+        buffer.finish()
+        try copy("COPY \(table) FROM STDIN (FORMAT binary)", buffer.bytes)
+    }
+
+    private func copy(_ rows: [PostgresGroup.Row<VehicleEvent>], into table: String) throws(Refusal) {
+        guard !rows.isEmpty else { return }
+        var buffer = CopyBuffer(rows: rows.count)
+        for row in rows {
+            buffer.begin(columns: 6)
+            buffer.put(row.device)
+            buffer.put(row.content.time.milliseconds)
+            buffer.put(row.content.id)
+            buffer.put(row.session)
+            buffer.put(row.content.kind)
+            buffer.put(String(decoding: row.content.object, as: UTF8.self))
         }
         buffer.finish()
         try copy("COPY \(table) FROM STDIN (FORMAT binary)", buffer.bytes)

@@ -36,7 +36,31 @@ enum SQLiteSchema {
         CREATE TABLE presence(
             device INTEGER PRIMARY KEY, seen INTEGER NOT NULL, install_id BLOB NOT NULL, platform TEXT NOT NULL,
             version TEXT NOT NULL, model TEXT) STRICT;
+        """,
         """
+        ALTER TABLE presence ADD COLUMN status TEXT;
+        ALTER TABLE presence ADD COLUMN status_time INTEGER;
+        ALTER TABLE devices ADD COLUMN claim INTEGER;
+        CREATE TABLE passwords(
+            account INTEGER PRIMARY KEY, salt BLOB NOT NULL, hash BLOB NOT NULL, changed INTEGER NOT NULL) STRICT;
+        CREATE TABLE sessions(
+            account INTEGER NOT NULL, hash BLOB NOT NULL, created INTEGER NOT NULL, expires INTEGER NOT NULL,
+            PRIMARY KEY(account, hash)) STRICT, WITHOUT ROWID;
+        CREATE TABLE claims(
+            id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, created INTEGER NOT NULL, expires INTEGER NOT NULL,
+            uses INTEGER NOT NULL) STRICT;
+        CREATE TABLE commands(
+            device INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, arguments TEXT NOT NULL,
+            author TEXT NOT NULL, expires INTEGER NOT NULL, offered INTEGER, finished INTEGER, result TEXT,
+            PRIMARY KEY(device, number)) STRICT, WITHOUT ROWID;
+        CREATE INDEX commands_waiting ON commands(device, number) WHERE finished IS NULL;
+        CREATE TABLE vehicle_events(
+            device INTEGER NOT NULL, time INTEGER NOT NULL, id BLOB NOT NULL, session BLOB NOT NULL,
+            kind TEXT NOT NULL, object TEXT NOT NULL, PRIMARY KEY(device, time, id)) STRICT, WITHOUT ROWID;
+        CREATE TABLE logs(
+            device INTEGER NOT NULL, received INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(device, received)
+        ) STRICT;
+        """,
     ]
 
     static func upgrade(_ connection: Connection) throws(SQLiteError) {

@@ -16,8 +16,15 @@ extension SQLiteSession {
     }
 
     private func insert(_ submission: Submission) throws(SQLiteError) -> Receipt {
-        let batch = submission.batch
         try notePresence(of: submission)
+        try noteResults(of: submission)
+        var receipt = try insertRows(of: submission)
+        receipt.commands = try waitingCommands(for: submission)
+        return receipt
+    }
+
+    private func insertRows(of submission: Submission) throws(SQLiteError) -> Receipt {
+        let batch = submission.batch
         let kept = submission.keptRows
         let expired = submission.rows - kept
         guard kept > 0 else { return Receipt(expired: expired) }
@@ -50,6 +57,15 @@ extension SQLiteSession {
                     .optional(extras),
                 ])
         }
+        for event in batch.remarks.events where submission.isKept(event.time) {
+            stored += try change(
+                "INSERT INTO vehicle_events VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+                [
+                    .integer(submission.device), .integer(event.time.milliseconds), .blob(event.id.bytes),
+                    .blob(batch.session.bytes), .text(event.kind),
+                    .text(String(decoding: event.object, as: UTF8.self)),
+                ])
+        }
         if let newest = submission.newest { try noteLatest(newest, of: submission.device) }
         return Receipt(stored: stored, duplicates: kept - stored, expired: expired)
     }
@@ -65,17 +81,52 @@ extension SQLiteSession {
 
     private func notePresence(of submission: Submission) throws(SQLiteError) {
         let facts = submission.batch.device
+        let status = submission.batch.remarks.status
         _ = try change(
             """
-            INSERT INTO presence VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (device) DO UPDATE SET
+            INSERT INTO presence VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (device) DO UPDATE SET
                 seen = max(seen, excluded.seen), install_id = excluded.install_id, platform = excluded.platform,
-                version = excluded.version, model = excluded.model
+                version = excluded.version, model = excluded.model, status = coalesce(excluded.status, status),
+                status_time = coalesce(excluded.status_time, status_time)
             """,
             [
                 .integer(submission.device), .integer(submission.received.milliseconds),
                 .blob(facts.installID.bytes), .text(facts.platform), .text(facts.version),
                 facts.model.map { .text($0) } ?? .null,
+                status.map { .text(String(decoding: $0, as: UTF8.self)) } ?? .null,
+                .optional(status == nil ? nil : submission.received.milliseconds),
             ])
+    }
+
+    private func noteResults(of submission: Submission) throws(SQLiteError) {
+        for (number, result) in submission.results {
+            _ = try change(
+                """
+                UPDATE commands SET finished = ?1, result = ?2
+                WHERE device = ?3 AND number = ?4 AND finished IS NULL
+                """,
+                [
+                    .integer(submission.received.milliseconds),
+                    .text(String(decoding: result.object, as: UTF8.self)), .integer(submission.device),
+                    .integer(number),
+                ])
+        }
+    }
+
+    private func waitingCommands(for submission: Submission) throws(SQLiteError) -> [WaitingCommand] {
+        let commands = try rows(
+            WaitingCommand.query("device = $1"),
+            [.integer(submission.device), .integer(submission.received.milliseconds)]
+        ).compactMap { WaitingCommand($0) }.prefixThatFits
+        for command in commands where !command.wasOffered {
+            _ = try change(
+                "UPDATE commands SET offered = ?1 WHERE device = ?2 AND number = ?3",
+                [
+                    .integer(submission.received.milliseconds), .integer(submission.device),
+                    .integer(command.number),
+                ])
+        }
+        return commands
     }
 
     private func noteLatest(_ row: LocationRow, of device: Int64) throws(SQLiteError) {

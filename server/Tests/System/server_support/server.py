@@ -54,6 +54,10 @@ class Server:
     def start(self) -> Server:
         """Starts it and waits until its database answers."""
         self.launch()
+        return self.wait()
+
+    def wait(self) -> Server:
+        """Waits until its database answers."""
         wait_for(self._answers, lambda: f"beekon-server answers; it said:\n{self._text()}")
         return self
 

@@ -1,0 +1,314 @@
+internal import Hummingbird
+internal import NIOCore
+
+/// `GET /v1/openapi.json`: what this server understands (OpenAPI 3.1). A test compares it with the routes.
+enum Description {
+    static var response: Response {
+        Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text + "\n")))
+    }
+
+    static let text = #"""
+        {"openapi":"3.1.0","info":{"title":"beekon-server","version":"0.1.0","description":"The backend of beekond: uploads, devices and where they have been."},
+        "paths":{
+        "/v1/batches":{"post":{"operationId":"upload","summary":"Stores a batch of locations (etc/envelope.schema.json). Answered when it can no longer be lost.",
+        "security":[{"device":[]}],"responses":{"200":{"description":"Stored, or known already.",
+        "content":{"application/json":{"schema":{"type":"object","required":["batch_id","stored",
+        "duplicates","expired"],"properties":{"batch_id":{"type":"string"},"stored":{"type":"integer"},
+        "duplicates":{"type":"integer"},"expired":{"type":"integer"},"commands":{"type":"array"},
+        "signed":{"type":"string"},"signature":{"type":"string"}}}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"405":
+        {"$ref":"#/components/responses/405"},"413":{"$ref":"#/components/responses/413"},"415":{
+        "$ref":"#/components/responses/415"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
+        {"required":true,"content":{"application/json":{"schema":{"type":"object"}}}}}},
+        "/v1/logs":{"post":{"operationId":"uploadLog","summary":"Takes the log of a vehicle.","security":
+        [{"device":[]}],"responses":{"204":{"description":"Kept."},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"405":
+        {"$ref":"#/components/responses/405"},"413":{"$ref":"#/components/responses/413"},"415":{
+        "$ref":"#/components/responses/415"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
+        {"required":true,"content":{"text/plain":{"schema":{"type":"string"}}}}}},
+        "/v1/token":{"post":{"operationId":"exchangeToken","summary":"Exchanges a refresh token (RFC 6749, section 6).",
+        "security":[],"responses":{"200":{"description":"The next pair.","content":{"application/json":
+        {"schema":{"type":"object","required":["access_token","token_type","expires_in","refresh_token"]}}}},
+        "400":{"description":"Refused.","content":{"application/json":{"schema":{"type":"object",
+        "properties":{"error":{"type":"string"}}}},"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},
+        "405":{"$ref":"#/components/responses/405"},"413":{"$ref":"#/components/responses/413"},"503":
+        {"$ref":"#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/x-www-form-urlencoded":
+        {"schema":{"type":"object","required":["grant_type","refresh_token"],"properties":{"grant_type":
+        {"const":"refresh_token"},"refresh_token":{"type":"string"}}}},"application/json":{"schema":
+        {"type":"object","required":["grant_type","refresh_token"],"properties":{"grant_type":{"const":
+        "refresh_token"},"refresh_token":{"type":"string"}}}}}}}},
+        "/v1/enroll":{"post":{"operationId":"enroll","summary":"Makes a device with a claim code.",
+        "security":[],"responses":{"201":{"description":"The device.","content":{"application/json":
+        {"schema":{"$ref":"#/components/schemas/Tokens"}},"application/toml":{"schema":{"type":"string"}}}},
+        "400":{"$ref":"#/components/responses/400"},"403":{"$ref":"#/components/responses/403"},"405":
+        {"$ref":"#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{
+        "$ref":"#/components/responses/413"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
+        {"required":true,"content":{"application/json":{"schema":{"type":"object","required":["code",
+        "name"],"properties":{"code":{"type":"string"},"name":{"$ref":"#/components/schemas/Name"}}}},
+        "application/x-www-form-urlencoded":{"schema":{"type":"object","required":["code","name"],
+        "properties":{"code":{"type":"string"},"name":{"$ref":"#/components/schemas/Name"}}}}}}}},
+        "/v1/claims":{"get":{"operationId":"claims","summary":"Claim codes that are left.","security":
+        [{"token":[]},{"session":[]}],"responses":{"200":{"description":"All.","content":{"application/json":
+        {"schema":{"type":"object","required":["claims"],"properties":{"claims":{"type":"array","items":
+        {"type":"object"}}}}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
+        "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
+        {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},"post":
+        {"operationId":"addClaim","summary":"Makes a claim code.","security":[{"token":[]},{"session":
+        []}],"responses":{"201":{"description":"The code, shown this once.","content":{"application/json":
+        {"schema":{"type":"object","required":["id","code"]}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{
+        "$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},"503":{"$ref":
+        "#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":
+        {"schema":{"type":"object","properties":{"uses":{"type":"integer","minimum":1,"maximum":1000000},
+        "days":{"type":"integer","minimum":1,"maximum":366}}}}}}}},
+        "/v1/claims/{claim}":{"parameters":[{"name":"claim","in":"path","required":true,"schema":
+        {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],"delete":
+        {"operationId":"removeClaim","summary":"Ends a code.","security":[{"token":[]},{"session":
+        []}],"responses":{"204":{"description":"It buys nothing any more."},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
+        "$ref":"#/components/responses/503"}}}},
+        "/v1/devices":{"get":{"operationId":"devices","summary":"All devices.","security":[{"token":
+        []},{"session":[]}],"responses":{"200":{"description":"By number.","content":{"application/json":
+        {"schema":{"type":"object","required":["devices"],"properties":{"devices":{"type":"array",
+        "items":{"$ref":"#/components/schemas/Device"}}}}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
+        "$ref":"#/components/responses/503"}}},"post":{"operationId":"addDevice","summary":"Makes a device.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"With its tokens, shown this once.",
+        "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Tokens"}}}},"400":{
+        "$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":
+        "#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},
+        "409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},"503":
+        {"$ref":"#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":
+        {"schema":{"type":"object","required":["name"],"properties":{"name":{"$ref":"#/components/schemas/Name"}}}}}}}},
+        "/v1/devices/{device}":{"parameters":[{"name":"device","in":"path","required":true,"schema":
+        {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],"get":{"operationId":
+        "device","summary":"One device.","security":[{"token":[]},{"session":[]}],"responses":{"200":
+        {"description":"It.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Device"}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":
+        {"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{
+        "$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}},"delete":
+        {"operationId":"revokeDevice","summary":"Ends its tokens for good; its locations stay.","security":
+        [{"token":[]},{"session":[]}],"responses":{"204":{"description":"Ended."},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
+        "$ref":"#/components/responses/503"}}}},
+        "/v1/devices/{device}/locations":{"parameters":[{"name":"device","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "get":{"operationId":"locations","summary":"Locations by time.","security":[{"token":[]},
+        {"session":[]}],"responses":{"200":{"description":"As asked for.","content":{"application/json":
+        {"schema":{"type":"object","required":["device","name","locations"],"properties":{"device":
+        {"type":"integer"},"name":{"type":"string"},"locations":{"type":"array","items":{"$ref":"#/components/schemas/Location"}}}}},
+        "application/geo+json":{"schema":{"type":"object"}},"application/gpx+xml":{},"text/csv":{
+        "schema":{"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
+        "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
+        {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}},"parameters":
+        [{"name":"from","in":"query","required":false,"description":"The first moment.","schema":
+        {"type":"string","format":"date-time","description":"RFC 3339"}},{"name":"to","in":"query",
+        "required":false,"description":"The last moment.","schema":{"type":"string","format":"date-time",
+        "description":"RFC 3339"}},{"name":"limit","in":"query","required":false,"description":"At most so many.",
+        "schema":{"type":"integer","minimum":1,"maximum":1000000}},{"name":"format","in":"query",
+        "required":false,"description":"json, if nothing else is asked for.","schema":{"enum":["json",
+        "geojson","gpx","csv"]}}]}},
+        "/v1/devices/{device}/events":{"parameters":[{"name":"device","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "get":{"operationId":"events","summary":"Crossings of geofences, and what else a vehicle told, by time.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"Events.","content":
+        {"application/json":{"schema":{"type":"object","required":["events"],"properties":{"events":
+        {"type":"array","items":{"type":"object","required":["id","kind","timestamp"]}}}}}}},"400":
+        {"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{
+        "$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":
+        "#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}},"parameters":[
+        {"name":"from","in":"query","required":false,"description":"The first moment.","schema":{
+        "type":"string","format":"date-time","description":"RFC 3339"}},{"name":"to","in":"query",
+        "required":false,"description":"The last moment.","schema":{"type":"string","format":"date-time",
+        "description":"RFC 3339"}},{"name":"limit","in":"query","required":false,"description":"At most so many.",
+        "schema":{"type":"integer","minimum":1,"maximum":1000000}}]}},
+        "/v1/devices/{device}/trips":{"parameters":[{"name":"device","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "get":{"operationId":"trips","summary":"What lies between two stays of five minutes.","security":
+        [{"token":[]},{"session":[]}],"responses":{"200":{"description":"Trips.","content":{"application/json":
+        {"schema":{"type":"object","required":["trips"],"properties":{"trips":{"type":"array","items":
+        {"type":"object","required":["start","end","from","to","distance","duration","locations"]}}}}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":
+        {"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{
+        "$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}},"parameters":
+        [{"name":"from","in":"query","required":false,"description":"The first moment.","schema":
+        {"type":"string","format":"date-time","description":"RFC 3339"}},{"name":"to","in":"query",
+        "required":false,"description":"The last moment.","schema":{"type":"string","format":"date-time",
+        "description":"RFC 3339"}},{"name":"limit","in":"query","required":false,"description":"At most so many.",
+        "schema":{"type":"integer","minimum":1,"maximum":1000000}}]}},
+        "/v1/devices/{device}/log":{"parameters":[{"name":"device","in":"path","required":true,"schema":
+        {"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],"get":{"operationId":
+        "log","summary":"The newest log that a vehicle sent.","security":[{"token":[]},{"session":
+        []}],"responses":{"200":{"description":"Lines.","content":{"text/plain":{"schema":{"type":
+        "string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
+        "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
+        {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/devices/{device}/commands":{"parameters":[{"name":"device","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "get":{"operationId":"commands","summary":"Commands, newest first.","security":[{"token":
+        []},{"session":[]}],"responses":{"200":{"description":"With results.","content":{"application/json":
+        {"schema":{"type":"object","required":["commands"],"properties":{"commands":{"type":"array",
+        "items":{"$ref":"#/components/schemas/Command"}}}}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
+        "$ref":"#/components/responses/503"}}},"post":{"operationId":"order","summary":"Orders a command.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"It waits.","content":
+        {"application/json":{"schema":{"$ref":"#/components/schemas/Command"}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{
+        "$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},"503":{"$ref":
+        "#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":
+        {"schema":{"$ref":"#/components/schemas/Order"}}}}}},
+        "/v1/devices/{device}/commands/{command}":{"parameters":[{"name":"device","in":"path","required":
+        true,"schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}},
+        {"name":"command","in":"path","required":true,"schema":{"type":"string","pattern":"^c-[1-9][0-9]{0,17}$"}}],
+        "delete":{"operationId":"withdraw","summary":"Takes a command back.","security":[{"token":
+        []},{"session":[]}],"responses":{"204":{"description":"It is not offered any more."},"400":
+        {"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{
+        "$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":
+        "#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/live":{"get":{"operationId":"live","summary":"Changes as they come: event device, with a device as data.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"Server-sent events.",
+        "content":{"text/event-stream":{"schema":{"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
+        "$ref":"#/components/responses/503"}}}},
+        "/v1/login":{"post":{"operationId":"login","summary":"Begins a session.","security":[],"responses":
+        {"200":{"description":"The session is in the cookie.","content":{"application/json":{"schema":
+        {"$ref":"#/components/schemas/Session"}}}},"400":{"$ref":"#/components/responses/400"},"401":
+        {"$ref":"#/components/responses/401"},"405":{"$ref":"#/components/responses/405"},"413":{
+        "$ref":"#/components/responses/413"},"415":{"$ref":"#/components/responses/415"},"503":{"$ref":
+        "#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":
+        {"schema":{"type":"object","required":["name","password"],"properties":{"name":{"type":"string"},
+        "password":{"type":"string"}}}}}}}},
+        "/v1/logout":{"post":{"operationId":"logout","summary":"Ends the session.","security":[{"session":
+        []}],"responses":{"204":{"description":"Ended."},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"409":{
+        "$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},"503":{"$ref":
+        "#/components/responses/503"}}}},
+        "/v1/session":{"get":{"operationId":"session","summary":"Who asks.","security":[{"token":
+        []},{"session":[]}],"responses":{"200":{"description":"The user.","content":{"application/json":
+        {"schema":{"$ref":"#/components/schemas/Session"}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
+        "$ref":"#/components/responses/503"}}}},
+        "/v1/users":{"get":{"operationId":"users","summary":"All users.","security":[{"token":[]},
+        {"session":[]}],"responses":{"200":{"description":"By name.","content":{"application/json":
+        {"schema":{"type":"object","required":["users"],"properties":{"users":{"type":"array","items":
+        {"type":"object","required":["name","role","created"]}}}}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
+        "$ref":"#/components/responses/503"}}},"post":{"operationId":"addUser","summary":"Makes a user.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"With the token, shown this once.",
+        "content":{"application/json":{"schema":{"type":"object","required":["name","role","token"]}}}},
+        "400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":
+        {"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{
+        "$ref":"#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":
+        "#/components/responses/413"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
+        {"required":true,"content":{"application/json":{"schema":{"type":"object","required":["name",
+        "role"],"properties":{"name":{"$ref":"#/components/schemas/Name"},"role":{"enum":["reader",
+        "admin"]}}}}}}}},
+        "/v1/users/{name}":{"parameters":[{"name":"name","in":"path","required":true,"schema":{"type":
+        "string","minLength":1,"maxLength":100}}],"delete":{"operationId":"removeUser","summary":
+        "Removes a user, with token and sessions.","security":[{"token":[]},{"session":[]}],"responses":
+        {"204":{"description":"Removed."},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":
+        "#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},
+        "405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/users/{name}/password":{"parameters":[{"name":"name","in":"path","required":true,"schema":
+        {"type":"string","minLength":1,"maxLength":100}}],"put":{"operationId":"setPassword","summary":
+        "Gives a user a password; sessions end.","security":[{"token":[]},{"session":[]}],"responses":
+        {"204":{"description":"Set."},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
+        "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
+        {"$ref":"#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{
+        "$ref":"#/components/responses/413"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
+        {"required":true,"content":{"application/json":{"schema":{"type":"object","required":["password"],
+        "properties":{"password":{"type":"string","minLength":10,"maxLength":200,"pattern":"^[^\\u0000]*$"}}}}}}}},
+        "/v1/key":{"get":{"operationId":"key","summary":"The public key that signs commands (PEM).",
+        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"For verify_keys.",
+        "content":{"application/x-pem-file":{"schema":{"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},
+        "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
+        {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
+        "$ref":"#/components/responses/503"}}}},
+        "/v1/openapi.json":{"get":{"operationId":"description","summary":"This document.","security":
+        [],"responses":{"200":{"description":"OpenAPI 3.1.","content":{"application/json":{"schema":
+        {"type":"object"}}}},"405":{"$ref":"#/components/responses/405"}}}},
+        "/v1/doctor":{"get":{"operationId":"doctor","summary":"Facts about the database.","security":
+        [{"token":[]},{"session":[]}],"responses":{"200":{"description":"Facts.","content":{"application/json":
+        {"schema":{"type":"object"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":
+        "#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},
+        "405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/backup":{"post":{"operationId":"backup","summary":"Copies the database; through the local socket alone.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"204":{"description":"Whole."},"400":
+        {"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{
+        "$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":
+        "#/components/responses/405"},"409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},
+        "503":{"$ref":"#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":
+        {"schema":{"type":"object","required":["path"],"properties":{"path":{"type":"string"}}}}}}}},
+        "/metrics":{"get":{"operationId":"metrics","summary":"For Prometheus.","security":[{"token":
+        []},{"session":[]}],"responses":{"200":{"description":"Text.","content":{"text/plain":{"schema":
+        {"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
+        "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
+        {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/health/live":{"get":{"operationId":"healthLive","summary":"The process answers.","security":
+        [],"responses":{"204":{"description":"It does."},"405":{"$ref":"#/components/responses/405"}}}},
+        "/health/ready":{"get":{"operationId":"healthReady","summary":"Its database answers.","security":
+        [],"responses":{"200":{"description":"It does.","content":{"application/json":{"schema":{
+        "type":"object"}}}},"405":{"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}}
+        },"components":{"schemas":{"Problem":{"type":"object","required":["type","title","status",
+        "detail"],"properties":{"type":{"type":"string"},"title":{"type":"string"},"status":{"type":
+        "integer"},"detail":{"type":"string"},"pointer":{"type":"string","description":"JSON pointer to the field that is wrong."},
+        "index":{"type":"integer","description":"The location or event that is wrong."}}},"Location":
+        {"type":"object","required":["id","timestamp","latitude","longitude","is_mock"],"properties":
+        {"id":{"type":"string"},"timestamp":{"type":"string","format":"date-time","description":"RFC 3339"},
+        "latitude":{"type":"number"},"longitude":{"type":"number"},"trigger":{"type":"string"},"motion":
+        {"type":"string"},"is_mock":{"type":"boolean"},"accuracy":{"type":"number"},"speed":{"type":
+        "number"},"bearing":{"type":"number"},"altitude":{"type":"number"},"activity":{"type":"string"},
+        "quality":{"type":"string"},"session_id":{"type":"string"},"extras":{"type":"object"}}},"Device":
+        {"type":"object","required":["id","name","created"],"properties":{"id":{"type":"integer"},
+        "name":{"type":"string"},"created":{"type":"string","format":"date-time","description":"RFC 3339"},
+        "revoked":{"type":"string","format":"date-time","description":"RFC 3339"},"seen":{"type":
+        "string","format":"date-time","description":"RFC 3339"},"install_id":{"type":"string"},"platform":
+        {"type":"string"},"sdk_version":{"type":"string"},"model":{"type":"string"},"status":{"type":
+        "object"},"status_received":{"type":"string","format":"date-time","description":"RFC 3339"},
+        "latest":{"$ref":"#/components/schemas/Location"}}},"Tokens":{"type":"object","required":
+        ["id","name","access_token","expires_at","refresh_token"],"properties":{"id":{"type":"integer"},
+        "name":{"type":"string"},"access_token":{"type":"string"},"expires_at":{"type":"string","format":
+        "date-time","description":"RFC 3339"},"refresh_token":{"type":"string"}}},"Name":{"type":
+        "string","minLength":1,"maxLength":100,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]+$"},
+        "Command":{"type":"object","required":["id","command","state","created","expires","author",
+        "arguments"],"properties":{"id":{"type":"string"},"command":{"type":"string"},"state":{"enum":
+        ["waiting","offered","finished","expired","withdrawn"]},"created":{"type":"string","format":
+        "date-time","description":"RFC 3339"},"expires":{"type":"string","format":"date-time","description":
+        "RFC 3339"},"author":{"type":"string"},"arguments":{"type":"object"},"offered":{"type":"string",
+        "format":"date-time","description":"RFC 3339"},"finished":{"type":"string","format":"date-time",
+        "description":"RFC 3339"},"result":{"type":"object"}}},"Order":{"type":"object","required":
+        ["command"],"additionalProperties":false,"properties":{"command":{"enum":["start","stop",
+        "set_config","unset_config","add_geofences","remove_geofences","set_motion","sync","locate",
+        "upload_log"]},"arguments":{"type":"object"},"expires_in":{"type":"number","minimum":60,"maximum":
+        2592000}}},"Session":{"type":"object","required":["name","role"],"properties":{"name":{"type":
+        "string"},"role":{"type":"string"},"csrf":{"type":"string","description":"For the header X-CSRF-Token of changes."}}}},
+        "responses":{"400":{"description":"The request is wrong.","content":{"application/problem+json":
+        {"schema":{"$ref":"#/components/schemas/Problem"}}}},"401":{"description":"Nobody who is known.",
+        "content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},
+        "403":{"description":"Not for who asks.","content":{"application/problem+json":{"schema":
+        {"$ref":"#/components/schemas/Problem"}}}},"404":{"description":"There is no such thing.",
+        "content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},
+        "405":{"description":"The path has no such method.","content":{"application/problem+json":
+        {"schema":{"$ref":"#/components/schemas/Problem"}}}},"409":{"description":"It does not fit what is there.",
+        "content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},
+        "413":{"description":"Too large.","content":{"application/problem+json":{"schema":{"$ref":
+        "#/components/schemas/Problem"}}}},"415":{"description":"Of a type that is not taken.","content":
+        {"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},"503":{"description":
+        "Later: Retry-After says when.","content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}}},
+        "securitySchemes":{"device":{"type":"http","scheme":"bearer","description":"The access token of a device."},
+        "token":{"type":"http","scheme":"bearer","description":"The token of a user."},"session":
+        {"type":"apiKey","in":"cookie","name":"beekon_session"}}}}
+        """#
+}

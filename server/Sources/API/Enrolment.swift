@@ -1,0 +1,111 @@
+internal import Accounts
+package import Base
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import ServerStore
+
+/// Claim codes, and the devices that enrol with them.
+struct Enrolment: Sendable {
+    let store: Store
+    let bodies: BodyReader
+    let gatekeeper: Gatekeeper
+    let lifetime: Double
+
+    /// `POST /v1/claims` with `{"uses":50,"days":7}`: 201 with the code, which is shown this once.
+    func add(_ request: Request, now: Timestamp) async throws -> Response {
+        let (body, _) = try await bodies.read(request, limit: Fields.limit)
+        let fields = try Fields(body, request.headers)
+        let uses = try fields.number("uses", in: 1...1_000_000) ?? 1
+        let days = try fields.number("days", in: 1...366) ?? 7
+        let (entry, code) = try await store.write { session throws(StoreError) in
+            try Claims.add(uses: uses, lifetime: Double(days) * 86_400, now: now, in: session)
+        }
+        let text =
+            #"{"id":\#(entry.id),"code":"\#(code)","uses":\#(entry.uses),"expires":"\#(entry.expires.iso8601)"}"#
+        return Registry.created(Array((text + "\n").utf8), at: nil)
+    }
+
+    /// `GET /v1/claims`
+    func all() async throws -> Response {
+        let claims = try await store.read { session throws(StoreError) in try Claims.all(in: session) }
+        let objects = claims.map { claim in
+            #"{"id":\#(claim.id),"created":"\#(claim.created.iso8601)","expires":"\#(claim.expires.iso8601)","#
+                + #""uses":\#(claim.uses)}"#
+        }
+        return Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(
+                byteBuffer: ByteBuffer(string: #"{"claims":["# + objects.joined(separator: ",\n") + "]}\n")))
+    }
+
+    /// `DELETE /v1/claims/3`: the code buys nothing any more; devices that enrolled with it stay.
+    func remove(_ id: Int64) async throws -> Response {
+        let isThere = try await store.write { session throws(StoreError) in
+            try Claims.remove(id, in: session)
+        }
+        guard isThere else { throw Problem.notFound("There is no claim code \(id).") }
+        return Response(status: .noContent)
+    }
+
+    /// `POST /v1/enroll` with `{"code":…,"name":…}`: 201 with the device and its tokens, as JSON, or, for who accepts
+    /// `application/toml`, as the lines for its beekond.toml.
+    func enroll(_ request: Request, now: Timestamp) async throws -> Response {
+        let (body, _) = try await bodies.read(request, limit: Fields.limit)
+        let fields = try Fields(body, request.headers)
+        guard let name = fields["name"], let code = fields["code"] else {
+            throw Problem(.badRequest, "name or code is missing.")
+        }
+        if let complaint = Devices.complaint(aboutName: name) { throw Problem(.badRequest, "\(complaint).") }
+        let lifetime = lifetime
+        let made = try await store.write { session throws(StoreError) in
+            try Claims.enroll(name, code: code, lifetime: lifetime, now: now, in: session)
+        }
+        guard let (device, pair) = made else {
+            throw Problem(.forbidden, "The code is none, has expired, or is used up.")
+        }
+        gatekeeper.forget(device.id)
+        guard request.headers[.accept]?.hasPrefix("application/toml") ?? false else {
+            return Registry.created(DeviceText.new(device, pair), at: nil)
+        }
+        let text = VehicleConfiguration.text(
+            device: device.id, access: pair.access.text, expires: pair.expires, refresh: pair.refresh.text,
+            base: Self.base(of: request))
+        return Response(
+            status: .created, headers: [.contentType: "application/toml", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text + "\n")))
+    }
+
+    /// The server as this client reaches it. What it says of that is used for its own configuration alone.
+    private static func base(of request: Request) -> String {
+        let forwarded = HTTPField.Name("X-Forwarded-Proto").flatMap { request.headers[$0] }
+        let scheme = forwarded?.lowercased() == "https" ? "https" : "http"
+        let host = (request.head.authority ?? "127.0.0.1").filter {
+            $0.isLetter || $0.isNumber || ".:-[]".contains($0)
+        }
+        return "\(scheme)://\(host)"
+    }
+}
+
+/// What a vehicle's configuration says about this server.
+package enum VehicleConfiguration {
+    /// Lines for beekond.toml.
+    ///
+    /// - Parameter base: the server as the vehicle reaches it, such as `https://fleet.example.org`.
+    package static func text(
+        device: Int64, access: String, expires: Timestamp?, refresh: String, base: String
+    ) -> String {
+        """
+        # Device \(device) of beekon-server. Put this into /etc/beekond/beekond.toml, and keep it to yourself.
+        [sync]
+        url = "\(base)/v1/batches"
+
+        [sync.auth]
+        access_token = "\(access)"
+        expires_at = \((expires?.milliseconds ?? 0) / 1000)
+        refresh_token = "\(refresh)"
+        refresh_url = "\(base)/v1/token"
+        refresh_payload = { grant_type = "refresh_token", refresh_token = "{refreshToken}" }
+        """
+    }
+}

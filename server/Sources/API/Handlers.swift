@@ -1,0 +1,100 @@
+internal import Accounts
+internal import Base
+internal import Commands
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import ServerStore
+
+/// What does the work of each route.
+struct Handlers: Sendable {
+    let ingest: Ingest
+    let logs: Logs
+    let exchange: TokenExchange
+    let enrolment: Enrolment
+    let reader: Reader
+    let hub: LiveHub
+    let orders: Orders
+    let registry: Registry
+    let login: Login
+    let operation: Operation
+
+    /// One request, whose right has been checked.
+    struct Call {
+        let route: Route
+        let method: Route.Method
+        let request: Request
+        let identity: Identity
+        let now: Timestamp
+
+        func query() throws(Problem) -> LocationQuery {
+            try LocationQuery(request.uri.query.map { $0[...] })
+        }
+    }
+
+    func perform(_ call: Call) async throws -> Response {
+        if let response = try await performForDevices(call) { return response }
+        if let response = try await performForReaders(call) { return response }
+        return try await performForAdmins(call)
+    }
+
+    /// - Returns: nil when the route is none of a device's, nor open to everybody.
+    private func performForDevices(_ call: Call) async throws -> Response? {
+        switch call.route {
+        case .batches:
+            guard case .device(let device) = call.identity.caller else { throw Problem.notFound() }
+            return try await ingest.answer(call.request, from: device, now: call.now)
+        case .logs:
+            guard case .device(let device) = call.identity.caller else { throw Problem.notFound() }
+            return try await logs.add(call.request, from: device, now: call.now)
+        case .token: return try await exchange.answer(call.request, now: call.now)
+        case .enroll: return try await enrolment.enroll(call.request, now: call.now)
+        case .login: return try await login.begin(call.request, now: call.now)
+        case .description: return Description.response
+        case .live: return Response(status: .noContent)
+        case .ready: return try await reader.ready()
+        default: return nil
+        }
+    }
+
+    /// - Returns: nil when the route changes something, or is an admin's.
+    private func performForReaders(_ call: Call) async throws -> Response? {
+        switch (call.route, call.method) {
+        case (.devices, .get): return try await reader.devices()
+        case (.device(let id), .get): return try await reader.device(id)
+        case (.locations(let id), _): return try await reader.locations(of: id, try call.query())
+        case (.events(let id), _): return try await reader.events(of: id, try call.query())
+        case (.trips(let id), _): return try await reader.trips(of: id, try call.query())
+        case (.commands(let id), .get): return try await orders.all(of: id, now: call.now)
+        case (.stream, _): return try hub.stream()
+        case (.session, _): return Login.description(of: call.identity)
+        case (.logout, _): return try await login.end(call.request, call.identity)
+        case (.key, _): return try orders.key()
+        case (.metrics, _): return try await Metrics(store: reader.store, meters: ingest.meters).answer()
+        default: return nil
+        }
+    }
+
+    private func performForAdmins(_ call: Call) async throws -> Response {
+        let isRead = call.method == .get
+        switch call.route {
+        case .devices: return try await registry.addDevice(call.request, now: call.now)
+        case .device(let id): return try await registry.revokeDevice(id, now: call.now)
+        case .log(let id): return try await logs.newest(of: id)
+        case .commands(let id):
+            return try await orders.add(for: id, call.request, by: call.identity.name, now: call.now)
+        case .command(let id, let number): return try await orders.withdraw(number, of: id, now: call.now)
+        case .claims:
+            return try await isRead ? enrolment.all() : enrolment.add(call.request, now: call.now)
+        case .claim(let id): return try await enrolment.remove(id)
+        case .users:
+            return try await isRead ? registry.users() : registry.addUser(call.request, now: call.now)
+        case .user(let name): return try await registry.removeUser(name)
+        case .password(let name):
+            return try await login.setPassword(of: name, call.request, now: call.now)
+        case .doctor: return try await operation.facts()
+        case .backup: return try await operation.backup(call.request)
+        default: throw Problem.notFound()
+        }
+    }
+}

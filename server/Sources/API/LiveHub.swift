@@ -1,0 +1,156 @@
+internal import Base
+internal import EnvelopeReader
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import ServerStore
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// Changes as they come, for pages that show them (server-sent events). One look at the database in a second serves all
+/// listeners of this server, whichever server took the uploads; without listeners it does not look.
+final class LiveHub: Service {
+    private struct State {
+        var listeners: [UInt64: AsyncStream<ByteBuffer>.Continuation] = [:]
+        var next: UInt64 = 0
+        var isEnding = false
+    }
+
+    /// What was told of a device last.
+    private struct Mark: Equatable {
+        var seen: Timestamp?
+        var location: UUIDv7?
+        var status: Timestamp?
+    }
+
+    /// Listeners at once; each holds a connection.
+    private static let most = 100
+    /// Changes that wait for a slow listener; beyond, it has to ask anew.
+    private static let backlog = 1000
+    /// Seconds by which servers' clocks, and their commits, may lag.
+    private static let slack = 60.0
+    /// Looks between two signs of life on a silent stream.
+    private static let silence = 15
+    private static let page = 1000
+
+    private let store: Store
+    private let logger: Logger
+    private let state = Mutex(State())
+    private let wake: AsyncStream<Void>
+    private let alarm: AsyncStream<Void>.Continuation
+
+    init(store: Store, logger: Logger) {
+        self.store = store
+        self.logger = logger
+        (wake, alarm) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// `GET /v1/live`
+    func stream() throws -> Response {
+        guard state.withLock({ !$0.isEnding && $0.listeners.count < Self.most }) else {
+            var random = SystemRandomNumberGenerator()
+            throw Problem.busy(using: &random)
+        }
+        return Response(
+            status: .ok,
+            headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            body: ResponseBody { writer in
+                let (number, changes) = self.listen()
+                defer { self.leave(number) }
+                try await writer.write(
+                    ByteBuffer(string: "event: hello\ndata: {\"time\":\"\(Responder.now.iso8601)\"}\n\n"))
+                // The server waits for its answers before it ends.
+                try await withGracefulShutdownHandler {
+                    for await change in changes { try await writer.write(change) }
+                } onGracefulShutdown: {
+                    self.end(number)
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    private func listen() -> (UInt64, AsyncStream<ByteBuffer>) {
+        let (stream, continuation) = AsyncStream<ByteBuffer>.makeStream(
+            bufferingPolicy: .bufferingOldest(Self.backlog))
+        let number = state.withLock { state in
+            state.next += 1
+            if state.isEnding { continuation.finish() } else { state.listeners[state.next] = continuation }
+            return state.next
+        }
+        alarm.yield()
+        return (number, stream)
+    }
+
+    private func end(_ number: UInt64) {
+        state.withLock { $0.listeners.removeValue(forKey: number) }?.finish()
+    }
+
+    private func leave(_ number: UInt64) {
+        state.withLock { _ = $0.listeners.removeValue(forKey: number) }
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            for await _ in self.wake {
+                await self.watch()
+                if Task.isCancelled { break }
+            }
+        }
+        let listeners = state.withLock { state in
+            state.isEnding = true
+            defer { state.listeners = [:] }
+            return state.listeners.values.map { $0 }
+        }
+        for listener in listeners { listener.finish() }
+    }
+
+    /// Looks once a second until nobody listens.
+    private func watch() async {
+        var known: [Int64: Mark] = [:]
+        var (since, looks) = (Responder.now, 0)
+        while !Task.isCancelled, state.withLock({ !$0.listeners.isEmpty }) {
+            let now = Responder.now
+            do {
+                try await look(since: since, &known)
+                since = now
+            } catch {
+                logger.error("live: \(error); trying again in a second")
+            }
+            looks += 1
+            if looks % Self.silence == 0 { tell(ByteBuffer(string: ":\n\n")) }
+            // Ends early with the server.
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func look(since: Timestamp, _ known: inout [Int64: Mark]) async throws {
+        let start = since.advanced(bySeconds: -Self.slack)
+        var last: Int64 = 0
+        while true {
+            let after = last
+            let devices = try await store.read { session throws(StoreError) in
+                try Reading.devices(heardSince: start, after: after, limit: Self.page, from: session)
+            }
+            for device in devices {
+                let mark = Mark(
+                    seen: device.seen, location: device.latest?.id, status: device.status?.received)
+                if known.updateValue(mark, forKey: device.id) == mark { continue }
+                tell(
+                    ByteBuffer(
+                        bytes: Array("event: device\ndata: ".utf8) + DeviceText.object(device) + [10, 10]))
+            }
+            guard devices.count == Self.page, let end = devices.last?.id else { return }
+            last = end
+        }
+    }
+
+    private func tell(_ text: ByteBuffer) {
+        for (number, listener) in state.withLock({ $0.listeners }) {
+            if case .dropped = listener.yield(text) {
+                // Its client connects again, and asks for all.
+                leave(number)
+                listener.finish()
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+internal import Accounts
+internal import Base
+internal import Envelope
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import ServerStore
+
+/// Sessions of browsers.
+///
+/// The cookie is made by this server alone and anew with each login, so that nobody can have fixed it before. It is sent by
+/// the browser with requests of other sites' pages as little as the browser can (`SameSite=Strict`), and changes need the
+/// session's companion as well, which such a page cannot read.
+struct Login: Sendable {
+    let store: Store
+    let bodies: BodyReader
+    let passwords: Passwords
+
+    /// The header with the companion of the session; a name that is always valid.
+    static let companion = HTTPField.Name("X-CSRF-Token")
+
+    /// `POST /v1/login` with `{"name":…,"password":…}`
+    func begin(_ request: Request, now: Timestamp) async throws -> Response {
+        // A form of another site can send anything but this.
+        guard request.headers[.contentType]?.lowercased().hasPrefix("application/json") ?? false else {
+            throw Problem(.unsupportedMediaType, "A login is JSON, and says so in Content-Type.")
+        }
+        let (body, _) = try await bodies.read(request, limit: Fields.limit)
+        let fields = try Fields(body, request.headers)
+        guard let name = fields["name"], let password = fields["password"] else {
+            throw Problem(.badRequest, "name or password is missing.")
+        }
+        guard let (user, session) = try await passwords.logIn(name, password, now: now) else {
+            var problem = Problem(.unauthorized, "The name or the password is wrong.")
+            problem.isChallenge = false
+            throw problem
+        }
+        if let old = Gatekeeper.session(request.headers) {
+            try await store.write(isRepeatable: true) { database throws(StoreError) in
+                try Sessions.end(old, in: database)
+            }
+        }
+        let identity = Identity(caller: .user(user.role), name: user.name, session: session)
+        var response = Self.description(of: identity)
+        response.headers[.setCookie] = Self.cookie(
+            session.text, seconds: Int(Sessions.lifetime), of: request)
+        return response
+    }
+
+    /// `POST /v1/logout`
+    func end(_ request: Request, _ identity: Identity) async throws -> Response {
+        guard let secret = identity.session else {
+            throw Problem(.conflict, "A token has no session to end; an admin removes its user.")
+        }
+        try await store.write(isRepeatable: true) { database throws(StoreError) in
+            try Sessions.end(secret, in: database)
+        }
+        var response = Response(status: .noContent)
+        response.headers[.setCookie] = Self.cookie("", seconds: 0, of: request)
+        return response
+    }
+
+    /// `GET /v1/session`
+    static func description(of identity: Identity) -> Response {
+        let role =
+            switch identity.caller {
+            case .user(let role): role.name
+            case .local: UserEntry.Role.admin.name
+            case .nobody, .device: ""
+            }
+        var text = Array(#"{"name":"#.utf8)
+        JSONString.append(identity.name, to: &text)
+        text += Array(#","role":"\#(role)""#.utf8)
+        if let session = identity.session { text += Array(#","csrf":"\#(session.companion)""#.utf8) }
+        text += Array("}\n".utf8)
+        return Response(
+            status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))
+    }
+
+    /// `PUT /v1/users/NAME/password` with `{"password":…}`
+    func setPassword(of name: String, _ request: Request, now: Timestamp) async throws -> Response {
+        let (body, _) = try await bodies.read(request, limit: Fields.limit)
+        let fields = try Fields(body, request.headers)
+        guard let password = fields["password"] else { throw Problem(.badRequest, "password is missing.") }
+        if let complaint = Passwords.complaint(about: password) {
+            throw Problem(.badRequest, "\(complaint).")
+        }
+        guard try await passwords.set(password, of: name, now: now) else {
+            throw Problem.notFound("There is no user of that name.")
+        }
+        return Response(status: .noContent)
+    }
+
+    private static func cookie(_ value: String, seconds: Int, of request: Request) -> String {
+        // nginx says so; without TLS the browser would not keep a cookie that demands it.
+        let forwarded = HTTPField.Name("X-Forwarded-Proto").flatMap { request.headers[$0] }
+        let secure = forwarded?.lowercased() == "https" ? "; Secure" : ""
+        return "\(Gatekeeper.cookie)=\(value); Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)\(secure)"
+    }
+}

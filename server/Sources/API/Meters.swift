@@ -1,0 +1,49 @@
+internal import HTTPTypes
+internal import ServerStore
+internal import Synchronization
+
+/// What this server counts of its work. Increments alone: nothing is computed before somebody asks.
+final class Meters: Sendable {
+    struct Request: Hashable, Comparable {
+        let route: String
+        let code: Int
+
+        static func < (left: Request, right: Request) -> Bool {
+            (left.route, left.code) < (right.route, right.code)
+        }
+    }
+
+    struct Counts {
+        var requests: [Request: UInt64] = [:]
+        var rows = Receipt()
+        /// Batches by how long their COMMIT took: one count for each bound, and one for what took longer.
+        var batches = [UInt64](repeating: 0, count: Meters.bounds.count + 1)
+        /// Seconds of all of them.
+        var seconds = 0.0
+    }
+
+    /// Seconds.
+    static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+    private let state = Mutex(Counts())
+
+    var counts: Counts { state.withLock { $0 } }
+
+    /// - Parameter route: the template of a route: there are few, whatever is asked for.
+    func note(_ status: HTTPResponse.Status, route: String) {
+        state.withLock { $0.requests[Request(route: route, code: status.code), default: 0] += 1 }
+    }
+
+    /// A batch that can no longer be lost.
+    func note(_ receipt: Receipt, after duration: Duration) {
+        let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+        let place = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
+        state.withLock { counts in
+            counts.rows.stored += receipt.stored
+            counts.rows.duplicates += receipt.duplicates
+            counts.rows.expired += receipt.expired
+            counts.batches[place] += 1
+            counts.seconds += seconds
+        }
+    }
+}

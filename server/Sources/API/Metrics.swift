@@ -1,0 +1,172 @@
+internal import Base
+internal import FoundationEssentials
+internal import Hummingbird
+internal import NIOCore
+internal import ServerStore
+
+/// `GET /metrics`, in Prometheus' text format: this server's work, and what the fleet says in its heartbeats.
+struct Metrics: Sendable {
+    let store: Store
+    let meters: Meters
+
+    private static let page = 500
+
+    func answer() async throws -> Response {
+        let fleet = try await fleet()
+        var text = MetricText()
+        Self.append(meters.counts, to: &text)
+        fleet.append(to: &text)
+        return Response(
+            status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: text.bytes)))
+    }
+
+    private static func append(_ counts: Meters.Counts, to text: inout MetricText) {
+        text.begin("beekon_server_build_info", "gauge", "The version of this server.")
+        text.add(1, [("version", ServerOptions.version)])
+        text.begin("beekon_server_requests_total", "counter", "Requests answered, by path and status code.")
+        for (request, count) in counts.requests.sorted(by: { $0.key < $1.key }) {
+            text.add(Double(count), [("route", request.route), ("code", "\(request.code)")])
+        }
+        text.begin(
+            "beekon_server_rows_total", "counter", "Locations and events of uploads, by what became of them.")
+        for (result, count) in [
+            ("stored", counts.rows.stored), ("duplicate", counts.rows.duplicates),
+            ("expired", counts.rows.expired),
+        ] {
+            text.add(Double(count), [("result", result)])
+        }
+        text.begin("beekon_server_batch_seconds", "histogram", "From a whole batch to its COMMIT.")
+        var sum: UInt64 = 0
+        for (index, count) in counts.batches.enumerated() {
+            sum += count
+            let bound = index < Meters.bounds.count ? LocationText.number(Meters.bounds[index]) : "+Inf"
+            text.add(Double(sum), [("le", bound)], suffix: "_bucket")
+        }
+        text.add(counts.seconds, [], suffix: "_sum")
+        text.add(Double(sum), [], suffix: "_count")
+    }
+
+    private func fleet() async throws -> FleetSample {
+        var fleet = FleetSample()
+        var last: Int64 = 0
+        while true {
+            let after = last
+            // Parsed on the store's thread: 500 heartbeats take milliseconds.
+            let samples = try await store.read { session throws(StoreError) in
+                try Reading.samples(after: after, limit: Self.page, from: session).map { VehicleSample($0) }
+            }
+            fleet.vehicles += samples
+            guard samples.count == Self.page, let end = samples.last?.id else { return fleet }
+            last = end
+        }
+    }
+}
+
+/// What metrics tell of one vehicle; each nil when it does not say.
+struct VehicleSample: Sendable {
+    var id: Int64
+    /// Unix seconds.
+    var seen: Double?
+    /// Unix seconds.
+    var located: Double?
+    var pending: Double?
+    /// Unix seconds.
+    var oldestPending: Double?
+    /// Metres.
+    var odometer: Double?
+    /// Seconds.
+    var uptime: Double?
+    /// 1 for yes, 0 for no.
+    var isTracking: Double?
+    var isReceiverOK: Double?
+    var ignition: Double?
+
+    private struct Status: Decodable {
+        var state: String?
+        var receiver: String?
+        var pending: Double?
+        var oldest: String?
+        var odometer: Double?
+        var ignition: Bool?
+        var uptime: Double?
+
+        private enum CodingKeys: String, CodingKey {
+            case state, receiver, pending, ignition
+            case oldest = "oldest_pending"
+            case odometer = "odometer_meters"
+            case uptime = "uptime_seconds"
+        }
+    }
+
+    init(_ sample: DeviceSample) {
+        id = sample.id
+        seen = sample.seen.map { Double($0.milliseconds) / 1000 }
+        located = sample.located.map { Double($0.milliseconds) / 1000 }
+        guard let text = sample.status,
+            let status = try? JSONDecoder().decode(Status.self, from: Data(text.utf8))
+        else { return }
+        pending = status.pending
+        oldestPending = status.oldest.flatMap { Timestamp(iso8601: $0) }.map {
+            Double($0.milliseconds) / 1000
+        }
+        odometer = status.odometer
+        uptime = status.uptime
+        isTracking = status.state.map { $0 == "tracking" ? 1 : 0 }
+        isReceiverOK = status.receiver.map { $0 == "ok" ? 1 : 0 }
+        ignition = status.ignition.map { $0 ? 1 : 0 }
+    }
+}
+
+/// The fleet as metrics.
+struct FleetSample: Sendable {
+    var vehicles: [VehicleSample] = []
+
+    func append(to text: inout MetricText) {
+        text.begin("beekon_devices", "gauge", "Devices that may upload.")
+        text.add(Double(vehicles.count), [])
+        let metrics: [(name: String, help: String, value: KeyPath<VehicleSample, Double?>)] = [
+            ("beekon_device_seen_timestamp_seconds", "When a device was last heard of.", \.seen),
+            ("beekon_device_located_timestamp_seconds", "The time of its newest location.", \.located),
+            (
+                "beekon_device_pending_locations", "Rows that it has not uploaded yet, by its own word.",
+                \.pending
+            ),
+            (
+                "beekon_device_oldest_pending_timestamp_seconds", "The time of the oldest of these.",
+                \.oldestPending
+            ),
+            ("beekon_device_odometer_meters", "Metres since its installation.", \.odometer),
+            ("beekon_device_uptime_seconds", "Seconds since its daemon started.", \.uptime),
+            ("beekon_device_tracking", "1 while it tracks.", \.isTracking),
+            ("beekon_device_receiver_ok", "1 while its receiver works.", \.isReceiverOK),
+            ("beekon_device_ignition", "1 with ignition on.", \.ignition),
+        ]
+        for metric in metrics {
+            text.begin(metric.name, "gauge", metric.help)
+            for vehicle in vehicles {
+                if let value = vehicle[keyPath: metric.value] {
+                    text.add(value, [("device", "\(vehicle.id)")])
+                }
+            }
+        }
+    }
+}
+
+/// Prometheus' text format, version 0.0.4.
+struct MetricText {
+    private(set) var bytes: [UInt8] = []
+    private var name = ""
+
+    mutating func begin(_ name: String, _ type: String, _ help: String) {
+        self.name = name
+        bytes += Array("# HELP \(name) \(help)\n# TYPE \(name) \(type)\n".utf8)
+    }
+
+    /// - Parameter labels: values without quotation marks, backslashes and line breaks: none of them is a user's.
+    mutating func add(_ value: Double, _ labels: [(String, String)], suffix: String = "") {
+        let list = labels.map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ",")
+        let braces = list.isEmpty ? "" : "{\(list)}"
+        bytes += Array("\(name)\(suffix)\(braces) \(LocationText.number(value))\n".utf8)
+    }
+}

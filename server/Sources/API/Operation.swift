@@ -1,0 +1,50 @@
+internal import Base
+internal import Envelope
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import ServerStore
+
+/// What the operator's verbs ask for.
+struct Operation: Sendable {
+    let store: Store
+    let bodies: BodyReader
+    let options: ServerOptions
+
+    /// `GET /v1/doctor`: facts about the database and the set-up, for `beekon-server doctor` to judge.
+    func facts() async throws -> Response {
+        let facts = try await store.read { session throws(StoreError) in try Upkeep.facts(from: session) }
+        let counts = try await store.read { session throws(StoreError) in
+            try ["devices", "users", "passwords"].map { table throws(StoreError) in
+                try session.run("SELECT count(*) FROM \(table)").first?.first?.integer ?? 0
+            }
+        }
+        var text = Array(#"{"program":"#.utf8)
+        JSONString.append(facts.program, to: &text)
+        text += Array(
+            (#","schema":\#(facts.schema),"size":\#(facts.size),"durable":\#(facts.isDurable),"#
+                + #""devices":\#(counts[0]),"users":\#(counts[1]),"passwords":\#(counts[2]),"#
+                + #""signs":\#(options.signingKey != nil)"#).utf8)
+        if let damage = facts.damage {
+            text += Array(#","damage":"#.utf8)
+            JSONString.append(damage, to: &text)
+        }
+        if let days = options.retentionDays { text += Array(#","retention_days":\#(days)"#.utf8) }
+        text += Array("}\n".utf8)
+        return Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: text)))
+    }
+
+    /// `POST /v1/backup` with `{"path":…}`: a copy of the database; answered when it is whole.
+    func backup(_ request: Request) async throws -> Response {
+        let (body, _) = try await bodies.read(request, limit: Fields.limit)
+        let fields = try Fields(body, request.headers)
+        guard let path = fields["path"], path.hasPrefix("/") else {
+            throw Problem(.badRequest, "path is missing, or not absolute.")
+        }
+        // Of a thread that reads: those that write go on.
+        try await store.read { session throws(StoreError) in try Upkeep.copy(to: path, from: session) }
+        return Response(status: .noContent)
+    }
+}

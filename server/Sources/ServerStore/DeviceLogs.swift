@@ -1,0 +1,30 @@
+package import Base
+
+/// What devices have sent of their own logs. Each function is for a thread of the store.
+package enum DeviceLogs {
+    /// Logs of one device that are kept.
+    static let kept: Int64 = 10
+
+    package static func add(
+        _ text: String, of device: Int64, now: Timestamp, in session: any Session
+    ) throws(StoreError) {
+        try session.transaction { () throws(StoreError) in
+            try session.run(
+                """
+                INSERT INTO logs VALUES ($1, $2, $3) ON CONFLICT (device, received) DO UPDATE SET text = excluded.text
+                """, .integer(device), .integer(now.milliseconds), .text(text))
+            try session.run(
+                """
+                DELETE FROM logs WHERE device = $1 AND received < (SELECT min(received) FROM (
+                    SELECT received FROM logs WHERE device = $1 ORDER BY received DESC LIMIT $2) AS newest)
+                """, .integer(device), .integer(kept))
+        }
+    }
+
+    /// The newest; nil when there is none.
+    package static func newest(of device: Int64, in session: any Session) throws(StoreError) -> String? {
+        try session.run(
+            "SELECT text FROM logs WHERE device = $1 ORDER BY received DESC LIMIT 1", .integer(device)
+        ).first?.first?.text
+    }
+}

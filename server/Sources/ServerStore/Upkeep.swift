@@ -1,0 +1,68 @@
+internal import Base
+
+/// What an operator does with the database as a whole. Each function is for a thread of the store.
+package enum Upkeep {
+    /// What the database says of itself.
+    package struct Facts: Equatable, Sendable {
+        /// The program and its version, such as `PostgreSQL 15.14`.
+        package var program: String
+        /// Of the tables.
+        package var schema: Int
+        /// Bytes.
+        package var size: Int64
+        /// Whether COMMIT waits for the disk.
+        package var isDurable: Bool
+        /// What is damaged; nil when nothing was found.
+        package var damage: String?
+    }
+
+    package static func facts(from session: any Session) throws(StoreError) -> Facts {
+        try session.facts()
+    }
+
+    /// Writes a copy of an SQLite database, as of one moment, while it is in use.
+    ///
+    /// - Parameter path: of a file that does not exist.
+    /// - Throws: `.failed` with PostgreSQL, which has programs for it.
+    package static func copy(to path: String, from session: any Session) throws(StoreError) {
+        try session.copy(to: path)
+    }
+}
+
+extension SQLiteSession {
+    func facts() throws(StoreError) -> Upkeep.Facts {
+        func text(_ sql: String) throws(StoreError) -> String? {
+            try run(sql, []).first?.first.flatMap { $0.text ?? $0.integer.map { "\($0)" } }
+        }
+        let pages = Int64(try text("PRAGMA page_count") ?? "") ?? 0
+        let size = Int64(try text("PRAGMA page_size") ?? "") ?? 0
+        // Not quick_check: SQLite before 3.41 takes sound tables WITHOUT ROWID for damaged. The keys in order are most of it.
+        let damage = try text("PRAGMA integrity_check(1)")
+        return Upkeep.Facts(
+            program: "SQLite \(try text("SELECT sqlite_version()") ?? "")",
+            schema: Int(try text("PRAGMA user_version") ?? "") ?? 0, size: pages * size, isDurable: true,
+            damage: damage == "ok" ? nil : damage)
+    }
+
+    func copy(to path: String) throws(StoreError) {
+        _ = try run("VACUUM INTO $1", [.text(path)])
+    }
+}
+
+extension PostgresSession {
+    func facts() throws(StoreError) -> Upkeep.Facts {
+        func value(_ sql: String) throws(StoreError) -> Cell? { try run(sql, []).first?.first }
+        let isSynced = try value("SELECT current_setting('fsync')")?.text == "on"
+        let isAwaited = try value("SELECT current_setting('synchronous_commit')")?.text != "off"
+        return Upkeep.Facts(
+            program: "PostgreSQL \(try value("SELECT current_setting('server_version')")?.text ?? "")",
+            schema: Int(try value("SELECT version FROM beekon_schema")?.integer ?? 0),
+            size: try value("SELECT pg_database_size(current_database())")?.integer ?? 0,
+            isDurable: isSynced && isAwaited, damage: nil)
+    }
+
+    func copy(to path: String) throws(StoreError) {
+        throw StoreError(
+            .conflict, operation: "backup", message: "PostgreSQL is backed up by pg_dump or pg_basebackup")
+    }
+}

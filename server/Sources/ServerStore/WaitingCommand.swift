@@ -1,0 +1,79 @@
+internal import Base
+internal import EnvelopeReader
+
+/// A command that a device has not answered yet.
+package struct WaitingCommand: Equatable, Sendable {
+    package var device: Int64
+    /// The Unix millisecond in which it was ordered; of two in one, the later has the next.
+    package var number: Int64
+    package var name: String
+    /// A JSON object.
+    package var arguments: String
+    /// Unix milliseconds.
+    package var expires: Int64
+    /// It has gone with an answer before.
+    package var wasOffered: Bool
+
+    /// The command as the device and the interface name it. Numbers never come again, not even when a backup is restored:
+    /// a device remembers what it has done.
+    package var id: String { Self.id(number) }
+
+    package static func id(_ number: Int64) -> String { "c-\(number)" }
+
+    /// - Returns: nil for what is no id of ours.
+    package static func number(_ id: some StringProtocol) -> Int64? {
+        guard id.hasPrefix("c-"), let number = Int64(id.dropFirst(2)), number > 0, Self.id(number) == id
+        else {
+            return nil
+        }
+        return number
+    }
+
+    /// Commands of one answer; beekond takes no more.
+    package static let most = 16
+    /// Bytes of all their arguments; plain and, in Base64, signed they stay below 64 KiB.
+    static let mostBytes = 24 << 10
+
+    /// The columns of `init`, of the commands that are not finished.
+    ///
+    /// - Parameter devices: condition with the parameter `$1`; `$2` is the current time.
+    static func query(_ devices: String) -> String {
+        """
+        SELECT device, number, name, arguments, expires, offered FROM commands
+        WHERE \(devices) AND finished IS NULL AND expires > $2 ORDER BY device, number
+        """
+    }
+
+    init?(_ row: [Cell]) {
+        guard let device = row[0].integer, let number = row[1].integer, let name = row[2].text,
+            let arguments = row[3].text, let expires = row[4].integer
+        else { return nil }
+        self.device = device
+        self.number = number
+        self.name = name
+        self.arguments = arguments
+        self.expires = expires
+        wasOffered = row[5] != .null
+    }
+}
+
+extension Array<WaitingCommand> {
+    /// As many of the first as fit into an answer. The first always does.
+    var prefixThatFits: [WaitingCommand] {
+        var size = 0
+        return Array(
+            prefix(WaitingCommand.most).prefix { command in
+                size += command.arguments.utf8.count
+                return size <= WaitingCommand.mostBytes
+            })
+    }
+}
+
+extension Submission {
+    /// Results of commands of ours.
+    var results: [(number: Int64, result: CommandResult)] {
+        batch.remarks.results.compactMap { result in
+            WaitingCommand.number(result.id).map { ($0, result) }
+        }
+    }
+}

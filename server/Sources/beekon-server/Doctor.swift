@@ -1,0 +1,79 @@
+import ArgumentParser
+import Glibc
+import HTTPTypes
+import ServerStore
+
+/// What may be wrong with a server.
+struct Doctor: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract:
+            "Look for what is wrong: database, rights, disk, users, keys. Exit code 1 when something is.")
+
+    @OptionGroup var database: DatabaseOption
+
+    private enum Verdict: String {
+        case ok = "ok  "
+        case note = "note"
+        case bad = "BAD "
+    }
+
+    func run() async throws {
+        var isGood = true
+        func tell(_ verdict: Verdict, _ text: String) {
+            if verdict == .bad { isGood = false }
+            print("\(verdict.rawValue)  \(text)")
+        }
+        do {
+            let bytes = try await LocalClient(database: database.place).ask(.get, "/v1/doctor")
+            judge(try Answer.read(Answer.Facts.self, bytes), tell)
+        } catch {
+            tell(.bad, "database: \(error)")
+        }
+        if case .sqlite(let path) = Store.Place(database.place) { judgeFile(path, tell) }
+        guard isGood else { throw ExitCode(1) }
+    }
+
+    private func judge(_ facts: Answer.Facts, _ tell: (Verdict, String) -> Void) {
+        tell(.ok, "database: \(facts.program), schema \(facts.schema), \(facts.size / 1_000_000) MB")
+        if let damage = facts.damage { tell(.bad, "database: it is damaged: \(damage); restore a backup") }
+        tell(
+            facts.durable ? .ok : .bad,
+            facts.durable
+                ? "durability: COMMIT waits for the disk"
+                : "durability: fsync or synchronous_commit is off, so that a power cut loses what vehicles have deleted"
+        )
+        tell(
+            facts.devices > 0 ? .ok : .note,
+            facts.devices > 0
+                ? "devices: \(facts.devices)" : "devices: none; 'beekon-server device add NAME' makes one")
+        tell(
+            facts.users > 0 ? .ok : .note,
+            facts.users > 0
+                ? "users: \(facts.users), \(facts.passwords) of them with a password"
+                : "users: none, so that nobody can read; 'beekon-server user add NAME' makes one")
+        tell(
+            .ok,
+            facts.retention.map { "retention: \($0) days" }
+                ?? "retention: for ever; --retention DAYS changes that")
+        tell(.ok, facts.signs ? "commands: signed" : "commands: not signed, or no server runs here")
+    }
+
+    private func judgeFile(_ path: String, _ tell: (Verdict, String) -> Void) {
+        var status = stat()
+        if stat(path, &status) == 0 {
+            let isPrivate = status.st_mode & 0o077 == 0
+            tell(
+                isPrivate ? .ok : .bad,
+                isPrivate
+                    ? "rights: the file is for its owner alone"
+                    : "rights: others may read \(path), and see where people were: chmod 600")
+        }
+        var system = statvfs()
+        let slash = path.lastIndex(of: "/")
+        let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        if statvfs(folder, &system) == 0 {
+            let free = UInt64(system.f_bavail) * UInt64(system.f_frsize) / 1_000_000
+            tell(free < 1000 ? .bad : .ok, "disk: \(free) MB are free")
+        }
+    }
+}

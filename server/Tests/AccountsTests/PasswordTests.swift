@@ -1,0 +1,148 @@
+import Base
+import Foundation
+import ServerStore
+import Testing
+
+@testable import Accounts
+
+@Suite("passwords, sessions and claim codes") struct PasswordTests {
+    private let store: Store
+    private let mill = PasswordMill()
+    private let start = Timestamp(milliseconds: 1_781_000_000_000)
+
+    init() throws {
+        let path = NSTemporaryDirectory() + "passwords-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        store = try Store(.sqlite(path + "/server.db"), patience: .seconds(60)) { _ in }
+    }
+
+    private func close() {
+        mill.close()
+        store.close()
+    }
+
+    private func user(of secret: Secret, at now: Timestamp) async throws -> UserEntry? {
+        try await store.read { session throws(StoreError) in
+            try Sessions.user(of: secret, now: now, in: session)
+        }
+    }
+
+    private func add(_ name: String) async throws {
+        let start = start
+        _ = try await store.write { session throws(StoreError) in
+            try Users.add(name, .reader, now: start, in: session)
+        }
+    }
+
+    @Test("scrypt is that of RFC 7914, salted, and one at a time in a bounded line") func hashing()
+        async throws
+    {
+        // Computed by OpenSSL's `kdf` program: N 16384, r 8, p 5, 32 bytes.
+        let hash = try await mill.hash("correct horse", salt: Array("battery staple!!".utf8))
+        #expect(hash.count == 32)
+        #expect(try await mill.hash("correct horse", salt: Array("battery staple!?".utf8)) != hash)
+        #expect(try await mill.hash("correct horse", salt: Array("battery staple!!".utf8)) == hash)
+        let mill = mill
+        let refused = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<40 {
+                group.addTask { (try? await mill.hash("x", salt: [1])) == nil }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(refused >= 20)
+        close()
+    }
+
+    @Test("a session begins with the password, and ends with logout, time, a new password and the user")
+    func sessions() async throws {
+        let passwords = Passwords(store: store, mill: mill)
+        try await add("ada")
+        #expect(
+            try await passwords.logIn("ada", "long enough", now: start) == nil, "there is no password yet")
+        #expect(try await passwords.set("long enough", of: "ada", now: start))
+        #expect(try await passwords.set("long enough", of: "bob", now: start) == false)
+        #expect(try await passwords.logIn("ada", "long enough!", now: start) == nil)
+        #expect(try await passwords.logIn("bob", "long enough", now: start) == nil)
+        let first = try #require(try await passwords.logIn("ada", "long enough", now: start)).session
+        let second = try #require(try await passwords.logIn("ada", "long enough", now: start)).session
+        #expect(first != second)
+        #expect(try await user(of: first, at: start)?.name == "ada")
+        #expect(try await user(of: Secret(.session, of: first.owner), at: start) == nil)
+        let end = start.advanced(bySeconds: Sessions.lifetime)
+        #expect(try await user(of: first, at: end) == nil)
+        try await store.write { session throws(StoreError) in try Sessions.end(first, in: session) }
+        #expect(try await user(of: first, at: start) == nil)
+        #expect(try await user(of: second, at: start) != nil)
+        #expect(try await passwords.set("longer than that", of: "ada", now: start))
+        #expect(try await user(of: second, at: start) == nil)
+        let third = try #require(try await passwords.logIn("ada", "longer than that", now: start)).session
+        _ = try await store.write { session throws(StoreError) in try Users.remove("ada", in: session) }
+        #expect(try await user(of: third, at: start) == nil)
+        let cells = try await store.read { session throws(StoreError) in
+            try session.run("SELECT * FROM sessions") + session.run("SELECT * FROM passwords")
+        }
+        #expect(cells.isEmpty)
+        close()
+    }
+
+    @Test("a user has so many sessions, of which the oldest end") func manySessions() async throws {
+        let passwords = Passwords(store: store, mill: mill)
+        try await add("ada")
+        _ = try await passwords.set("long enough", of: "ada", now: start)
+        var sessions: [Secret] = []
+        for number in 0..<22 {
+            let now = start.advanced(bySeconds: Double(number))
+            sessions.append(try #require(try await passwords.logIn("ada", "long enough", now: now)).session)
+        }
+        let now = start.advanced(bySeconds: 30)
+        #expect(try await user(of: sessions[1], at: now) == nil)
+        #expect(try await user(of: sessions[2], at: now) != nil)
+        close()
+    }
+
+    @Test("the companion of a session is its own") func companion() {
+        let secret = Secret(.session, of: 1)
+        #expect(secret.hasCompanion(secret.companion))
+        #expect(!secret.hasCompanion("") && !secret.hasCompanion(Secret(.session, of: 1).companion))
+        #expect(!secret.hasCompanion(secret.text))
+    }
+
+    // MARK: Claim codes
+
+    private func enroll(_ name: String, _ code: String, at now: Timestamp) async throws -> (
+        DeviceEntry, TokenPair
+    )? {
+        try await store.write { session throws(StoreError) in
+            try Claims.enroll(name, code: code, lifetime: 100, now: now, in: session)
+        }
+    }
+
+    @Test("a code makes as many devices as it may, until it ends, and a lost answer costs nothing")
+    func claims() async throws {
+        let start = start
+        let (entry, code) = try await store.write { session throws(StoreError) in
+            try Claims.add(uses: 2, lifetime: 1000, now: start, in: session)
+        }
+        #expect(code.utf8.count == 23 && entry.uses == 2)
+        let (device, lost) = try #require(try await enroll("van", code, at: start))
+        // As somebody types it.
+        let typed = code.lowercased().replacing("-", with: " ")
+        let (again, pair) = try #require(try await enroll("van", typed, at: start))
+        #expect(again.id == device.id && pair != lost)
+        let known = try #require(
+            try await store.read { session throws(StoreError) in
+                try Devices.tokens(of: device.id, in: session)
+            })
+        #expect(known.valid(pair.access, now: start) != nil && known.valid(lost.access, now: start) == nil)
+        // Once a token has arrived, the name is taken.
+        try await store.write { session throws(StoreError) in
+            try Devices.noteUse(pair.access.hash, of: device.id, now: start, in: session)
+        }
+        await #expect(throws: StoreError.self) { try await enroll("van", code, at: start) }
+        #expect(try await enroll("bus", "00000-00000-00000-00000", at: start) == nil)
+        #expect(try await enroll("bus", code, at: start.advanced(bySeconds: 1000)) == nil)
+        #expect(try await enroll("bus", code, at: start) != nil)
+        #expect(try await enroll("tram", code, at: start) == nil)
+        close()
+    }
+}

@@ -1,0 +1,95 @@
+import Base
+import EnvelopeReader
+import SQLite
+import Testing
+
+@testable import ServerStore
+
+/// Databases as earlier versions have left them. An example is added when a schema is released, and never changed.
+private enum StoredExamples {
+    static let rows = """
+        INSERT INTO devices(id, name, created) VALUES (7, 'van', 1781000000000);
+        INSERT INTO users(id, name, role, hash, created) VALUES (3, 'ada', 2, HASH, 1781000000000);
+        INSERT INTO tokens(device, hash, kind, created) VALUES (7, HASH, 1, 1781000000000);
+        INSERT INTO presence VALUES (7, 1781000000500, INSTALL, 'linux', '0.1.0', NULL);
+        INSERT INTO latest VALUES (7, 1781000000000, ROW, 48.5, 11.5, 3.5, NULL, NULL, NULL, 1);
+        INSERT INTO locations VALUES (
+            7, 1781000000000, ROW, INSTALL, 48.5, 11.5, 3.5, NULL, NULL, NULL, 1, NULL);
+        INSERT INTO events VALUES (7, 1781000000000, ROW, INSTALL, 1, 'depot', NULL);
+        INSERT INTO batches VALUES (7, ROW, 1781000000500);
+        """
+
+    static func text(hash: String, install: String, row: String) -> String {
+        rows.replacing("HASH", with: hash).replacing("INSTALL", with: install).replacing("ROW", with: row)
+    }
+
+    static let sqlite1 =
+        SQLiteExamples.schema1
+        + text(
+            hash: "x'00'", install: "x'0190c1a4aaaa7bbb8cccddddeeeeffff'",
+            row: "x'019eabdf52007c3e9f102a4b6c8d0e20'")
+        + "PRAGMA application_id = 1112232790; PRAGMA user_version = 1;"
+
+    static let postgres1 =
+        PostgresExamples.schema1
+        + text(
+            hash: "'\\x00'", install: "'0190c1a4-aaaa-7bbb-8ccc-ddddeeeeffff'",
+            row: "'019eabdf-5200-7c3e-9f10-2a4b6c8d0e20'")
+}
+
+@Suite("databases of earlier versions") struct UpgradeTests {
+    @Test("they are upgraded, and lose nothing", arguments: Workshop.Kind.available)
+    func upgrade(_ kind: Workshop.Kind) async throws {
+        let workshop = try Workshop(kind)
+        defer { workshop.remove() }
+        switch kind {
+        case .sqlite:
+            try Connection(path: workshop.database, access: .readWrite).execute(StoredExamples.sqlite1)
+        case .postgres: try PostgresSession.execute(StoredExamples.postgres1, at: workshop.database)
+        }
+        let store = try workshop.open()
+        let devices = try await store.read { session throws(StoreError) in
+            try Reading.devices(limit: 10, from: session)
+        }
+        let device = try #require(devices.first)
+        #expect(device.name == "van" && device.latest?.latitude == 48.5 && device.status == nil)
+        #expect(device.facts?.version == "0.1.0")
+        for table in ["users", "tokens", "locations", "events", "batches"] {
+            let count = try await store.read { session throws(StoreError) in
+                try session.run("SELECT count(*) FROM \(table)").first?.first?.integer
+            }
+            #expect(count == 1, "\(table)")
+        }
+        // The week that there was gets what it lacks.
+        var batch = Samples.batch(1, count: 5)
+        batch.locations = (0..<5).map { Samples.location($0, at: Timestamp(milliseconds: 1_781_000_000_000)) }
+        batch.remarks.events = [
+            VehicleEvent(
+                id: Samples.id(Samples.now, 5), time: Timestamp(milliseconds: 1_781_000_000_000),
+                kind: "trip",
+                object: Array("{}".utf8))
+        ]
+        #expect(
+            try await store.submit(Submission(device: 7, batch: batch, received: Samples.now))
+                == Receipt(stored: 6))
+        store.close()
+        try workshop.open().close()
+    }
+
+    @Test("one of a later version is left alone") func later() throws {
+        let workshop = try Workshop(.sqlite)
+        defer { workshop.remove() }
+        try workshop.open().close()
+        try Connection(path: workshop.database, access: .readWrite).execute("PRAGMA user_version = 99")
+        #expect(throws: StoreError.self) { try workshop.open() }
+    }
+}
+
+extension PostgresSession {
+    fileprivate static func execute(_ sql: String, at address: String) throws {
+        // Of a session only the connection is wanted, and it makes the latest tables: they go first.
+        let session = try PostgresSession(address: address, prepare: true)
+        try session.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        try session.execute(sql)
+    }
+}

@@ -1,0 +1,234 @@
+"""Who may what: every route for everybody, sessions of browsers, claim codes."""
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from server_support.server import PROGRAM, envelope
+from server_support.server_test import ServerTest
+
+PASSWORD = "correct horse battery"
+
+
+class AccountTests(ServerTest):
+    def setUp(self):
+        super().setUp()
+        self.under_test = self.server().start()
+        self.ask = self.under_test.ask
+
+    def add_user(self, name: str, role: str) -> str:
+        token = self.under_test.add_user(name, role)
+        done = subprocess.run(
+            [PROGRAM, "user", "password", name, "--database", self.under_test.database], input=PASSWORD + "\n",
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return token
+
+    def log_in(self, name: str, password: str = PASSWORD, **headers):
+        return self.ask(
+            "POST", "/v1/login", None, json.dumps({"name": name, "password": password}).encode(),
+            Content_Type="application/json", **headers)
+
+    def cookie(self, answer) -> str:
+        return answer.headers["set-cookie"].split(";")[0]
+
+    # MARK: Rights
+
+    def test_every_route_for_everybody(self):
+        """Each cell of the table is asked for; nothing that may is done, for want of a body."""
+        server = self.under_test
+        device, other, revoked = (server.add_device(name) for name in ("van", "bus", "old"))
+        self.assertEqual(server.verb("device", "revoke", str(revoked["id"])).returncode, 0)
+        tokens = {
+            "nobody": None, "device": device["access_token"], "other device": other["access_token"],
+            "revoked device": revoked["access_token"], "reader": self.add_user("ada", "reader"),
+            "admin": self.add_user("root", "admin"), "refresh": device["refresh_token"],
+            "forged": device["access_token"][:-1] + ("A" if device["access_token"][-1] != "A" else "B")}
+        sessions = {"reader's session": self.log_in("ada"), "admin's session": self.log_in("root")}
+        path = f"/v1/devices/{device['id']}"
+        # For each: what a device, a reader and an admin get. Where they may, 400, 404 and 415 stand for a request in which
+        # something is missing. Nobody gets 401 but where all may.
+        table: dict = {
+            ("POST", "/v1/batches"): (400, 403, 403), ("POST", "/v1/logs"): (204, 403, 403),
+            ("POST", "/v1/token"): 400, ("POST", "/v1/enroll"): 400, ("POST", "/v1/login"): 415,
+            ("GET", "/v1/claims"): (403, 403, 200), ("POST", "/v1/claims"): (403, 403, 400),
+            ("DELETE", "/v1/claims/9"): (403, 403, 404), ("GET", "/v1/devices"): (403, 200, 200),
+            ("POST", "/v1/devices"): (403, 403, 400), ("GET", path): (403, 200, 200),
+            ("DELETE", "/v1/devices/999"): (403, 403, 404), ("GET", path + "/locations"): (403, 200, 200),
+            ("GET", path + "/events"): (403, 200, 200), ("GET", path + "/trips"): (403, 200, 200),
+            ("GET", "/v1/devices/999/log"): (403, 403, 404), ("GET", path + "/commands"): (403, 200, 200),
+            ("POST", path + "/commands"): (403, 403, 400), ("DELETE", path + "/commands/c-5"): (403, 403, 404),
+            ("GET", "/v1/session"): (403, 200, 200), ("POST", "/v1/logout"): (403, 409, 409),
+            ("GET", "/v1/users"): (403, 403, 200), ("POST", "/v1/users"): (403, 403, 400),
+            ("DELETE", "/v1/users/nobody"): (403, 403, 404), ("PUT", "/v1/users/nobody/password"): (403, 403, 400),
+            ("GET", "/v1/key"): (403, 404, 404), ("GET", "/v1/openapi.json"): 200, ("GET", "/v1/doctor"): (403, 403, 200),
+            ("POST", "/v1/backup"): (403, 403, 403), ("GET", "/metrics"): (403, 200, 200), ("GET", "/health/live"): 204,
+            ("GET", "/health/ready"): 200, ("GET", "/v1/live"): (403, None, None),
+        }
+        cells = 0
+        for (method, where), expected in table.items():
+            for caller, token in tokens.items():
+                if isinstance(expected, int):
+                    # Whatever token is shown: one that is not good is told so, where tokens count at all.
+                    wanted = expected if caller not in ("revoked device", "refresh", "forged") else 401
+                else:
+                    wanted = {"device": expected[0], "other device": expected[0], "reader": expected[1],
+                              "admin": expected[2]}.get(caller, 401)
+                if wanted is not None:
+                    with self.subTest(f"{caller} {method} {where}"):
+                        self.assertEqual(self.ask(method, where, token, b"").status, wanted)
+                        cells += 1
+            for caller, session in sessions.items():
+                wanted = expected if isinstance(expected, int) else expected[2 if caller[0] == "a" else 1]
+                if where in ("/v1/logout", "/v1/live"):
+                    continue
+                with self.subTest(f"{caller} {method} {where}"):
+                    headers = {"Cookie": self.cookie(session), "X_CSRF_Token": session.json["csrf"]}
+                    self.assertEqual(self.ask(method, where, None, b"", **headers).status, wanted)
+                    cells += 1
+                    # Without the companion, nothing that changes something.
+                    if method != "GET" and not isinstance(expected, int):
+                        for companion in ("", "0" * 64):
+                            headers["X_CSRF_Token"] = companion
+                            self.assertEqual(self.ask(method, where, None, b"", **headers).status, 403)
+        print(f"rights: {len(table)} routes and methods, {cells} cells")
+        described = json.loads(self.ask("GET", "/v1/openapi.json").body)["paths"]
+        methods = {(method.upper(), path) for path, item in described.items() for method in item if method != "parameters"}
+        self.assertEqual(len(table), len(methods), "each is in the table")
+
+    # MARK: Sessions
+
+    def test_a_session(self):
+        self.add_user("ada", "reader")
+        answer = self.log_in("ada")
+        self.assertEqual(answer.status, 200, answer)
+        cookie = answer.headers["set-cookie"]
+        for attribute in ("HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=1209600"):
+            self.assertIn(attribute, cookie)
+        self.assertNotIn("Secure", cookie)
+        self.assertIn("Secure", self.log_in("ada", X_Forwarded_Proto="https").headers["set-cookie"])
+        shown = self.ask("GET", "/v1/session", None, Cookie="a=b; " + self.cookie(answer)).json
+        self.assertEqual(shown, {"name": "ada", "role": "reader", "csrf": answer.json["csrf"]})
+        done = self.ask(
+            "POST", "/v1/logout", None, b"", Cookie=self.cookie(answer), X_CSRF_Token=answer.json["csrf"])
+        self.assertEqual(done.status, 204)
+        self.assertIn("Max-Age=0", done.headers["set-cookie"])
+        self.assertEqual(self.ask("GET", "/v1/session", None, Cookie=self.cookie(answer)).status, 401)
+
+    def test_fixation(self):
+        """What a browser brings to the login is not what it leaves with, and is good for nothing afterwards."""
+        self.add_user("ada", "reader")
+        planted = "beekon_session=bks.1." + "A" * 43
+        answer = self.log_in("ada", Cookie=planted)
+        self.assertEqual(answer.status, 200)
+        self.assertNotEqual(self.cookie(answer), planted)
+        self.assertEqual(self.ask("GET", "/v1/session", None, Cookie=planted).status, 401)
+        again = self.log_in("ada", Cookie=self.cookie(answer))
+        self.assertEqual(self.ask("GET", "/v1/session", None, Cookie=self.cookie(answer)).status, 401)
+        self.assertEqual(self.ask("GET", "/v1/session", None, Cookie=self.cookie(again)).status, 200)
+
+    def test_a_form_of_another_site_logs_nobody_in(self):
+        self.add_user("ada", "reader")
+        for type_ in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+            body = json.dumps({"name": "ada", "password": PASSWORD}).encode()
+            self.assertEqual(self.ask("POST", "/v1/login", None, body, Content_Type=type_).status, 415)
+
+    def test_wrong_passwords(self):
+        self.add_user("ada", "reader")
+        for name, password in (("ada", "wrong"), ("ada", ""), ("eve", PASSWORD), ("", ""), ("ada", "x" * 10_000)):
+            answer = self.log_in(name, password)
+            self.assertEqual((answer.status, "www-authenticate" in answer.headers), (401, False), answer)
+        with ThreadPoolExecutor(60) as pool:
+            statuses = [answer.status for answer in pool.map(lambda _: self.log_in("eve"), range(60))]
+        # One at a time: those that would wait too long are told so.
+        self.assertEqual(set(statuses), {401, 503})
+        self.assertEqual(self.log_in("ada").status, 200)
+
+    def test_a_session_is_not_a_token_and_nothing_is_in_clear(self):
+        token = self.add_user("ada", "reader")
+        answer = self.log_in("ada")
+        value = self.cookie(answer).split("=")[1]
+        self.assertEqual(self.ask("GET", "/v1/devices", value).status, 401)
+        self.assertEqual(self.ask("GET", "/v1/devices", None, Cookie=f"beekon_session={token}").status, 401)
+        claim = self.under_test.verb("claim", "add").stdout.strip()
+        self.under_test.stop()
+        for name in os.listdir(self.folder):
+            with open(os.path.join(self.folder, name), "rb") as file:
+                content = file.read()
+            for secret in (PASSWORD, value.split(".")[2], claim, claim.replace("-", ""), answer.json["csrf"]):
+                self.assertNotIn(secret.encode(), content, name)
+
+    # MARK: Names as others write them
+
+    def test_names_that_are_code(self):
+        """Whatever a device or geofence is called, no browser takes an answer for a page."""
+        evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
+        admin = self.add_user("root", "admin")
+        device = self.under_test.add_device(evil)
+        root = envelope(2, extras={"driver": evil}, geofence_events=[{
+            "id": envelope(1)["batch_id"], "geofence_id": evil, "type": "enter",
+            "timestamp": envelope(1)["sent_at"]}], status={"state": evil})
+        self.assertEqual(self.under_test.post(device["access_token"], root).status, 200)
+        path = f"/v1/devices/{device['id']}"
+        for where in ("/v1/devices", path, path + "/locations", path + "/locations?format=gpx", path + "/events",
+                      path + "/locations?format=csv", path + "/locations?format=geojson", "/v1/nothing/" + "%3Cscript%3E"):
+            answer = self.ask("GET", where, admin)
+            with self.subTest(where):
+                self.assertEqual(answer.headers["x-content-type-options"], "nosniff")
+                self.assertIn("default-src 'none'", answer.headers["content-security-policy"])
+                self.assertFalse(answer.headers["content-type"].startswith("text/html"))
+                if "gpx" in where:
+                    self.assertNotIn(b"<script", answer.body)
+        self.assertEqual(self.ask("GET", path, admin).json["name"], evil)
+        self.assertEqual(self.ask("GET", path + "/events", admin).json["events"][0]["geofence_id"], evil)
+
+    # MARK: Claim codes
+
+    def test_enrolment(self):
+        code = self.under_test.verb("claim", "add", "--uses", "2").stdout.strip()
+        self.assertRegex(code, r"^([0-9A-Z]{5}-){3}[0-9A-Z]{5}$")
+
+        def enroll(name: str, shown: str = code, **headers):
+            return self.ask("POST", "/v1/enroll", None, json.dumps({"name": name, "code": shown}).encode(), **headers)
+
+        lost, first = enroll("van"), enroll("van")
+        self.assertEqual((lost.status, first.status), (201, 201), first)
+        self.assertEqual(self.under_test.post(lost.json["access_token"], envelope(1)).status, 401)
+        self.assertEqual(self.under_test.post(first.json["access_token"], envelope(1)).status, 200)
+        self.assertEqual(enroll("van").status, 409)
+        toml = enroll("bus", Accept="application/toml", Host="fleet.example.org", X_Forwarded_Proto="https")
+        self.assertEqual(toml.status, 201)
+        self.assertIn('url = "https://fleet.example.org/v1/batches"', toml.body.decode())
+        token = re.search(r'access_token = "(.*)"', toml.body.decode())
+        assert token
+        self.assertEqual(self.under_test.post(token[1], envelope(1)).status, 200)
+        self.assertEqual(enroll("tram").status, 403, "it is used up")
+        self.assertEqual(enroll("tram", "00000-00000-00000-00000").status, 403)
+        self.assertEqual(self.under_test.verb("claim", "list").stdout.split("\t")[2].strip(), "0")
+        self.assertEqual(self.under_test.verb("claim", "remove", "1").returncode, 0)
+        self.assertEqual(self.under_test.verb("claim", "list").stdout, "")
+
+    def test_many_enrol_at_once(self):
+        code = self.under_test.verb("claim", "add", "--uses", "10").stdout.strip()
+
+        def enroll(number: int) -> int:
+            body = json.dumps({"name": f"van {number}", "code": code}).encode()
+            try:
+                return self.ask("POST", "/v1/enroll", None, body).status
+            except (OSError, http.client.HTTPException):
+                return 0
+
+        with ThreadPoolExecutor(20) as pool:
+            statuses = list(pool.map(enroll, range(20)))
+        self.assertEqual(sorted(statuses), [201] * 10 + [403] * 10)
+
+
+if __name__ == "__main__":
+    unittest.main()

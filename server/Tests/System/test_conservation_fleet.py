@@ -1,0 +1,222 @@
+"""Ten real beekond, three servers behind nginx, one PostgreSQL; any of them is killed at random moments. Afterwards every fix
+that any daemon reported as stored is in the database exactly once. BEEKOND_SERVER_KILLS=200 for the long run, in which
+PostgreSQL is stopped at once twenty times."""
+from __future__ import annotations
+
+import os
+import random
+import socket
+import sys
+import threading
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from server_support.postgres import BIN, Postgres
+from server_support.server import FIRST_MS, PROGRAM, Server, envelope
+from server_support.server_test import ServerTest
+from support.child import Child
+from support.daemon import Beekond
+from support.fake_gpsd import FakeGPSD
+from support.nginx import NGINX
+from support.ports import free_port, reachable
+from support.system_test import SystemTest
+from support.waiting import wait_for
+
+KILLS = int(os.environ.get("BEEKOND_SERVER_KILLS") or "16")
+VEHICLES = 10
+SEED = int(os.environ.get("BEEKOND_SEED") or "20261122")
+
+
+class Front:
+    """nginx in front of servers, as docs/server.md has it but for TLS."""
+
+    def __init__(self, folder: str, servers: list):
+        self.folder, self.port = folder, free_port()
+        upstream = " ".join(f"server 127.0.0.1:{server.port} fail_timeout=1s;" for server in servers)
+        paths = " ".join(f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        with open(f"{folder}/nginx.conf", "w", encoding="ascii") as file:
+            file.write(f"""
+                daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log crit; user root;
+                events {{ worker_connections 512; }}
+                http {{
+                    access_log off; {paths}
+                    upstream fleet {{ {upstream} keepalive 16; }}
+                    server {{
+                        listen 127.0.0.1:{self.port}; client_max_body_size 1m;
+                        location / {{
+                            proxy_pass http://fleet; proxy_http_version 1.1; proxy_set_header Connection "";
+                        }}
+                    }}
+                }}""")
+        self.child: Child | None = None
+
+    def start(self) -> Front:
+        self.child = Child([NGINX, "-p", self.folder, "-c", f"{self.folder}/nginx.conf"], f"{self.folder}/said")
+        wait_for(lambda: reachable(self.port), lambda: f"nginx listens; it said: {self.child.text() if self.child else ''}")
+        return self
+
+    def kill(self):
+        if self.child:
+            self.child.kill()
+
+
+@unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make server' builds it")
+@unittest.skipUnless(BIN and NGINX, "PostgreSQL's server or nginx is not installed")
+class FleetConservationTests(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(SEED)
+        self.postgres = Postgres()
+        self.addCleanup(self.postgres.remove)
+        self.postgres.start()
+        self.servers = [self.server() for _ in range(3)]
+        self.front = Front(self.folder(), self.servers).start()
+        self.addCleanup(self.front.kill)
+        self.vehicles = [self.vehicle(number) for number in range(VEHICLES)]
+
+    def server(self) -> Server:
+        server = Server(self.folder(), self.postgres.address())
+        self.addCleanup(server.kill)
+        return server.start()
+
+    def vehicle(self, number: int) -> tuple[FakeGPSD, Beekond]:
+        device = self.servers[0].add_device(f"van {number}")
+        fake = self.fake()
+        url = f"http://127.0.0.1:{self.front.port}"
+        daemon = self.daemon(
+            fake.port, sync={"url": url + "/v1/batches", "batch_size": 7, "require_ack": True}, **{
+                "sync.auth": {
+                    "access_token": device["access_token"], "refresh_token": device["refresh_token"],
+                    "refresh_url": url + "/v1/token"},
+                "sync.auth.refresh_payload": {
+                    "grant_type": "refresh_token", "refresh_token": "{refreshToken}"}}).start()
+        daemon.keep_account()
+        daemon.call("Start")
+        fake.settle()
+        return fake, daemon
+
+    def kill_one(self) -> str:
+        """SIGKILL of one process at random, which is started again."""
+        kind = self.random.choice(("server", "server", "beekond", "beekond", "nginx"))
+        if kind == "server":
+            victim = self.random.choice(self.servers)
+            victim.kill()
+            victim.launch()
+        elif kind == "beekond":
+            fake, daemon = self.random.choice(self.vehicles)
+            daemon.kill()
+            daemon.start()
+            fake.settle()
+        else:
+            self.front.kill()
+            self.front.start()
+        return kind
+
+    def any_moment(self):
+        """Of what the uploads set off."""
+        moment = time.monotonic() + self.random.random() * 0.3
+        wait_for(lambda: time.monotonic() >= moment, "the moment")
+
+    def stored(self) -> list:
+        return [row[0] for row in self.postgres.query("SELECT id FROM locations")]
+
+    def test_nothing_is_lost_and_nothing_is_there_twice(self):
+        began = time.monotonic()
+        killed: dict = {}
+        stops = 0
+        for turn in range(KILLS):
+            for fake, daemon in self.vehicles:
+                fake.drive(self.random.randrange(1, 6))
+                daemon.ask_for_sync()
+            self.any_moment()
+            kind = self.kill_one()
+            killed[kind] = killed.get(kind, 0) + 1
+            if turn % 10 == 9:
+                self.postgres.stop("immediate")
+                self.postgres.start()
+                stops += 1
+        for server in self.servers:
+            server.wait()
+        for _, daemon in self.vehicles:
+            daemon.sync_until(lambda answer: answer["pending"] == 0, "everything has been uploaded", 120)
+        expected: set = set().union(*(daemon.account().stored for _, daemon in self.vehicles))
+        found = self.stored()
+        print(f"conservation: {sum(killed.values())} SIGKILLs {killed}, {stops} immediate stops of PostgreSQL, "
+              f"{len(expected)} fixes reported, {len(found)} stored, {len(found) - len(set(found))} twice, "
+              f"{len(expected - set(found))} lost, {time.monotonic() - began:.0f} s, seed {SEED}")
+        self.assertGreater(len(expected), KILLS * 5)
+        self.assertEqual(len(found), len(set(found)), "stored twice")
+        self.assertEqual(set(found), expected)
+
+
+class CuttingProxy:
+    """Passes requests on, and cuts the answer after so many bytes."""
+
+    def __init__(self, backend: int):
+        self.backend = backend
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.limit = 0
+        self.answered = 0
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            with client, socket.create_connection(("127.0.0.1", self.backend)) as server:
+                client.settimeout(30)
+                data = b""
+                while b"\r\n\r\n" not in data:
+                    data += client.recv(65_536)
+                head, body = data.split(b"\r\n\r\n", 1)
+                length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+                while len(body) < length:
+                    body += client.recv(65_536)
+                server.sendall(head.replace(b"\r\n", b"\r\nConnection: close\r\n", 1) + b"\r\n\r\n" + body)
+                answer = b""
+                while part := server.recv(65_536):
+                    answer += part
+                self.answered = len(answer)
+                client.sendall(answer[:self.limit])
+
+    def close(self):
+        self.listener.close()
+
+
+class CutAnswerTests(ServerTest):
+    def test_an_answer_cut_at_every_byte(self):
+        """The sender cannot know, and asks again: each batch is there once."""
+        server = self.server().start()
+        device, reader = server.add_device("van"), server.add_user("ada", "reader")
+        proxy = CuttingProxy(server.port)
+        self.addCleanup(proxy.close)
+        sent: list = []
+        cut = 0
+        while True:
+            root = envelope(3, first_ms=FIRST_MS + cut * 10_000)
+            sent += [row["id"] for row in root["locations"]]
+            proxy.limit = cut
+            through = Server(self.folder, server.database)
+            through.port = proxy.port
+            try:
+                whole = through.post(device["access_token"], root)
+            except Exception:
+                whole = None
+            if cut >= proxy.answered and whole is not None:
+                break
+            again = server.post(device["access_token"], root)
+            self.assertEqual((again.status, again.json["duplicates"]), (200, 3), cut)
+            cut += 1
+        print(f"cut answers: {cut}, {len(sent)} rows sent, each once")
+        self.assertGreater(cut, 100)
+        self.assertEqual(server.ids(reader, device["id"]), sent)
+
+
+if __name__ == "__main__":
+    unittest.main()

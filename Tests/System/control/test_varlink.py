@@ -128,6 +128,7 @@ class ErrorTests(ClientTest):
             ("InvalidConfiguration", lambda: connection.SeedAuth(access_token="abc"), {"key": "sync.auth", "reason": None}),
             ("InvalidConfiguration", lambda: connection.SetExtras(extras={"a" * 101: "c"}), {"key": None, "reason": None}),
             ("RebatchRefused", lambda: connection.Rebatch(), {"reason": None}),
+            ("NotTracking", lambda: lost.SetMotion(motion="moving"), {}),
             ("LocationUnavailable", lambda: lost.GetCurrentLocation(timeout_seconds=20.0), {"reason": None}),
             ("RateLimited", lambda: [connection.Sync(wait=False) for _ in range(1000)], {"retry_after_seconds": 1}),
             (SERVICE + ".ExpectedMore", lambda: connection.Subscribe(), {}),

@@ -106,6 +106,7 @@ conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten 
 fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C ends them; VEHICLES=10
 	@etc/build/server deps
 	$(SWIFT_BUILD) --product beekond
+	$(SWIFT_BUILD) --product beekonctl
 	$(SWIFT_BUILD) --product beekon-sim
 	@etc/build/server build
 	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(VEHICLES)

@@ -152,7 +152,8 @@ final class Postscripts {
         return VehicleStatus(
             state: reader.state.rawValue, motion: reader.motion.rawValue,
             receiver: Wire.SourceHealth(reader.health).rawValue, pending: counts.pending,
-            oldestPending: counts.pending > 0 ? counts.oldestPending : nil, odometer: reader.odometer.map { Double($0) },
+            oldestPending: counts.pending > 0 ? counts.oldestPending : nil,
+            odometer: reader.odometer.map { Double($0) },
             ignition: reader.vehicle?.isOn, version: Release.version,
             uptime: Int(now.seconds(since: hub.startedAt)))
     }

@@ -173,7 +173,7 @@ func cornerLimits() throws {
 func polygonReadBack() throws {
     for ring in [
         [[-73.6, 45.5], [-73.52, 45.5], [-73.5, 45.6]], [[-73.6, 44.5], [-73.52, 45.5], [-73.5, 45.6]],
-        square(13.4, 52.5, half: 0.1), square(179.95, -12.3, half: 0.1),
+        square(13.4, 52.5, half: 0.1), square(-179.8, -12.3, half: 0.1),
     ] {
         for given in [ring, ring.reversed()] {
             let fence = try Geofence(id: "a", ring: given)

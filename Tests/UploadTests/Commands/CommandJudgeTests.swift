@@ -9,10 +9,11 @@ import Tracking
 @Suite("whether a server's command is carried out")
 struct CommandJudgeTests {
     private typealias Request = ServerCommand.Request
-    private static let fence = try! Geofence(id: "a", latitude: 1, longitude: 2, radius: 50)
+    private static let fence = try? Geofence(id: "a", latitude: 1, longitude: 2, radius: 50)
     private static let requests: [Request] = [
         .start, .stop, .setConfig(["tracking.interval_seconds": .integer(5)]),
-        .unsetConfig(["tracking.interval_seconds"]), .addGeofences([fence]), .removeGeofences(["a"]),
+        .unsetConfig(["tracking.interval_seconds"]), .addGeofences([fence].compactMap(\.self)),
+        .removeGeofences(["a"]),
         .removeAllGeofences, .setMotion(.moving), .sync, .locate, .uploadLog(url: nil),
     ]
 

@@ -9,7 +9,10 @@ import Testing
 
 /// A server that gives commands, and a vehicle that hears them.
 enum CommandSamples {
-    static let batch = UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f")!
+    static let batch: UUIDv7 = {
+        guard let id = UUIDv7("0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e1f") else { preconditionFailure("no id") }
+        return id
+    }()
     static let installID = "0190d4e2-0000-7000-8000-00000000000a"
     static let counter: Int64 = 1_781_000_000_000
     /// The counter is of this moment.
@@ -81,7 +84,8 @@ enum CommandSamples {
             withKey { key in
                 var (bytes, count) = ([UInt8](repeating: 0, count: 32), 32)
                 precondition(EVP_PKEY_get_raw_public_key(key, &bytes, &count) == 1)
-                return Settings.VerifyKey(bytes)!
+                guard let key = Settings.VerifyKey(bytes) else { preconditionFailure("no key") }
+                return key
             }
         }
 

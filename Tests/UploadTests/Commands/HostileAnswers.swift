@@ -301,10 +301,13 @@ struct HostileAnswer: Sendable, CustomTestStringConvertible {
             #"{"signed":"A","signature":"AA=="}"#, #"{"signed":"AA==","signature":"="}"#,
             #"{"signed":{"commands":[]},"signature":"AA=="}"#, #"{"signed":"AA ==","signature":"AA=="}"#,
         ].map { HostileAnswer("not Base64 \($0)", .refused(.malformed), $0, keyed) }
-        let members = ["install_id", "counter", "expires_at"].flatMap { name in
+        let written = [
+            "install_id": "\"\(CommandSamples.installID)\"", "counter": "\(CommandSamples.counter)",
+            "expires_at": "1781000600",
+        ]
+        let members = written.flatMap { name, good in
             ["null", "{}", "[]", "true", "-1"].map { value in
-                let text = Signer.message().replacing(
-                    try! Regex("\"\(name)\":(\"[^\"]*\"|[0-9]+)"), with: "\"\(name)\":\(value)")
+                let text = Signer.message().replacing("\"\(name)\":\(good)", with: "\"\(name)\":\(value)")
                 return HostileAnswer("\(name) \(value)", .refused(.malformed), signer.body(text), keyed)
             }
         }

@@ -116,7 +116,7 @@ extension Key {
             return "is not known; \(allowed)\(hint)"
         }
         return make(
-            name, .list(rule, limit: names.count), meaning + " Known are \(names.joined(separator: ", ")).",
+            name, .list(rule, limit: names.count), meaning + "\nKnown are \(names.joined(separator: ", ")).",
             get: { .list($0[keyPath: path].map(\.rawValue)) }
         ) { draft, value in
             if case .list(let texts) = value {

@@ -215,10 +215,11 @@ final class Recorder {
 
     /// At the end of the daemon: what still waits is lost with it.
     func reportLoss() {
-        guard waiting > 0 else { return }
+        let fixes = queue.count { if case .location = $0 { true } else { false } }
+        guard fixes > 0 else { return }
         Log.error(
             .storageFailed,
-            "the \(waiting) fixes that waited in memory are lost: storage has not worked until the end")
+            "the \(fixes) fixes that waited in memory are lost: storage has not worked until the end")
     }
 
     private func recovered() {

@@ -211,7 +211,7 @@ class ControlToolTests(SystemTest):
         fake, daemon = self.tracking()
         times = fake.drive(3)
         daemon.wait_stored(4)
-        self.assertEqual(self.value(daemon, "delete", "--yes", "--before", iso(times[0])), {"removed": 2})
+        self.assertEqual(self.value(daemon, "delete", "--yes", "--before", iso(times[0])), {"removed": 3}, "and the trip's start")
         self.assertEqual(self.text(daemon, "delete", "--yes"), "2 removed\n")
         self.assertEqual(daemon.stored_ids(), set())
 

@@ -220,7 +220,7 @@ class LocationTests(ControlTest):
         self.refused("InvalidTime", daemon.connect(), "DeleteLocations", before="now-ish")
         self.refused("InvalidParameter", daemon.connect(), "DeleteLocations", before=5)
         self.assertEqual(len(daemon.stored_ids()), 6)
-        self.assertEqual(daemon.call("DeleteLocations", before=iso(times[2])), {"removed": 4})
+        self.assertEqual(daemon.call("DeleteLocations", before=iso(times[2])), {"removed": 5}, "and the trip's start")
         self.assertEqual([row[0] for row in daemon.query("SELECT ts FROM locations ORDER BY ts")], times[3:])
         self.assertEqual(daemon.call("DeleteLocations"), {"removed": 2})
         self.assertEqual(daemon.call("DeleteLocations"), {"removed": 0})
@@ -233,7 +233,7 @@ class LocationTests(ControlTest):
         fake, daemon = self.tracking(store={"durability": "normal"})
         fake.drive(2500)
         daemon.wait_stored(2501)
-        self.assertEqual(daemon.call("DeleteLocations"), {"removed": 2501})
+        self.assertEqual(daemon.call("DeleteLocations"), {"removed": 2502}, "and the trip's start")
 
     def test_deleting_rows_of_a_batch_in_flight_dissolves_it(self):
         receiver = self.backend()
@@ -244,7 +244,7 @@ class LocationTests(ControlTest):
         daemon.ask_for_sync()
         first = receiver.wait_requests(1)[0]
         receiver.go_on()
-        self.assertEqual(daemon.call("DeleteLocations", before=iso(times[1])), {"removed": 3})
+        self.assertEqual(daemon.call("DeleteLocations", before=iso(times[1])), {"removed": 4}, "and the trip's start")
         second = receiver.wait_requests(2)[1]
         self.assertNotEqual(second.batch_id, first.batch_id)
         self.assertEqual(second.ids, first.ids[3:])

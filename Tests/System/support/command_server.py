@@ -112,7 +112,7 @@ def _handler(server: CommandServer):
 
         def do_POST(self):
             sent = self.rfile.read(int(self.headers["Content-Length"]))
-            if self.path == "/locations":
+            if not self.headers["Content-Type"].startswith("text/plain"):
                 status, body, *headers = server.take(sent)
             else:
                 server.logs.append((self.path, dict(self.headers), gzip.decompress(sent).decode()))

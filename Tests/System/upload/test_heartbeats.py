@@ -90,7 +90,8 @@ class HeartbeatTests(HeartbeatTest):
         self.assertGreaterEqual(root["status"]["uptime_seconds"], HOUR)
         self.assertEqual((root["locations"], root["geofence_events"]), ([], []))
         self.assertEqual(root["extras"], {"user_id": "truck-12"})
-        for unknown in ("odometer_meters", "ignition", "oldest_pending"):
+        self.assertEqual(root["status"]["odometer_meters"], 0)
+        for unknown in ("ignition", "oldest_pending"):
             self.assertNotIn(unknown, root["status"])
         again = self.next_heartbeat(daemon, clocks, backend).root
         self.assertEqual(again["session_id"], root["session_id"], "minted once")

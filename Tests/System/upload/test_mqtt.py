@@ -437,7 +437,7 @@ class ConnectionTests(MQTTTest):
         batch = daemon.wait_status(lambda status: status["sync"]["in_flight_batch"], "a batch under way")
         self.assertEqual(batch["sync"]["state"], "uploading")
         # Its rows are deleted: the request is broken off.
-        self.assertEqual(daemon.call("DeleteLocations")["removed"], 2)
+        self.assertEqual(daemon.call("DeleteLocations")["removed"], 3, "and the trip's start")
         daemon.wait_status(lambda status: status["sync"]["state"] == "idle", "the request is broken off")
         asked.clear()
         fake.drive(1)

@@ -3,8 +3,8 @@ extension Wire {
     /// Keys as in the configuration file, dotted: tracking.interval_seconds. Stored, and applied at once. All
     /// or nothing. Kept over restarts, above all files and what the server has set. InvalidConfiguration
     /// names the first key at fault. Numbers that are clamped in files are clamped here; GetConfig tells what
-    /// holds. Secrets and paths of files are refused: they belong into a file, new tokens into SeedAuth. All
-    /// of gpsd, store and log, and all of sync and of each destination but interval_seconds, batch_size and
+    /// holds. Secrets and paths of files are refused: they belong in a file, new tokens into SeedAuth. All of
+    /// gpsd, store and log, and all of sync and of each destination but interval_seconds, batch_size and
     /// sync_threshold need admin rights. While the files hold secrets (header values, refresh payload and
     /// headers, tokens, client key, username, password, params), only root may send them elsewhere than the
     /// files do, with url, auth.refresh_url, proxy or allow_insecure_http of sync or of a destination:

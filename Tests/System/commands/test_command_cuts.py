@@ -68,7 +68,8 @@ class CutTests(CommandTest):
         daemon.kill()
         server.stop()
         self.receivers.clear()
-        return seen, self.since_answer(seen) if thread == "uploader" else seen.calls
+        # In another run fewer calls may come before the answer, and the cut with them.
+        return seen, self.since_answer(seen) if call is None and thread == "uploader" else seen.calls
 
     def check(self, server, fake, daemon):
         status = daemon.status()

@@ -57,7 +57,7 @@ class FlushTest(Service):
         self.addCleanup(backend.stop)
         self.pending(backend.url)
         # The session has sent nothing so far.
-        self.assertEqual(backend.ids, [])
+        self.assertEqual(len(backend.ids), 0)
         seconds = self.off()
         sent = len(set(backend.ids))
         print(f"poweroff with {PENDING} and more pending: {sent} sent, off after {seconds:.1f} s")

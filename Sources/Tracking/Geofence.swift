@@ -21,12 +21,12 @@ package struct Geofence: Equatable, Sendable {
     package let radius: Double
     /// nil for a circle.
     package let polygon: Polygon?
+    /// Seconds inside after which a stay is recorded, more than 0 and at most `longestDwell`; nil: none is.
+    package let dwell: Double?
     /// Whether entries are recorded.
     package let notifiesOnEntry: Bool
     /// Whether exits are recorded.
     package let notifiesOnExit: Bool
-    /// Seconds inside after which a stay is recorded, more than 0 and at most `longestDwell`; nil: none is.
-    package let dwell: Double?
 
     /// - Throws: `Invalid`, describing the first value that is wrong.
     package init(

@@ -22,18 +22,12 @@ package struct Geofences: Sendable {
         package var isInside: Bool?
         /// When it was added; nil for one that was added before that was kept.
         package var addedAt: Timestamp?
-        /// Fix time of the enter while inside; nil where it is not known, and once the stay has been recorded.
-        package var enteredAt: Timestamp?
 
-        package init(
-            key: Int64, fence: Geofence, isInside: Bool? = nil, addedAt: Timestamp? = nil,
-            enteredAt: Timestamp? = nil
-        ) {
+        package init(key: Int64, fence: Geofence, isInside: Bool? = nil, addedAt: Timestamp? = nil) {
             self.key = key
             self.fence = fence
             self.isInside = isInside
             self.addedAt = addedAt
-            self.enteredAt = enteredAt
         }
     }
 
@@ -100,8 +94,8 @@ package struct Geofences: Sendable {
     private var times: [Timestamp?] = []
     private var indices: [String: Int] = [:]
     private var trail = GeofenceTrail()
-    /// Since when the vehicle is in those that it is in, by key; without those whose stay has been recorded.
-    private var entered: [Int64: Timestamp] = [:]
+    /// Fix times of the enter into those that the vehicle is in, by key; without those whose stay has been recorded.
+    package private(set) var entered: [Int64: Timestamp] = [:]
     private var dwell = Dwell()
     /// Indices in ascending order of id: computed for the first page of a list, and kept until fences are added or
     /// removed.
@@ -110,12 +104,14 @@ package struct Geofences: Sendable {
     /// - Parameters:
     ///   - items: as returned by `items`; of several with the same id the last one wins.
     ///   - nextKey: as it was when they were stored.
-    package init(_ items: [Item] = [], nextKey: Int64 = 1) {
+    ///   - entered: by key, as far as it is known.
+    package init(_ items: [Item] = [], nextKey: Int64 = 1, entered: [Int64: Timestamp] = [:]) {
         self.nextKey = max(nextKey, (items.map(\.key).max() ?? 0) + 1)
         for item in items.prefix(Self.limit) { set(item) }
         drawOutlines()
-        // Of several with the same id, only the last one has its key here.
-        entered = entered.filter { keys.contains($0.key) }
+        for (key, watch) in zip(keys, watches) where watch.isInside == true {
+            self.entered[key] = entered[key]
+        }
         dwell = Dwell(keys.indices.compactMap { stay(at: $0) })
     }
 
@@ -230,8 +226,7 @@ package struct Geofences: Sendable {
 
     private func item(at index: Int) -> Item {
         Item(
-            key: keys[index], fence: fences[index], isInside: watches[index].isInside, addedAt: times[index],
-            enteredAt: entered[keys[index]])
+            key: keys[index], fence: fences[index], isInside: watches[index].isInside, addedAt: times[index])
     }
 
     // MARK: Stays
@@ -291,7 +286,6 @@ package struct Geofences: Sendable {
 
     private mutating func set(_ item: Item) {
         order = nil
-        if item.isInside == true, let time = item.enteredAt { entered[item.key] = time }
         let watch = GeofenceWatch(isInside: item.isInside)
         let circle = Circle(
             centre: EarthPoint(item.fence.centre), radius: item.fence.radius, isAtRest: watch.isAtRest)

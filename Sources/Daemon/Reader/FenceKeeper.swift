@@ -43,10 +43,10 @@ final class FenceKeeper {
             var item = item
             // Without the database nobody knows since when, or whether the stay has been recorded: it is not twice.
             item.isInside = known.map { $0[item.key]?.isInside } ?? (inside.contains(item.key) ? true : nil)
-            item.enteredAt = known?[item.key]?.enteredAt
             return item
         }
-        geofences = Geofences(items, nextKey: found?.nextKey ?? 1)
+        geofences = Geofences(
+            items, nextKey: found?.nextKey ?? 1, entered: (known ?? [:]).compactMapValues(\.enteredAt))
         hub.board.publish(fences: geofences.all)
         mustStoreStates = known.map { $0.count > items.count { $0.isInside != nil } } ?? true
         keepStates(now: now)
@@ -115,7 +115,7 @@ final class FenceKeeper {
         if mustStoreStates {
             let states = geofences.items.compactMap { item in
                 item.isInside.map {
-                    Geofences.Change(key: item.key, isInside: $0, enteredAt: item.enteredAt)
+                    Geofences.Change(key: item.key, isInside: $0, enteredAt: geofences.entered[item.key])
                 }
             }
             do {

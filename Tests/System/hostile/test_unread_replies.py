@@ -37,7 +37,7 @@ class UnreadTests(SystemTest):
         limits = dict(re.findall(r"^(Memory\w+)=(\d+)M$", UNIT.read_text(encoding="utf-8"), re.MULTILINE))
         high, most = (int(limits[name]) * (1 << 20) / 1e6 for name in ("MemoryHigh", "MemoryMax"))
         self.assertLess(high, most)
-        self.assertLess(self.resident("VmHWM"), high / 3)
+        self.assertLess(self.resident("VmHWM"), high / 4)
 
     def serve(self, fences: int = 0):
         self.served = self.daemon().start()

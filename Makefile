@@ -51,7 +51,7 @@ build: deps  ## Build the release: Swift runtime inside, stripped, without ICU
 run: deps build  ## Receiver, gpsd, beekond and a backend on this machine, live; DURATION=30 ends by itself
 	@DURATION="$(DURATION)" etc/demo/run --bin $(BUILD)/release
 
-test: deps venv  ## Run every test; ONLY=name runs the Python test files of such a name
+test: deps venv  ## Run every test, of beekon-server, too; ONLY=name runs the Python test files of such a name
 	$(SWIFT_BUILD) --build-tests
 	@etc/build/test --build $(BUILD) $(ONLY)
 
@@ -86,10 +86,9 @@ server:  ## Build the release of beekon-server, the backend, in server/.build
 	@etc/build/server deps
 	@etc/build/server build
 
-test-server: venv  ## Run the tests of beekon-server, with beekond and a PostgreSQL of their own; ONLY=name
-	@etc/build/server deps
+test-server: deps venv  ## Run the tests of beekon-server alone; ONLY=name
 	$(SWIFT_BUILD) --product beekond
-	@BEEKOND_BIN="$(abspath $(BUILD))/debug" etc/build/server test $(ONLY)
+	@etc/build/test --build $(BUILD) --server $(ONLY)
 
 fuzz-server:  ## Fuzz what beekon-server reads of uploads; FUZZ_SECONDS or FUZZ_RUNS
 	@etc/build/server deps
@@ -101,7 +100,8 @@ server-deb: server  ## Build the Debian package of beekon-server in server/.buil
 conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten beekond and three servers; KILLS=200
 	@etc/build/server deps
 	$(SWIFT_BUILD) --product beekond
-	@BEEKOND_BIN="$(abspath $(BUILD))/debug" BEEKOND_SERVER_KILLS="$(KILLS)" etc/build/server test conservation
+	@etc/build/server build-tests
+	@BEEKOND_BIN="$(abspath $(BUILD))/debug" BEEKOND_SERVER_KILLS="$(KILLS)" etc/build/server run conservation
 
 fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C ends them; VEHICLES=10
 	@etc/build/server deps

@@ -28,6 +28,7 @@ public struct TOMLNode {
         case table(TOMLTable)
     }
 
+    /// What it is.
     public let content: Content
     /// From 1.
     public let line: Int

@@ -13,6 +13,8 @@ BENCH_ONLY ?=
 KILLS ?= 200
 # Of `make fleet`.
 VEHICLES ?= 10
+# Of `make overload`.
+OVERLOAD_SECONDS ?= 30
 # Simulated days of `make soak`.
 DAYS ?= 7
 
@@ -36,7 +38,7 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint manuals check server test-server fuzz-server server-deb conservation fleet bench-server fuzz bench soak system-test install uninstall deb clean venv
+.PHONY: help deps build run test lint manuals check server test-server fuzz-server server-deb conservation overload fleet bench-server fuzz bench soak system-test install uninstall deb clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -102,6 +104,11 @@ conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten 
 	$(SWIFT_BUILD) --product beekond
 	@etc/build/server build-tests
 	@BEEKOND_BIN="$(abspath $(BUILD))/debug" BEEKOND_SERVER_KILLS="$(KILLS)" etc/build/server run conservation
+
+overload: venv  ## Ten times what beekon-server can take, and slow senders, for OVERLOAD_SECONDS=30, with the release
+	@etc/build/server deps
+	@etc/build/server build
+	@BEEKON_SERVER_BIN="$(CURDIR)/server/.build/release" BEEKOND_OVERLOAD_SECONDS="$(OVERLOAD_SECONDS)" etc/build/server run overload
 
 fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C ends them; VEHICLES=10
 	@etc/build/server deps

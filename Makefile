@@ -118,10 +118,10 @@ fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-s
 	@etc/build/server build
 	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(VEHICLES)
 
-bench-server: venv  ## Measure beekon-server beside COPY and bare inserts; BENCH_RUNS=5
+bench-server: venv  ## Measure beekon-server beside COPY and bare inserts; BENCH_RUNS=5, BENCH_ONLY="postgres sqlite herd", BENCH_ALONE=1
 	@etc/build/server deps
 	@etc/build/server build
-	@.venv/bin/python server/Benchmarks/bench
+	@.venv/bin/python server/Benchmarks/bench-server $(BENCH_ONLY)
 
 bench: deps  ## Measure beekond beside its peers; BENCH_RUNS=1 for a quick look, BENCH_ONLY=names, BENCH_DIR=folder
 	$(SWIFT_BUILD) $(RELEASE)

@@ -13,6 +13,9 @@ struct Metrics: Sendable {
         let fleet = try await fleet()
         var text = MetricText()
         Self.append(meters.counts, to: &text)
+        text.begin(
+            "beekon_server_groups_total", "counter", "Transactions that stored batches, each some of them.")
+        text.add(Double(store.groups), [])
         fleet.append(to: &text)
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],

@@ -36,8 +36,8 @@ package final class Monitor<Value>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Looks at the value, and wakes nobody.
-    package func look<Result>(_ body: (Value) -> Result) -> Result {
+    /// Looks at the value.
+    package func look<Result>(_ body: (borrowing Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(value)

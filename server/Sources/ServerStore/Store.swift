@@ -80,6 +80,9 @@ package final class Store: Sendable {
         }
     }
 
+    /// Transactions so far in which batches were to be stored.
+    package var groups: UInt64 { writes.look { $0.groups } }
+
     /// Stores a batch, with others of the same moment.
     ///
     /// - Returns: when it can no longer be lost.

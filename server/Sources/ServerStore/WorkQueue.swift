@@ -40,6 +40,8 @@ struct WorkQueue {
     private var jobs: [Job] = []
     private var rows = 0
     private var isClosed = false
+    /// Groups so far.
+    private(set) var groups: UInt64 = 0
     /// Jobs and groups take turns, so that neither starves.
     private var jobWasLast = false
 
@@ -92,6 +94,7 @@ struct WorkQueue {
             count += 1
         }
         rows -= size + count
+        groups += 1
         defer { batches.removeFirst(count) }
         return .group(Array(batches[..<count]))
     }

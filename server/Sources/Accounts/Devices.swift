@@ -82,11 +82,12 @@ package enum Devices {
     /// All that is known of the tokens of a device; nil when there is no such device.
     package static func tokens(of device: Int64, in session: any Session) throws(StoreError) -> DeviceTokens?
     {
-        let entry = try session.run("SELECT revoked FROM devices WHERE id = $1", .integer(device))
-        guard let revoked = entry.first?.first else { return nil }
         let rows = try session.run(
-            "SELECT hash, kind, created, expires, used, parent FROM tokens WHERE device = $1",
-            .integer(device))
+            """
+            SELECT t.hash, t.kind, t.created, t.expires, t.used, t.parent, d.revoked FROM devices d
+                LEFT JOIN tokens t ON t.device = d.id WHERE d.id = $1
+            """, .integer(device))
+        guard let revoked = rows.first?[6] else { return nil }
         let records = rows.compactMap { row -> TokenRecord? in
             guard let hash = row[0].bytes, let kind = row[1].integer.flatMap({ Secret.Kind(rawValue: $0) }),
                 let created = row[2].integer

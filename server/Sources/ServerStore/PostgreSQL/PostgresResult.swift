@@ -63,4 +63,27 @@ enum PostgresType {
     static let text: Oid = 25
     static let float8: Oid = 701
     static let uuid: Oid = 2950
+
+    /// What arrays are made of.
+    enum Element {
+        case int8, text, float8, uuid
+
+        var type: Oid {
+            switch self {
+            case .int8: PostgresType.int8
+            case .text: PostgresType.text
+            case .float8: PostgresType.float8
+            case .uuid: PostgresType.uuid
+            }
+        }
+
+        var array: Oid {
+            switch self {
+            case .int8: 1016
+            case .text: 1009
+            case .float8: 1022
+            case .uuid: 2951
+            }
+        }
+    }
 }

@@ -13,6 +13,8 @@ BENCH_ONLY ?=
 KILLS ?= 200
 # Of `make fleet`.
 VEHICLES ?= 10
+# Of `make server`.
+LISTEN ?= 127.0.0.1:8080
 # Of `make overload`.
 OVERLOAD_SECONDS ?= 30
 # Simulated days of `make soak`.
@@ -38,7 +40,7 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint manuals check server test-server fuzz-server server-deb conservation overload fleet bench-server fuzz bench soak system-test install uninstall deb clean venv
+.PHONY: help deps build run test lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet bench-server fuzz bench soak system-test install uninstall deb clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -84,7 +86,14 @@ check:  ## What every change must pass: lint, build and test, where a warning is
 	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz
 	@etc/build/system-test --brief $(BUILD)
 
-server:  ## Build the release of beekon-server, the backend, in server/.build
+server: server-build  ## Build beekon-server, the backend, and run it here with an SQLite file; Ctrl-C ends it; LISTEN=host:port
+	@mkdir -p -m 700 .run/server
+	@printf '%s\n' 'In another terminal, for a device and for who reads it:' \
+	    '    server/.build/release/beekon-server device add NAME --database .run/server/fleet.db' \
+	    '    server/.build/release/beekon-server user add NAME --database .run/server/fleet.db'
+	@exec server/.build/release/beekon-server --database .run/server/fleet.db --listen $(LISTEN)
+
+server-build:  ## Build the release of beekon-server in server/.build
 	@etc/build/server deps
 	@etc/build/server build
 
@@ -96,7 +105,7 @@ fuzz-server:  ## Fuzz what beekon-server reads of uploads; FUZZ_SECONDS or FUZZ_
 	@etc/build/server deps
 	@etc/build/server fuzz
 
-server-deb: server  ## Build the Debian package of beekon-server in server/.build/deb
+server-deb: server-build  ## Build the Debian package of beekon-server in server/.build/deb
 	@etc/build/server-deb
 
 conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten beekond and three servers; KILLS=200
@@ -105,18 +114,17 @@ conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten 
 	@etc/build/server build-tests
 	@BEEKOND_BIN="$(abspath $(BUILD))/debug" BEEKOND_SERVER_KILLS="$(KILLS)" etc/build/server run conservation
 
-overload: venv  ## Ten times what beekon-server can take, and slow senders, for OVERLOAD_SECONDS=30, with the release
-	@etc/build/server deps
-	@etc/build/server build
+overload: venv server-build  ## Ten times what beekon-server can take, and slow senders, for OVERLOAD_SECONDS=30, with the release
 	@BEEKON_SERVER_BIN="$(CURDIR)/server/.build/release" BEEKOND_OVERLOAD_SECONDS="$(OVERLOAD_SECONDS)" etc/build/server run overload
 
-fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C ends them; VEHICLES=10
+fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C or DURATION=60 ends them; VEHICLES=10
 	@etc/build/server deps
 	$(SWIFT_BUILD) --product beekond
 	$(SWIFT_BUILD) --product beekonctl
 	$(SWIFT_BUILD) --product beekon-sim
 	@etc/build/server build
-	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(VEHICLES)
+	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(VEHICLES) \
+	    $(if $(DURATION),--duration $(DURATION))
 
 bench-server: venv  ## Measure beekon-server beside COPY and bare inserts; BENCH_RUNS=5, BENCH_ONLY="postgres sqlite herd", BENCH_ALONE=1
 	@etc/build/server deps

@@ -132,8 +132,8 @@ class HostileTests(ServerTest):
             count += more
             kinds.update(others)
         most = max(most, resident(self.pid))
-        print(f"hostile: {count} requests of {len(kinds)} kinds on {len(hostile.OTHERS) + 1} routes, each a 4xx for its own reason; "
-              f"RSS {first:.0f} -> {most:.0f} MB")
+        print(f"hostile: {count} requests of {len(kinds)} kinds on {len(hostile.OTHERS) + 1} routes, "
+              f"each a 4xx for its own reason; RSS {first:.0f} -> {most:.0f} MB")
         self.assertGreater(count, 2000)
         self.assertLess(most - first, 25, "memory stays")
         self.assertEqual(self.under_test.post(self.token, hostile.whole()).status, 200, "the one that is not wrong")
@@ -164,7 +164,8 @@ class HostileTests(ServerTest):
             if number % 50 == 0:
                 most = max(most, resident(self.pid))
         most = max(most, resident(self.pid))
-        print(f"hostile by chance: {sum(kinds.values())} requests of {len(kinds)} kinds, all 4xx; RSS {first:.0f} -> at most {most:.0f} MB")
+        print(f"hostile by chance: {sum(kinds.values())} requests of {len(kinds)} kinds, all 4xx; "
+              f"RSS {first:.0f} -> at most {most:.0f} MB")
         self.assertEqual(self.under_test.post(self.token, envelope(3, first_ms=FIRST_MS + 60_000)).status, 200)
         self.assertLess(most, 120, "a debug build; the release stays below 80")
 

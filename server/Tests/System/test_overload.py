@@ -132,7 +132,8 @@ class OverloadTests(ServerTest):
         sent = sum(report["sent"] for report in reports)
         seconds = max(SECONDS, BRIEF)
         p99 = spans[len(spans) * 99 // 100] if spans else 0.0
-        print(f"overload, {what}: {sent / seconds:.0f} requests/s for a server that takes {capacity:.0f} ({sent / seconds / capacity:.1f} x), "
+        print(f"overload, {what}: {sent / seconds:.0f} requests/s for a server that takes {capacity:.0f} "
+              f"({sent / seconds / capacity:.1f} x), "
               f"{statuses}, {sum(report['broken'] for report in reports)} broken, accepted p50 "
               f"{spans[len(spans) // 2] if spans else 0:.3f} s, p99 {p99:.3f} s, RSS at most {self.most:.0f} MB")
         self.assertTrue(accepted)
@@ -176,7 +177,7 @@ class OverloadTests(ServerTest):
         answers = [answer for answer in slow.answers if answer]
         self.assertTrue(all(answer.startswith((b"HTTP/1.1 503", b"HTTP/1.1 408")) for answer in answers), answers[:3])
         waits = {load.header(answer, b"retry-after") for answer in answers if b" 503 " in answer[:14]}
-        print(f"slow senders: {len(answers)} sent away with an answer, Retry-After {sorted(waits, key=lambda wait: int(wait or 0))}")
+        print(f"slow senders: {len(answers)} sent away with an answer, {len(waits)} values of Retry-After")
         self.assertGreater(len(waits), 5)
 
     def test_announced_bytes_shut_nobody_out(self):

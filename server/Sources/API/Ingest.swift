@@ -15,14 +15,18 @@ struct Ingest: Sendable {
     let commands: CommandText
     let meters: Meters
 
-    func answer(_ request: Request, from device: Int64, now: Timestamp) async throws -> Response {
+    /// - Parameter newToken: hash of its token if that has not been shown before.
+    func answer(
+        _ request: Request, from device: Int64, newToken: [UInt8]?, now: Timestamp
+    ) async throws -> Response {
         let isPacked = try Self.isPacked(request.headers)
         let (bytes, lease) = try await bodies.read(request, limit: isPacked ? limits.packed : limits.unpacked)
         let batch = try parse(bytes, isPacked: isPacked, now: now)
         let keptSince = retentionDays.map { now.advanced(bySeconds: -86_400 * Double($0)) }
         let start = ContinuousClock.now
         let receipt = try await store.submit(
-            Submission(device: device, batch: batch, received: now, keptSince: keptSince))
+            Submission(
+                device: device, batch: batch, received: now, keptSince: keptSince, newToken: newToken))
         meters.note(receipt, after: .now - start)
         // The body's bytes are those of the rows that wait.
         withExtendedLifetime(lease) {}

@@ -7,6 +7,8 @@ struct Identity: Equatable {
     var name = ""
     /// What a browser showed; nil when it was a token.
     var session: Secret?
+    /// Hash of a device's token that has not been shown before; nil for any other.
+    var newToken: [UInt8]?
 }
 
 /// Who asks.

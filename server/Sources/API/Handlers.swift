@@ -43,7 +43,8 @@ struct Handlers: Sendable {
         switch call.route {
         case .batches:
             guard case .device(let device) = call.identity.caller else { throw Problem.notFound() }
-            return try await ingest.answer(call.request, from: device, now: call.now)
+            return try await ingest.answer(
+                call.request, from: device, newToken: call.identity.newToken, now: call.now)
         case .logs:
             guard case .device(let device) = call.identity.caller else { throw Problem.notFound() }
             return try await logs.add(call.request, from: device, now: call.now)

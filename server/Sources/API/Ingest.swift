@@ -15,14 +15,18 @@ struct Ingest: Sendable {
     let commands: CommandText
     let meters: Meters
 
-    func answer(_ request: Request, from device: Int64, now: Timestamp) async throws -> Response {
+    /// - Parameter newToken: hash of its token if that has not been shown before.
+    func answer(
+        _ request: Request, from device: Int64, newToken: [UInt8]?, now: Timestamp
+    ) async throws -> Response {
         // What would wait too long is refused before its body costs anything.
         try store.admit()
         let (batch, lease) = try await batch(of: request, now: now)
         let keptSince = retentionDays.map { now.advanced(bySeconds: -86_400 * Double($0)) }
         let start = ContinuousClock.now
         let receipt = try await store.submit(
-            Submission(device: device, batch: batch, received: now, keptSince: keptSince))
+            Submission(
+                device: device, batch: batch, received: now, keptSince: keptSince, newToken: newToken))
         meters.note(receipt, after: .now - start)
         withExtendedLifetime(lease) {}
         let text =

@@ -34,12 +34,23 @@ struct Responder: HTTPResponder {
 
     private func answer(_ request: Request, _ route: Route?) async throws -> Response {
         do {
-            return try await handlers.perform(try await call(request, route))
+            return try await perform(try await call(request, route))
         } catch let problem as Problem {
             return problem.response
         } catch let error as StoreError {
             var random = SystemRandomNumberGenerator()
             return Problem(error, using: &random).response
+        }
+    }
+
+    private func perform(_ call: Handlers.Call) async throws -> Response {
+        guard call.route == .batches else { return try await handlers.perform(call) }
+        do {
+            return try await handlers.perform(call)
+        } catch let problem as Problem where problem.status != .serviceUnavailable {
+            // What is refused has shown the token all the same.
+            try await gatekeeper.noteUse(by: call.identity, now: call.now)
+            throw problem
         }
     }
 
@@ -58,6 +69,7 @@ struct Responder: HTTPResponder {
             isLocal
             ? Identity(caller: .local, name: "local")
             : try await gatekeeper.identity(request.headers, now: now)
+        if route != .batches { try await gatekeeper.noteUse(by: identity, now: now) }
         guard identity.caller.may(method, route) else {
             if identity.caller == .nobody {
                 throw Problem(.unauthorized, "This needs a token ('Authorization: Bearer …') or a session.")

@@ -1,4 +1,6 @@
-"""The same rows by many clients at once, on servers that share one PostgreSQL: they are stored once, and everybody hears so."""
+"""What many do at once is done once: the same rows by many clients, on servers that share one PostgreSQL, and the first use of
+tokens."""
+import sqlite3
 import sys
 import tempfile
 import unittest
@@ -50,6 +52,35 @@ class IdempotencyTests(ServerTest):
         root = envelope(ROWS)
         roots = [{**root, "batch_id": uuid7(1_718_452_800_000 + number)} for number in range(CLIENTS)]
         self.check(self.send(roots), batches=CLIENTS)
+
+    def test_first_uses_at_once_are_noted(self):
+        """Each server may be shown the same tokens, in any order, in the transactions that store what came with them."""
+        tokens = [self.servers[0].add_device(f"bus {number}")["access_token"] for number in range(20)]
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            answers = list(pool.map(
+                lambda each: self.servers[each % 3].post(tokens[each * 7 % 20], envelope(2, 1_718_452_800_000 + each * 10_000)),
+                range(120)))
+        self.assertEqual({answer.status for answer in answers}, {200}, answers)
+        self.assertEqual(
+            self.postgres.query("SELECT count(*), count(used) FROM tokens WHERE kind = 1 AND device > 1"), [["20", "20"]])
+
+
+class FirstUseTests(ServerTest):
+    def uses(self, server: Server) -> list:
+        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as database:
+            return [row[0] is not None for row in database.execute("SELECT used FROM tokens WHERE kind = 1 ORDER BY device")]
+
+    def test_a_batch_that_is_stored_or_refused_has_shown_its_token(self):
+        server = self.server().start()
+        tokens = [server.add_device(name)["access_token"] for name in ("van", "bus", "tram")]
+        self.assertEqual(self.uses(server), [False, False, False])
+        self.assertEqual(server.post(tokens[0], envelope(2)).status, 200)
+        self.assertEqual(self.uses(server), [True, False, False])
+        self.assertEqual(server.post(tokens[1], {}).status, 400)
+        self.assertEqual(self.uses(server), [True, True, False])
+        # Where a device may not go.
+        self.assertEqual(server.ask("GET", "/v1/devices", tokens[2]).status, 403)
+        self.assertEqual(self.uses(server), [True, True, True])
 
 
 if __name__ == "__main__":

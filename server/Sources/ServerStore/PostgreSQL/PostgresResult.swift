@@ -66,7 +66,7 @@ enum PostgresType {
 
     /// What arrays are made of.
     enum Element {
-        case int8, text, float8, uuid
+        case int8, text, float8, uuid, bytea
 
         var type: Oid {
             switch self {
@@ -74,6 +74,7 @@ enum PostgresType {
             case .text: PostgresType.text
             case .float8: PostgresType.float8
             case .uuid: PostgresType.uuid
+            case .bytea: PostgresType.bytea
             }
         }
 
@@ -83,6 +84,7 @@ enum PostgresType {
             case .text: 1009
             case .float8: 1022
             case .uuid: 2951
+            case .bytea: 1001
             }
         }
     }

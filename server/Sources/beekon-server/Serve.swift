@@ -2,6 +2,7 @@ import API
 import ArgumentParser
 import Glibc
 import Logging
+import Page
 import ServerStore
 
 /// Serves until it is told to end.
@@ -29,6 +30,8 @@ struct Serve: AsyncParsableCommand {
             "A private Ed25519 key (PEM, from 'beekon-server key new'): commands for vehicles are signed with it. (Environment: BEEKON_SERVER_SIGNING_KEY)",
             valueName: "file"))
     var signingKey: String?
+
+    @OptionGroup var page: PageOption
 
     func validate() throws {
         guard retention.map({ (1...36_500).contains($0) }) ?? true else {
@@ -68,6 +71,13 @@ struct Serve: AsyncParsableCommand {
         options.retentionDays = try retention ?? Environment.number("BEEKON_SERVER_RETENTION", in: 1...36_500)
         if let path = signingKey ?? Environment["BEEKON_SERVER_SIGNING_KEY"] {
             options.signingKey = try KeyFile.read(path)
+        }
+        do {
+            options.page = try page.load()
+        } catch let missing as FleetPage.Missing {
+            logger.warning(
+                "no page for browsers: \(missing.reason); install beekon-server's package and libjs-leaflet, or say --page none"
+            )
         }
         let server = Server(
             options, socket: LocalClient.path(of: database.place), store: store, logger: logger)

@@ -84,7 +84,7 @@ def make(server: Server) -> dict:
         angle = number * 2.4
         home = (HOME[0] + 0.05 * math.sin(angle) * (1 + number / 8), HOME[1] + 0.08 * math.cos(angle) * (1 + number / 8))
         length = 6 * 3600 if number == 0 else 600
-        rows = day(now - length * 1000, length, home, step=1 if number == 0 else 5)
+        rows = day(now - length * 1000, length, home, step=3 if number == 0 else 5)
         if said["motion"] == "stationary":
             rows[-1].update(motion="stationary", speed=0)
         events = []

@@ -39,14 +39,15 @@ const kinds = {
 };
 
 const words = {
-    waiting: ["open", "waits for the vehicle's next upload"], offered: ["open", "sent, no result yet"],
+    waiting: ["open", "waiting", "It goes with the answer to the vehicle's next upload."],
+    offered: ["open", "sent", "The vehicle has not told its result yet."],
     expired: ["failed", "expired"], withdrawn: ["failed", "taken back"],
 };
 
 export function describeState({ state, result }) {
     if (state !== "finished") return words[state] ?? ["open", state];
     if (result?.ok) return ["done", "done"];
-    return ["failed", `failed: ${typeof result?.error === "string" ? result.error : "the vehicle does not say why"}`];
+    return ["failed", "failed", typeof result?.error === "string" ? result.error : "The vehicle does not say why."];
 }
 
 export const order = (id, command, values, seconds) => send("POST", `/v1/devices/${id}/commands`, {
@@ -79,13 +80,14 @@ export function commandForm(id, sent) {
 }
 
 export function commandItem(id, entry, changed) {
-    const [state, text] = describeState(entry);
+    const [state, text, detail] = describeState(entry);
     const trouble = h("span", { class: "notice bad", hidden: true, role: "alert" });
     const isOpen = entry.state === "waiting" || entry.state === "offered";
     const hasDetail = Object.keys(entry.arguments ?? {}).length || (entry.result && Object.keys(entry.result.result ?? {}).length);
     return h("li", {},
         h("div", { class: "line" }, h("strong", {}, kinds[entry.command]?.title ?? (entry.command === "add_geofences" ? "Add fences" : entry.command)),
             h("span", { class: `state ${state}` }, text)),
+        detail ? h("div", {}, detail) : null,
         h("div", { class: "soft" }, `${moment(Date.parse(entry.created))}, by ${entry.author || "the server's console"}`),
         hasDetail ? h("details", {}, h("summary", {}, "Details"),
             h("pre", { tabindex: "0", "aria-label": "Details" }, JSON.stringify({ arguments: entry.arguments, result: entry.result }, null, 1))) : null,

@@ -17,7 +17,8 @@ export function duration(seconds) {
     if (value < 60) return `${value} s`;
     if (value < 3600) return `${Math.floor(value / 60)} min`;
     if (value < 86400) return `${Math.floor(value / 3600)} h ${Math.floor(value % 3600 / 60)} min`;
-    return `${count(Math.floor(value / 86400))} d ${Math.floor(value % 86400 / 3600)} h`;
+    if (value < 172800) return `1 d ${Math.floor(value % 86400 / 3600)} h`;
+    return `${count(Math.floor(value / 86400))} d`;
 }
 
 export const ago = (seconds) => seconds < 5 ? "now" : `${duration(seconds)} ago`;

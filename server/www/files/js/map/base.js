@@ -26,6 +26,8 @@ export function makeMap(element, label) {
     if (tiles) {
         L.tileLayer(tiles, { maxZoom: 19, attribution: attribution(meta("attribution")) }).addTo(map);
     } else {
+        // Not among the tiles, which the dark theme turns into their negative.
+        map.createPane("ground").style.zIndex = 200;
         new Ground().addTo(map);
         credit.addAttribution("Natural Earth");
     }

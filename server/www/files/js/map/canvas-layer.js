@@ -10,11 +10,12 @@ export const project = (latitude, longitude) => {
 
 export const CanvasLayer = L.Layer.extend({
     /** Beyond each edge, as a part of the map's size: so far it can be dragged before anything is missing. */
-    options: { padding: 0.25, pane: "overlayPane" },
+    options: { padding: 0.25, pane: "overlayPane", name: "" },
 
     onAdd(map) {
         this._canvas = L.DomUtil.create("canvas", "leaflet-zoom-animated");
         this._canvas.setAttribute("aria-hidden", "true");
+        this._canvas.dataset.layer = this.options.name;
         this.getPane().append(this._canvas);
         this._unfollow = whenChanged(() => this.redraw());
         this._map = map;

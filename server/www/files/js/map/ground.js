@@ -25,13 +25,12 @@ function decode({ arcs, transform: { scale, translate } }) {
             top = Math.min(top, y);
             bottom = Math.max(bottom, y);
         });
-        const isClosed = arc.slice(1).reduce(([x, y], [dx, dy]) => [x + dx, y + dy], [0, 0]).every((sum) => sum === 0);
-        return { xs, ys, west, right, top, bottom, isClosed };
+        return { xs, ys, west, right, top, bottom };
     });
 }
 
 export const Ground = CanvasLayer.extend({
-    options: { padding: 0.5, pane: "tilePane" },
+    options: { padding: 0.5, pane: "ground", name: "ground" },
 
     onAdd(map) {
         CanvasLayer.prototype.onAdd.call(this, map);
@@ -54,33 +53,30 @@ export const Ground = CanvasLayer.extend({
     },
 
     _drawLand({ context, width, height, scale, left, top }, world) {
-        const land = new Path2D(), coast = new Path2D();
+        const land = new Path2D();
         for (const line of this._lines) {
             const from = (line.west + world) * scale - left, to = (line.right + world) * scale - left;
             if (to < 0 || from > width || line.bottom * scale - top < 0 || line.top * scale - top > height) continue;
             // Smaller than a dot: nobody sees it.
             if (to - from < 0.7 && (line.bottom - line.top) * scale < 0.7) continue;
-            const path = line.isClosed ? land : coast;
             let [lastX, lastY] = [NaN, NaN];
             for (let index = 0; index < line.xs.length; index++) {
                 const x = (line.xs[index] + world) * scale - left, y = line.ys[index] * scale - top;
                 if (Math.abs(x - lastX) < 0.7 && Math.abs(y - lastY) < 0.7) continue;
-                if (Number.isNaN(lastX)) path.moveTo(x, y);
-                else path.lineTo(x, y);
+                if (Number.isNaN(lastX)) land.moveTo(x, y);
+                else land.lineTo(x, y);
                 lastX = x;
                 lastY = y;
             }
-            if (line.isClosed) path.closePath();
         }
         context.fillStyle = color("land");
         context.strokeStyle = color("coast");
         context.lineWidth = 1;
         context.fill(land, "evenodd");
         context.stroke(land);
-        context.stroke(coast);
     },
 
-    _drawGrid({ context, width, height, scale, left, top, zoom }) {
+    _drawGrid({ context, width, height, scale, left, top }) {
         const steps = [45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002];
         const step = steps.find((degrees) => degrees / 360 * scale < 190) ?? 0.0001;
         const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
@@ -111,6 +107,5 @@ export const Ground = CanvasLayer.extend({
         for (const [text, x, y] of places) {
             context.fillText(text, x ?? width * (1 - inset) - 60, y ?? height * (1 - inset) - 24);
         }
-        void zoom;
     },
 });

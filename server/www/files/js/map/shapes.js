@@ -29,6 +29,10 @@ export function shapeOf(fence, className = "fence") {
     return L.circle([fence.latitude, fence.longitude], { radius: fence.radius_meters, className });
 }
 
+/** What of the map it takes. */
+export const boundsOf = (fence) => (fence.polygon ? L.latLngBounds(fence.polygon.map(([lng, lat]) => [lat, lng]))
+    : L.latLng(fence.latitude, fence.longitude).toBounds(2 * fence.radius_meters));
+
 export const describe = (fence) => (Array.isArray(fence.polygon)
     ? `polygon with ${fence.polygon.length} corners`
     : `circle of ${Math.round(fence.radius_meters)} m around ${Number(fence.latitude).toFixed(5)}, ${Number(fence.longitude).toFixed(5)}`);

@@ -6,7 +6,7 @@ import { CanvasLayer } from "./canvas-layer.js";
 const GAP = 600_000;
 
 export const TrackLayer = CanvasLayer.extend({
-    options: { padding: 0.25 },
+    options: { name: "track" },
     track: null,
     /** Places of the first and last location of the trip that was chosen; nil: none. */
     chosen: null,

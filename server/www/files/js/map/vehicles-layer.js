@@ -12,6 +12,7 @@ const SIZE = 30;
 const colors = { bad: "bad", warn: "warn", moving: "ok", parked: "idle", off: "off" };
 
 export const Trails = CanvasLayer.extend({
+    options: { name: "trails" },
     draw(view) {
         this._drawn = performance.now();
         const path = new Path2D();
@@ -54,6 +55,7 @@ export const Trails = CanvasLayer.extend({
 });
 
 export const Marks = CanvasLayer.extend({
+    options: { name: "marks" },
     /** By id; drawn with a ring. */
     selected: null,
 

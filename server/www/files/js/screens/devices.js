@@ -13,7 +13,7 @@ export function screen(main) {
     const rows = h("tbody"), claims = h("tbody"), claimTrouble = h("p", { class: "notice bad", role: "alert", hidden: true });
     const more = h("button", { type: "button", onclick: () => { most = Infinity; fill(); } });
     const table = (caption, heads, body) => h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, caption),
-        h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), body));
+        h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col", class: text === "Added" || text === "Made" ? "less" : null }, text)))), body));
     main.append(h("div", { class: "sheet" },
         h("div", { class: "row spread" }, h("h1", {}, "Devices"), h("div", { class: "row" }, search, h("button", { type: "button", class: "primary", onclick: add }, "Add a device"))),
         table("Devices", ["Device", "Number", "Added", "Heard", "Tokens", "Actions"], rows), more,
@@ -56,8 +56,8 @@ export function screen(main) {
             .sort((a, b) => Boolean(a.revoked) - Boolean(b.revoked) || a.name.localeCompare(b.name, undefined, { numeric: true }));
         // A key with its state: what can be done with it differs.
         keyed(rows, found.slice(0, most), (vehicle) => `${vehicle.id}${vehicle.revoked ? "-" : ""}`, (vehicle) => h("tr", {},
-            h("th", { scope: "row" }), h("td", { class: "number", "data-label": "number" }), h("td", { class: "nowrap", "data-label": "added" }), h("td", { class: "nowrap", "data-label": "heard" }),
-            h("td", {}), h("td", { class: "actions" }, vehicle.revoked ? "" : [
+            h("th", { scope: "row" }), h("td", { class: "number", "data-label": "number" }), h("td", { class: "nowrap less", "data-label": "added" }), h("td", { class: "nowrap", "data-label": "heard" }),
+            h("td", { "data-label": "tokens" }), h("td", { class: "actions" }, vehicle.revoked ? "" : [
                 h("button", { type: "button", "aria-label": `New tokens for ${vehicle.name}`, onclick: () => renew(vehicle) }, "New tokens"), " ",
                 h("button", { type: "button", class: "danger", "aria-label": `Revoke ${vehicle.name}`, onclick: () => revoke(vehicle) }, "Revoke")])), (row, vehicle) => {
             const [name, number, added, seen, state] = row.children;
@@ -83,7 +83,7 @@ export function screen(main) {
     async function fillClaims() {
         try {
             const { claims: all } = await read("/v1/claims");
-            claims.replaceChildren(...all.map((claim) => h("tr", {}, h("th", { scope: "row" }, `Code ${claim.id}`), h("td", { class: "nowrap", "data-label": "made" }, moment(Date.parse(claim.created))),
+            claims.replaceChildren(...all.map((claim) => h("tr", {}, h("th", { scope: "row" }, `Code ${claim.id}`), h("td", { class: "nowrap less", "data-label": "made" }, moment(Date.parse(claim.created))),
                 h("td", { class: "nowrap", "data-label": "until" }, moment(Date.parse(claim.expires))), h("td", { class: "number", "data-label": "uses left" }, count(claim.uses)),
                 h("td", { class: "actions" }, h("button", { type: "button", class: "danger", "aria-label": `End code ${claim.id}`, onclick: () => confirm(
                     `End code ${claim.id}?`, "It buys nothing any more. Devices that have used it stay.", "End it", async () => {

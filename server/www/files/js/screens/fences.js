@@ -6,7 +6,7 @@ import { announce, form, h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { count } from "../format.js";
 import { L, makeMap, setView, viewText } from "../map/base.js";
-import { describe, fencesOf, Pen, shapeOf } from "../map/shapes.js";
+import { boundsOf, describe, fencesOf, Pen, shapeOf } from "../map/shapes.js";
 import { Marks } from "../map/vehicles-layer.js";
 import { note } from "../router.js";
 
@@ -83,7 +83,7 @@ export function screen(main, parts, values) {
         trouble.textContent = "This is neither a circle nor a polygon.";
         if (!fence) return;
         pen.set(fence);
-        map.fitBounds(shapeOf(fence).addTo(map).remove().getBounds(), { padding: [60, 60], animate: false });
+        map.fitBounds(boundsOf(fence), { padding: [60, 60], animate: false });
         tell();
     }
 
@@ -139,7 +139,10 @@ export function screen(main, parts, values) {
     }
 
     function fill() {
-        keyed(boxes, matching().slice(0, 500), ({ id }) => id, (vehicle) => h("label", { class: "choice" }, h("input", {
+        const found = matching();
+        // Those that are chosen come first: there may be two thousand.
+        found.sort((a, b) => chosen.has(b.id) - chosen.has(a.id));
+        keyed(boxes, found.slice(0, 500), ({ id }) => id, (vehicle) => h("label", { class: "choice" }, h("input", {
             type: "checkbox", onchange: (event) => {
                 if (event.target.checked) chosen.add(vehicle.id);
                 else chosen.delete(vehicle.id);
@@ -173,6 +176,10 @@ export function screen(main, parts, values) {
         for (const { fence, isThere } of fences) {
             const shape = shapeOf(fence, isThere ? "fence" : "fence is-new");
             if (shape) existing.addLayer(shape.bindTooltip(h("span", {}, fence.id)));
+        }
+        if (!values.get("at") && existing.getLayers().length) {
+            map.fitBounds(L.featureGroup(existing.getLayers()).getBounds(), { padding: [60, 60], maxZoom: 15, animate: false });
+            isPlaced = true;
         }
         known.replaceChildren(fences.length ? h("ul", { class: "items" }, fences.map(({ fence, isThere }) => h("li", {},
             h("div", { class: "line" }, h("strong", {}, fence.id), h("span", { class: `state ${isThere ? "done" : "open"}` }, isThere ? "there" : "on its way")),

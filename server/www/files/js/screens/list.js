@@ -14,8 +14,8 @@ const columns = {
     seen: { title: "Heard", by: (vehicle) => -vehicle.seen, isNumber: true },
     speed: { title: "Speed", by: (vehicle) => -(vehicle.latest?.speed ?? -1), isNumber: true },
     pending: { title: "Pending", by: (vehicle) => -(vehicle.status?.pending ?? -1), isNumber: true },
-    odometer: { title: "Odometer", by: (vehicle) => -(vehicle.status?.odometer_meters ?? -1), isNumber: true },
-    version: { title: "Version", by: (vehicle) => vehicle.version ?? "" },
+    odometer: { title: "Odometer", by: (vehicle) => -(vehicle.status?.odometer_meters ?? -1), isNumber: true, isLess: true },
+    version: { title: "Version", by: (vehicle) => vehicle.version ?? "", isLess: true },
 };
 
 export function screen(main, parts, values) {
@@ -29,7 +29,7 @@ export function screen(main, parts, values) {
     const chips = h("div", { class: "chips", role: "group", "aria-label": "Show only" });
     const body = h("tbody");
     const heads = Object.entries(columns).map(([name, column]) => {
-        const head = h("th", { scope: "col", class: column.isNumber ? "number" : null },
+        const head = h("th", { scope: "col", class: `${column.isNumber ? "number" : ""} ${column.isLess ? "less" : ""}` },
             h("button", { type: "button", onclick: () => by(name) }, column.title));
         head.dataset.name = name;
         return head;
@@ -121,8 +121,8 @@ function makeRow(vehicle) {
         h("td", {}, h("span")),
         h("th", { scope: "row" }, h("a", { href: address(["vehicle", vehicle.id]) })),
         h("td", { class: "number", "data-label": "heard" }), h("td", { class: "number", "data-label": "speed" }),
-        h("td", { class: "number", "data-label": "pending" }), h("td", { class: "number", "data-label": "odometer" }),
-        h("td", { class: "nowrap", "data-label": "version" }), h("td", { class: "why" }));
+        h("td", { class: "number", "data-label": "pending" }), h("td", { class: "number less", "data-label": "odometer" }),
+        h("td", { class: "nowrap less", "data-label": "version" }), h("td", { class: "why" }));
 }
 
 function fillRow(row, vehicle) {

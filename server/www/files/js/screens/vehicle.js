@@ -67,7 +67,7 @@ export function screen(main, parts, values) {
         setText(total.moving, duration(moving));
         setText(total.top, track.count ? speed(top) : "–");
         layer.show(track);
-        chart.show(track, from, to, tabs.trips, chosen);
+        drawChart();
         ends.clearLayers();
         if (track.count) {
             if (!isPlaced) fit(0, track.count - 1);
@@ -78,9 +78,12 @@ export function screen(main, parts, values) {
             const latest = fleet.vehicles.get(id)?.latest;
             if (!isPlaced && latest) map.setView([latest.latitude, latest.longitude], 13, { animate: false });
         }
-        player.show(from, to, time ?? (track.count ? track.times[0] : from));
-        performance.mark("beekon-day-shown");
+        player.show(from, shownTo(), time ?? (track.count ? track.times[0] : from));
     }
+
+    /** Of today there is no more than until now. */
+    const shownTo = () => Math.max(from + 60_000, Math.min(to, Math.max(fleet.now(), track?.times[track.count - 1] ?? 0)));
+    const drawChart = () => chart.show(track, from, shownTo(), tabs.trips, chosen);
 
     function fit(first, last) {
         let [south, north, west, east] = [90, -90, 999, -999];
@@ -153,7 +156,7 @@ export function screen(main, parts, values) {
             layer.show(track);
             fit(0, track.count - 1);
         }
-        chart.show(track, from, to, tabs.trips, chosen);
+        drawChart();
         return chosen;
     }
 
@@ -195,7 +198,7 @@ export function screen(main, parts, values) {
         facts.replaceChildren(...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
     }
 
-    tabs.whenTrips = () => track && chart.show(track, from, to, tabs.trips, chosen);
+    tabs.whenTrips = () => track && drawChart();
     showNow();
     open(Date.parse(values.get("t") ?? "") || undefined);
     const end = fleet.follow((news, all) => {

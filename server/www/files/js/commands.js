@@ -75,7 +75,7 @@ export function commandForm(id, sent) {
         announce("The command waits for the vehicle's next upload.");
         await sent();
     },
-    h("h3", {}, "Send a command"), h("label", { class: "field" }, "Command", choice), detail,
+    h("h2", {}, "Send a command"), h("label", { class: "field" }, "Command", choice), detail,
     h("label", { class: "field" }, "Give up after", expiry), h("button", { type: "submit", class: "primary" }, "Send"));
 }
 

@@ -124,6 +124,8 @@ class PageTests(CtlTest):
         for part in (">6.9 km<", ">10 min<", ">68 km/h<", ">under way<"):
             self.assertIn(part, rows)
         self.assertEqual(browser.run(TRIP), [False, True, True])
+        # Times are not broken into letters for want of room.
+        self.assertLess(browser.run("return document.querySelector('#trips tbody tr').offsetHeight;"), 100)
 
     def test_a_hundred_thousand_locations(self):
         path = self.page(drive(100_000))

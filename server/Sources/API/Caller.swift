@@ -33,7 +33,7 @@ enum Caller: Equatable {
             (.stream, _), (.session, _), (.logout, _), (.key, _), (.metrics, _):
             isReader
         case (.devices, _), (.device, _), (.users, _), (.user, _), (.password, _), (.claims, _), (.claim, _),
-            (.commands, _), (.command, _), (.log, _), (.doctor, _):
+            (.commands, _), (.command, _), (.tokens, _), (.log, _), (.doctor, _):
             isAdmin
         // It writes a file where it is told to.
         case (.backup, _): self == .local

@@ -67,7 +67,7 @@ struct Handlers: Sendable {
         case (.events(let id), _): return try await reader.events(of: id, try call.query())
         case (.trips(let id), _): return try await reader.trips(of: id, try call.query())
         case (.commands(let id), .get): return try await orders.all(of: id, now: call.now)
-        case (.stream, _): return try hub.stream()
+        case (.stream, _): return try hub.stream(LiveHub.Form(query: call.request.uri.query))
         case (.session, _): return Login.description(of: call.identity)
         case (.logout, _): return try await login.end(call.request, call.identity)
         case (.key, _): return try orders.key()
@@ -81,6 +81,7 @@ struct Handlers: Sendable {
         switch call.route {
         case .devices: return try await registry.addDevice(call.request, now: call.now)
         case .device(let id): return try await registry.revokeDevice(id, now: call.now)
+        case .tokens(let id): return try await registry.renewTokens(of: id, call.request, now: call.now)
         case .log(let id): return try await logs.newest(of: id)
         case .commands(let id):
             return try await orders.add(for: id, call.request, by: call.identity.name, now: call.now)

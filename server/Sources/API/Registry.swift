@@ -13,14 +13,28 @@ struct Registry: Sendable {
     let gatekeeper: Gatekeeper
     let lifetime: Double
 
-    /// `POST /v1/devices` with `{"name":…}`: 201 with the device and its tokens, which are shown this once.
+    /// `POST /v1/devices` with `{"name":…}`: 201 with the device and its tokens, which are shown this once; as lines for its
+    /// beekond.toml, where `application/toml` is accepted.
     func addDevice(_ request: Request, now: Timestamp) async throws -> Response {
         let name = try await name(in: request)
         let lifetime = lifetime
         let (device, pair) = try await store.write { session throws(StoreError) in
             try Devices.add(name.value, lifetime: lifetime, now: now, in: session)
         }
-        return Self.created(DeviceText.new(device, pair), at: "/v1/devices/\(device.id)")
+        return Enrolment.answer(device, pair, to: request, at: "/v1/devices/\(device.id)")
+    }
+
+    /// `POST /v1/devices/17/tokens`: 201 with a new pair, shown this once; the tokens that the device had end at once.
+    func renewTokens(of id: Int64, _ request: Request, now: Timestamp) async throws -> Response {
+        let lifetime = lifetime
+        let made = try await store.write { session throws(StoreError) in
+            try Devices.renew(id, lifetime: lifetime, now: now, in: session)
+        }
+        gatekeeper.forget(id)
+        guard let (device, pair) = made else {
+            throw Problem.notFound("There is no device \(id), or it is revoked.")
+        }
+        return Enrolment.answer(device, pair, to: request, at: nil)
     }
 
     /// `DELETE /v1/devices/17`: its tokens end at once; its locations stay.

@@ -4,6 +4,7 @@ internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
+internal import Page
 internal import ServerStore
 
 /// From a request to its answer: path, caller, right, and then the work.
@@ -14,6 +15,7 @@ struct Responder: HTTPResponder {
     let isLocal: Bool
     let gatekeeper: Gatekeeper
     let handlers: Handlers
+    let page: FleetPage?
     let meters: Meters
 
     /// This server's clock.
@@ -22,6 +24,10 @@ struct Responder: HTTPResponder {
     }
 
     func respond(to request: Request, context: CallContext) async throws -> Response {
+        if let response = page?.response(to: request) {
+            meters.note(response.status, route: "page")
+            return response
+        }
         let path = Fields.decoded(request.uri.path.replacing("+", with: "%2B")[...])
         let route = path.flatMap { Route(path: $0) }
         var response = try await answer(request, route)

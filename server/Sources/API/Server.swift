@@ -52,7 +52,9 @@ package struct Server: Sendable {
     }
 
     func responder(isLocal: Bool) -> Responder {
-        Responder(isLocal: isLocal, gatekeeper: gatekeeper, handlers: handlers, meters: meters)
+        Responder(
+            isLocal: isLocal, gatekeeper: gatekeeper, handlers: handlers,
+            page: isLocal ? nil : options.page, meters: meters)
     }
 
     private var handlers: Handlers {

@@ -1,4 +1,5 @@
 package import Commands
+package import Page
 
 /// How the server is set up. The numbers together keep it below 80 MB.
 package struct ServerOptions: Sendable {
@@ -37,6 +38,8 @@ package struct ServerOptions: Sendable {
     package var retentionDays: Int?
     /// nil: commands go unsigned.
     package var signingKey: SigningKey?
+    /// nil: none is served.
+    package var page: FleetPage?
 
     package init(address: Address) {
         self.address = address

@@ -131,6 +131,24 @@ package enum Devices {
         }
     }
 
+    /// Gives a device new tokens, and ends at once those that it had.
+    ///
+    /// - Returns: nil when there is no such device, or it is revoked.
+    package static func renew(
+        _ device: Int64, lifetime: Double, now: Timestamp, in session: any Session
+    ) throws(StoreError) -> (DeviceEntry, TokenPair)? {
+        try session.transaction { () throws(StoreError) in
+            // The lock on the row: of two that renew, the second ends what the first has given.
+            let rows = try session.run(
+                "UPDATE devices SET revoked = revoked WHERE id = $1 AND revoked IS NULL RETURNING name, created",
+                .integer(device))
+            guard let name = rows.first?[0].text, let created = rows.first?[1].integer else { return nil }
+            try session.run("DELETE FROM tokens WHERE device = $1", .integer(device))
+            let pair = try issue(to: device, parent: nil, lifetime: lifetime, now: now, in: session)
+            return (DeviceEntry(id: device, name: name, created: Timestamp(milliseconds: created)), pair)
+        }
+    }
+
     /// Ends a device's tokens, for good; its locations stay.
     ///
     /// - Returns: false when there is no such device.

@@ -2,6 +2,7 @@ import API
 import ArgumentParser
 import Glibc
 import Logging
+import Page
 import ServerStore
 
 /// Serves until it is told to end.
@@ -33,6 +34,8 @@ struct Serve: AsyncParsableCommand {
             "A private Ed25519 key (PEM, from 'beekon-server key new'): commands for vehicles are signed with it. (Environment: BEEKON_SERVER_SIGNING_KEY)",
             valueName: "file"))
     var signingKey: String?
+
+    @OptionGroup var page: PageOption
 
     func validate() throws {
         guard retention.map(Settings.retentionDays.contains) ?? true else {
@@ -83,7 +86,7 @@ struct Serve: AsyncParsableCommand {
         logger.logLevel = .warning
         let log = logger
         let settings = try database.settings()
-        let options = try options(settings)
+        var options = try options(settings)
         let file = database.place(settings)
         let place = Store.Place(file)
         let store: Store
@@ -91,6 +94,13 @@ struct Serve: AsyncParsableCommand {
             store = try Store(place) { log.error("database: \($0)") }
         } catch {
             throw Failure("cannot open \(place): \(error.message)")
+        }
+        do {
+            options.page = try page.load(settings)
+        } catch let missing as FleetPage.Missing {
+            logger.warning(
+                "no page for browsers: \(missing.reason); install beekon-server's package and libjs-leaflet, or say --page none"
+            )
         }
         let server = Server(options, socket: LocalClient.path(of: file), store: store, logger: logger)
         do {

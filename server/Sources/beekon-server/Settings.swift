@@ -13,13 +13,22 @@ struct Settings: Equatable {
     var connections: Int?
     /// Path of a private key.
     var signingKey: String?
+    /// Folder of the page's files, or `none`.
+    var page: String?
+    /// Address of tiles, with `{z}`, `{x}` and `{y}`.
+    var tiles: String?
+    /// Whom the maps name for their tiles.
+    var tilesAttribution: String?
 
     /// Where the package puts it.
     static let usual = "/etc/beekon-server/beekon-server.toml"
     static let retentionDays = 1...36_500
     static let connectionCount = 1...100_000
-    private static let names = ["database", "listen", "retention_days", "connections", "signing_key"]
-    /// Bytes; five settings and what is said about them.
+    private static let names = [
+        "database", "listen", "retention_days", "connections", "signing_key", "page", "tiles",
+        "tiles_attribution",
+    ]
+    /// Bytes; a few settings and what is said about them.
     private static let longest = 65_536
 
     init() {}
@@ -75,6 +84,9 @@ struct Settings: Equatable {
         case "retention_days": return Self.number(name, node, Self.retentionDays, into: &retention)
         case "connections": return Self.number(name, node, Self.connectionCount, into: &connections)
         case "signing_key": return Self.text(name, node, into: &signingKey)
+        case "page": return Self.text(name, node, into: &page)
+        case "tiles": return Self.text(name, node, into: &tiles)
+        case "tiles_attribution": return Self.text(name, node, into: &tilesAttribution)
         default:
             return "there is no setting \(name.printable); there are " + Self.names.joined(separator: ", ")
         }

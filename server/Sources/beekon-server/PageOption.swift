@@ -7,7 +7,8 @@ import Page
 struct PageOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The files of the page; 'none' serves none. (Environment: BEEKON_SERVER_PAGE)", valueName: "folder"))
+            "The files of the page; 'none' serves none. (Environment: BEEKON_SERVER_PAGE)",
+            valueName: "folder"))
     var page: String?
 
     @Option(

@@ -84,7 +84,8 @@ package struct FleetPage: Sendable {
     static func policy(images origin: String?) -> String {
         // Leaflet shows an empty picture while a tile is on its way.
         let images = "'self' data:" + (origin.map { " " + $0 } ?? "")
-        return "default-src 'none'; script-src 'self'; style-src 'self'; img-src \(images); connect-src 'self'; "
+        return
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src \(images); connect-src 'self'; "
             + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     }
 
@@ -139,7 +140,8 @@ package struct FleetPage: Sendable {
         fields[.xContentTypeOptions] = "nosniff"
         // Tile servers want to know which site asks; the view is behind the # and never sent.
         for (name, value) in [
-            ("Referrer-Policy", "strict-origin-when-cross-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
+            ("Referrer-Policy", "strict-origin-when-cross-origin"),
+            ("Cross-Origin-Opener-Policy", "same-origin"),
             ("Cross-Origin-Resource-Policy", "same-origin"),
         ] {
             if let name = HTTPField.Name(name) { fields[name] = value }
@@ -157,7 +159,8 @@ package struct FleetPage: Sendable {
     static func takesGzip(_ header: String) -> Bool {
         header.lowercased().split(separator: ",").contains { part in
             let words = part.split(separator: ";").map { $0.filter { $0 != " " } }
-            return words.first == "gzip" && !words.dropFirst().contains { $0 == "q=0" || $0.hasPrefix("q=0.000") }
+            return words.first == "gzip"
+                && !words.dropFirst().contains { $0 == "q=0" || $0.hasPrefix("q=0.000") }
         }
     }
 }

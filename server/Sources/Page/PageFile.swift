@@ -12,7 +12,9 @@ struct PageFile: Sendable {
 
     /// nil for a kind of file that the page has no use for.
     init?(name: String, bytes: [UInt8]) {
-        guard let mediaType = Self.mediaTypes[String(name.split(separator: ".").last ?? "")] else { return nil }
+        guard let mediaType = Self.mediaTypes[String(name.split(separator: ".").last ?? "")] else {
+            return nil
+        }
         self.mediaType = mediaType
         plain = ByteBuffer(bytes: bytes)
         let packed = mediaType.hasPrefix("image/png") ? nil : Packing.gzip(bytes)

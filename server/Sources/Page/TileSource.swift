@@ -14,7 +14,8 @@ package struct TileSource: Equatable, Sendable {
 
     /// Bytes of an address, and of an attribution.
     private static let longest = 1000
-    private static let hostCharacters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
+    private static let hostCharacters = Set(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
 
     /// - Throws: when a browser could not fetch tiles from there, or it would say more to the browser than an address.
     package init(url: String, attribution: String = "") throws(Invalid) {

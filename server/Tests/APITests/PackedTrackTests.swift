@@ -19,7 +19,9 @@ import Testing
         var bytes: [UInt8] = []
         PackedTrack.append(
             [
-                row(1000) { $0.speed = 12.25; $0.bearing = 90; $0.altitude = 520.1; $0.accuracy = 4.5 },
+                row(1000) {
+                    $0.speed = 12.25; $0.bearing = 90; $0.altitude = 520.1; $0.accuracy = 4.5
+                },
                 row(2000),
             ], to: &bytes)
         #expect(bytes.count == 12 + 2 * 22)
@@ -56,7 +58,8 @@ import Testing
         #expect(text.hasPrefix("event: device\ndata: {\"id\":17,"))
         #expect(
             text.hasSuffix(
-                "\n\nevent: moves\ndata: {\"at\":10000,\"moves\":[[17,0,-1000,48.5,-11.25,1.3,null,90]]}\n\n"))
+                "\n\nevent: moves\ndata: {\"at\":10000,\"moves\":[[17,0,-1000,48.5,-11.25,1.3,null,90]]}\n\n")
+        )
         let all = String(decoding: LiveText.events([moved, full], in: .full), as: UTF8.self)
         #expect(!all.contains("moves") && all.split(separator: "\n\n").count == 2)
     }

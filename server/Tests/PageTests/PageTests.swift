@@ -48,7 +48,9 @@ import Testing
         return try FleetPage(folder: folder, leaflet: "\(folder)/leaflet", tiles: tiles)
     }
 
-    func ask(_ page: FleetPage, _ path: String, _ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:])
+    func ask(
+        _ page: FleetPage, _ path: String, _ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:]
+    )
         -> Response?
     {
         let head = HTTPRequest(
@@ -89,7 +91,9 @@ import Testing
         Mirror(reflecting: page).children.first { $0.label == "version" }?.value as? String
     }
 
-    @Test("what the browser has already is not sent again; gzip for those that take it") func conditions() throws {
+    @Test("what the browser has already is not sent again; gzip for those that take it") func conditions()
+        throws
+    {
         let page = try page()
         let path = "/page/x/style.css"
         let tag = try #require(ask(page, path)?.headers[.eTag])
@@ -106,7 +110,8 @@ import Testing
             tiles: TileSource(url: "https://a.example/{z}/{x}/{y}", attribution: #""><script>"#),
             script: "export { }")
         #expect(try Self.version(of: first) != Self.version(of: second))
-        let text = FleetPage.filled("{{a}} {{modules}}", ["a": #"<"&">"#, "version": "v"], modules: ["js/m.js"])
+        let text = FleetPage.filled(
+            "{{a}} {{modules}}", ["a": #"<"&">"#, "version": "v"], modules: ["js/m.js"])
         #expect(
             text == #"&lt;&quot;&amp;&quot;&gt; <link rel="modulepreload" href="/page/v/js/m.js">"#)
         #expect(FleetPage.policy(images: nil).contains("img-src 'self' data:;"))

@@ -1,4 +1,5 @@
 """The page, in Chromium, of a real server: each screen does its job, and links bring a view back."""
+import datetime
 import json
 import re
 import sys
@@ -13,6 +14,8 @@ from support.waiting import wait_for
 
 
 class ScreenTests(PageTest):
+    program = ""
+
     # MARK: Sign in
 
     def test_signing_in_and_out(self):
@@ -101,14 +104,15 @@ class ScreenTests(PageTest):
         first = rows[0]["timestamp"]
         return f"from={first[:19]}Z&to={self.later(first, 6 * 3600)}"
 
-    def reader(self) -> str:
-        if not hasattr(type(self), "_reader"):
-            type(self)._reader = self.server.add_user("program", "reader")
-        return type(self)._reader
+    @classmethod
+    def reader(cls) -> str:
+        """The token of a program that reads."""
+        if not cls.program:
+            cls.program = cls.server.add_user("program", "reader")
+        return cls.program
 
     @staticmethod
     def later(stamp: str, seconds: int) -> str:
-        import datetime
         moment = datetime.datetime.fromisoformat(stamp.replace("Z", "+00:00")) + datetime.timedelta(seconds=seconds)
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 

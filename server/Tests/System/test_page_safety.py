@@ -19,6 +19,7 @@ from support.waiting import wait_for
 # Each would say so in `window.hacked`, if a browser took it for more than text.
 HOSTILE = ['<img src=x onerror="window.hacked=1">', '"><script>window.hacked=2</script>', "'-(window.hacked=3)-'",
            "<svg onload=window.hacked=4>", "{{version}}${window.hacked=5}"]
+SHOWS = "text => document.body.innerText.includes(text) || document.querySelector('h1').textContent === text"
 SCREENS = ("#/fleet", "#/map", "#/vehicle/{truck}", "#/vehicle/{truck}?tab=events", "#/vehicle/{truck}?tab=commands",
            "#/fences?vehicles={truck}", "#/devices", "#/users")
 
@@ -34,7 +35,8 @@ class SafetyTests(PageTest):
             device = self.server.add_device(text)
             rows = fleet.day(now - 60_000, 60, fleet.HOME)
             fleet.upload(
-                self.server, device["access_token"], rows, extras={text: text}, status=fleet.status(receiver="no_fix", version=text, state=text),
+                self.server, device["access_token"], rows, extras={text: text},
+                status=fleet.status(receiver="no_fix", version=text, state=text),
                 events=[{"id": uuid7(now), "kind": text[:60], "timestamp": iso(now - 1000), "data": {text: text}}],
                 geofence_events=[{"id": uuid7(now), "geofence_id": text, "type": "enter", "timestamp": iso(now - 900)}])
             fence = {"id": text, "latitude": 52.52, "longitude": 13.405, "radius_meters": 500}
@@ -50,9 +52,7 @@ class SafetyTests(PageTest):
                 with self.subTest(f"{number} {screen}"):
                     page.goto(self.server.url + "/" + screen)
                     where = {"#/users": '<img src=x onerror="window.hacked=6">'}.get(screen, text)
-                    wait_for(lambda where=where, page=page: page.evaluate(
-                        "text => document.body.innerText.includes(text) || document.querySelector('h1').textContent === text", where),
-                        f"{screen} shows {where}")
+                    wait_for(lambda: page.evaluate(SHOWS, where), f"{screen} shows {where}")
                     # Fences tell their names where somebody points at them.
                     for shape in page.locator("path.fence").all():
                         shape.hover(force=True)
@@ -75,7 +75,8 @@ class SafetyTests(PageTest):
         self.assertEqual((kept.headers["content-type"], kept.headers["cache-control"]),
                          ("text/javascript; charset=utf-8", "public, max-age=31536000, immutable"))
         self.assertEqual(self.server.ask("GET", "/", None, None, If_None_Match=answer.headers["etag"]).status, 304)
-        for path in ("/page/../../../etc/passwd", "/page/x/../../Package.swift", "/page/x/%2e%2e/index.html", "/page/x/js/none.js"):
+        for path in ("/page/../../../etc/passwd", "/page/x/../../Package.swift", "/page/x/%2e%2e/index.html",
+                     "/page/x/js/none.js"):
             self.assertEqual(self.server.ask("GET", path).status, 404, path)
         self.assertEqual(self.server.ask("POST", "/").status, 405)
         # What would be run in spite of all: the browser refuses.
@@ -139,7 +140,7 @@ class SafetyTests(PageTest):
                 for screen in self.screens():
                     page.goto(self.server.url + "/" + screen)
                     page.get_by_text("Live", exact=True).wait_for()
-                    wait_for(lambda page=page: page.evaluate("!document.querySelector('[aria-busy]')"), "it is there")
+                    wait_for(lambda: page.evaluate("!document.querySelector('[aria-busy]')"), "it is there")
                     self.check(page, script, f"{screen} {theme} {width}")
                     checks += 1
                     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
@@ -193,6 +194,9 @@ class Tiles(http.server.BaseHTTPRequestHandler):
 
 class TileTests(PageTest):
     """With tiles of the operator: from there, and from nowhere else."""
+
+    tiles: http.server.ThreadingHTTPServer
+    host: str
 
     @classmethod
     def setUpClass(cls):

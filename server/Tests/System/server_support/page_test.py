@@ -44,11 +44,11 @@ class PageTest(unittest.TestCase):
         page = context.new_page()
         page.set_default_timeout(30_000)
         home = urlsplit(self.server.url).netloc
-        page.on("request", lambda request: urlsplit(request.url).netloc not in (home, "") and self.foreign.append(request.url))
+        page.on("request", lambda request: self.foreign.extend([request.url] if urlsplit(request.url).netloc not in (home, "") else []))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         # What the server refuses, Chromium calls an error, too.
-        page.on("console", lambda said: said.type == "error" and not said.text.startswith("Failed to load resource")
-                and self.errors.append(said.text))
+        page.on("console", lambda said: self.errors.extend(
+            [said.text] if said.type == "error" and not said.text.startswith("Failed to load resource") else []))
         if script:
             page.add_init_script(script)
         page.goto(self.server.url + "/" + screen)

@@ -106,10 +106,11 @@ export const Marks = CanvasLayer.extend({
         context.strokeStyle = color("halo");
         context.fillStyle = color("text");
         const taken = [];
-        for (const { vehicle, x, y } of this._places) {
+        const places = [...this._places].sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
+        for (const { vehicle, x, y } of places) {
             const text = vehicle.name.length > 24 ? `${vehicle.name.slice(0, 23)}…` : vehicle.name;
             const box = [x + 13, y - 8, x + 17 + context.measureText(text).width, y + 8];
-            // Names do not cover each other.
+            // Names do not cover each other; the urgent ones are first.
             if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
             taken.push(box);
             context.strokeText(text, x + 15, y);

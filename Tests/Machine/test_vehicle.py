@@ -206,7 +206,7 @@ class LineTest(unittest.TestCase):
         finally:
             layer.remove()
         return ["-kernel", os.path.join(self.folder, "vmlinuz"), "-initrd", os.path.join(self.folder, "initrd.img"),
-                "-append", "root=/dev/vda rw console=ttyS0 quiet no_timer_check init=/root/lines.sh",
+                "-append", "root=/dev/vda rw console=ttyS0 quiet no_timer_check panic=-1 init=/root/lines.sh",
                 "-drive", f"file={self.disk},if=virtio,format=raw"]
 
     def dump(self, name: str) -> str:

@@ -67,7 +67,19 @@ struct Handlers: Sendable {
         case (.events(let id), _): return try await reader.events(of: id, try call.query())
         case (.trips(let id), _): return try await reader.trips(of: id, try call.query())
         case (.commands(let id), .get): return try await orders.all(of: id, now: call.now)
-        case (.stream, _): return try hub.stream(LiveHub.Form(query: call.request.uri.query))
+        case (.stream, _):
+            let (gatekeeper, headers) = (enrolment.gatekeeper, call.request.headers)
+            let isLocal = call.identity.caller == .local
+            return try hub.stream(LiveHub.Form(query: call.request.uri.query)) {
+                if isLocal { return true }
+                do {
+                    let identity = try await gatekeeper.identity(headers, now: Responder.now)
+                    return identity.caller.may(.get, .stream)
+                } catch {
+                    // A database that does not answer takes no right away.
+                    return !(error is Problem)
+                }
+            }
         case (.session, _): return Login.description(of: call.identity)
         case (.logout, _): return try await login.end(call.request, call.identity)
         case (.key, _): return try orders.key()

@@ -51,6 +51,8 @@ final class LiveHub: Service {
     private static let backlog = 60
     /// Seconds by which servers' clocks, and their commits, may lag.
     private static let slack = 60.0
+    /// How long a right is taken for granted.
+    private static let trust = Duration.seconds(5)
     /// Looks between two signs of life on a silent stream.
     private static let silence = 15
     private static let page = 1000
@@ -68,7 +70,9 @@ final class LiveHub: Service {
     }
 
     /// `GET /v1/live`
-    func stream(_ form: Form) throws -> Response {
+    ///
+    /// - Parameter mayStay: asked now and then, since a stream may outlive the rights of who listens.
+    func stream(_ form: Form, mayStay: @escaping @Sendable () async -> Bool) throws -> Response {
         guard state.withLock({ !$0.isEnding && $0.listeners.count < Self.most }) else {
             var random = SystemRandomNumberGenerator()
             throw Problem.busy(using: &random)
@@ -83,7 +87,15 @@ final class LiveHub: Service {
                     ByteBuffer(string: "event: hello\ndata: {\"time\":\"\(Responder.now.iso8601)\"}\n\n"))
                 // The server waits for its answers before it ends.
                 try await withGracefulShutdownHandler {
-                    for await change in changes { try await writer.write(change) }
+                    var checked = ContinuousClock.now
+                    // Something comes at least every 15 s, if only a sign of life.
+                    for await change in changes {
+                        if .now - checked > Self.trust {
+                            guard await mayStay() else { break }
+                            checked = .now
+                        }
+                        try await writer.write(change)
+                    }
                 } onGracefulShutdown: {
                     self.end(number)
                 }

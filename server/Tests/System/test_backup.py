@@ -1,5 +1,5 @@
-"""Backup and restore as docs/server.md has them, of both databases: what was acknowledged before the copy was asked for is in it, and
-the restored server goes on."""
+"""Backup and restore as docs/server.md has them, of both databases: what was acknowledged before the copy was asked for is
+in it, and the restored server goes on."""
 from __future__ import annotations
 
 import os

@@ -19,7 +19,7 @@ from support.waiting import wait_for
 SEED = 20260615
 
 
-@unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make server' builds it")
+@unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make test-server' builds it")
 class ConservationTests(SystemTest):
     def setUp(self):
         super().setUp()

@@ -24,7 +24,7 @@ from support.waiting import wait_for
 # Seconds of overload. From `make overload`; without, the machine is busy with other tests, and a debug build says little of time.
 SECONDS = float(os.environ.get("BEEKOND_OVERLOAD_SECONDS") or "0")
 BRIEF = 3.0
-DEVICES = 20
+DEVICES = 4
 # Of the server, as it is by default, or few, so that a debug build has not as many to look after.
 CONNECTIONS = 600 if SECONDS else 60
 # Of resident memory, in MB.
@@ -162,7 +162,7 @@ class OverloadTests(ServerTest):
         capacity = self.capacity()
         with Senders(self.under_test.port, self.devices[0]["access_token"], CONNECTIONS // 3):
             self.check(
-                f"with {CONNECTIONS // 3} slow senders", self.put_load(2, CONNECTIONS // 2, capacity * 10, SECONDS or BRIEF),
+                f"with {CONNECTIONS // 3} slow senders", self.put_load(2, CONNECTIONS * 2, capacity * 10, SECONDS or BRIEF),
                 capacity)
 
     def test_more_slow_senders_than_connections(self):

@@ -75,7 +75,7 @@ class Link:
 def run(port: int, tokens: list, connections: int, rate: float, seconds: float) -> dict:
     chance = random.Random(os.getpid())
     # Made before; those that were refused come again. More are made when these are not enough, which costs this process time.
-    stock = [batch(chance) for _ in range(int(min(20_000, connections * 2 + (rate * seconds / 8 if rate else 3000))))]
+    stock = [batch(chance) for _ in range(int(min(20_000, connections * 2 + (rate * seconds / 8 if rate else 1000))))]
     selector = selectors.EpollSelector()
     idle = [Link(port, tokens[number % len(tokens)]) for number in range(connections)]
     busy = 0

@@ -11,6 +11,8 @@ import sqlite3
 import statistics
 import subprocess
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +41,38 @@ def alone() -> Iterator:
         yield
     finally:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+class Disk:
+    """How long the disk takes for a page meanwhile, every 20 ms: what no COMMIT can be faster than. Others may use it, too."""
+
+    def __init__(self, folder: str):
+        self._path = os.path.join(folder, "page")
+        self._end = threading.Event()
+        self._times: list[float] = []
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self):
+        file = os.open(self._path, os.O_CREAT | os.O_WRONLY, 0o600)
+        while not self._end.wait(0.02):
+            began = time.monotonic()
+            os.pwrite(file, bytes(4096), 0)
+            os.fdatasync(file)
+            self._times.append((time.monotonic() - began) * 1000)
+        os.close(file)
+
+    def __enter__(self) -> Disk:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object):
+        self._end.set()
+        self._thread.join()
+
+    @property
+    def late(self) -> float:
+        """The 99th percentile, in milliseconds."""
+        return sorted(self._times)[len(self._times) * 99 // 100] if self._times else 0
 
 
 class Tools:
@@ -253,10 +287,12 @@ class Bench:
             self.note("CPU of a batch that was seen, µs", (processor(self.pid) - before) * 1e6 / load.batches)
             self._ask_only()
             rate = load.batches / closed["seconds"] / 2
-            answer = self.send("open", later, CONNECTIONS, rate, stored=load.size)
+            with Disk(self.tools.folder) as disk:
+                answer = self.send("open", later, CONNECTIONS, rate, stored=load.size)
             self.note("half load, batches/s", rate)
             self.note("p50 at half load, ms", answer["p50"])
             self.note("p99 at half load, ms", answer["p99"])
+            self.note("p99 of a page on the disk meanwhile, ms", disk.late)
             self.note("RSS at most, MB", resident(self.pid))
             self.server.kill()
             self.bare(load, group)
@@ -342,6 +378,8 @@ class PostgresBench(Bench):
             self.postgres.query("CHECKPOINT")
             before = self.database_cpu()
             answer = self.tools.run("bare", "copy", self.postgres.address(), table, group, path)
+            # By its end the process of that connection has been waited for, and counts.
+            self.postgres.query("SELECT 1")
             self.note(f"{word}, rows/s", load.size / answer["seconds"])
             self.note(f"CPU of {word}, µs/row", (self.database_cpu() - before + answer["cpu"]) * 1e6 / load.size)
         for word in ("COPY", "COPY into its partitions"):

@@ -6,6 +6,10 @@ const minutes = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2
 const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
+const names = new Intl.Collator(undefined, { numeric: true });
+/** Van 2 before van 10. One comparer for all: to make one takes longer than to compare. */
+export const byName = (a, b) => names.compare(a.name, b.name);
+
 export const moment = (time) => dayTime.format(time);
 export const timeOfDay = (time) => clock.format(time);
 export const hourMinute = (time) => minutes.format(time);

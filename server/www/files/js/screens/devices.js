@@ -3,7 +3,7 @@ import { read, request, send } from "../api.js";
 import { ask, confirm, secret } from "../dialog.js";
 import { announce, h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { ago, count, moment } from "../format.js";
+import { ago, byName, count, moment } from "../format.js";
 
 const PAGE = 200;
 
@@ -53,7 +53,7 @@ export function screen(main) {
 
     function fill() {
         const found = [...fleet.vehicles.values()].filter(({ name, id }) => name.toLowerCase().includes(query) || String(id) === query)
-            .sort((a, b) => Boolean(a.revoked) - Boolean(b.revoked) || a.name.localeCompare(b.name, undefined, { numeric: true }));
+            .sort((a, b) => Boolean(a.revoked) - Boolean(b.revoked) || byName(a, b));
         // A key with its state: what can be done with it differs.
         keyed(rows, found.slice(0, most), (vehicle) => `${vehicle.id}${vehicle.revoked ? "-" : ""}`, (vehicle) => h("tr", {},
             h("th", { scope: "row" }), h("td", { class: "number", "data-label": "number" }), h("td", { class: "nowrap less", "data-label": "added" }), h("td", { class: "nowrap", "data-label": "heard" }),

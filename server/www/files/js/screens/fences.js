@@ -4,7 +4,7 @@ import { order } from "../commands.js";
 import { confirm } from "../dialog.js";
 import { announce, form, h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { count } from "../format.js";
+import { byName, count } from "../format.js";
 import { L, makeMap, setView, viewText } from "../map/base.js";
 import { boundsOf, describe, fencesOf, Pen, shapeOf } from "../map/shapes.js";
 import { Marks } from "../map/vehicles-layer.js";
@@ -123,7 +123,7 @@ export function screen(main, parts, values) {
     }
 
     const matching = () => [...fleet.vehicles.values()].filter(({ revoked, name }) => !revoked && name.toLowerCase().includes(query))
-        .sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
+        .sort(byName);
 
     function choose(ids) {
         chosen.clear();

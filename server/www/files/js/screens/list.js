@@ -1,7 +1,7 @@
 // The fleet at a glance: what needs somebody comes first.
 import { h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { ago, count, speed } from "../format.js";
+import { ago, byName, count, speed } from "../format.js";
 import { levels, order } from "../health.js";
 import { address, note } from "../router.js";
 
@@ -67,7 +67,7 @@ export function screen(main, parts, values) {
         return rows.sort((a, b) => {
             const [left, right] = [keys.get(a), keys.get(b)];
             if (left !== right) return (left < right ? -1 : 1) * turn;
-            return a.name.localeCompare(b.name, undefined, { numeric: true });
+            return byName(a, b);
         });
     }
 
@@ -107,9 +107,9 @@ export function screen(main, parts, values) {
             last = time;
             show();
         } else {
-            for (const vehicle of news) {
-                const row = body.querySelector(`[data-key="${vehicle.id}"]`);
-                if (row) fillRow(row, vehicle);
+            for (const row of body.children) {
+                const vehicle = fleet.vehicles.get(Number(row.dataset.key));
+                if (news.has(vehicle)) fillRow(row, vehicle);
             }
         }
     });

@@ -1,7 +1,7 @@
 // Where everything is, now; and beside it, what is wrong.
 import { h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
-import { ago, heading, place, speed } from "../format.js";
+import { ago, byName, heading, place, speed } from "../format.js";
 import { order } from "../health.js";
 import { L, makeMap, setView, viewText } from "../map/base.js";
 import { Marks, Trails } from "../map/vehicles-layer.js";
@@ -84,7 +84,7 @@ export function screen(main, parts, values) {
     function fill() {
         const rows = [...fleet.vehicles.values()].filter((vehicle) => !vehicle.revoked && vehicle.name.toLowerCase().includes(query));
         const rank = new Map(rows.map((vehicle) => [vehicle, order.indexOf(fleet.health(vehicle).level)]));
-        rows.sort((a, b) => rank.get(a) - rank.get(b) || a.name.localeCompare(b.name, undefined, { numeric: true }));
+        rows.sort((a, b) => rank.get(a) - rank.get(b) || byName(a, b));
         keyed(list, rows.slice(0, MOST), (vehicle) => vehicle.id, (vehicle) => h("li", {}, h("button", { type: "button", onclick: () => select(vehicle.id, true) },
             h("span", { class: "health" }), h("span", { class: "name" }), h("span", { class: "soft nowrap" }), h("span", { class: "why" }))), fillRow);
     }
@@ -118,9 +118,9 @@ export function screen(main, parts, values) {
             filled = time;
             fill();
         } else {
-            for (const one of news) {
-                const row = list.querySelector(`[data-key="${one.id}"]`);
-                if (row) fillRow(row, one);
+            for (const row of list.children) {
+                const one = fleet.vehicles.get(Number(row.dataset.key));
+                if (news.has(one)) fillRow(row, one);
             }
         }
     }

@@ -54,6 +54,7 @@ let package = Package(
         .executable(name: "beekond", targets: ["beekond"]),
         .executable(name: "beekonctl", targets: ["beekonctl"]),
         .executable(name: "beekon-sim", targets: ["beekon-sim"]),
+        .executable(name: "beekon-fleet", targets: ["beekon-fleet"]),
         // What beekon-server builds on; another package sees only what is public in them.
         .library(name: "Base", targets: ["Base"]),
         .library(name: "CZlib", targets: ["CZlib"]),
@@ -94,6 +95,7 @@ let package = Package(
         target("DaemonConfiguration", ["Base", "Envelope", "Linux", "Tracking"]),
         target("Systemd", ["CSystemd"]),
         target("Simulation", ["Base"]),
+        target("Fleet", ["Base", "Envelope", "Simulation", "Tracking", "Upload"]),
         target(
             "Doctor",
             [
@@ -110,11 +112,15 @@ let package = Package(
         executable("beekond", ["Daemon"]),
         executable("beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", argumentParser]),
         executable("beekon-sim", ["Base", "Simulation", argumentParser]),
+        executable(
+            "beekon-fleet",
+            ["Base", "DaemonConfiguration", "Fleet", "Linux", "Upload", argumentParser]),
 
         test("DaemonConfiguration", ["Envelope", "Support"]),
         test("ControlProtocol", ["Support"]),
         test("ControlTool", ["Base", "ControlProtocol"]),
         test("Simulation", ["Base"]),
+        test("Fleet", ["Base", "Simulation"]),
         test("Doctor", ["Base", "ControlProtocol", "ControlTool"]),
         test("Envelope", ["Base", "CZlib", "Support", "Tracking"]),
         test(

@@ -11,8 +11,8 @@ ONLY ?=
 BENCH_ONLY ?=
 # SIGKILLs of `make conservation`.
 KILLS ?= 200
-# Of `make fleet`.
-VEHICLES ?= 10
+# Of `make fleet`, `make fleet-live` and `make fleet-simulation`; empty: 10, 40, 100,000.
+VEHICLES ?=
 # Of `make server`.
 LISTEN ?= 127.0.0.1:8080
 # Of `make overload`.
@@ -40,7 +40,7 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet bench-server fuzz bench soak system-test install uninstall deb clean venv
+.PHONY: help deps build run test lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test install uninstall deb clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -123,8 +123,19 @@ fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-s
 	$(SWIFT_BUILD) --product beekonctl
 	$(SWIFT_BUILD) --product beekon-sim
 	@etc/build/server build
-	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(VEHICLES) \
+	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(or $(VEHICLES),10) \
 	    $(if $(DURATION),--duration $(DURATION))
+
+fleet-simulation: deps  ## Table and charts of docs/fleet.md: 100,000 vehicles in simulated time; VEHICLES=20000
+	$(SWIFT_BUILD) -c release --product beekon-fleet
+	@etc/build/fleet-simulation $(BUILD)/release/beekon-fleet $(or $(VEHICLES),100000)
+
+fleet-live: deps venv  ## Vehicles of the simulation against a beekon-server that is killed, in real time; VEHICLES=40
+	$(SWIFT_BUILD) --product beekon-fleet
+	@etc/build/server deps
+	@etc/build/server build
+	@cd Tests/System/fleet && BEEKOND_VEHICLES=$(or $(VEHICLES),40) BEEKOND_BIN="$(abspath $(BUILD))/debug" \
+	    BEEKON_SERVER_BIN="$(CURDIR)/server/.build/release" $(CURDIR)/.venv/bin/python -m unittest -v test_fleet.LiveTests
 
 bench-server: venv  ## Measure beekon-server beside COPY and bare inserts; BENCH_RUNS=5, BENCH_ONLY="postgres sqlite herd", BENCH_ALONE=1
 	@etc/build/server deps

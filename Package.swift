@@ -55,6 +55,7 @@ let package = Package(
         .executable(name: "beekond", targets: ["beekond"]),
         .executable(name: "beekonctl", targets: ["beekonctl"]),
         .executable(name: "beekon-sim", targets: ["beekon-sim"]),
+        .executable(name: "beekon-fleet", targets: ["beekon-fleet"]),
         // What beekon-server builds on; another package sees only what is public in them.
         .library(name: "Base", targets: ["Base"]),
         .library(name: "CZlib", targets: ["CZlib"]),
@@ -97,6 +98,7 @@ let package = Package(
         target("DaemonConfiguration", ["Base", "Envelope", "Linux", "TOML", "Tracking"]),
         target("Systemd", ["CSystemd"]),
         target("Simulation", ["Base"]),
+        target("Fleet", ["Base", "Envelope", "Simulation", "Tracking", "Upload"]),
         target(
             "Doctor",
             [
@@ -113,11 +115,15 @@ let package = Package(
         executable("beekond", ["Daemon"]),
         executable("beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", argumentParser]),
         executable("beekon-sim", ["Base", "Simulation", argumentParser]),
+        executable(
+            "beekon-fleet",
+            ["Base", "DaemonConfiguration", "Fleet", "Linux", "Upload", argumentParser]),
 
         test("DaemonConfiguration", ["Envelope", "Support"]),
         test("ControlProtocol", ["Support"]),
         test("ControlTool", ["Base", "ControlProtocol"]),
         test("Simulation", ["Base"]),
+        test("Fleet", ["Base", "Simulation"]),
         test("Doctor", ["Base", "ControlProtocol", "ControlTool"]),
         test("Envelope", ["Base", "CZlib", "Support", "Tracking"]),
         test(

@@ -88,7 +88,8 @@ let package = Package(
         .executableTarget(
             name: "beekon-server",
             dependencies: [
-                "API", "Commands", "Page", "ServerStore", beekond("Base"), beekond("Envelope"), beekond("TOML"),
+                "API", "Commands", "Page", "ServerStore", beekond("Base"), beekond("Envelope"),
+                beekond("TOML"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -36,7 +36,10 @@ def alone() -> Iterator:
     if not os.environ.get("BENCH_ALONE"):
         yield
         return
-    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except PermissionError:
+        raise SystemExit("bench: BENCH_ALONE needs root; without it, measure when the machine is quiet") from None
     try:
         yield
     finally:

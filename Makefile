@@ -13,6 +13,8 @@ BENCH_ONLY ?=
 KILLS ?= 200
 # Of `make fleet`.
 VEHICLES ?= 10
+# Of `make overload`.
+OVERLOAD_SECONDS ?= 30
 # Simulated days of `make soak`.
 DAYS ?= 7
 
@@ -36,7 +38,7 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint manuals check server test-server fuzz-server server-deb conservation fleet bench-server fuzz bench soak system-test install uninstall deb clean venv
+.PHONY: help deps build run test lint manuals check server test-server fuzz-server server-deb conservation overload fleet bench-server fuzz bench soak system-test install uninstall deb clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -51,7 +53,7 @@ build: deps  ## Build the release: Swift runtime inside, stripped, without ICU
 run: deps build  ## Receiver, gpsd, beekond and a backend on this machine, live; DURATION=30 ends by itself
 	@DURATION="$(DURATION)" etc/demo/run --bin $(BUILD)/release
 
-test: deps venv  ## Run every test; ONLY=name runs the Python test files of such a name
+test: deps venv  ## Run every test, of beekon-server, too; ONLY=name runs the Python test files of such a name
 	$(SWIFT_BUILD) --build-tests
 	@etc/build/test --build $(BUILD) $(ONLY)
 
@@ -86,10 +88,9 @@ server:  ## Build the release of beekon-server, the backend, in server/.build
 	@etc/build/server deps
 	@etc/build/server build
 
-test-server: venv  ## Run the tests of beekon-server, with beekond and a PostgreSQL of their own; ONLY=name
-	@etc/build/server deps
+test-server: deps venv  ## Run the tests of beekon-server alone; ONLY=name
 	$(SWIFT_BUILD) --product beekond
-	@BEEKOND_BIN="$(abspath $(BUILD))/debug" etc/build/server test $(ONLY)
+	@etc/build/test --build $(BUILD) --server $(ONLY)
 
 fuzz-server:  ## Fuzz what beekon-server reads of uploads; FUZZ_SECONDS or FUZZ_RUNS
 	@etc/build/server deps
@@ -101,7 +102,13 @@ server-deb: server  ## Build the Debian package of beekon-server in server/.buil
 conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten beekond and three servers; KILLS=200
 	@etc/build/server deps
 	$(SWIFT_BUILD) --product beekond
-	@BEEKOND_BIN="$(abspath $(BUILD))/debug" BEEKOND_SERVER_KILLS="$(KILLS)" etc/build/server test conservation
+	@etc/build/server build-tests
+	@BEEKOND_BIN="$(abspath $(BUILD))/debug" BEEKOND_SERVER_KILLS="$(KILLS)" etc/build/server run conservation
+
+overload: venv  ## Ten times what beekon-server can take, and slow senders, for OVERLOAD_SECONDS=30, with the release
+	@etc/build/server deps
+	@etc/build/server build
+	@BEEKON_SERVER_BIN="$(CURDIR)/server/.build/release" BEEKOND_OVERLOAD_SECONDS="$(OVERLOAD_SECONDS)" etc/build/server run overload
 
 fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C ends them; VEHICLES=10
 	@etc/build/server deps

@@ -41,7 +41,8 @@ let fuzzing: [Target] =
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Base", "ControlProtocol", "DaemonConfiguration", "Envelope", "GPSD", "Tracking", "Upload",
+                "Base", "ControlProtocol", "DaemonConfiguration", "Envelope", "GPSD", "TOML", "Tracking",
+                "Upload",
             ],
             path: "Tests/Fuzz/Sources", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])])
     ]
@@ -59,6 +60,7 @@ let package = Package(
         .library(name: "CZlib", targets: ["CZlib"]),
         .library(name: "Envelope", targets: ["Envelope"]),
         .library(name: "SQLite", targets: ["SQLite"]),
+        .library(name: "TOML", targets: ["TOML"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
@@ -78,6 +80,7 @@ let package = Package(
         target("GPSD", ["Base", "CGPS", "Linux", "Tracking"]),
         target("Sensors", ["Base", "Linux", "Tracking"]),
         target("SQLite", ["CSQLite"]),
+        target("TOML"),
         target("Storage", ["Base", "SQLite", "Linux", "Tracking"]),
         target("Envelope", ["Base", "CZlib", "Tracking"]),
         target(
@@ -91,7 +94,7 @@ let package = Package(
                 .embedInCode("track-charts.js")
             ]),
         // Not `Configuration`, which is swift-configuration's: names are unique over a graph of packages.
-        target("DaemonConfiguration", ["Base", "Envelope", "Linux", "Tracking"]),
+        target("DaemonConfiguration", ["Base", "Envelope", "Linux", "TOML", "Tracking"]),
         target("Systemd", ["CSystemd"]),
         target("Simulation", ["Base"]),
         target(

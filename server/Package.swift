@@ -79,7 +79,7 @@ let package = Package(
         .executableTarget(
             name: "beekon-server",
             dependencies: [
-                "API", "Commands", "ServerStore", beekond("Base"), beekond("Envelope"),
+                "API", "Commands", "ServerStore", beekond("Base"), beekond("Envelope"), beekond("TOML"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

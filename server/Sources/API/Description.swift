@@ -27,12 +27,12 @@ enum Description {
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"405":
         {"$ref":"#/components/responses/405"},"413":{"$ref":"#/components/responses/413"},"415":{
         "$ref":"#/components/responses/415"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
-        {"required":true,"content":{"text/plain":{"schema":{"type":"string"}}}}}},
+        {"required":false,"content":{"text/plain":{"schema":{"type":"string"}}}}}},
         "/v1/token":{"post":{"operationId":"exchangeToken","summary":"Exchanges a refresh token (RFC 6749, section 6).",
         "security":[],"responses":{"200":{"description":"The next pair.","content":{"application/json":
         {"schema":{"type":"object","required":["access_token","token_type","expires_in","refresh_token"]}}}},
         "400":{"description":"Refused.","content":{"application/json":{"schema":{"type":"object",
-        "properties":{"error":{"type":"string"}}}},"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},
+        "properties":{"error":{"type":"string"},"error_description":{"type":"string"}}}},"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},
         "405":{"$ref":"#/components/responses/405"},"413":{"$ref":"#/components/responses/413"},"503":
         {"$ref":"#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/x-www-form-urlencoded":
         {"schema":{"type":"object","required":["grant_type","refresh_token"],"properties":{"grant_type":
@@ -183,7 +183,8 @@ enum Description {
         {"200":{"description":"The session is in the cookie.","content":{"application/json":{"schema":
         {"$ref":"#/components/schemas/Session"}}}},"400":{"$ref":"#/components/responses/400"},"401":
         {"$ref":"#/components/responses/401"},"405":{"$ref":"#/components/responses/405"},"413":{
-        "$ref":"#/components/responses/413"},"415":{"$ref":"#/components/responses/415"},"503":{"$ref":
+        "$ref":"#/components/responses/413"},"415":{"$ref":"#/components/responses/415"},"429":{"description":"Too many wrong passwords; Retry-After tells when to try again.",
+        "content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},"503":{"$ref":
         "#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":
         {"schema":{"type":"object","required":["name","password"],"properties":{"name":{"type":"string"},
         "password":{"type":"string"}}}}}}}},

@@ -53,10 +53,8 @@ struct Enrolment: Sendable {
     func enroll(_ request: Request, now: Timestamp) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
-        guard let name = fields["name"], let code = fields["code"] else {
-            throw Problem(.badRequest, "name or code is missing.")
-        }
-        if let complaint = Devices.complaint(aboutName: name) { throw Problem(.badRequest, "\(complaint).") }
+        let (name, code) = (try fields.text("name"), try fields.text("code"))
+        if let complaint = Devices.complaint(aboutName: name) { throw Problem(field: "name", complaint) }
         let lifetime = lifetime
         let made = try await store.write { session throws(StoreError) in
             try Claims.enroll(name, code: code, lifetime: lifetime, now: now, in: session)

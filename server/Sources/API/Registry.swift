@@ -36,8 +36,9 @@ struct Registry: Sendable {
     /// `POST /v1/users` with `{"name":…,"role":"reader"|"admin"}`: 201 with the token, which is shown this once.
     func addUser(_ request: Request, now: Timestamp) async throws -> Response {
         let name = try await name(in: request)
-        guard let role = UserEntry.Role.allCases.first(where: { $0.name == name.fields["role"] }) else {
-            throw Problem(.badRequest, "role is reader or admin.")
+        let word = try name.fields.text("role")
+        guard let role = UserEntry.Role.allCases.first(where: { $0.name == word }) else {
+            throw Problem(field: "role", "role is reader or admin")
         }
         let (user, secret) = try await store.write { session throws(StoreError) in
             try Users.add(name.value, role, now: now, in: session)
@@ -76,8 +77,8 @@ struct Registry: Sendable {
     private func name(in request: Request) async throws -> (value: String, fields: Fields) {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
-        guard let name = fields["name"] else { throw Problem(.badRequest, "name is missing.") }
-        if let complaint = Devices.complaint(aboutName: name) { throw Problem(.badRequest, "\(complaint).") }
+        let name = try fields.text("name")
+        if let complaint = Devices.complaint(aboutName: name) { throw Problem(field: "name", complaint) }
         return (name, fields)
     }
 

@@ -23,6 +23,8 @@ package struct ServerOptions: Sendable {
         package var bodies = 16 << 20
         /// Seconds until the beginning of the answer, from the first byte of a request on. beekond gives up after 60.
         package var deadlineSeconds = 30
+        /// Seconds without a whole request, after which a connection gives way when three quarters of them are taken.
+        package var patienceSeconds = 5
         /// Seconds that a connection may be idle, or an answer stand still.
         package var idleSeconds = 60
     }

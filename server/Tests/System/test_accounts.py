@@ -146,7 +146,7 @@ class AccountTests(ServerTest):
             answer = self.log_in(name, password)
             self.assertEqual((answer.status, "www-authenticate" in answer.headers), (401, False), answer)
         with ThreadPoolExecutor(60) as pool:
-            statuses = [answer.status for answer in pool.map(lambda _: self.log_in("eve"), range(60))]
+            statuses = [answer.status for answer in pool.map(lambda number: self.log_in(f"eve{number}"), range(60))]
         # One at a time: those that would wait too long are told so.
         self.assertEqual(set(statuses), {401, 503})
         self.assertEqual(self.log_in("ada").status, 200)

@@ -65,7 +65,7 @@ class ConservationTests(SystemTest):
 
         def made() -> bool:
             waiting = [daemon for daemon in daemons if self.pending(daemon)]
-            if next(looks) % 100 == 0:
+            if next(looks) % 20 == 0:
                 for daemon in waiting:
                     daemon.ask_for_sync()
             return not waiting or len(stored()) >= target

@@ -108,9 +108,10 @@ class LargeTests(PageTest):
             thread.join()
         frames, tasks = sorted(found["frames"]), found["tasks"]
         late = sum(frame > 50 for frame in frames)
-        print(f"page: {VEHICLES} vehicles at 1 Hz for {SECONDS} s: {len(frames)} frames, median {frames[len(frames) // 2]:.1f} ms, "
-              f"95 % {frames[int(len(frames) * 0.95)]:.1f}, 99 % {frames[int(len(frames) * 0.99)]:.1f}, longest {frames[-1]:.0f}; "
-              f"{late} over 50 ms; {len(tasks)} tasks over 50 ms, the longest {max(tasks, default=0):.0f} ms; {moves} moves")
+        print(f"page: {VEHICLES} vehicles at 1 Hz for {SECONDS} s: {len(frames)} frames, "
+              f"median {frames[len(frames) // 2]:.1f} ms, 95 % {frames[int(len(frames) * 0.95)]:.1f}, "
+              f"99 % {frames[int(len(frames) * 0.99)]:.1f}, longest {frames[-1]:.0f}; {late} over 50 ms; "
+              f"{len(tasks)} tasks over 50 ms, the longest {max(tasks, default=0):.0f} ms; {moves} moves")
         self.assertGreater(moves, VEHICLES * SECONDS // 2, "moves arrive")
         # Every second frame late would be a page that cannot be used.
         self.assertLess(frames[len(frames) // 2], 50)
@@ -137,7 +138,8 @@ class LargeTests(PageTest):
         page.get_by_label("Speed of the playback").select_option("1000")
         page.get_by_role("button", name="Play").click()
         frames = sorted(page.evaluate(MEASURE, 5)["frames"])
-        print(f"page: a day of 86,400 locations is shown {shown:.0f} ms after the link was pressed ({fetched[0]:.0f} ms of it for "
+        print(f"page: a day of 86,400 locations is shown {shown:.0f} ms after the link was pressed "
+              f"({fetched[0]:.0f} ms of it for "
               f"{fetched[1] / 1e6:.1f} MB); {', '.join(sizes)}; playback at 1,000 ×: median "
               f"{frames[len(frames) // 2]:.1f} ms a frame, 95 % {frames[int(len(frames) * 0.95)]:.1f}")
         self.assertEqual(fetched[1], 86_400 * 22 + 12 * 87)

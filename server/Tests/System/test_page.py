@@ -308,8 +308,10 @@ class ScreenTests(PageTest):
         refused = page.evaluate("""async (path) => {
             const { csrf } = await (await fetch("/v1/session")).json();
             const headers = { "Content-Type": "application/json", "X-CSRF-Token": csrf };
-            const asked = [["POST", path + "/commands"], ["POST", path + "/tokens"], ["DELETE", path], ["POST", "/v1/users"], ["POST", "/v1/claims"]];
-            return Promise.all(asked.map(async ([method, path]) => (await fetch(path, { method, headers, body: "{}" })).status));
+            const asked = [["POST", path + "/commands"], ["POST", path + "/tokens"], ["DELETE", path], ["POST", "/v1/users"],
+                ["POST", "/v1/claims"]];
+            return Promise.all(asked.map(
+                async ([method, path]) => (await fetch(path, { method, headers, body: "{}" })).status));
         }""", f"/v1/devices/{self.truck()}")
         self.assertEqual(refused, [403] * 5)
 

@@ -19,6 +19,8 @@ from support.waiting import wait_for
 VEHICLES = int(os.environ.get("BEEKON_PAGE_VEHICLES", "2000"))
 SECONDS = int(os.environ.get("BEEKON_PAGE_SECONDS", "10"))
 
+OURS = "SELECT id FROM devices WHERE name LIKE 'Vehicle %'"
+
 # Times between frames, and what kept the page from making one.
 MEASURE = """seconds => new Promise((resolve) => {
     const frames = [], tasks = [];
@@ -39,7 +41,10 @@ MEASURE = """seconds => new Promise((resolve) => {
 COUNT = """const add = EventSource.prototype.addEventListener;
 window.moves = 0;
 EventSource.prototype.addEventListener = function (name, action) {
-    add.call(this, name, name !== "moves" ? action : (event) => { window.moves += JSON.parse(event.data).moves.length; action(event); });
+    add.call(this, name, name !== "moves" ? action : (event) => {
+        window.moves += JSON.parse(event.data).moves.length;
+        action(event);
+    });
 };"""
 
 # From the press of a link until the frame with the day in it is there.
@@ -69,7 +74,8 @@ class LargeTests(PageTest):
                     "INSERT INTO presence(device, seen, install_id, platform, version) VALUES (?, ?, ?, 'linux', '0.1.0')",
                     (id_, now, uuid(now)))
                 database.execute(
-                    "INSERT INTO latest(device, id, time, latitude, longitude, speed, bearing, codes) VALUES (?, ?, ?, ?, ?, 14, ?, 0)",
+                    "INSERT INTO latest(device, id, time, latitude, longitude, speed, bearing, codes)"
+                    " VALUES (?, ?, ?, ?, ?, 14, ?, 0)",
                     (id_, uuid(now), now, 52.52 + (number % 50 - 25) / 150, 13.4 + (number // 50 - 20) / 90, number % 360))
         return ids
 
@@ -79,9 +85,10 @@ class LargeTests(PageTest):
             database.execute("PRAGMA synchronous = OFF")
             while not stop.wait(max(0.05, 1 - time.time() % 1)):
                 now = int(time.time() * 1000)
-                database.execute("UPDATE presence SET seen = ? WHERE device IN (SELECT id FROM devices WHERE name LIKE 'Vehicle %')", (now,))
-                database.execute("UPDATE latest SET time = ?, latitude = latitude + 0.0001, longitude = longitude + 0.0001 WHERE device IN "
-                                 "(SELECT id FROM devices WHERE name LIKE 'Vehicle %')", (now,))
+                database.execute(f"UPDATE presence SET seen = ? WHERE device IN ({OURS})", (now,))
+                database.execute(
+                    "UPDATE latest SET time = ?, latitude = latitude + 0.0001, longitude = longitude + 0.0001"
+                    f" WHERE device IN ({OURS})", (now,))
                 database.commit()
 
     def test_two_thousand_vehicles_that_move_each_second(self):
@@ -101,9 +108,10 @@ class LargeTests(PageTest):
             thread.join()
         frames, tasks = sorted(found["frames"]), found["tasks"]
         late = sum(frame > 50 for frame in frames)
-        print(f"page: {VEHICLES} vehicles at 1 Hz for {SECONDS} s: {len(frames)} frames, median {frames[len(frames) // 2]:.1f} ms, "
-              f"95 % {frames[int(len(frames) * 0.95)]:.1f}, 99 % {frames[int(len(frames) * 0.99)]:.1f}, longest {frames[-1]:.0f}; "
-              f"{late} over 50 ms; {len(tasks)} tasks over 50 ms, the longest {max(tasks, default=0):.0f} ms; {moves} moves")
+        print(f"page: {VEHICLES} vehicles at 1 Hz for {SECONDS} s: {len(frames)} frames, "
+              f"median {frames[len(frames) // 2]:.1f} ms, 95 % {frames[int(len(frames) * 0.95)]:.1f}, "
+              f"99 % {frames[int(len(frames) * 0.99)]:.1f}, longest {frames[-1]:.0f}; {late} over 50 ms; "
+              f"{len(tasks)} tasks over 50 ms, the longest {max(tasks, default=0):.0f} ms; {moves} moves")
         self.assertGreater(moves, VEHICLES * SECONDS // 2, "moves arrive")
         # Every second frame late would be a page that cannot be used.
         self.assertLess(frames[len(frames) // 2], 50)
@@ -125,13 +133,15 @@ class LargeTests(PageTest):
         page.get_by_role("link", name="Long day").wait_for()
         shown = page.evaluate(OPEN, f"#/vehicle/{device['id']}?from={day(first)}T00:00:00Z&to={day(first)}T23:59:59Z")
         fetched = page.evaluate(
-            "performance.getEntriesByType('resource').filter(({ name }) => name.includes('packed')).map(({ duration, encodedBodySize }) => [duration, encodedBodySize])[0]")
+            "performance.getEntriesByType('resource').filter(({ name }) => name.includes('packed'))"
+            ".map(({ duration, encodedBodySize }) => [duration, encodedBodySize])[0]")
         page.get_by_label("Speed of the playback").select_option("1000")
         page.get_by_role("button", name="Play").click()
         frames = sorted(page.evaluate(MEASURE, 5)["frames"])
-        print(f"page: a day of 86,400 locations is shown {shown:.0f} ms after the link was pressed ({fetched[0]:.0f} ms of it for "
-              f"{fetched[1] / 1e6:.1f} MB); {', '.join(sizes)}; playback at 1,000 ×: median {frames[len(frames) // 2]:.1f} ms a frame, "
-              f"95 % {frames[int(len(frames) * 0.95)]:.1f}")
+        print(f"page: a day of 86,400 locations is shown {shown:.0f} ms after the link was pressed "
+              f"({fetched[0]:.0f} ms of it for "
+              f"{fetched[1] / 1e6:.1f} MB); {', '.join(sizes)}; playback at 1,000 ×: median "
+              f"{frames[len(frames) // 2]:.1f} ms a frame, 95 % {frames[int(len(frames) * 0.95)]:.1f}")
         self.assertEqual(fetched[1], 86_400 * 22 + 12 * 87)
 
 

@@ -44,7 +44,8 @@ class PageTest(unittest.TestCase):
         page = context.new_page()
         page.set_default_timeout(30_000)
         home = urlsplit(self.server.url).netloc
-        page.on("request", lambda request: self.foreign.extend([request.url] if urlsplit(request.url).netloc not in (home, "") else []))
+        page.on("request", lambda request: self.foreign.extend(
+            [request.url] if urlsplit(request.url).netloc not in (home, "") else []))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         # What the server refuses, Chromium calls an error, too.
         page.on("console", lambda said: self.errors.extend(

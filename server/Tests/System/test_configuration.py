@@ -80,7 +80,7 @@ class ConfigurationTests(ServerTest):
 
     def test_an_address_that_is_taken(self):
         with socket.create_server(("127.0.0.1", 0)) as other:
-            place = "127.0.0.1:%d" % other.getsockname()[1]
+            place = f"127.0.0.1:{other.getsockname()[1]}"
             done = self.run_program("--database", "x.db", "--listen", place)
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"Error: cannot listen on {place}: Address already in use", done.stderr)

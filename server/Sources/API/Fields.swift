@@ -7,6 +7,8 @@ struct Fields {
     private let values: [String: FieldValue]
     /// In a form, all are texts.
     private let isForm: Bool
+    /// Names that a form has more than once, as it may; which of their values counts, nobody can say.
+    private let repeated: Set<String>
 
     /// Bytes of such a body.
     static let limit = 16 << 10
@@ -17,7 +19,7 @@ struct Fields {
         let type = headers[.contentType]?.split(separator: ";").first.map { $0.lowercased() } ?? ""
         isForm = type == "application/x-www-form-urlencoded"
         do throws(Fault) {
-            values = try isForm ? Self.form(body) : Self.object(body)
+            (values, repeated) = try isForm ? Self.form(body) : (Self.object(body), [])
         } catch {
             throw Problem(error)
         }
@@ -29,11 +31,14 @@ struct Fields {
         }.get()
     }
 
-    private static func form(_ body: ByteBuffer) throws(Fault) -> [String: FieldValue] {
+    private static func form(
+        _ body: ByteBuffer
+    ) throws(Fault) -> (values: [String: FieldValue], repeated: Set<String>) {
         guard let text = body.withUnsafeReadableBytes({ String(validating: $0, as: UTF8.self) }) else {
             throw Fault(reason: "is not UTF-8")
         }
         var values: [String: FieldValue] = [:]
+        var repeated: Set<String> = []
         for pair in text.split(separator: "&") {
             guard values.count < most else {
                 throw Fault(.tooLarge, reason: "has more than \(most) fields")
@@ -46,15 +51,14 @@ struct Fields {
             guard let value = decoded(parts.count > 1 ? parts[1] : "") else {
                 throw Fault(pointer: pointer, reason: "is not encoded as a form's values are")
             }
-            guard values.updateValue(.text(value), forKey: name) == nil else {
-                throw Fault(pointer: pointer, reason: "is there twice")
-            }
+            if values.updateValue(.text(value), forKey: name) != nil { repeated.insert(name) }
         }
-        return values
+        return (values, repeated)
     }
 
     /// - Throws: it is not there, or no text.
     func text(_ name: String) throws(Problem) -> String {
+        try refuseRepeated(name)
         switch values[name] {
         case .text(let text)?: return text
         case nil: throw Problem(Fault(pointer: "/" + name, reason: "is missing"))
@@ -64,6 +68,7 @@ struct Fields {
 
     /// - Returns: nil when there is nothing of that name.
     func number(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+        try refuseRepeated(name)
         let number: Int64? =
             switch values[name] {
             case nil: nil
@@ -79,6 +84,10 @@ struct Fields {
                     reason: "is no whole number within \(range.lowerBound)…\(range.upperBound)"))
         }
         return number
+    }
+
+    private func refuseRepeated(_ name: String) throws(Problem) {
+        if repeated.contains(name) { throw Problem(Fault(pointer: "/" + name, reason: "is there twice")) }
     }
 
     static func decoded(_ text: Substring) -> String? {

@@ -7,11 +7,19 @@ package struct ServerOptions: Sendable {
     package static let version = "0.1.0"
 
     /// Where it listens.
-    package enum Address: Equatable, Sendable {
+    package enum Address: Equatable, Sendable, CustomStringConvertible {
         /// Host and port; port 0: any that is free.
         case network(host: String, port: Int)
         /// A path.
         case socket(String)
+
+        /// As it is written.
+        package var description: String {
+            switch self {
+            case .network(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+            case .socket(let path): path
+            }
+        }
     }
 
     /// What connections may cost.

@@ -17,7 +17,7 @@ package enum FieldsReader {
 
     package static func read(_ bytes: UnsafeRawBufferPointer) throws(Fault) -> [String: FieldValue] {
         guard String(validating: bytes, as: UTF8.self) != nil else { throw Fault(reason: "is not UTF-8") }
-        var cursor = Cursor(bytes, limits: Limits(depth: 4, members: members))
+        var cursor = Cursor(bytes, limits: Limits(depth: 16, members: members))
         var field = ""
         do {
             return try values(&cursor, &field)
@@ -53,9 +53,10 @@ package enum FieldsReader {
         case UInt8(ascii: "\""): return .text(try cursor.text().value)
         case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")):
             let start = cursor.position
-            _ = try cursor.number()
+            let number = try cursor.number()
             let digits = String(decoding: cursor.bytes[start..<cursor.position], as: UTF8.self)
-            return Int64(digits).map { .number($0) } ?? .other
+            // 142.0 is a whole number, too.
+            return (Int64(digits) ?? Int64(exactly: number)).map { .number($0) } ?? .other
         default:
             try cursor.skip(depth: 1)
             return .other

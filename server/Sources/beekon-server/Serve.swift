@@ -2,6 +2,7 @@ import API
 import ArgumentParser
 import Glibc
 import Logging
+import NIOCore
 import Page
 import ServerStore
 
@@ -112,6 +113,13 @@ struct Serve: AsyncParsableCommand {
         } catch {
             server.close()
             store.close()
+            // Of all that can end it, an address that is taken is what an operator meets.
+            if let refusal = error as? IOError,
+                [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(refusal.errnoCode)
+            {
+                throw Failure(
+                    "cannot listen on \(options.address): \(String(cString: strerror(refusal.errnoCode)))")
+            }
             throw Failure("ended: \(error)")
         }
         server.close()

@@ -1,5 +1,6 @@
 """The configuration file: what it says holds, what goes before it, and that each mistake is told with its line."""
 import os
+import socket
 import subprocess
 import sys
 import unittest
@@ -76,6 +77,13 @@ class ConfigurationTests(ServerTest):
             done = self.run_program("doctor", "--config", path)
             self.assertEqual(done.returncode, 1)
             self.assertIn("BAD   configuration: " + path, done.stdout)
+
+    def test_an_address_that_is_taken(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            place = f"127.0.0.1:{other.getsockname()[1]}"
+            done = self.run_program("--database", "x.db", "--listen", place)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"Error: cannot listen on {place}: Address already in use", done.stderr)
 
     def test_a_file_that_is_none(self):
         for path, said in ((self.folder + "/none.toml", "cannot open"), (self.folder, "cannot read"),

@@ -55,13 +55,13 @@ class Senders:
         return link
 
     def _run(self):
-        links = [[self._dial(), False] for _ in range(self.count)]
+        links = [self._dial() for _ in range(self.count)]
+        begun: set = set()
         while not self.stop.wait(0.5):
-            for place in links:
-                link, has_begun = place
+            for place, link in enumerate(links):
                 try:
-                    link.send(b" " if has_begun else self.head)
-                    place[1] = True
+                    link.send(b" " if place in begun else self.head)
+                    begun.add(place)
                     answer = link.recv(4096)
                     self.answers.append(answer)
                 except BlockingIOError:
@@ -70,8 +70,9 @@ class Senders:
                     pass
                 # It is told to go, and comes back at once.
                 link.close()
-                place[:] = [self._dial(), False]
-        for link, _ in links:
+                begun.discard(place)
+                links[place] = self._dial()
+        for link in links:
             link.close()
 
     def __enter__(self):

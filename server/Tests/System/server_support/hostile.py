@@ -135,7 +135,7 @@ def too_much(root: dict) -> Iterator[Case]:
 
 
 # Of the other routes that read bodies: the fields of a good one, and what they must not be.
-NOT_COUNTS = [*NOTHING, '"x"', "0", "-1", "1.5", "1e3", "true", "9" * 30, "1000001"]
+NOT_COUNTS = [*NOTHING, '"x"', "0", "-1", "1.5", "1e30", "true", "9" * 30, "1000001"]
 OTHERS: dict = {
     ("POST", "/v1/enroll"): {"code": ("AAAAA-AAAAA-AAAAA-AAAAA", NOT_TEXTS), "name": ("van", [*NOT_TEXTS, '""', '"\\n"',
                              '"' + "x" * 101 + '"'])},

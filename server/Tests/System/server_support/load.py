@@ -100,20 +100,21 @@ def run(port: int, tokens: list, connections: int, rate: float, seconds: float) 
             sent += 1
         for key, events in selector.select(0.002):
             link = key.data
+            peer: socket.socket = link.socket
             status = None
             try:
                 if events & selectors.EVENT_WRITE and link.rest:
-                    link.rest = link.rest[key.fileobj.send(link.rest):]
+                    link.rest = link.rest[peer.send(link.rest):]
                     if not link.rest:
-                        selector.modify(key.fileobj, selectors.EVENT_READ, link)
+                        selector.modify(peer, selectors.EVENT_READ, link)
                 if events & selectors.EVENT_READ:
-                    part = key.fileobj.recv(65_536)
+                    part = peer.recv(65_536)
                     link.answer += part
                     status = complete(link.answer)
                     if not part and status is None:
                         raise ConnectionError
             except (OSError, ConnectionError):
-                selector.unregister(key.fileobj)
+                selector.unregister(peer)
                 link.close()
                 broken += 1
                 busy -= 1
@@ -121,7 +122,7 @@ def run(port: int, tokens: list, connections: int, rate: float, seconds: float) 
                 continue
             if status is None:
                 continue
-            selector.unregister(key.fileobj)
+            selector.unregister(peer)
             statuses[status] = statuses.get(status, 0) + 1
             if status == 200:
                 accepted.append(link.id)

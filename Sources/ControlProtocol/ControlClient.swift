@@ -14,7 +14,11 @@ package struct ControlClient: ~Copyable {
     private var decoder = FrameDecoder(limit: Limits.reply)
 
     package init(path: String) throws(ClientFailure) {
-        socket = try UnixSocket(path: path, timeoutSeconds: Int(Self.defaultTimeoutSeconds))
+        self.init(try UnixSocket(path: path, timeoutSeconds: Int(Self.defaultTimeoutSeconds)))
+    }
+
+    private init(_ socket: consuming UnixSocket) {
+        self.socket = socket
     }
 
     /// Calls a method and waits for its single reply.

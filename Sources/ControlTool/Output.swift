@@ -20,10 +20,16 @@ package struct Output: ~Copyable {
 
     /// Standard output.
     package init() {
-        descriptor = STDOUT_FILENO
-        name = "standard output"
-        owned = false
-        temporary = nil
+        self.init(STDOUT_FILENO, name: "standard output", owned: false, temporary: nil)
+    }
+
+    private init(
+        _ descriptor: Int32, name: String, owned: Bool, temporary: (path: String, final: String)?
+    ) {
+        self.descriptor = descriptor
+        self.name = name
+        self.owned = owned
+        self.temporary = temporary
     }
 
     /// A file readable only by its owner, since positions are personal data. Anything but a regular file, such as a
@@ -33,9 +39,10 @@ package struct Output: ~Copyable {
     package init(path: String, isPublic: Bool = false) throws(Failure) {
         var status = stat()
         let exists = stat(path, &status) == 0
+        let descriptor: Int32
+        var temporary: (path: String, final: String)?
         if exists, status.st_mode & S_IFMT != S_IFREG {
             descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
-            temporary = nil
         } else {
             // Follow a symbolic link to the file it refers to.
             let final = exists ? Self.resolved(path) : path
@@ -46,13 +53,11 @@ package struct Output: ~Copyable {
             temporary = (made.path, final)
         }
         guard descriptor >= 0 else {
-            temporary = nil
             throw Failure(
                 "cannot create \(path): \(String(cString: strerror(errno))); give another path",
                 exitCode: 73)
         }
-        name = path
-        owned = true
+        self.init(descriptor, name: path, owned: true, temporary: temporary)
     }
 
     deinit {

@@ -28,13 +28,17 @@ struct TCPConnection: ~Copyable {
         while let address = next?.pointee {
             switch Self.connect(address) {
             case .success(let raw):
-                descriptor = FileDescriptor(owning: raw)
+                self.init(FileDescriptor(owning: raw))
                 return
             case .failure(let error): failure = error.message
             }
             next = address.ai_next
         }
         throw .connect(failure)
+    }
+
+    private init(_ descriptor: consuming FileDescriptor) {
+        self.descriptor = descriptor
     }
 
     private struct ConnectFailure: Error { let message: String }

@@ -87,6 +87,10 @@ struct ReportParser: ~Copyable {
     /// - Returns: nil when memory is exhausted.
     init?() {
         guard let data = cgps_new() else { return nil }
+        self.init(data)
+    }
+
+    private init(_ data: UnsafeMutablePointer<gps_data_t>) {
         self.data = data
     }
 

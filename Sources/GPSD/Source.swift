@@ -94,6 +94,10 @@ package struct Source: ~Copyable {
     /// - Returns: nil when memory for libgps is exhausted.
     package init?(host: String, port: UInt16, device: String) {
         guard let parser = ReportParser() else { return nil }
+        self.init(parser, host: host, port: port, device: device)
+    }
+
+    private init(_ parser: consuming ReportParser, host: String, port: UInt16, device: String) {
         self.parser = parser
         self.host = host
         self.port = port

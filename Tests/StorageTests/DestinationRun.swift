@@ -28,10 +28,16 @@ struct DestinationRun: ~Copyable {
             retention: 1e9, maxRows: 1000, durability: .normal, destinations: .main,
             uploadedEvents: [.ignition])
         let directory = try TemporaryDirectory(inMemory: true)
-        store = try Store(directory: directory.path, options: options, checkpointPages: 60, largeTable: 30)
-        self.directory = directory
-        random = SeededGenerator(seed: seed)
-        model = DestinationModel(options: options)
+        let store = try Store(
+            directory: directory.path, options: options, checkpointPages: 60, largeTable: 30)
+        self.init(
+            directory, store, random: SeededGenerator(seed: seed), model: DestinationModel(options: options))
+    }
+
+    private init(
+        _ directory: TemporaryDirectory, _ store: Store, random: SeededGenerator, model: DestinationModel
+    ) {
+        (self.directory, self.store, self.random, self.model) = (directory, store, random, model)
     }
 
     var summary: String {

@@ -27,9 +27,14 @@ struct ModelRun: ~Copyable {
         let directory = try TemporaryDirectory(inMemory: true)
         let store = try Store(
             directory: directory.path, options: options, checkpointPages: 60, largeTable: 30)
-        random = SeededGenerator(seed: seed)
-        model = Model(options: options)
-        (self.directory, self.store) = (directory, store)
+        self.init(
+            directory, store, random: SeededGenerator(seed: seed), model: Model(options: options))
+    }
+
+    private init(
+        _ directory: TemporaryDirectory, _ store: Store, random: SeededGenerator, model: Model
+    ) {
+        (self.directory, self.store, self.random, self.model) = (directory, store, random, model)
     }
 
     var summary: String {

@@ -83,7 +83,9 @@ package struct TemplatePayload: Sendable {
             if template.isArray {
                 // The guide's way: an object after the last element.
                 let fields = Self.fields(extras, without: [])
-                if !fields.isEmpty { result.extras = Array(",{".utf8) + fields.dropFirst() + Array("}".utf8) }
+                if !fields.isEmpty {
+                    result.extras = Array(",{".utf8) + Array(fields.dropFirst()) + Array("}".utf8)
+                }
             } else if template.room.isNested {
                 let fields = Self.fields(extras, without: template.room.names)
                 result.extras = Array(template.room.names.isEmpty ? fields.dropFirst() : fields[...])

@@ -72,10 +72,14 @@ struct Salvage: ~Copyable {
     init(path: String, deadline: Int64, erasing: [Deletion.Bounds]) throws(SQLiteError) {
         let db = try Connection(path: path, access: .damaged)
         db.limit(values: Self.longestValue)
-        columns = try Schema.columns(of: "locations", in: db)
-        self.db = db
-        self.deadline = deadline
+        self.init(db, columns: try Schema.columns(of: "locations", in: db), deadline: deadline)
         readCounters(erasing)
+    }
+
+    private init(_ db: Connection, columns: String, deadline: Int64) {
+        self.db = db
+        self.columns = columns
+        self.deadline = deadline
     }
 
     private mutating func readCounters(_ erasing: [Deletion.Bounds]) {

@@ -177,8 +177,7 @@ struct StoreState: ~Copyable {
     }
 
     private mutating func noteUncarried() {
-        news.events += (writer?.uncarried ?? []).map { .uncarried($0.0, events: $0.1) }
-        writer?.uncarried = []
+        news.events += (writer?.takeUncarried() ?? []).map { .uncarried($0.0, events: $0.1) }
     }
 
     private mutating func openOnce() throws(StorageError) {

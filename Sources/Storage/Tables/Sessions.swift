@@ -11,12 +11,12 @@ struct Sessions: ~Copyable {
     private let updateTail: Statement
 
     init(_ db: Connection) throws(SQLiteError) {
-        self.db = db
         updateTail = try db.prepare(
             """
             UPDATE sessions SET last_seq = ?, last_ts = ?, last_lat = ?, last_lng = ?, last_bearing = ?, \
             odometer = ?, mileage = ?, trip = ? WHERE key = ?
             """)
+        self.db = db
     }
 
     /// The id of each, by key.

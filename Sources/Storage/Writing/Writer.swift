@@ -27,6 +27,12 @@ struct Writer: ~Copyable {
     /// Locations kept at most.
     var rowLimit: Int { options.holdsRows ? max(options.maxRows, rowsAtOpen) : options.maxRows }
 
+    /// Hands over `uncarried`, which is empty then.
+    mutating func takeUncarried() -> [(DestinationName, Int)] {
+        defer { uncarried = [] }
+        return uncarried
+    }
+
     /// Opens and, where needed, creates the database at `path`.
     static func open(_ path: String, options: StoreOptions) throws(StorageError) -> Writer {
         do {

@@ -30,9 +30,15 @@ package struct Carrier: ~Copyable {
     /// - Returns: nil when libcurl cannot work here.
     package init?(version: String, installID: String, destination: String) {
         guard let http = HTTPClient() else { return nil }
+        self.init(
+            http, version: version,
+            clientID: OwnTracksMQTT.clientID(installID: installID, destination: destination))
+    }
+
+    private init(_ http: consuming HTTPClient, version: String, clientID: String) {
         self.http = http
         self.version = version
-        clientID = OwnTracksMQTT.clientID(installID: installID, destination: destination)
+        self.clientID = clientID
     }
 
     /// Prepares a request; nothing is sent before the first `advance`. Cancels the one under way, if there is one.

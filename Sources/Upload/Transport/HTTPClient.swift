@@ -27,7 +27,11 @@ package struct HTTPClient: ~Copyable {
         guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK,
             ccurl_resolves_asynchronously() != 0, let multi = curl_multi_init()
         else { return nil }
-        self.multi = OpaquePointer(multi)
+        self.init(OpaquePointer(multi))
+    }
+
+    private init(_ multi: OpaquePointer) {
+        self.multi = multi
     }
 
     deinit {

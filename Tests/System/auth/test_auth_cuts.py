@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.auth_test import AuthTest
 from support.control_client import ConnectionClosed
-from support.cuts import renamed, syscalls, trace
-from support.faults import STRACE
+from support.cuts import renamed, trace
+from support.faults import STRACE, syscalls
 from support.token_endpoint import Endpoint
 
 LONG = os.environ.get("BEEKOND_LONG") == "1"

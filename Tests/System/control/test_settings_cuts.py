@@ -118,6 +118,7 @@ class CutTests(SystemTest):
                 self.assertEqual(daemon.status()["degraded"], [])
                 outcomes["new" if found == (30, 100) else "old"] += 1
         print(f"\n  {cuts} cuts: {outcomes}")
+        self.assertGreater(cuts, 0, "the faults were injected")
         self.assertTrue(all(outcomes.values()), outcomes)
 
     def test_the_order_of_a_change(self):

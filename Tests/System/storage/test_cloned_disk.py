@@ -12,9 +12,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.child import Child
-from support.cuts import killing, syscalls
+from support.cuts import killing
 from support.daemon import Beekond, rows
-from support.faults import STRACE, no_mounts, no_strace
+from support.faults import STRACE, no_mounts, no_strace, syscalls
 from support.namespaces import in_namespace
 from support.system_test import SystemTest
 from support.waiting import wait_for

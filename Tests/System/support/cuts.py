@@ -6,19 +6,11 @@ import re
 from collections.abc import Callable
 
 from support.child import Child
-from support.faults import STRACE, is_traced, numbered, thread
+from support.faults import STRACE, is_traced, numbered, syscalls, thread
 from support.programs import installed
 from support.waiting import wait_for
 
-# What one call of the C library is in the kernel, here and on machines (arm64) that lack the older call.
-KERNEL = {"rename": ("rename", "renameat", "renameat2"), "unlink": ("unlink", "unlinkat"), "chown": ("chown", "fchownat"),
-          "newfstatat": ("newfstatat", "fstatat64"), "mkdir": ("mkdir", "mkdirat"), "link": ("link", "linkat")}
 KILLED = "+++ killed by SIGKILL +++"
-
-
-def syscalls(*names: str) -> str:
-    """The calls as strace wants them: it ignores those that the machine does not have."""
-    return ",".join("?" + call for name in names for call in KERNEL.get(name, (name,)))
 
 
 def killing(call: str, number: int) -> str:

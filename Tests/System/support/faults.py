@@ -15,6 +15,9 @@ from support.programs import installed
 from support.waiting import wait_for
 
 STRACE = shutil.which("strace")
+# What one call of the C library is in the kernel, here and on machines (arm64) that lack the older call.
+KERNEL = {"rename": ("rename", "renameat", "renameat2"), "unlink": ("unlink", "unlinkat"), "chown": ("chown", "fchownat"),
+          "newfstatat": ("newfstatat", "fstatat64"), "mkdir": ("mkdir", "mkdirat"), "link": ("link", "linkat")}
 
 
 def no_strace():
@@ -24,6 +27,11 @@ def no_strace():
     probe = subprocess.run([STRACE, "-qq", "-o", os.devnull, "-e", "inject=getppid:retval=1", "true"],
                            capture_output=True, text=True)
     return None if probe.returncode == 0 else "strace may not trace here: " + probe.stderr.strip()
+
+
+def syscalls(*names: str) -> str:
+    """The calls as strace wants them: it ignores those that the machine does not have."""
+    return ",".join("?" + call for name in names for call in KERNEL.get(name, (name,)))
 
 
 def no_mounts():
@@ -99,10 +107,16 @@ class Victim(Protocol):
 class Fault:
     """A fault in certain system calls of a running daemon, on certain files, for the duration of the `with`.
 
-    what: as strace's inject wants it, `error=EIO` or `delay_enter=5000000`
+    A fault that has hit no call by then fails the test: it would have tested nothing.
+
+    calls: names of the C library, by commas. what: as strace's inject wants it, `error=EIO` or `delay_enter=5000000`.
+    may_miss: the test itself looks at what `injected` says
     """
 
-    def __init__(self, daemon: Victim, calls: str, what: str, files: list | None = None):
+    def __init__(self, daemon: Victim, calls: str, what: str, files: list | None = None, may_miss: bool = False):
+        self._told = f"{what} at {calls}"
+        self._may_miss, self._is_over = may_miss, False
+        calls = syscalls(*calls.split(","))
         self.log = tempfile.NamedTemporaryFile("r", prefix="beekond-strace-", dir=daemon.directory)
         command = [installed(STRACE), "-f", "-qq", "-o", self.log.name, "-e", "trace=" + calls, "-e", "signal=none",
                    "-e", f"inject={calls}:{what}", "-p", str(daemon.pid)]
@@ -116,20 +130,31 @@ class Fault:
         wait_for(self._is_attached, lambda: "strace has attached; it said: " + self._strace.text())
         return self
 
-    def __exit__(self, *error):
-        self.end()
+    def __exit__(self, kind, *error):
+        if self._is_over:
+            return
+        self._stop(signal.SIGTERM)
+        seen = self.injected()
+        self.log.close()
+        if not seen and not self._may_miss and kind is None:
+            raise AssertionError(f"{self._told}: no call was hit")
 
     def end(self, by=signal.SIGTERM):
         """From now on, calls work again; one that is being delayed continues. A process killed during such a
         delay dies only when strace does: end it `by` SIGKILL."""
+        self._stop(by)
+        self.log.close()
+
+    def _stop(self, by):
         self._strace.signal(by)
         self._strace.wait()
-        self.log.close()
+        self._is_over = True
 
     def injected(self) -> int:
         """How many calls the fault has hit so far."""
         self.log.seek(0)
-        return sum("(INJECTED)" in line or "(DELAYED)" in line for line in self.log)
+        # A call that is still held up when strace lets go of it.
+        return sum("(INJECTED)" in line or "(DELAYED)" in line or "<detached" in line for line in self.log)
 
     def _is_attached(self) -> bool:
         if not self._strace.running:

@@ -57,6 +57,10 @@ package struct MQTTClient: ~Copyable {
         else {
             return nil
         }
+        self.init(speaking: dialect)
+    }
+
+    private init(speaking dialect: MQTTDialect) {
         self.dialect = dialect
     }
 

@@ -46,12 +46,16 @@ struct MQTTLink: ~Copyable {
             curl_multi_cleanup(multi)
             return nil
         }
+        self.init(multi, easy)
+        configure(url, options, timeout: timeout, share: share)
+        curl_multi_add_handle(multi, easy)
+    }
+
+    private init(_ multi: UnsafeMutableRawPointer, _ easy: UnsafeMutableRawPointer) {
         self.multi = multi
         self.easy = easy
         errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        configure(url, options, timeout: timeout, share: share)
-        curl_multi_add_handle(multi, easy)
     }
 
     deinit {

@@ -302,8 +302,8 @@ enum Description {
         "format":"date-time","description":"RFC 3339"},"finished":{"type":"string","format":"date-time",
         "description":"RFC 3339"},"result":{"type":"object"}}},"Order":{"type":"object","required":
         ["command"],"additionalProperties":false,"properties":{"command":{"enum":["start","stop",
-        "set_config","unset_config","add_geofences","remove_geofences","set_motion","sync","locate",
-        "upload_log"]},"arguments":{"type":"object"},"expires_in":{"type":"number","minimum":60,"maximum":
+        "set_config","unset_config","add_geofences","remove_geofences","remove_all_geofences","set_motion",
+        "sync","locate","upload_log"]},"arguments":{"type":"object"},"expires_in":{"type":"number","minimum":60,"maximum":
         2592000}}},"Session":{"type":"object","required":["name","role"],"properties":{"name":{"type":
         "string"},"role":{"type":"string"},"csrf":{"type":"string","description":"For the header X-CSRF-Token of changes."}}}},
         "responses":{"400":{"description":"The request is wrong.","content":{"application/problem+json":

@@ -94,7 +94,8 @@ class SafetyTests(PageTest):
 
     def test_by_keyboard_alone(self):
         page = self.page(None)
-        # The name has the focus already.
+        # The name has the focus as soon as it is there.
+        page.locator("input:focus").wait_for()
         page.keyboard.type("ada")
         page.keyboard.press("Tab")
         page.keyboard.type(fleet.PASSWORD)

@@ -35,6 +35,7 @@ const kinds = {
         title: "Put settings back", field: "Settings, one a line", example: "tracking.interval_seconds", take: (text) => ({ keys: list(text) }),
     },
     remove_geofences: { title: "Remove fences", field: "Fences, one a line", example: "depot", take: (text) => ({ ids: list(text) }) },
+    remove_all_geofences: { title: "Remove all its fences" },
     upload_log: { title: "Send its log" },
 };
 

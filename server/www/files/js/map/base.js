@@ -51,4 +51,10 @@ export function setView(map, text) {
     return true;
 }
 
+/** Leaflet comes back to end a zoom's animation when the map has gone, and fails: so it is told that there is none. */
+export function removeMap(map) {
+    map._animatingZoom = false;
+    map.remove();
+}
+
 export { L };

@@ -5,7 +5,7 @@ import { confirm } from "../dialog.js";
 import { announce, form, h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { byName, count } from "../format.js";
-import { L, makeMap, setView, viewText } from "../map/base.js";
+import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
 import { boundsOf, describe, fencesOf, Pen, shapeOf } from "../map/shapes.js";
 import { Marks } from "../map/vehicles-layer.js";
 import { note } from "../router.js";
@@ -210,7 +210,7 @@ export function screen(main, parts, values) {
     return {
         close() {
             end();
-            map.remove();
+            removeMap(map);
         },
     };
 }

@@ -3,7 +3,7 @@ import { h, keyed, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { ago, byName, heading, place, speed } from "../format.js";
 import { order } from "../health.js";
-import { L, makeMap, setView, viewText } from "../map/base.js";
+import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
 import { Marks, Trails } from "../map/vehicles-layer.js";
 import { address, note } from "../router.js";
 
@@ -130,7 +130,7 @@ export function screen(main, parts, values) {
     return {
         close() {
             end();
-            map.remove();
+            removeMap(map);
         },
         update: () => false,
     };

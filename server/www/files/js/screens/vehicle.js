@@ -3,7 +3,7 @@ import { h, setText } from "../dom.js";
 import * as fleet from "../fleet.js";
 import { ago, count, dayOf, distance, duration, heading, place, rangeOf, speed, stamp, timeOfDay } from "../format.js";
 import { Chart } from "../chart.js";
-import { L, makeMap, setView, viewText } from "../map/base.js";
+import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
 import { TrackLayer } from "../map/track-layer.js";
 import { fencesOf, shapeOf } from "../map/shapes.js";
 import { Player } from "../player.js";
@@ -211,7 +211,7 @@ export function screen(main, parts, values) {
             chart.close();
             end();
             main.removeAttribute("aria-busy");
-            map.remove();
+            removeMap(map);
         },
         update: () => false,
     };

@@ -4,6 +4,7 @@ BEEKOND_CUTS sets the number of cuts (default 3; 20 is the long form).
 """
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import random
@@ -186,7 +187,7 @@ class OdometerTest(MachineTest):
     @staticmethod
     def account(state: str) -> tuple:
         """The locations, as (milliseconds, metres), and the trips that have ended, as (from, to, metres)."""
-        with sqlite3.connect(os.path.join(state, "beekon.db")) as link:
+        with contextlib.closing(sqlite3.connect(os.path.join(state, "beekon.db"))) as link:
             rows = link.execute("SELECT ts, mileage FROM locations ORDER BY ts, seq").fetchall()
             return rows, link.execute("SELECT started_at, ended_at, metres FROM trips ORDER BY started_at").fetchall()
 

@@ -239,7 +239,7 @@ class ScreenTests(PageTest):
         assert first
         self.assertIn(f'url = "{self.server.url}/v1/batches"', text)
         page.get_by_role("button", name="Done").click()
-        self.assertEqual(page.get_by_label("The secret").count(), 0)
+        page.get_by_label("The secret").wait_for(state="detached")
         self.assertEqual(self.server.post(first[1], {}).status, 400, "the token is good")
         # Rotated.
         page.get_by_role("button", name="New tokens for New van").click()

@@ -142,8 +142,7 @@ class NetworkTest(unittest.TestCase):
                  lambda: f"it is off; {machine.console()[-1500:]}; {json.dumps(machine.status())}", 1200)
         told = subprocess.run(["debugfs", "-R", f"cat {TOLD}", machine.disk], check=True, capture_output=True, text=True).stdout
         (first, began), (last, ended) = (line.split() for line in told.splitlines())
-        # A machine without KVM on a busy host may be so slow that systemd's own limit strikes: that is on time, too.
-        self.assertEqual((first, last in ("success", "timeout")), ("poweroff", True), told)
+        self.assertEqual((first, last), ("poweroff", "success"), told)
         return float(ended) - float(began)
 
     def flush(self, network: str):

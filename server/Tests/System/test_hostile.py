@@ -19,7 +19,7 @@ from server_support.server import FIRST_MS, envelope
 from server_support.server_test import ServerTest
 
 # Of those that chance makes, beside thousands that are made one by one.
-COUNT = int(os.environ.get("BEEKOND_HOSTILE") or "400")
+COUNT = int(os.environ.get("BEEKOND_HOSTILE") or "2000")
 
 
 def resident(pid: int) -> float:

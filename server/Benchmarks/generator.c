@@ -5,10 +5,15 @@
 //   generator open PORT FILE CONNECTIONS RATE      RATE requests a second, at moments that do not wait for answers
 //   generator herd PORT FILE                       each request from a connection of its own, all at once: connect, post,
 //                                                  close; who is refused or cut off comes again, as Retry-After says
+//   generator flood PORT FILE CONNECTIONS RATE SECONDS OUTCOMES
+//                                                  RATE requests a second, each from a connection of its own, of which there
+//                                                  are so many at most; what was refused goes to the end of the line. Writes
+//                                                  a byte for each request to OUTCOMES: whether it was accepted
 //
 // FILE has requests, each after its length (4 bytes, little-endian). Prints a JSON object: answers of 2xx, of 503 and of
 // anything else, connections that failed, seconds, seconds of CPU, and latencies in milliseconds: since the moment at which a
-// request was due, whatever it had to wait for.
+// request was due, whatever it had to wait for. Of a flood, latencies of those that were accepted, and how often each
+// Retry-After was said.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -49,7 +54,16 @@ static double *dues, *latencies;
 static long good, busy, other, broken, done;
 static struct link *links;
 static long connections;
-static int isHerd;
+static int isHerd, isFlood;
+// Of a flood: what is to be sent, first come first served; links that carry nothing; what was accepted; and how often each
+// Retry-After was said.
+enum { LONGEST = 64 };
+static long *queue, *idle;
+static size_t head, waiting, free_links;
+static char *accepted;
+static long said[LONGEST];
+// How long nothing was left to send, or no connection: it then came later than it was due.
+static double late;
 // When links are to be looked through again.
 static double soonest;
 
@@ -78,7 +92,7 @@ static void dial(struct link *link) {
     setsockopt(link->socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     // From many addresses, as vehicles are; one has ports for three herds only.
     struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000100 + (uint32_t)((link - links) % 200))};
-    if (isHerd) {
+    if (isHerd || isFlood) {
         setsockopt(link->socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes);
         bind(link->socket, (struct sockaddr *)&own, sizeof own);
     }
@@ -106,11 +120,19 @@ static void begin(struct link *link, long index, double due) {
     push(link);
 }
 
+static void line_up(long index) {
+    queue[(head + waiting++) % count] = index;
+}
+
 static void end(struct link *link) {
     latencies[link->index] = now() - dues[link->index];
     done++;
+    if (isFlood) {
+        if (!accepted[link->index]) line_up(link->index);
+        idle[free_links++] = link - links;
+    }
     link->index = NONE;
-    if (isHerd) hang_up(link);
+    if (isHerd || isFlood) hang_up(link);
 }
 
 // Once more, after as many seconds.
@@ -152,6 +174,11 @@ static void take(struct link *link) {
         if (status / 100 == 2) good++;
         else if (status == 503) busy++;
         else other++;
+        if (isFlood && status / 100 == 2) accepted[link->index] = 1;
+        if (isFlood && status == 503) {
+            long wait = after ? strtol(after + 12, NULL, 10) : 0;
+            said[wait > 0 && wait < LONGEST ? wait : 0]++;
+        }
         if (status / 100 != 2 && status != 503) fprintf(stderr, "%s\n", link->answer);
         end(link);
         if (close) hang_up(link);
@@ -206,26 +233,63 @@ static void hand_out(double began, double rate) {
     }
 }
 
-static void run(double rate) {
+// Sends and takes what can be, for as many seconds at most.
+static void attend(double wait) {
     struct epoll_event events[512];
+    if (wait < 0) wait = 0;
+    struct timespec time = {(time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9)};
+    int ready = epoll_pwait2(poll_, events, 512, &time, NULL);
+    for (int each = 0; each < ready; each++) {
+        struct link *link = events[each].data.ptr;
+        if (link->socket < 0) continue;
+        if (link->index != NONE) push(link);
+        if (events[each].events & (EPOLLIN | EPOLLERR | EPOLLHUP | EPOLLRDHUP)) {
+            if (link->index == NONE) hang_up(link);
+            else take(link);
+        }
+    }
+}
+
+static void run(double rate) {
     double began = now();
     while (done < (long)count) {
         // A herd has 10,000 links: they are looked through only when one of them may have waited long enough.
         if (!isHerd || now() >= soonest) hand_out(began, rate);
-        double wait = soonest - now();
-        if (wait < 0) wait = 0;
-        struct timespec time = {(time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9)};
-        int ready = epoll_pwait2(poll_, events, 512, &time, NULL);
-        for (int each = 0; each < ready; each++) {
-            struct link *link = events[each].data.ptr;
-            if (link->socket < 0) continue;
-            if (link->index != NONE) push(link);
-            if (events[each].events & (EPOLLIN | EPOLLERR | EPOLLHUP | EPOLLRDHUP)) {
-                if (link->index == NONE) hang_up(link);
-                else take(link);
-            }
-        }
+        attend(soonest - now());
     }
+}
+
+static void flood(double rate, double seconds) {
+    double began = now(), time, last = 0;
+    long begun = 0;
+    // At the end, what is under way is still waited for.
+    while ((time = now() - began) < seconds || (free_links < (size_t)connections && time < seconds + patience)) {
+        long due = time < seconds ? (long)(time * rate) + 1 - begun : 0;
+        for (; due > 0 && free_links > 0 && waiting > 0; due--, begun++) {
+            long index = queue[head];
+            head = (head + 1) % count;
+            waiting--;
+            begin(&links[idle[--free_links]], index, began + (double)begun / rate);
+        }
+        if (due > 0 && time < seconds) late += time - last;
+        last = time;
+        attend(0.001);
+    }
+}
+
+// What became of each request, for who asks the database; and latencies of those that were accepted only.
+static void write_outcomes(const char *path) {
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(accepted, 1, count, file) != count || fclose(file)) fail(path);
+    size_t some = 0;
+    for (size_t each = 0; each < count; each++) {
+        if (accepted[each]) latencies[some++] = latencies[each];
+    }
+    // One that stands for all, where none was accepted.
+    count = some ? some : 1;
+    printf("{\"late\": %.3f, \"unanswered\": %ld, \"said\": [", late, connections - (long)free_links);
+    for (int each = 0; each < LONGEST; each++) printf("%s%ld", each ? ", " : "", said[each]);
+    printf("], ");
 }
 
 static int order(const void *left, const void *right) {
@@ -236,8 +300,9 @@ static int order(const void *left, const void *right) {
 int main(int argc, char **argv) {
     if (argc < 4) return 64;
     isHerd = strcmp(argv[1], "herd") == 0;
+    isFlood = strcmp(argv[1], "flood") == 0;
     int isOpen = strcmp(argv[1], "open") == 0;
-    if (argc != (isHerd ? 4 : isOpen ? 6 : 5)) return 64;
+    if (argc != (isHerd ? 4 : isOpen ? 6 : isFlood ? 8 : 5)) return 64;
     port = atoi(argv[2]);
     read_requests(argv[3]);
     connections = isHerd ? (long)count : atol(argv[4]);
@@ -249,13 +314,24 @@ int main(int argc, char **argv) {
     poll_ = epoll_create1(EPOLL_CLOEXEC);
     if (!links || poll_ < 0) fail("epoll_create1");
     for (long each = 0; each < connections; each++) links[each] = (struct link){.socket = -1, .index = NONE};
+    queue = calloc(count, sizeof *queue);
+    accepted = calloc(count, 1);
+    idle = calloc((size_t)connections, sizeof *idle);
+    if (!queue || !accepted || !idle) fail("calloc");
+    if (isFlood) {
+        for (size_t each = 0; each < count; each++) line_up((long)each);
+        for (long each = 0; each < connections; each++) idle[free_links++] = each;
+    }
     double began = now();
-    run(isOpen ? atof(argv[5]) : 0);
+    if (isFlood) flood(atof(argv[5]), atof(argv[6]));
+    else run(isOpen ? atof(argv[5]) : 0);
     double seconds = now() - began;
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
+    if (isFlood) write_outcomes(argv[7]);
+    else putchar('{');
     qsort(latencies, count, sizeof *latencies, order);
-    printf("{\"good\": %ld, \"busy\": %ld, \"other\": %ld, \"broken\": %ld, \"seconds\": %.4f, \"cpu\": %.4f, "
+    printf("\"good\": %ld, \"busy\": %ld, \"other\": %ld, \"broken\": %ld, \"seconds\": %.4f, \"cpu\": %.4f, "
            "\"p50\": %.2f, \"p99\": %.2f, \"max\": %.2f}\n",
            good, busy, other, broken, seconds,
            (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6,

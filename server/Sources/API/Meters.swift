@@ -25,6 +25,8 @@ final class Meters: Sendable {
     /// Seconds.
     static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+    /// Before requests are read.
+    let door = Doorman.Counts()
     private let state = Mutex(Counts())
 
     var counts: Counts { state.withLock { $0 } }

@@ -1,6 +1,7 @@
 internal import Hummingbird
 internal import NIOCore
 internal import ServerStore
+internal import Synchronization
 
 /// `GET /metrics`, in Prometheus' text format: this server's work, and what the fleet says in its heartbeats.
 struct Metrics: Sendable {
@@ -13,6 +14,7 @@ struct Metrics: Sendable {
         let fleet = try await fleet()
         var text = MetricText()
         Self.append(meters.counts, to: &text)
+        Self.append(meters.door, to: &text)
         text.begin(
             "beekon_server_groups_total", "counter", "Transactions that stored batches, each some of them.")
         text.add(Double(store.groups), [])
@@ -46,6 +48,15 @@ struct Metrics: Sendable {
         }
         text.add(counts.seconds, [], suffix: "_sum")
         text.add(Double(sum), [], suffix: "_count")
+    }
+
+    private static func append(_ door: Doorman.Counts, to text: inout MetricText) {
+        text.begin("beekon_server_connections_waiting", "gauge", "Connections that wait for a place.")
+        text.add(Double(door.waiting.load(ordering: .relaxed)), [])
+        text.begin(
+            "beekon_server_connections_refused_total", "counter",
+            "Connections that were sent away with a 503 before a place was free.")
+        text.add(Double(door.refused.load(ordering: .relaxed)), [])
     }
 
     private func fleet() async throws -> FleetSample {

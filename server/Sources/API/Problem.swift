@@ -52,10 +52,18 @@ struct Problem: Error, Equatable {
         }
     }
 
-    /// 503, to come back at a moment of its own: a thousand that come back together are as many as before.
+    /// Seconds after which those that were refused come back, each at a moment of its own: a thousand that come back together
+    /// are as many as before.
+    static let busySeconds = 5...30
+
+    /// 503, to come back at a moment of its own.
     static func busy(using random: inout some RandomNumberGenerator) -> Problem {
+        busy(retryAfter: Int.random(in: busySeconds, using: &random))
+    }
+
+    static func busy(retryAfter seconds: Int) -> Problem {
         var problem = Problem(.serviceUnavailable, "The server has more to do than it can.")
-        problem.retryAfter = Int.random(in: 5...30, using: &random)
+        problem.retryAfter = seconds
         return problem
     }
 
@@ -83,6 +91,13 @@ struct Problem: Error, Equatable {
         headers[.connection] = "close"
         headers[.contentLength] = String(document.readableBytes)
         return (HTTPResponse(status: status, headerFields: headers), document)
+    }
+
+    /// The bytes of the same, for a connection on which nobody speaks HTTP.
+    var text: [UInt8] {
+        let (head, body) = farewell
+        let lines = head.headerFields.map { "\($0.name.rawName): \($0.value)\r\n" }.joined()
+        return Array("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n\(lines)\r\n".utf8) + Array(body.readableBytesView)
     }
 
     private var headers: HTTPFields {

@@ -8,9 +8,7 @@ internal import Page
 internal import ServerStore
 
 /// From a request to its answer: path, caller, right, and then the work.
-struct Responder: HTTPResponder {
-    typealias Context = CallContext
-
+struct Responder: Sendable {
     /// Who asks through the local socket needs no token.
     let isLocal: Bool
     let gatekeeper: Gatekeeper
@@ -23,7 +21,7 @@ struct Responder: HTTPResponder {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
 
-    func respond(to request: Request, context: CallContext) async throws -> Response {
+    func respond(to request: Request) async throws -> Response {
         if let response = page?.response(to: request) {
             meters.note(response.status, route: "page")
             return response

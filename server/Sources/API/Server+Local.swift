@@ -15,8 +15,7 @@ extension Server {
                 method: method, scheme: nil, authority: nil, path: path,
                 headerFields: [.contentType: "application/json"]),
             body: RequestBody(buffer: ByteBuffer(string: body)))
-        let context = CallContext(logger: logger)
-        let response = try await responder.respond(to: request, context: context)
+        let response = try await responder.respond(to: request)
         let collector = Collector()
         try await response.body.write(collector)
         return (response.status.code, collector.bytes)

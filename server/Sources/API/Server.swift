@@ -1,11 +1,10 @@
 internal import Accounts
 internal import Base
 internal import Commands
-internal import Hummingbird
-internal import HummingbirdCore
 package import Logging
-internal import NIOCore
 package import ServerStore
+internal import ServiceLifecycle
+internal import UnixSignals
 
 /// The server: one place to listen on the network, and one on this machine alone.
 package struct Server: Sendable {
@@ -34,16 +33,22 @@ package struct Server: Sendable {
     ///
     /// - Parameter running: called with the port once connections are accepted; nil on a socket.
     package func run(_ running: @escaping @Sendable (Int?) -> Void) async throws {
-        var application = application(options.address, responder(isLocal: false), running)
+        let door = try FrontDoor(
+            options, at: options.address, responder: responder(isLocal: false), counts: meters.door, logger: logger)
+        var services: [any Service] = [hub, door]
         if let socket {
-            let responder = responder(isLocal: true)
-            application.addServices(self.application(.socket(socket), responder, { _ in }))
+            services.append(
+                try FrontDoor(
+                    options, at: .socket(socket), responder: responder(isLocal: true), counts: Doorman.Counts(),
+                    logger: logger))
         }
-        application.addServices(hub)
         if let days = options.retentionDays {
-            application.addServices(Pruning(store: store, days: days, logger: logger))
+            services.append(Pruning(store: store, days: days, logger: logger))
         }
-        try await application.runService()
+        running(door.port)
+        try await ServiceGroup(
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
+        ).run()
     }
 
     /// Ends its thread; afterwards it answers nothing.
@@ -71,35 +76,5 @@ package struct Server: Sendable {
             registry: Registry(store: store, bodies: bodies, gatekeeper: gatekeeper, lifetime: lifetime),
             login: Login(store: store, bodies: bodies, passwords: Passwords(store: store, mill: mill)),
             operation: Operation(store: store, bodies: bodies, options: options))
-    }
-
-    private func application(
-        _ address: ServerOptions.Address, _ responder: Responder,
-        _ running: @escaping @Sendable (Int?) -> Void
-    ) -> Application<Responder> {
-        let bounds = options.bounds
-        // A backup takes as long as it takes; nobody asks through the socket but the operator.
-        let isLocal = if case .socket = address { true } else { false }
-        let clock = RequestClock(
-            deadline: isLocal ? 86_400 : bounds.deadlineSeconds, stall: isLocal ? 86_400 : bounds.idleSeconds,
-            patience: isLocal ? 86_400 : bounds.patienceSeconds)
-        let crowd = Crowd(most: bounds.connections)
-        let bind: BindAddress =
-            switch address {
-            case .network(let host, let port): .hostname(host, port: port)
-            case .socket(let path): .unixDomainSocket(path: path)
-            }
-        return Application(
-            responder: responder,
-            server: .http1(
-                configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [DeadlineHandler(clock: clock, crowd: crowd)],
-                    idleTimeout: .seconds(Int64(bounds.idleSeconds)),
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: 8192, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))),
-            configuration: ApplicationConfiguration(
-                address: bind, serverName: nil, backlog: bounds.backlog,
-                availableConnectionsDelegate: .maximum(bounds.connections, logger: logger)),
-            onServerRunning: { channel in running(channel.localAddress?.port) }, logger: logger)
     }
 }

@@ -24,8 +24,11 @@ package struct ServerOptions: Sendable {
 
     /// What connections may cost.
     package struct Bounds: Sendable {
-        /// Connections at once. More wait in the backlog of the kernel, which costs nothing here.
+        /// Connections at once. More wait for a place.
         package var connections = 600
+        /// Uploads that are worked at when another one is let in: two groups of a transaction of full batches, and no more, so
+        /// that each is answered soon.
+        package var work = 128
         /// Connections that wait in the kernel (and at most net.core.somaxconn).
         package var backlog = 4096
         /// Bytes of all bodies that are being read.

@@ -2,7 +2,6 @@ import API
 import ArgumentParser
 import Glibc
 import Logging
-import NIOCore
 import Page
 import ServerStore
 
@@ -114,11 +113,9 @@ struct Serve: AsyncParsableCommand {
             server.close()
             store.close()
             // Of all that can end it, an address that is taken is what an operator meets.
-            if let refusal = error as? IOError,
-                [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(refusal.errnoCode)
-            {
+            if let refusal = error as? ListenError {
                 throw Failure(
-                    "cannot listen on \(options.address): \(String(cString: strerror(refusal.errnoCode)))")
+                    "cannot listen on \(options.address): \(String(cString: strerror(refusal.code)))")
             }
             throw Failure("ended: \(error)")
         }

@@ -49,19 +49,6 @@ import Testing
     }
 }
 
-@Suite("crowds") struct CrowdTests {
-    @Test("it is crowded from three quarters on", arguments: [(600, 450), (3, 3), (1, 1)])
-    func quarters(most: Int, crowded: Int) {
-        let crowd = Crowd(most: most)
-        for _ in 1..<crowded { crowd.enter() }
-        #expect(!crowd.isCrowded)
-        crowd.enter()
-        #expect(crowd.isCrowded)
-        crowd.leave()
-        #expect(!crowd.isCrowded)
-    }
-}
-
 @Suite("wrong passwords") struct GuessesTests {
     private let start = Timestamp(milliseconds: 1_781_000_000_000)
 

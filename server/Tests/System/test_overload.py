@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import resource
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
 import time
 import unittest
 import uuid
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -25,6 +29,8 @@ from support.waiting import wait_for
 SECONDS = float(os.environ.get("BEEKOND_OVERLOAD_SECONDS") or "0")
 BRIEF = 3.0
 DEVICES = 4
+# Of a batch: vehicles that find an overloaded server have a backlog, and send it in full batches.
+ROWS = 500
 # Of the server, as it is by default, or few, so that a debug build has not as many to look after.
 CONNECTIONS = 600 if SECONDS else 60
 # Of resident memory, in MB.
@@ -34,6 +40,64 @@ MOST = 80
 def resident(pid: int) -> float:
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         return next(int(line.split()[1]) / 1000 for line in file if line.startswith("VmRSS"))
+
+
+def requests(tokens: list, seed: int, count: int) -> tuple[bytes, list]:
+    """As many uploads for the generator, and the ids of what they bring."""
+    chance = random.Random(seed)
+    text, names = bytearray(), []
+    for number in range(count):
+        ids, body = load.batch(chance, ROWS)
+        token = tokens[number % len(tokens)]
+        head = (
+            f"POST /v1/batches HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Encoding: gzip\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n").encode()
+        text += struct.pack("<I", len(head) + len(body)) + head + body
+        names.append(b"".join(uuid.UUID(name).bytes for name in ids))
+    return bytes(text), names
+
+
+class Flood:
+    """Uploads that were made before, and the generator that sends them."""
+
+    def __init__(self, folder: str, port: int, tokens: list):
+        self.folder, self.port, self.tokens = folder, port, tokens
+        self.names: list = []
+        self.program = os.path.join(folder, "generator")
+        source = Path(__file__).resolve().parents[2] / "Benchmarks" / "generator.c"
+        subprocess.run(["cc", "-O2", "-o", self.program, str(source)], check=True)
+
+    def make(self, seed: int, count: int) -> str:
+        """A file of so many, which nobody else sends."""
+        path = os.path.join(self.folder, f"uploads-{seed}")
+        processes = os.cpu_count() or 1
+        with ProcessPoolExecutor(processes) as pool, open(path, "wb") as file:
+            self.names = []
+            for text, names in pool.map(
+                    requests, [self.tokens] * processes, [seed * 100 + part for part in range(processes)],
+                    [count // processes + 1] * processes):
+                file.write(text)
+                self.names += names
+        return path
+
+    def closed(self, path: str, connections: int) -> dict:
+        return self._run("closed", path, connections)
+
+    def flood(self, path: str, rate: float, seconds: float) -> tuple[dict, set]:
+        """What the generator says, and the ids of what was accepted."""
+        most = min(19_000, resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 1000)
+        outcomes = os.path.join(self.folder, "outcomes")
+        said = self._run("flood", path, most, rate, seconds, outcomes)
+        accepted: set = set()
+        with open(outcomes, "rb") as file:
+            for name, is_accepted in zip(self.names, file.read(), strict=True):
+                if is_accepted:
+                    accepted.update(name[place:place + 16] for place in range(0, len(name), 16))
+        return said, accepted
+
+    def _run(self, way: str, path: str, *arguments: object) -> dict:
+        words = [self.program, way, str(self.port), path, *map(str, arguments)]
+        return json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
 
 
 class Senders:
@@ -145,8 +209,7 @@ class OverloadTests(ServerTest):
             counts = [waits.count(str(second)) for second in range(5, 31)]
             self.assertLess(max(counts), len(waits) / 10, "they do not come back together")
         # An account: what was accepted is there, and once.
-        with sqlite3.connect(f"file:{self.under_test.database}?mode=ro", uri=True) as database:
-            stored = [row[0] for row in database.execute("SELECT id FROM locations")]
+        stored = self.stored()
         self.assertEqual(len(stored), len(set(stored)))
         self.assertEqual({uuid.UUID(name).bytes for name in accepted} - set(stored), set(), "nothing accepted is lost")
         self.assertGreaterEqual(len(stored), len(accepted) * load.ROWS)
@@ -159,7 +222,52 @@ class OverloadTests(ServerTest):
         reports = self.put_load(2, 16, 0, 3)
         return sum(len(report["accepted"]) / report["seconds"] for report in reports)
 
+    def stored(self) -> list:
+        with sqlite3.connect(f"file:{self.under_test.database}?mode=ro", uri=True) as database:
+            return [row[0] for row in database.execute("SELECT id FROM locations")]
+
+    def watch(self, ended: threading.Event):
+        while not ended.wait(0.1):
+            self.most = max(self.most, resident(self.pid))
+
     def test_ten_times_too_much(self):
+        """At moments that do not wait for answers, each upload from a connection of its own, as vehicles come."""
+        seconds = SECONDS or BRIEF
+        flood = Flood(self.folder, self.under_test.port, [device["access_token"] for device in self.devices])
+        trial = flood.closed(flood.make(1, 6000 if SECONDS else 100), 16)
+        capacity = trial["good"] / trial["seconds"]
+        # Those that are accepted, and as many as may wait at once.
+        path = flood.make(2, int(capacity * seconds) + 12_000)
+        ended = threading.Event()
+        watcher = threading.Thread(target=self.watch, args=(ended,))
+        watcher.start()
+        try:
+            with Senders(self.under_test.port, self.devices[0]["access_token"], CONNECTIONS // 3):
+                said, accepted = flood.flood(path, capacity * 10, seconds)
+        finally:
+            ended.set()
+            watcher.join()
+        waits = {second: count for second, count in enumerate(said["said"]) if count}
+        answers = said["good"] + said["busy"]
+        print(f"overload: {answers / said['seconds']:.0f} uploads/s for a server that takes {capacity:.0f} "
+              f"({answers / said['seconds'] / capacity:.1f} x), beside {CONNECTIONS // 3} slow senders: {said['good']} accepted, "
+              f"{said['busy']} told to come again in {min(waits, default=0)} to {max(waits, default=0)} s, {said['broken']} broken; "
+              f"accepted p50 {said['p50'] / 1e3:.3f} s, p99 {said['p99'] / 1e3:.3f} s, RSS at most {self.most:.0f} MB")
+        self.assertTrue(accepted)
+        self.assertLess(said["late"], seconds / 10, "the generator brought them when they were due")
+        self.assertEqual((said["other"], said["broken"], said["unanswered"]), (0, 0, 0))
+        self.assertTrue(all(5 <= second <= 30 for second in waits), waits)
+        if said["busy"] > 500:
+            self.assertLess(max(waits.values()), said["busy"] / 10, "they do not come back together")
+        stored = self.stored()
+        self.assertEqual(len(stored), len(set(stored)))
+        self.assertEqual(accepted - set(stored), set(), "nothing accepted is lost")
+        self.assertLessEqual(self.most, MOST)
+        if SECONDS:
+            self.assertLess(said["p99"] / 1e3, 1)
+
+    def test_more_connections_than_places(self):
+        """Each sends its next as soon as it is answered."""
         capacity = self.capacity()
         with Senders(self.under_test.port, self.devices[0]["access_token"], CONNECTIONS // 3):
             self.check(

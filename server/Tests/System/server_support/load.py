@@ -26,10 +26,10 @@ from server_support.server import FIRST_MS, iso, uuid7
 ROWS = 50
 
 
-def batch(chance: random.Random) -> tuple[str, bytes]:
-    """A batch that nobody else sends, as bytes, and the id of its first location."""
+def batch(chance: random.Random, rows: int = ROWS) -> tuple[list, bytes]:
+    """The ids of a batch that nobody else sends, and its bytes."""
     first = FIRST_MS + chance.randrange(50_000_000) * 100
-    ids = [uuid7(first + index) for index in range(ROWS)]
+    ids = [uuid7(first + index) for index in range(rows)]
     locations = ",".join(
         f'{{"id":"{name}","timestamp":"{iso(first + index)}","trigger":"interval","motion":"moving","is_mock":false,'
         f'"latitude":{48 + index / 1e4:.4f},"longitude":11.5,"accuracy":4.5,"speed":12.25,"bearing":90}}'
@@ -38,7 +38,7 @@ def batch(chance: random.Random) -> tuple[str, bytes]:
         f'{{"schema_version":1,"batch_id":"{uuid7(first)}","session_id":"{ids[0]}","sent_at":"{iso(first)}","device":'
         f'{{"install_id":"{ids[0]}","platform":"linux","sdk_version":"1.0.0","model":"test"}},"locations":[{locations}],'
         f'"geofence_events":[]}}')
-    return ids[0], gzip.compress(text.encode(), 1)
+    return ids, gzip.compress(text.encode(), 1)
 
 
 class Link:
@@ -49,16 +49,17 @@ class Link:
         self.socket: socket.socket | None = None
         self.rest = b""
         self.answer = b""
-        self.id, self.body = "", b""
+        self.ids: list = []
+        self.body = b""
         self.began = 0.0
 
-    def send(self, made: tuple[str, bytes]):
+    def send(self, made: tuple[list, bytes]):
         if self.socket is None:
             self.socket = socket.socket()
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.socket.setblocking(False)
             self.socket.connect_ex(("127.0.0.1", self.port))
-        self.id, self.body = made
+        self.ids, self.body = made
         body = self.body
         self.rest = (
             f"POST /v1/batches HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.token}\r\nContent-Encoding: gzip\r\n"
@@ -125,11 +126,11 @@ def run(port: int, tokens: list, connections: int, rate: float, seconds: float) 
             selector.unregister(peer)
             statuses[status] = statuses.get(status, 0) + 1
             if status == 200:
-                accepted.append(link.id)
+                accepted.append(link.ids[0])
                 spans.append(round(time.monotonic() - link.began, 4))
             else:
                 waits.append(header(link.answer, b"retry-after"))
-                stock.append((link.id, link.body))
+                stock.append((link.ids, link.body))
             if b"connection: close" in link.answer.lower():
                 link.close()
             busy -= 1

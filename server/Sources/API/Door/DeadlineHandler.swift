@@ -12,7 +12,10 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private var clock: RequestClock
     private let crowd: Crowd
+    private let room: Room
     private var isCounted = false
+    /// Somebody works for it.
+    private var isWorkedFor = false
     /// It has been told to go, and is told nothing else.
     private var isShed = false
     private var alarm: Scheduled<Void>?
@@ -20,9 +23,10 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// When it gives way; nil: it need not.
     private var givesWay: NIODeadline?
 
-    init(clock: RequestClock, crowd: Crowd) {
+    init(clock: RequestClock, crowd: Crowd, room: Room) {
         self.clock = clock
         self.crowd = crowd
+        self.room = room
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -38,7 +42,9 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head: note(.requestHead, context)
         case .body: break
-        case .end: note(.requestEnd, context)
+        case .end:
+            note(.requestEnd, context)
+            work(clock.owesAnswer)
         }
         context.fireChannelRead(data)
     }
@@ -49,7 +55,9 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return
         }
         switch unwrapOutboundIn(data) {
-        case .head: note(.answerHead, context)
+        case .head:
+            note(.answerHead, context)
+            work(false)
         case .body: note(.answerPart, context)
         case .end: note(.answerEnd, context)
         }
@@ -57,27 +65,34 @@ final class DeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end()
+        end(context)
         context.fireChannelInactive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        end()
+        end(context)
     }
 
     private func open(_ context: ChannelHandlerContext) {
         guard !isCounted else { return }
         isCounted = true
-        crowd.enter()
+        crowd.enter(context.channel)
         note(.opened, context)
     }
 
-    private func end() {
-        if isCounted { crowd.leave() }
+    private func end(_ context: ChannelHandlerContext) {
+        if isCounted { crowd.leave(context.channel) }
         isCounted = false
         isShed = true
+        work(false)
         alarm?.cancel()
         alarm = nil
+    }
+
+    private func work(_ isNow: Bool) {
+        guard isWorkedFor != isNow else { return }
+        isWorkedFor = isNow
+        if isNow { room.begin() } else { room.end() }
     }
 
     private func note(_ event: RequestClock.Event, _ context: ChannelHandlerContext) {

@@ -1,0 +1,62 @@
+internal import NIOCore
+
+/// Connections that have been taken from the kernel and wait for a place.
+///
+/// First come, first served, as long as nobody waits long. When somebody does, whoever came last is served first: the others
+/// cannot be helped any more, and if each had its turn, everybody's answer would come late ("adaptive LIFO", Ben Maurer, Fail
+/// at Scale, ACM Queue 13/8, 2015). Those who came first are sent away when they are too many, or have waited too long.
+struct WaitingLine {
+    struct Bounds {
+        /// Connections that may wait: a fleet that comes back after an outage. The program holds 24 bytes for each.
+        var count = 10_000
+        /// How long the first may have waited while it is still the next.
+        var calm = Duration.milliseconds(250)
+        /// After so long it is sent away.
+        var patience = Duration.seconds(10)
+        /// And after so long when others have been sent away before it.
+        var impatience = Duration.milliseconds(750)
+    }
+
+    private struct Guest {
+        let socket: Int32
+        let since: ContinuousClock.Instant
+    }
+
+    private let bounds: Bounds
+    private var guests = CircularBuffer<Guest>()
+    /// Some had to be sent away, and there has been somebody in the line ever since.
+    private var isOverrun = false
+
+    init(_ bounds: Bounds) {
+        self.bounds = bounds
+    }
+
+    var count: Int { guests.count }
+
+    mutating func join(_ socket: Int32, now: ContinuousClock.Instant) {
+        guests.append(Guest(socket: socket, since: now))
+    }
+
+    /// Who gets the place that is free.
+    mutating func next(now: ContinuousClock.Instant) -> Int32? {
+        guard let first = guests.first else { return nil }
+        return (now - first.since <= bounds.calm ? guests.popFirst() : guests.popLast())?.socket
+    }
+
+    /// Who is to be sent away; to be asked until it is nobody.
+    mutating func surplus(now: ContinuousClock.Instant) -> Int32? {
+        guard let first = guests.first else {
+            isOverrun = false
+            return nil
+        }
+        let patience = isOverrun ? bounds.impatience : bounds.patience
+        guard guests.count > bounds.count || now - first.since > patience else { return nil }
+        isOverrun = true
+        return guests.popFirst()?.socket
+    }
+
+    /// Everybody, at the end.
+    mutating func leave() -> Int32? {
+        guests.popFirst()?.socket
+    }
+}

@@ -1,0 +1,127 @@
+import NIOCore
+import NIOEmbedded
+import Synchronization
+import Testing
+
+@testable import API
+
+@Suite("crowds") struct CrowdTests {
+    @Test("it is crowded from three quarters on", arguments: [(600, 450), (3, 3), (1, 1)])
+    func quarters(most: Int, crowded: Int) {
+        let crowd = Crowd(most: most)
+        let channels = (0..<crowded).map { _ in EmbeddedChannel() }
+        for channel in channels.dropLast() { crowd.enter(channel) }
+        #expect(!crowd.isCrowded)
+        crowd.enter(channels[crowded - 1])
+        #expect(crowd.isCrowded)
+        crowd.leave(channels[0])
+        #expect(!crowd.isCrowded)
+    }
+}
+
+@Suite("the line before the door") struct WaitingLineTests {
+    private let start = ContinuousClock.now
+
+    private func line(_ change: (inout WaitingLine.Bounds) -> Void = { _ in }) -> WaitingLine {
+        var bounds = WaitingLine.Bounds()
+        change(&bounds)
+        return WaitingLine(bounds)
+    }
+
+    @Test("first come, first served, while nobody waits long") func calm() {
+        var line = line()
+        for socket in 1...3 { line.join(Int32(socket), now: start) }
+        let soon = start + .milliseconds(250)
+        #expect(line.next(now: soon) == 1)
+        #expect(line.next(now: soon) == 2)
+        #expect(line.next(now: soon) == 3)
+        #expect(line.next(now: soon) == nil)
+    }
+
+    @Test("once somebody has waited long, whoever came last is next") func newest() {
+        var line = line()
+        for socket in 1...3 { line.join(Int32(socket), now: start) }
+        let late = start + .milliseconds(251)
+        line.join(4, now: late)
+        #expect(line.next(now: late) == 4)
+        #expect(line.next(now: late) == 3)
+        line.join(5, now: late)
+        #expect(line.next(now: late) == 5)
+        #expect(line.count == 2)
+    }
+
+    @Test("those who came first are sent away when they are too many") func crowded() {
+        var line = line { $0.count = 2 }
+        for socket in 1...4 { line.join(Int32(socket), now: start) }
+        #expect(line.surplus(now: start) == 1)
+        #expect(line.surplus(now: start) == 2)
+        #expect(line.surplus(now: start) == nil)
+        #expect(line.count == 2)
+    }
+
+    @Test("and when they have waited in vain") func patience() {
+        var line = line { $0.patience = .seconds(10) }
+        line.join(1, now: start)
+        line.join(2, now: start + .seconds(1))
+        #expect(line.surplus(now: start + .seconds(10)) == nil)
+        #expect(line.surplus(now: start + .seconds(10.5)) == 1)
+    }
+
+    @Test("once somebody was sent away, nobody waits long until the line is empty") func overrun() {
+        var line = line { $0.count = 3 }
+        for socket in 1...4 { line.join(Int32(socket), now: start) }
+        #expect(line.surplus(now: start) == 1)
+        #expect(line.surplus(now: start + .milliseconds(750)) == nil)
+        line.join(5, now: start + .milliseconds(700))
+        for socket in 2...4 { #expect(line.surplus(now: start + .milliseconds(751)) == Int32(socket)) }
+        #expect(line.surplus(now: start + .milliseconds(751)) == nil)
+        #expect(line.next(now: start + .milliseconds(751)) == 5)
+        #expect(line.surplus(now: start + .milliseconds(751)) == nil)
+        line.join(6, now: start + .seconds(1))
+        #expect(line.surplus(now: start + .seconds(3)) == nil)
+    }
+}
+
+@Suite("room") struct RoomTests {
+    @Test("places and work are taken and given back") func account() {
+        let room = Room(places: 2, work: 3)
+        room.take()
+        #expect(room.hasPlace && room.workLeft == 2)
+        room.take()
+        #expect(!room.hasPlace && room.workLeft == 1)
+        // What comes may bring work; once it is there, only what it brought counts.
+        room.arrive()
+        room.arrive()
+        #expect(room.workLeft == 3)
+        room.begin()
+        #expect(room.workLeft == 2)
+        room.end()
+        room.leave()
+        #expect(room.hasPlace && room.workLeft == 3)
+    }
+
+    @Test("the bell is heard by who waits, and only rung for somebody") func bell() {
+        let room = Room(places: 1, work: 1)
+        room.take()
+        room.leave()
+        room.someWait.store(true, ordering: .sequentiallyConsistent)
+        let early = ContinuousClock.now
+        _ = room.bell.wait(for: nil, milliseconds: 20)
+        #expect(.now - early >= .milliseconds(19))
+        room.take()
+        room.leave()
+        _ = room.bell.wait(for: nil, milliseconds: -1)
+    }
+}
+
+@Suite("the answer to who gets no place") struct FarewellTests {
+    @Test("it is HTTP, with its length, the moment to come again, and the end of the connection") func text() throws {
+        let text = String(decoding: Problem.busy(retryAfter: 17).text, as: UTF8.self)
+        let parts = text.split(separator: "\r\n\r\n", maxSplits: 1)
+        #expect(text.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
+        let head = parts[0].lowercased()
+        #expect(head.contains("retry-after: 17") && head.contains("connection: close"))
+        #expect(head.contains("content-type: application/problem+json"))
+        #expect(head.contains("content-length: \(parts[1].utf8.count)"))
+    }
+}

@@ -25,7 +25,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Connections at once, 600 by default; more wait. (Environment: BEEKON_SERVER_CONNECTIONS)",
+            "Connections at once, 600 by default; more wait for a place. (Environment: BEEKON_SERVER_CONNECTIONS)",
             valueName: "count"))
     var connections: Int?
 

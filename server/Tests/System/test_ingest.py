@@ -180,6 +180,22 @@ class IngestTests(ServerTest):
                 connection.close()
             self.assertEqual(answer.result(60).status, 204)
 
+    def test_who_waits_for_a_place_when_it_stops_is_told(self):
+        self.under_test.stop()
+        self.under_test.options = ("--connections", "1")
+        self.under_test.start()
+        place = ("127.0.0.1", self.under_test.port)
+        with socket.create_connection(place, timeout=60) as first, socket.create_connection(place, timeout=60) as second:
+            first.sendall(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertIn(b" 204 ", first.recv(65_536))
+            second.sendall(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertEqual(self.under_test.stop(), 0)
+            head, _, body = second.makefile("rb").read().partition(b"\r\n\r\n")
+            self.assertIn(b" 503 ", head)
+            self.assertRegex(head.lower(), rb"retry-after: \d+")
+            self.assertEqual(json.loads(body)["status"], 503)
+            self.assertEqual(first.recv(1), b"")
+
     def test_a_stop_answers_what_is_under_way(self):
         with ThreadPoolExecutor(8) as pool:
             roots = [envelope(100, first_ms=1_718_452_800_000 + number * 1_000_000) for number in range(40)]

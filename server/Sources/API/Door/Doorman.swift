@@ -38,7 +38,7 @@ final class Doorman: Sendable {
 
     /// - Parameter admit: takes over the socket of one that has a place.
     func run(_ admit: (Int32) -> Void) {
-        var lines = Lines(uploads: WaitingLine(bounds), others: WaitingLine(bounds))
+        var lines = Lines(bounds)
         var farewell = Farewell()
         // While the kernel has no descriptor left, it is not asked for one.
         var isShort = false
@@ -68,10 +68,10 @@ final class Doorman: Sendable {
         for _ in 0..<Self.handful {
             switch listener.accept() {
             case .connection(let socket):
-                if Self.bringsUpload(socket) {
-                    lines.uploads.join(socket, now: now)
-                } else {
+                if Self.asksOtherwise(socket) {
                     lines.others.join(socket, now: now)
+                } else {
+                    lines.uploads.join(socket, now: now)
                 }
             case .none: return true
             case .gone: continue
@@ -84,13 +84,8 @@ final class Doorman: Sendable {
     private func seat(_ lines: inout Lines, now: ContinuousClock.Instant, _ admit: (Int32) -> Void) {
         // Told before room is looked for: whoever makes some afterwards rings.
         room.someWait.store(lines.count > 0, ordering: .sequentiallyConsistent)
-        while room.hasPlace, let socket = lines.others.next(now: now) {
-            room.take()
-            admit(socket)
-        }
-        var few = room.workLeft
-        while few > 0, room.hasPlace, let socket = lines.uploads.next(now: now) {
-            few -= 1
+        var work = room.workLeft
+        while room.hasPlace, let socket = lines.next(now: now, work: &work) {
             room.take()
             admit(socket)
         }
@@ -106,21 +101,40 @@ final class Doorman: Sendable {
     /// How an upload begins.
     private static let upload = Array("POST /v1/batches".utf8)
 
-    /// Whether what has arrived is the beginning of one.
-    private static func bringsUpload(_ socket: Int32) -> Bool {
+    /// Whether what has arrived is not the beginning of an upload. Who says nothing is taken for one that brings one.
+    private static func asksOtherwise(_ socket: Int32) -> Bool {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: upload.count) { bytes in
             let count = recv(socket, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT | MSG_PEEK))
-            return count == bytes.count && bytes.elementsEqual(upload)
+            return count > 0 && !bytes.prefix(count).elementsEqual(upload.prefix(count))
         }
     }
 
     /// Uploads are what comes in masses. They wait for work to be done, the others only for a place: who looks at the fleet, or
-    /// after the server's health, does not stand behind the fleet.
+    /// after the server's health, does not stand behind the fleet. Where places are what is scarce, the two take turns.
     private struct Lines {
         var uploads: WaitingLine
         var others: WaitingLine
+        private var uploadsAreNext = false
+
+        init(_ bounds: WaitingLine.Bounds) {
+            uploads = WaitingLine(bounds)
+            others = WaitingLine(bounds)
+        }
 
         var count: Int { uploads.count + others.count }
+
+        /// - Parameter work: how many uploads may still come.
+        mutating func next(now: ContinuousClock.Instant, work: inout Int) -> Int32? {
+            uploadsAreNext.toggle()
+            if uploadsAreNext, let socket = upload(now: now, work: &work) { return socket }
+            return others.next(now: now) ?? upload(now: now, work: &work)
+        }
+
+        private mutating func upload(now: ContinuousClock.Instant, work: inout Int) -> Int32? {
+            guard work > 0, let socket = uploads.next(now: now) else { return nil }
+            work -= 1
+            return socket
+        }
 
         mutating func surplus(now: ContinuousClock.Instant) -> Int32? {
             uploads.surplus(now: now) ?? others.surplus(now: now)

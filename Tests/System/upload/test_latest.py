@@ -33,6 +33,12 @@ class AnyServer(PostServer):
         return self.status, b'{"result":"ok"}'
 
 
+def newest(request) -> int:
+    """The time of the location in a request, in milliseconds; there is exactly one."""
+    (location,) = request.root["locations"]
+    return from_iso(location["timestamp"])
+
+
 class LatestTest(SystemTest):
     def live(self, url: str, sync: dict | None = None, interval: float = NEVER, **values) -> tuple:
         """A daemon that tracks, with a live lane; with `sync`, `main` besides."""

@@ -1,4 +1,4 @@
-package import Base
+internal import Base
 
 /// What each fix says of each fence.
 extension Geofences {

@@ -78,7 +78,8 @@ struct ReaderWishTests {
         }
     }
 
-    @Test("a stop of the server that still waits is over once a person starts, or the ignition is switched on")
+    @Test(
+        "a stop of the server that still waits is over once a person starts, or the ignition is switched on")
     func superseded() throws {
         func stop(_ number: Int) -> NewCommand {
             NewCommand(id: "c-\(number)", name: "stop", digest: [0], text: "{}")

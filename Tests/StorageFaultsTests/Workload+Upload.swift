@@ -1,6 +1,7 @@
 import Base
 import Support
 import Testing
+import Tracking
 
 @testable import Storage
 

@@ -91,7 +91,7 @@ class EndToEndTests(CommandTest):
         daemon.call("Start")
         wait_for(lambda: any(event["command"]["id"] == stop for event in listener.events), "the event")
         self.assertEqual(self.listed(daemon)[stop]["error"], "superseded")
-        self.assertEqual(self.listed(daemon)[locate]["state"], "waiting")
+        self.assertEqual(self.listed(daemon)[locate]["state"], "received")
         daemon.kill()
         daemon.start()
 

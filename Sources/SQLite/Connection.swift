@@ -207,27 +207,33 @@ public final class Connection {
     }
 
     /// Runs `body` in an immediate transaction, which is committed on return and rolled back when `body` throws.
+    ///
+    /// Generic, and so compiled once for each caller: only the call of `body` belongs in here.
     public func transaction<Result: ~Copyable>(
         _ body: () throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         try run(begin)
         do {
             let result = try body()
-            guard let commitMeter else {
-                try run(commit)
-                return result
-            }
-            let began = commitMeter.clock()
-            try run(commit)
-            commitMeter.record(commitMeter.clock() - began)
+            try commitMeasured()
             return result
         } catch {
-            if !isInAutocommit {
-                // If ROLLBACK fails, closing the connection, which follows, ends the transaction.
-                try? execute("ROLLBACK")
-            }
+            rollBack()
             throw error
         }
+    }
+
+    private func commitMeasured() throws(SQLiteError) {
+        guard let commitMeter else { return try run(commit) }
+        let began = commitMeter.clock()
+        try run(commit)
+        commitMeter.record(commitMeter.clock() - began)
+    }
+
+    private func rollBack() {
+        guard !isInAutocommit else { return }
+        // If ROLLBACK fails, closing the connection, which follows, ends the transaction.
+        try? execute("ROLLBACK")
     }
 
     private func check(_ code: Int32, _ operation: String) throws(SQLiteError) {

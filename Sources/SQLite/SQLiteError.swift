@@ -26,7 +26,6 @@ public struct ResultCode: RawRepresentable, Equatable, Sendable {
     package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
     /// SQLITE_CANTOPEN_SYMLINK: a component of the path is a symbolic link.
     package static let linkInPath = ResultCode(rawValue: SQLITE_CANTOPEN | 6 << 8)
-    package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
     /// SQLITE_IOERR_SHORT_READ: the file ends too early.
     static let shortRead = ResultCode(rawValue: SQLITE_IOERR | 2 << 8)

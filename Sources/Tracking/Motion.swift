@@ -10,7 +10,7 @@ package struct Motion: Sendable {
     package struct Thresholds: Equatable, Sendable {
         /// Minimum radius of the parking spot, in metres; twice the accuracy of a fix when that is more.
         package var radius: Double
-        /// Seconds of standingPosition after which the vehicle counts as stationary.
+        /// Seconds of standing still after which the vehicle counts as stationary.
         package var duration: Double
 
         /// The default values match the configuration's.
@@ -27,7 +27,7 @@ package struct Motion: Sendable {
 
     /// Metres; stands in for an unknown accuracy.
     package static let assumedAccuracy = 15.0
-    /// Metres per second; anything slower counts as standingPosition.
+    /// Metres per second; anything slower counts as standing still.
     package static let slowSpeed = 1.0
     /// Metres per second; at this speed the vehicle is moving, wherever it is.
     package static let fastSpeed = 3.0
@@ -52,11 +52,7 @@ package struct Motion: Sendable {
     private var last: Timestamp?
     private var steps: [Double] = []
     private var window = MotionWindow()
-    private var brisk = Streak()
-    private var fast = Streak()
-    private var outside = Streak()
-    private var outsideWithSpeed = Streak()
-    private var far = Streak()
+    private var streaks = Streaks()
 
     /// Consecutive fixes for which a condition holds.
     private struct Streak: Sendable {
@@ -72,6 +68,15 @@ package struct Motion: Sendable {
             start = first
             return time.seconds(since: first)
         }
+    }
+
+    /// Of the latest fixes, until the state changes or time runs backwards.
+    private struct Streaks: Sendable {
+        var brisk = Streak()
+        var fast = Streak()
+        var outside = Streak()
+        var outsideWithSpeed = Streak()
+        var far = Streak()
     }
 
     /// - Parameters:
@@ -105,7 +110,7 @@ package struct Motion: Sendable {
             guard let spot, hasDeparted(fix, from: spot) else { return nil }
             move(fix)
         case .unknown:
-            let span = brisk.extend((fix.speed ?? 0) >= Self.slowSpeed, at: fix.time)
+            let span = streaks.brisk.extend((fix.speed ?? 0) >= Self.slowSpeed, at: fix.time)
             guard span < Self.movingSpan else {
                 move(fix)
                 return before
@@ -116,14 +121,14 @@ package struct Motion: Sendable {
         return state == before ? nil : before
     }
 
-    /// After a gap, or when time runs backwards, it is unknown how long the vehicle has been standingPosition.
+    /// After a gap, or when time runs backwards, it is unknown how long the vehicle has been standing still.
     private mutating func recordStep(to time: Timestamp) {
         defer { last = time }
         guard let last else { return }
         let step = time.seconds(since: last)
         guard step >= 0 else {
             window.removeAll()
-            resetStreaks()
+            streaks = Streaks()
             return
         }
         if step > Self.gap, step > 3 * usualStep { window.removeAll() }
@@ -143,10 +148,10 @@ package struct Motion: Sendable {
         let isOutside = distance > reach && (fix.speed ?? Self.slowSpeed) >= Self.slowSpeed
         let time = fix.time
         // Every streak must see every fix: no short-circuit evaluation here.
-        let fastSpan = fast.extend((fix.speed ?? 0) >= Self.fastSpeed, at: time)
-        let speedSpan = outsideWithSpeed.extend(isOutside && fix.speed != nil, at: time)
-        let spanWithoutSpeed = outside.extend(isOutside, at: time)
-        let farSpan = far.extend(distance > max(4 * reach, Self.towedDistance), at: time)
+        let fastSpan = streaks.fast.extend((fix.speed ?? 0) >= Self.fastSpeed, at: time)
+        let speedSpan = streaks.outsideWithSpeed.extend(isOutside && fix.speed != nil, at: time)
+        let spanWithoutSpeed = streaks.outside.extend(isOutside, at: time)
+        let farSpan = streaks.far.extend(distance > max(4 * reach, Self.towedDistance), at: time)
         return max(fastSpan, speedSpan, farSpan) >= Self.movingSpan
             || spanWithoutSpeed >= Self.movingSpanWithoutSpeed
     }
@@ -154,7 +159,7 @@ package struct Motion: Sendable {
     private mutating func move(_ fix: Fix) {
         state = .moving
         spot = nil
-        resetStreaks()
+        streaks = Streaks()
         // Earlier fixes do not count towards the next stop.
         window.removeAll()
         window.append(fix, duration: thresholds.duration)
@@ -170,14 +175,6 @@ package struct Motion: Sendable {
         state = .stationary
         spot = place
         window.removeAll()
-        resetStreaks()
-    }
-
-    private mutating func resetStreaks() {
-        brisk = Streak()
-        fast = Streak()
-        outside = Streak()
-        outsideWithSpeed = Streak()
-        far = Streak()
+        streaks = Streaks()
     }
 }

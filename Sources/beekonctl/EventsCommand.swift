@@ -25,14 +25,7 @@ struct EventsCommand: ParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Option(parsing: .unconditional, help: "Start of the range, inclusive: ISO-8601, -2h, now or today.")
-    var from: String?
-
-    @Option(parsing: .unconditional, help: "End of the range, inclusive.")
-    var to: String?
-
-    @Option(parsing: .unconditional, help: "Only the most recent period, such as 7d; instead of --from.")
-    var last: String?
+    @OptionGroup var period: PeriodOptions
 
     @Option(help: "Only these kinds, separated by commas: \(Self.kinds.joined(separator: ", ")).")
     var kind: String?
@@ -49,7 +42,6 @@ struct EventsCommand: ParsableCommand {
     private var wanted: [String]? { kind?.split(separator: ",").map(String.init) }
 
     func validate() throws {
-        if last != nil && from != nil { throw ValidationError("Give --last or --from, not both.") }
         if common.json, let format, format != .json {
             throw ValidationError("Give --json or --format \(format.rawValue), not both.")
         }
@@ -65,7 +57,7 @@ struct EventsCommand: ParsableCommand {
     func run() throws {
         try common.run {
             let clock = CommonOptions.clock
-            let (first, end) = try interfaceRange(from: from, to: to, last: last, clock: clock)
+            let (first, end) = try period.range(clock)
             var client = try common.connect()
             let isFile = (output ?? "-") != "-"
             var writer = EventWriter(

@@ -184,23 +184,12 @@ struct GeofenceCommand: ParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
-        @Option(parsing: .unconditional, help: "Start of the range, inclusive: ISO-8601, -2h, now or today.")
-        var from: String?
-
-        @Option(parsing: .unconditional, help: "End of the range, inclusive.")
-        var to: String?
-
-        @Option(parsing: .unconditional, help: "Only the most recent period, such as 2h; instead of --from.")
-        var last: String?
-
-        func validate() throws {
-            if last != nil && from != nil { throw ValidationError("Give --last or --from, not both.") }
-        }
+        @OptionGroup var period: PeriodOptions
 
         func run() throws {
             try common.run {
                 let clock = CommonOptions.clock
-                let (first, end) = try interfaceRange(from: from, to: to, last: last, clock: clock)
+                let (first, end) = try period.range(clock)
                 var client = try common.connect()
                 var output = Output()
                 var count = 0

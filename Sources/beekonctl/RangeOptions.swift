@@ -5,20 +5,12 @@ import Glibc
 
 /// The selection of locations, common to `history` and `plot`.
 struct RangeOptions: ParsableArguments {
-    @Option(parsing: .unconditional, help: "Start of the range, inclusive: ISO-8601, -2h, now or today.")
-    var from: String?
-
-    @Option(parsing: .unconditional, help: "End of the range, inclusive.")
-    var to: String?
-
-    @Option(parsing: .unconditional, help: "Only the most recent period, such as 2h; instead of --from.")
-    var last: String?
+    @OptionGroup var period: PeriodOptions
 
     @Option(help: "Only this session; beekonctl sessions lists them.")
     var session: String?
 
     func validate() throws {
-        if last != nil && from != nil { throw ValidationError("Give --last or --from, not both.") }
         if let session, !Self.isID(session) {
             throw ValidationError("--session takes an id: beekonctl sessions lists them.")
         }
@@ -33,7 +25,7 @@ struct RangeOptions: ParsableArguments {
 
     /// The selection in the interface's format.
     func parameters(_ clock: Clock) throws -> Wire.GetLocations.Parameters {
-        let (first, end) = try interfaceRange(from: from, to: to, last: last, clock: clock)
+        let (first, end) = try period.range(clock)
         return .init(from: first, to: end, sessionId: session)
     }
 

@@ -23,14 +23,7 @@ struct TripsCommand: ParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    @Option(parsing: .unconditional, help: "Start of the range, inclusive: ISO-8601, -2h, now or today.")
-    var from: String?
-
-    @Option(parsing: .unconditional, help: "End of the range, inclusive.")
-    var to: String?
-
-    @Option(parsing: .unconditional, help: "Only the most recent period, such as 7d; instead of --from.")
-    var last: String?
+    @OptionGroup var period: PeriodOptions
 
     @Option(help: "Output format (--json is json).")
     var format: Format?
@@ -43,7 +36,6 @@ struct TripsCommand: ParsableCommand {
     private var chosen: Format { format ?? (common.json ? .json : .table) }
 
     func validate() throws {
-        if last != nil && from != nil { throw ValidationError("Give --last or --from, not both.") }
         if common.json, let format, format != .json {
             throw ValidationError("Give --json or --format \(format.rawValue), not both.")
         }
@@ -52,7 +44,7 @@ struct TripsCommand: ParsableCommand {
     func run() throws {
         try common.run {
             let clock = CommonOptions.clock
-            let (first, end) = try interfaceRange(from: from, to: to, last: last, clock: clock)
+            let (first, end) = try period.range(clock)
             var client = try common.connect()
             let found = try client.call(
                 Wire.GetTrips.self, .init(from: first, to: end), timeoutSeconds: 60)

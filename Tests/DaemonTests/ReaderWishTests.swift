@@ -78,6 +78,37 @@ struct ReaderWishTests {
         }
     }
 
+    @Test(
+        "a stop of the server that still waits is over once a person starts, or the ignition is switched on")
+    func superseded() throws {
+        func stop(_ number: Int) -> NewCommand {
+            NewCommand(id: "c-\(number)", name: "stop", digest: [0], text: "{}")
+        }
+        func waiting() -> Int { hub.store.counts().commands[.main]?.waiting ?? 0 }
+        func journal(_ commands: NewCommand...) throws {
+            let batch = try workshop.location(0).session
+            _ = try hub.store.journal(CommandList(from: .main, answering: batch, at: start, commands))
+        }
+        let wishes: [(Wish.Origin, tracks: Bool, isOver: Bool)] = [
+            (.person, true, true), (.ignition, true, true), (.server, true, false), (.schedule, true, false),
+            (.person, false, false),
+        ]
+        for (number, row) in wishes.enumerated() {
+            for isTracking in [true, false] {
+                #expect(ask(isTracking ? .start(1, by: .server) : .stop(1, by: .server)) == nil)
+                try journal(stop(2 * number + (isTracking ? 1 : 0)))
+                try reader.take(Wish(tracks: row.tracks, origin: row.0, time: start), now: instant(2))
+                let done = hub.main.takeAll().compactMap { message -> CommandRecord? in
+                    if case .commandDone(let record) = message { record } else { nil }
+                }
+                #expect(done.map(\.outcome.error) == (row.isOver ? ["superseded"] : []), "\(row)")
+                #expect(waiting() == (row.isOver ? 0 : 1), "\(row)")
+                guard let left = try hub.store.nextCommand(of: .main) else { continue }
+                try hub.store.finish(left, with: CommandOutcome(), at: start)
+            }
+        }
+    }
+
     @Test("a person's stop counts when tracking has been stopped already, and before it has ever begun")
     func alreadyStopped() throws {
         #expect(ask(.stop(1)) == nil)

@@ -47,6 +47,27 @@ struct SessionKeeperTests {
         #expect(third.change == StateChange(session, .stopped, .user) && third.recall.next == nil)
     }
 
+    @Test("what somebody says the vehicle does is durable until a location goes by it, or tracking stops")
+    func motion() throws {
+        #expect(throws: Failure.self) { try keeper.keep(.moving) }
+        try keeper.start(.user, in: session, now: instant(0))
+        try keeper.keep(.stationary)
+        let second = restarted()
+        #expect(second.resume() == .tracking && second.motion == .stationary)
+        // Who decided is written beside it.
+        let person = Wish(tracks: true, origin: .person, time: start)
+        second.note(person)
+        #expect(intent?.statedMotion == .stationary && intent?.wish == person)
+        second.forgetMotion()
+        let third = restarted()
+        #expect(third.resume() == .tracking && third.motion == nil && third.wish == person)
+        try third.keep(.moving)
+        _ = try third.stop(for: Wish(tracks: false, origin: .person, time: start))
+        #expect(third.motion == nil && intent?.motion == nil)
+        let fourth = restarted()
+        #expect(fourth.resume() == .stopped && fourth.motion == nil)
+    }
+
     @Test("who decided, and when, is durable; a stop that the schedule made is the system's")
     func origin() throws {
         let opened = Wish(tracks: true, origin: .schedule, time: start)

@@ -20,16 +20,16 @@ final class Workload {
 
     private let folder: Folder
     private let recording: Recording
-    private var random: SeededGenerator
-    private var ids: UUIDv7Generator
-    private var options: StoreOptions
-    private var store: Store
-    private var ledger = Ledger()
-    private var frozen: FrozenBatch?
+    var random: SeededGenerator
+    var ids: UUIDv7Generator
+    var options: StoreOptions
+    var store: Store
+    var ledger = Ledger()
+    var frozen: FrozenBatch?
     private var session: UUIDv7
-    private var time = Timestamp(milliseconds: 1_700_000_000_000)
+    var time = Timestamp(milliseconds: 1_700_000_000_000)
     private var metres: Int64 = 0
-    private let syncsFail: Bool
+    let syncsFail: Bool
     private let largeTable: Int
     private(set) var states: [State] = []
 
@@ -91,16 +91,8 @@ final class Workload {
         }
     }
 
-    private func upload() throws {
-        if ledger.isFrozen {
-            if random.chance(0.2) { try reject() } else { try acknowledge() }
-        } else if ledger.pending > 0 {
-            try freeze()
-        }
-    }
-
     /// The operation has returned: whatever it changed must outlive a power cut from now on.
-    private func note(isReopened: Bool = false) throws {
+    func note(isReopened: Bool = false) throws {
         recording.mark(states.count)
         let text = ledger.text
         let db = try Connection(path: folder.database, access: .readOnly)
@@ -109,7 +101,7 @@ final class Workload {
         states.append(State(text: text, lastSeq: ledger.lastSeq, body: ledger.body, isReopened: isReopened))
     }
 
-    private func insert() throws {
+    func insert() throws {
         if !random.chance(0.1) {
             time = time.advanced(bySeconds: Double(Int.random(in: 1...60, using: &random)))
         }
@@ -185,118 +177,6 @@ final class Workload {
         try note()
     }
 
-    private func freeze() throws {
-        let limit = [3, 20, 100].randomElement(using: &random) ?? 3
-        var drafted: BatchDraft?
-        let order: BatchOrder = random.chance(0.3) ? .newest : .oldest
-        try persist { drafted = try store.draftBatch(limit: limit, order: order) }
-        let draft = try #require(drafted)
-        ledger.draft(draft.locations.map(\.id) + draft.events.map(\.id) + draft.vehicleEvents.map(\.id))
-        // Fixes go on being written while the body is compressed.
-        for _ in 0..<Int.random(in: 0...2, using: &random) { try insert() }
-        let id = ids.next(at: time)
-        let body = (0..<Int.random(in: 1...3000, using: &random)).map { UInt8(truncatingIfNeeded: $0) }
-        var batch: FrozenBatch?
-        do {
-            batch = try store.freeze(draft, id: id, StoredRequest(body: body))
-        } catch {
-            // It may have been written all the same; the draft is forgotten.
-            try persist { batch = try store.nextFrozen() }
-            if batch == nil { ledger.draft([]) }
-        }
-        guard let batch else {
-            try #require(syncsFail)
-            return
-        }
-        frozen = batch
-        ledger.freeze(id: id, body: body)
-        try note()
-    }
-
-    private func acknowledge() throws {
-        let batch = try #require(frozen)
-        var next: BatchDraft?
-        let order: BatchOrder = random.chance(0.3) ? .newest : .oldest
-        if random.chance(0.5) {
-            try persist { next = try store.draftBatch(limit: 20, order: order, after: batch) }
-        }
-        let id = ids.next(at: time)
-        let body = (0..<Int.random(in: 1...3000, using: &random)).map { UInt8(truncatingIfNeeded: $0) }
-        let asked = random.chance(0.3) ? commands() : nil
-        var isFirst = true
-        try persist {
-            // As the uploader does: what has failed once is acknowledged alone.
-            let draft = isFirst ? next : nil
-            isFirst = false
-            switch (asked, draft) {
-            case (nil, nil): _ = try store.acknowledge(batch)
-            case (nil, let next?):
-                _ = try store.acknowledge(batch, freezing: next, id: id, StoredRequest(body: body))
-            case (let asked?, let draft):
-                let next = draft.map { (draft: $0, id: id, request: StoredRequest(body: body)) }
-                _ = try store.acknowledge(batch, freezing: next, journaling: asked)
-            }
-        }
-        ledger.acknowledge(keeping: options.keepsUploaded)
-        ledger.commands.write(asked?.commands ?? [])
-        try persist { frozen = try store.nextFrozen() }
-        if let next, frozen?.id == id {
-            ledger.draft(next.locations.map(\.id) + next.events.map(\.id) + next.vehicleEvents.map(\.id))
-            ledger.freeze(id: id, body: body)
-        }
-        try note()
-    }
-
-    /// A few ids, so that they come again; sometimes with other content.
-    private func commands() -> CommandList {
-        let commands = (0..<Int.random(in: 1...3, using: &random)).map { _ in
-            NewCommand(
-                id: "c-\(Int.random(in: 1...40, using: &random))", name: "set_config",
-                digest: [random.chance(0.1) ? 66 : 65], text: String(repeating: "x", count: 300))
-        }
-        return CommandList(from: .main, answering: ids.next(at: time), at: time, commands)
-    }
-
-    private func runCommand() throws {
-        guard ledger.commands.hasWaiting else { return }
-        let error = random.chance(0.3) ? "refused" : nil
-        let (time, store) = (time, store)
-        var command: CommandRecord?
-        try persist { command = try store.nextCommand(of: .main) }
-        let next = try #require(command)
-        try persist { try store.finish(next, with: CommandOutcome(error: error), at: time) }
-        ledger.commands.run(error: error)
-        try note()
-    }
-
-    private func sendResults() throws {
-        let store = store
-        var results: [CommandRecord] = []
-        try persist { results = try store.queuedResults(for: .main, limit: 3) }
-        let asked = random.chance(0.3) ? commands() : nil
-        guard !results.isEmpty || asked != nil else { return }
-        try persist { _ = try store.journal(asked, sent: results) }
-        ledger.commands.send(3)
-        ledger.commands.write(asked?.commands ?? [])
-        try note()
-    }
-
-    private func reject() throws {
-        let batch = try #require(frozen)
-        // The dead letters that are there have had their time, unless the endpoint is suspected, or may come to be.
-        if random.chance(0.2) { time = time.advanced(bySeconds: 8 * 86_400) }
-        var next: FrozenBatch?
-        try persist {
-            if try store.nextFrozen() == batch {
-                _ = try store.reject(batch, status: 422, at: time, trusted: time)
-            }
-            next = try store.nextFrozen()
-        }
-        let isSuspected = ledger.reject(at: time.milliseconds, cap: Self.cap)
-        try #require((next == batch) == isSuspected)
-        try note()
-    }
-
     private func delete() throws {
         let row = ledger.rows.prefix(20).randomElement(using: &random)
         let cutoff = random.chance(0.2) ? nil : row.map { Timestamp(milliseconds: $0.ts) }
@@ -332,24 +212,6 @@ final class Workload {
         try note()
     }
 
-    /// The batch fails for its size until it may be dissolved. What was refused for good before an attempt is not after it.
-    private func rebatch() throws {
-        guard let batch = frozen else { return }
-        var failures = 0
-        while failures < 3 {
-            try persist { _ = try store.beginAttempt(batch) }
-            try note()
-            try persist { failures = try store.countOversized(batch, isPermanent: failures % 2 == 0) }
-            try note()
-        }
-        try persist {
-            if case .tooFew = try store.rebatch() { throw SetUpFailed(operation: "rebatch", code: 0) }
-        }
-        frozen = nil
-        ledger.dissolve()
-        try note()
-    }
-
     private func startSession() throws {
         try persist { try store.close(session: session, at: time) }
         session = ids.next(at: time)
@@ -364,7 +226,7 @@ final class Workload {
     }
 
     /// As the daemon does: what failed is tried again.
-    private func persist(_ operation: () throws -> Void) throws {
+    func persist(_ operation: () throws -> Void) throws {
         for _ in 0..<5 {
             do { return try operation() } catch let error as StorageError {
                 try #require(syncsFail && error.kind == .io, "\(error)")

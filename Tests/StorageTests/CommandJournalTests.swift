@@ -201,12 +201,36 @@ struct CommandJournalTests {
         #expect(try store.journal(list([command(2)])) == journaling(repeated: 1))
     }
 
+    @Test("what something newer was wished against is not run; what was run all the same has its own outcome")
+    func superseded() throws {
+        func stop(_ number: Int) -> NewCommand {
+            NewCommand(id: "c-\(number)", name: "stop", digest: [0], text: #"{"command":"stop"}"#)
+        }
+        _ = try store.journal(list([stop(1), stop(2), command(3), stop(4)]))
+        try run()
+        let underWay = try #require(try store.nextCommand(of: .main))
+        let found = try store.supersedeCommands(named: "stop", at: time(7))
+        #expect(found.map(\.id) == ["c-2", "c-4"])
+        #expect(found.map(\.outcome.error) == ["superseded", "superseded"])
+        #expect(store.counts().commands == [.main: CommandCounts(waiting: 1, results: 3)])
+        try workshop.reopen()
+        #expect(try store.nextCommand(of: .main)?.id == "c-3")
+        #expect(try records().map(\.outcome.error) == [nil, "superseded", nil, "superseded"])
+        #expect(try records().map(\.text) == [nil, nil, command(3).text, nil])
+        // It had been handed over before.
+        try store.finish(underWay, with: CommandOutcome(), at: time(8))
+        #expect(try records().map(\.outcome.error) == [nil, nil, nil, "superseded"])
+        #expect(try store.queuedResults(for: .main, limit: 9).map(\.id) == ["c-1", "c-2", "c-4"])
+        #expect(try store.supersedeCommands(named: "stop", at: time(9)) == [])
+    }
+
     @Test("without commands no transaction writes anything of them")
     func cost() throws {
         _ = try workshop.insert(1...4)
         #expect(try store.journal(nil) == journaling())
         #expect(try store.journal(list([])) == journaling())
         #expect(try store.refuseCommands(besides: nil, error: "disabled", at: time(1)) == 0)
+        #expect(try store.supersedeCommands(named: "stop", at: time(1)) == [])
         _ = try store.acknowledge(try workshop.freeze(limit: 2))
         #expect(try workshop.count("commands") == 0)
         #expect(store.counts().commands.isEmpty)

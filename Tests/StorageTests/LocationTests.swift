@@ -180,9 +180,8 @@ func noRowTwice() throws {
     #expect(try workshop.count("locations") == 1)
 }
 
-@Test("nor is it written again after it was sent and deleted meanwhile")
-func noRowTwiceOnceSent() throws {
-    let workshop = try Workshop()
+/// A row that reaches the file although its write fails.
+private func insertUnsure(in workshop: Workshop) -> NewLocation {
     let new = NewLocation(
         location: location(1, id: uuid(5)), session: uuid(1), sessionStartedAt: time(0), odometer: 0,
         extras: nil, prunesByAge: false)
@@ -192,6 +191,13 @@ func noRowTwiceOnceSent() throws {
             throw SQLiteError(operation: "COMMIT", code: .ioError, message: "failed")
         }
     }
+    return new
+}
+
+@Test("nor is it written again after it was sent and deleted meanwhile")
+func noRowTwiceOnceSent() throws {
+    let workshop = try Workshop()
+    let new = insertUnsure(in: workshop)
     #expect(try workshop.store.acknowledge(try workshop.freeze()) == 1)
     #expect(try workshop.store.insert(new) == 0)
     #expect(try workshop.count("locations") == 0)
@@ -202,15 +208,7 @@ func noRowTwiceOnceSent() throws {
 @Test("a row that had reached a database which is gone since is written again", arguments: [true, false])
 func rowOfAFormerDatabase(isDamaged: Bool) throws {
     let workshop = try Workshop()
-    let new = NewLocation(
-        location: location(1, id: uuid(5)), session: uuid(1), sessionStartedAt: time(0), odometer: 0,
-        extras: nil, prunesByAge: false)
-    #expect(throws: StorageError.self) {
-        _ = try workshop.store.insert(Writer.RowName(new)) { (writer, mayExist) throws(SQLiteError) in
-            try writer.insert(new, mayExist: mayExist)
-            throw SQLiteError(operation: "COMMIT", code: .ioError, message: "failed")
-        }
-    }
+    let new = insertUnsure(in: workshop)
     // The uploader opens the database, and finds the row.
     _ = try workshop.store.nextFrozen()
     if isDamaged {

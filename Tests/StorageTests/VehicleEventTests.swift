@@ -1,6 +1,4 @@
 import Base
-import Glibc
-import Linux
 import SQLite
 import Support
 import Testing
@@ -217,14 +215,8 @@ struct VehicleEventTests {
             event(4, .powerBack, at: .pending(Self.earlierBoot, booted(6))),
         ]
         try insert(events)
-        store.close()
-        // The root page of a table of no consequence.
-        let page =
-            Int(try workshop.query("SELECT rootpage FROM sqlite_schema WHERE name = 'counters'") ?? "") ?? 0
-        let file = try FileDescriptor.open(workshop.directory.file("beekon.db"), O_WRONLY)
-        let noise = [UInt8](repeating: 0xA5, count: 1024)
-        #expect(pwrite(file.raw, noise, noise.count, (page - 1) * 1024) == noise.count)
-        try workshop.reopen()
+        // A table of no consequence.
+        try workshop.damage(table: "counters")
         #expect(try stored() == events.map { .vehicle($0) })
         #expect(store.counts().pending == 1 && store.counts().untimedEvents == 2)
         #expect(try workshop.lines("SELECT uploaded FROM events ORDER BY id") == ["0", "2", "0", "2"])

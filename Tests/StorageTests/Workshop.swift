@@ -67,6 +67,17 @@ final class Workshop {
         store = try Store(directory: self.directory.path, options: options)
     }
 
+    /// Overwrites the first page of a table, and opens the database anew.
+    func damage(table: String) throws {
+        store.close()
+        let found = try query("SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'")
+        let page = try #require(found.flatMap { Int($0) })
+        var bytes = try directory.read("beekon.db")
+        bytes.replaceSubrange((page - 1) * 1024..<page * 1024, with: [UInt8](repeating: 0xA5, count: 1024))
+        try directory.write("beekon.db", bytes)
+        try reopen()
+    }
+
     func reopen() throws {
         store.close()
         store = try Store(directory: directory.path, options: options)

@@ -142,3 +142,31 @@ final class ClientConnection {
         if !hasOutput { inbox.restart(now: now) }
     }
 }
+
+/// What its activity lets it do.
+extension ClientConnection {
+    /// A call may be handled now.
+    var wantsCall: Bool {
+        if case .idle = activity { true } else { false }
+    }
+
+    /// A `oneway` call is with another thread.
+    var isAwaitingSilently: Bool {
+        if case .awaiting(_, nil) = activity { true } else { false }
+    }
+
+    /// A subscriber has more to be sent. Of history, one page follows with each turn of the loop, so that a long export
+    /// keeps nobody waiting.
+    var hasMoreEvents: Bool {
+        if case .subscribed(let subscription) = activity { !subscription.events.isEmpty } else { false }
+    }
+
+    /// There is output, or the next page of history or the answers to calls that have come are to be made when there is
+    /// room for them.
+    var wantsWrite: Bool {
+        switch activity {
+        case .history, .geofences: true
+        case .idle, .awaiting, .subscribed: hasOutput || wantsCall && hasMoreCalls
+        }
+    }
+}

@@ -14,9 +14,9 @@ final class ControlServer {
     /// Seconds within which a request must be complete.
     private static let requestTimeout = 10.0
     /// Output that is gathered before it is sent, in bytes.
-    private static let outputLimit = 65_536
+    static let outputLimit = 65_536
     /// Seconds that one connection may take in one turn. One that takes as long, or as much, comes last in the next.
-    private static let share = 0.005
+    static let share = 0.005
     /// Seconds that all those that want little may take in one turn.
     private static let turnLimit = 0.02
     /// Seconds for which one that has just come, or was just heard from, does not make way while another can.
@@ -27,18 +27,18 @@ final class ControlServer {
     private static let inputLimit = 16 << 20
     /// Bytes of all answers that are built but not sent: a page of history for each connection. Answers that nobody
     /// reads must not fill the memory.
-    private static let outputTotal = 16 << 20
+    static let outputTotal = 16 << 20
 
     /// Whose members may connect.
     private static let group = "beekon"
 
     let handlers: Handlers
     private let listener: ListeningSocket
-    private var connections: [ClientConnection] = []
+    var connections: [ClientConnection] = []
     private var firstIndex = 0
     private var turn = 0
     /// Geofences that are to be encoded. All of them in one reply take as long as a great many other calls.
-    private var pages: [(connection: ClientConnection, result: Result<Completion, Failure>)] = []
+    var pages: [(connection: ClientConnection, result: Result<Completion, Failure>)] = []
     /// When a client that held too much was last logged.
     private var loggedBound: BootInstant?
 
@@ -123,7 +123,7 @@ final class ControlServer {
     }
 
     /// Closes the clients that hold the most, those that do not read first, until all of them together are within the limit.
-    private func bound(_ limit: Int, now: BootInstant, _ held: (ClientConnection) -> Int) {
+    func bound(_ limit: Int, now: BootInstant, _ held: (ClientConnection) -> Int) {
         while connections.reduce(0, { $0 + held($1) }) > limit,
             let most = connections.map(held).max(), most > 0
         {
@@ -145,7 +145,7 @@ final class ControlServer {
         }
     }
 
-    private func isOpen(_ connection: ClientConnection) -> Bool { connections.contains { $0 === connection } }
+    func isOpen(_ connection: ClientConnection) -> Bool { connections.contains { $0 === connection } }
 
     private func isLate(_ connection: ClientConnection, _ now: BootInstant) -> Bool {
         connection.incomplete.map { now.seconds(since: $0) >= Self.requestTimeout } ?? false
@@ -187,176 +187,9 @@ final class ControlServer {
         return true
     }
 
-    private func close(_ connection: ClientConnection) {
+    func close(_ connection: ClientConnection) {
         if case .awaiting(let token, _) = connection.activity { handlers.dispatcher.forget(token) }
         connections.removeAll { $0 === connection }
-    }
-
-    // MARK: Calls
-
-    /// Handles calls and sends answers until the client must send or read, or has had its share of the turn.
-    private func proceed(_ connection: ClientConnection, now: BootInstant) throws {
-        let began = BootInstant.current()
-        var bytes = 0
-        func isEnough() -> Bool {
-            bytes + connection.outputBytes >= Self.outputLimit
-                || BootInstant.current().seconds(since: began) >= Self.share
-        }
-        try connection.flush(now: now)
-        connection.hasMoreCalls = connection.hasOutput && connection.hasMoreCalls
-        var continues = true
-        while continues, !connection.hasOutput {
-            while connection.wantsCall, !connection.hasMoreCalls, let call = try connection.nextCall(now: now)
-            {
-                try handle(call, of: connection, now: now)
-                connection.hasMoreCalls = isEnough()
-            }
-            let wasBusy = !connection.wantsCall
-            try fill(connection, now: now)
-            bytes += connection.outputBytes
-            // A stream that has just ended makes way for the call behind it.
-            continues =
-                connection.hasMoreEvents || wasBusy && connection.wantsCall && !connection.hasMoreCalls
-            try connection.flush(now: now)
-        }
-        connection.isGreedy = isEnough()
-        if connection.isFinished { close(connection) }
-    }
-
-    private func handle(_ call: Call, of connection: ClientConnection, now: BootInstant) throws {
-        let answer: Handlers.Answer
-        do {
-            let found = try handlers.handle(call, peer: connection.peer, now: now) {
-                [weak self, weak connection] result, now in
-                if let self, let connection { complete(connection, result, now: now) }
-            }
-            if case .history = found, !call.oneway { connection.history = try handlers.openHistory() }
-            answer = found
-        } catch let error as ControlError {
-            answer = .reply(Reply.encode(error))
-        } catch let failure as Failure {
-            answer = .reply(Reply.encode(ControlError(failure)))
-        }
-        begin(answer, of: connection, oneway: call.oneway)
-    }
-
-    private func begin(_ answer: Handlers.Answer, of connection: ClientConnection, oneway: Bool) {
-        switch answer {
-        case .reply(let bytes): if !oneway { connection.send(bytes) }
-        case .later(let token, let encode): connection.activity = .awaiting(token, encode)
-        case .history(let pages):
-            if !oneway { connection.activity = .history(pages) }
-        case .geofences(let request):
-            if !oneway { connection.activity = .geofences(request, after: nil) }
-        case .subscription(let subscription):
-            if !oneway { connection.activity = .subscribed(subscription) }
-        }
-    }
-
-    /// Prepares more output of a stream.
-    private func fill(_ connection: ClientConnection, now: BootInstant) throws {
-        switch connection.activity {
-        case .idle, .awaiting: return
-        case .history(var pages):
-            guard !connection.hasOutput else { return }
-            let (bytes, isLast) = handlers.page(connection.history, &pages)
-            connection.send(bytes)
-            connection.activity = isLast ? .idle : .history(pages)
-            if isLast { connection.history = nil }
-        case .geofences(let request, let id):
-            guard !connection.hasOutput else { return }
-            do {
-                let answer = try handlers.geofences(after: id, request, now: now)
-                connection.listing = request
-                begin(answer, of: connection, oneway: false)
-            } catch let failure as Failure {
-                connection.activity = .idle
-                connection.send(Reply.encode(ControlError(failure)))
-            }
-        case .subscribed(var subscription):
-            var bytes: [UInt8] = []
-            while !connection.hasOutput, bytes.count < Self.outputLimit, let event = subscription.next() {
-                bytes += try Reply.encode(Wire.Subscribe.self, .init(event: event), continues: true)
-            }
-            connection.send(bytes)
-            connection.activity = .subscribed(subscription)
-        }
-    }
-
-    /// The command that it has been waiting for is completed.
-    private func complete(
-        _ connection: ClientConnection, _ result: Result<Completion, Failure>, now: BootInstant
-    ) {
-        if case .success(.geofences) = result {
-            pages.append((connection, result))
-        } else {
-            answer(connection, result, now: now)
-        }
-    }
-
-    /// Encodes pages of geofences for a share of the turn, and of those that take longer, one.
-    private func encodePages(now: BootInstant) {
-        let began = BootInstant.current()
-        while !pages.isEmpty {
-            let (connection, result) = pages.removeFirst()
-            let isWanted = isOpen(connection) && !connection.isAwaitingSilently
-            answer(connection, result, now: now)
-            if isWanted, BootInstant.current().seconds(since: began) >= Self.share { return }
-        }
-    }
-
-    /// After a page of geofences comes the next, once this one has been sent.
-    private func answer(
-        _ connection: ClientConnection, _ result: Result<Completion, Failure>, now: BootInstant
-    ) {
-        guard isOpen(connection), case .awaiting(_, let encode) = connection.activity else { return }
-        connection.activity = .idle
-        if let request = connection.listing, case .success(.geofences(let page, isLast: false)) = result {
-            connection.activity = .geofences(request, after: page.last?.fence.id)
-        }
-        connection.listing = nil
-        do {
-            switch (result, encode) {
-            case (_, nil): break
-            case (.success(let completion), let encode?): connection.send(try encode(completion))
-            case (.failure(let failure), .some): connection.send(Reply.encode(ControlError(failure)))
-            }
-        } catch {
-            Log.error(.control, "an answer could not be written: \(error)")
-            return close(connection)
-        }
-        push(connection, now: now)
-    }
-
-    /// Hands an event to every subscriber.
-    func publish(_ event: Wire.Event, now: BootInstant) {
-        for connection in connections {
-            guard case .subscribed(var subscription) = connection.activity else { continue }
-            subscription.add(event)
-            connection.activity = .subscribed(subscription)
-            push(connection, now: now)
-        }
-        noteListeners()
-    }
-
-    /// Notes how many events were dropped: each subscriber concerned learns of it with its next event.
-    func miss(_ count: Int) {
-        guard count > 0 else { return }
-        for connection in connections {
-            guard case .subscribed(var subscription) = connection.activity else { continue }
-            subscription.miss(count)
-            connection.activity = .subscribed(subscription)
-        }
-    }
-
-    private func push(_ connection: ClientConnection, now: BootInstant) {
-        guard isOpen(connection) else { return }
-        do {
-            try proceed(connection, now: now)
-        } catch {
-            close(connection)
-        }
-        bound(Self.outputTotal, now: now, \.heldBytes)
     }
 
     var hasSubscribers: Bool {
@@ -366,7 +199,7 @@ final class ControlServer {
     /// Geofences wait to be encoded.
     var hasPages: Bool { !pages.isEmpty }
 
-    private func noteListeners() {
+    func noteListeners() {
         let board = handlers.hub.board
         board.hasListeners.store(hasSubscribers, ordering: .relaxed)
         let interests = connections.lazy.map { connection -> RequestInterest in
@@ -374,32 +207,5 @@ final class ControlServer {
             return subscription.requestInterest
         }
         board.requestListeners.store(interests.max() ?? .none, ordering: .relaxed)
-    }
-}
-
-extension ClientConnection {
-    /// A call may be handled now.
-    fileprivate var wantsCall: Bool {
-        if case .idle = activity { true } else { false }
-    }
-
-    /// A `oneway` call is with another thread.
-    fileprivate var isAwaitingSilently: Bool {
-        if case .awaiting(_, nil) = activity { true } else { false }
-    }
-
-    /// A subscriber has more to be sent. Of history, one page follows with each turn of the loop, so that a long export
-    /// keeps nobody waiting.
-    fileprivate var hasMoreEvents: Bool {
-        if case .subscribed(let subscription) = activity { !subscription.events.isEmpty } else { false }
-    }
-
-    /// There is output, or the next page of history or the answers to calls that have come are to be made when there is
-    /// room for them.
-    fileprivate var wantsWrite: Bool {
-        switch activity {
-        case .history, .geofences: true
-        case .idle, .awaiting, .subscribed: hasOutput || wantsCall && hasMoreCalls
-        }
     }
 }

@@ -75,7 +75,7 @@ struct FixPipeline {
     private(set) var untracked = 0
     private var ids: UUIDv7Generator
     /// What somebody says the vehicle does, until the next fix.
-    private var wantedMotion: MotionState?
+    private(set) var wantedMotion: MotionState?
     /// The place of the next fix is worth keeping.
     private var admitsNext = false
     /// Number of fixes admitted since the session was begun or resumed.

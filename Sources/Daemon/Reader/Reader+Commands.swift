@@ -65,7 +65,7 @@ extension Reader {
         case .locate(let request): locate(request, now: now)
         case .setMotion(let motion, let token):
             complete(token) { () throws(Failure) in
-                guard sessions.session != nil else { throw Failure(kind: .notTracking) }
+                try sessions.keep(motion)
                 pipeline.setMotion(motion)
                 return .done
             }

@@ -91,6 +91,9 @@ extension Reader {
         odometer.note(result.stored, in: pipeline.driving)
         publish(result)
         reportStoreEvents()
+        if !result.stored.isEmpty, recorder.waiting == 0, pipeline.wantedMotion == nil {
+            sessions.forgetMotion()
+        }
         if result.hasStates { fences.noteStoredStates() }
         fences.keepChangedStates(now: now)
     }

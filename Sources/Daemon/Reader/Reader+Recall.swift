@@ -16,7 +16,9 @@ extension Reader {
         sessions.recall.add(.deletion, .latest, .ages)
         recall(now: now)
         switch sessions.resume() {
-        case .tracking: pipeline.beginSession()
+        case .tracking:
+            pipeline.beginSession()
+            if let motion = sessions.motion { pipeline.setMotion(motion) }
         case .stopped:
             sessions.closeLeftOpen(latest: recorder.latest?.fix.time)
             sessions.recall.add(.eventSession)

@@ -1,6 +1,8 @@
 internal import Base
+internal import DaemonConfiguration
 internal import Storage
 internal import Tracking
+internal import Upload
 
 /// Whether to track: what persons, the server, the schedule and the ignition wish.
 extension Reader {
@@ -21,9 +23,30 @@ extension Reader {
             if wish.origin != .ignition { vehicle?.overrule() }
             if wish.tracks {
                 _ = try start(StateChange.Reason(wish.origin), for: wish, now: now)
+                if wish.supersedesServersStop { supersedeServersStops(now: now) }
             } else {
                 try stop(for: wish, now: now)
             }
+        }
+    }
+
+    /// A stop that waits to be run, or to be run once more after a crash, is older than what has just been wished.
+    private func supersedeServersStops(now: BootInstant) {
+        guard hub.store.counts().commands.values.contains(where: { $0.waiting > 0 }) else { return }
+        do {
+            let name = Settings.Commands.Name.stop.rawValue
+            for stop in try hub.store.supersedeCommands(named: name, at: hub.clock.time(now: now)) {
+                Log.warning(
+                    .serverCommand,
+                    "\(name) \(stop.id) of the server of \(stop.destination) not done: \(CommandError(.superseded).text)",
+                    [
+                        (.destination, stop.destination.text), (.batch, stop.batch.description),
+                        (.command, stop.id),
+                    ])
+                hub.post(.commandDone(stop))
+            }
+        } catch {
+            recorder.note(error, now: now)
         }
     }
 

@@ -44,6 +44,8 @@ final class SessionKeeper {
     private var lostIntent: SmallFiles.Trouble?
     /// Who decided that, as far as it is known; nil before anybody has.
     private(set) var wish: Wish?
+    /// What somebody says the vehicle does, until a location is stored that goes by it; nil: nothing.
+    private(set) var motion: MotionState?
     /// What the store could not tell yet.
     var recall = Recall()
 
@@ -118,6 +120,7 @@ final class SessionKeeper {
         wish = intent.wish
         switch intent.state {
         case .tracking:
+            motion = intent.statedMotion
             resume(Session(id: id, startedAt: Timestamp(milliseconds: intent.startedAt)))
             recall.add(.tail)
             return .tracking
@@ -283,6 +286,34 @@ final class SessionKeeper {
             [(.session, session.id.description)])
     }
 
+    // MARK: What the vehicle does
+
+    /// Somebody says what the vehicle does: durable when it returns.
+    func keep(_ motion: MotionState) throws(Failure) {
+        guard let session else { throw Failure(kind: .notTracking) }
+        let former = self.motion
+        self.motion = motion
+        do {
+            try write(.tracking, session, wish)
+        } catch {
+            self.motion = former
+            throw Failure(reason: "what the vehicle does could not be written: \(error)")
+        }
+    }
+
+    /// A location is stored that goes by it, and the database has it from now on.
+    func forgetMotion() {
+        guard let session, let former = motion else { return }
+        motion = nil
+        do {
+            try write(.tracking, session, wish)
+        } catch {
+            // With the next location; until then it would only be said once more.
+            motion = former
+            Log.debug(.storageFailed, "what the vehicle was said to do could not be forgotten: \(error)")
+        }
+    }
+
     // MARK: The file of the intent
 
     private func writeStop(_ session: Session, _ wish: Wish?) throws(Failure) {
@@ -292,6 +323,7 @@ final class SessionKeeper {
             throw Failure(reason: "the wish to stop could not be written: \(error)")
         }
         self.wish = wish
+        motion = nil
     }
 
     /// A full disk is no reason to go on tracking somebody who has asked for it to end.
@@ -300,7 +332,7 @@ final class SessionKeeper {
     ) throws(SystemError) {
         let intent = SmallFiles.Intent(
             state: state, session: session.id, startedAt: session.startedAt, origin: wish?.origin,
-            decidedAt: wish?.time)
+            decidedAt: wish?.time, motion: state == .tracking ? motion : nil)
         try hub.makingRoom { () throws(SystemError) in try hub.files.write(intent) }
         hub.board.note(renewed: SmallFiles.Name.intent)
     }

@@ -46,18 +46,26 @@ extension History {
         }
     }
 
-    private func locations(
-        _ cursor: inout RejectedCursor, _ limit: Int, _ ids: [Int64: UUIDv7]
-    ) throws(SQLiteError) -> [RejectedRow] {
+    /// `columns`, and behind them those of the rejection.
+    private func rows(
+        of table: String, _ columns: String, behind cursor: RejectedCursor, _ limit: Int
+    ) throws(SQLiteError) -> Statement {
         let rows = try statements.db.prepare(
             """
-            SELECT \(Schema.columns), batch, http_status, rejected_at FROM rejected \
+            SELECT \(columns), batch, http_status, rejected_at FROM \(table) \
             WHERE (rejected_at, seq) > (?, ?) AND destination = ? ORDER BY rejected_at, seq LIMIT ?
             """)
         try rows.bind([
             .integer(cursor.last.at), .integer(cursor.last.seq), .text(cursor.destination.text),
             .integer(Int64(limit)),
         ])
+        return rows
+    }
+
+    private func locations(
+        _ cursor: inout RejectedCursor, _ limit: Int, _ ids: [Int64: UUIDv7]
+    ) throws(SQLiteError) -> [RejectedRow] {
+        let rows = try rows(of: "rejected", Schema.columns, behind: cursor, limit)
         var found: [RejectedRow] = []
         var count = 0
         while try rows.step() {
@@ -79,15 +87,7 @@ extension History {
     private func events(
         _ cursor: inout RejectedCursor, _ limit: Int, _ ids: [Int64: UUIDv7]
     ) throws(SQLiteError) -> [RejectedRow] {
-        let rows = try statements.db.prepare(
-            """
-            SELECT \(EventRow.columns), batch, http_status, rejected_at FROM rejected_events \
-            WHERE (rejected_at, seq) > (?, ?) AND destination = ? ORDER BY rejected_at, seq LIMIT ?
-            """)
-        try rows.bind([
-            .integer(cursor.last.at), .integer(cursor.last.seq), .text(cursor.destination.text),
-            .integer(Int64(limit)),
-        ])
+        let rows = try rows(of: "rejected_events", EventRow.columns, behind: cursor, limit)
         var found: [RejectedRow] = []
         var count = 0
         while try rows.step() {

@@ -19,21 +19,25 @@ extension SmallFiles {
         package var origin: String?
         /// When, in Unix milliseconds; nil when the time was not known.
         package var decidedAt: Int64?
+        /// What somebody says the vehicle does, as `MotionState` has it, until a fix has gone by it; nil: nothing.
+        package var motion: String?
 
         /// What is to be persisted before the user gets an answer.
         ///
         /// - Parameters:
         ///   - origin: nil: a person.
         ///   - decidedAt: nil when the time is not known.
+        ///   - motion: what somebody says the vehicle does; nil: nothing.
         package init(
             state: State, session: UUIDv7, startedAt: Timestamp, origin: Wish.Origin? = nil,
-            decidedAt: Timestamp? = nil
+            decidedAt: Timestamp? = nil, motion: MotionState? = nil
         ) {
             self.state = state
             sessionID = session.description
             self.startedAt = startedAt.milliseconds
             self.origin = origin?.rawValue
             self.decidedAt = decidedAt?.milliseconds
+            self.motion = motion?.rawValue
         }
 
         /// Another has asked for the same, or at another time.
@@ -51,6 +55,9 @@ extension SmallFiles {
 
         /// The same as a value; nil when the file held something else.
         package var session: UUIDv7? { UUIDv7(sessionID) }
+
+        /// The same as a value; nil also for what only another version knows.
+        package var statedMotion: MotionState? { motion.flatMap { MotionState(rawValue: $0) } }
     }
 
     /// What was last requested.

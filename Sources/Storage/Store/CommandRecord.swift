@@ -73,6 +73,8 @@ package struct Journaling: Equatable, Sendable {
 package struct CommandRecord: Equatable, Sendable {
     /// Why a command is not run whose id is known with other content.
     package static let reused = "id_reused"
+    /// Why one is not run that something newer has been wished against.
+    package static let superseded = "superseded"
     /// How many are known: then the oldest that has been run is forgotten.
     package static let limit = 1000
 

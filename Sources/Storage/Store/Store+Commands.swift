@@ -87,6 +87,19 @@ extension Store {
         }
     }
 
+    /// Commands of this name that something newer has been wished against: they are not run any more. One that is being run
+    /// all the same has its own outcome in the end.
+    ///
+    /// - Returns: those that there were, as they are now.
+    @available(*, noasync, message: "blocks on the disk")
+    package func supersedeCommands(named name: String, at time: Timestamp) throws(StorageError)
+        -> [CommandRecord]
+    {
+        try performAtAnyCost("supersede commands") { (writer) throws(SQLiteError) in
+            try writer.supersedeCommands(named: name, at: time)
+        }
+    }
+
     /// The highest number of a signed list that commands came in; nil when there is none.
     @available(*, noasync, message: "blocks on the disk")
     package func highestCommandCounter() throws(StorageError) -> Int64? {

@@ -97,28 +97,39 @@ struct StoreState: ~Copyable {
 
     // MARK: Operations
 
+    /// Generic, and so compiled once for each caller: only the call of `body` belongs in here.
     mutating func perform<Result>(
         _ operation: String, _ body: @Sendable (inout Writer) throws(SQLiteError) -> Result
     ) throws(StorageError) -> Result {
+        var writer = try begin(operation)
+        let losses = writer.ledger.losses
+        let result: Result
+        do {
+            result = try body(&writer)
+        } catch let failed {
+            throw abort(writer, since: losses, failed)
+        }
+        finish(writer, since: losses)
+        return result
+    }
+
+    /// Takes the connection, which is opened where there is none.
+    private mutating func begin(_ operation: String) throws(StorageError) -> Writer {
         if self.writer?.db.hasMoved ?? false { abandon() }
         if let failure = doubts.failedCheckpoint {
             doubts.failedCheckpoint = nil
             throw failure
         }
         if self.writer == nil { try open() }
-        guard var writer = self.writer.take() else {
+        guard let writer = self.writer.take() else {
             throw StorageError(operation: operation, kind: .other, message: "the database is closed")
         }
-        let result: Result
-        let losses = writer.ledger.losses
-        do {
-            result = try body(&writer)
-            note(writer, since: losses)
-        } catch let failed {
-            // It may have failed after its COMMIT: what was lost by then must be reported.
-            note(writer, since: losses)
-            throw failure(failed, of: writer)
-        }
+        return writer
+    }
+
+    /// After a success: gives the connection back.
+    private mutating func finish(_ writer: consuming Writer, since losses: Losses) {
+        note(writer, since: losses)
         do {
             try writer.checkpointIfDue(pages: checkpointPages)
             self.writer = consume writer
@@ -126,7 +137,15 @@ struct StoreState: ~Copyable {
             // What was done is in the WAL, and stays done.
             doubts.failedCheckpoint = failure(failed, of: writer)
         }
-        return result
+    }
+
+    /// After a failure: closes the connection.
+    private mutating func abort(
+        _ writer: consuming Writer, since losses: Losses, _ failed: SQLiteError
+    ) -> StorageError {
+        // It may have failed after its COMMIT: what was lost by then must be reported.
+        note(writer, since: losses)
+        return failure(failed, of: writer)
     }
 
     private mutating func note(_ writer: borrowing Writer, since losses: Losses) {

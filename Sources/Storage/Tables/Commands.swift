@@ -163,14 +163,14 @@ struct Commands {
             """)
     }
 
-    /// It has been run. By more than its number, which another database gives anew.
+    /// It has been run, perhaps while it was superseded. By more than its number, which another database gives anew.
     func finish(
         _ command: CommandRecord, with outcome: CommandOutcome, at time: Timestamp
     ) throws(SQLiteError) {
         try db.prepare(
             """
-            UPDATE commands SET text = NULL, done_at = ?, error = ?, result = ?, position_at = ? \
-            WHERE destination = ? AND id = ? AND digest = ? AND done_at IS NULL
+            UPDATE commands SET text = NULL, done_at = ?, error = ?, result = ?, position_at = ?, is_sent = 0 \
+            WHERE destination = ? AND id = ? AND digest = ? AND (done_at IS NULL OR error = '\(CommandRecord.superseded)')
             """
         ).run(
             .integer(time.milliseconds), outcome.error.map { .text($0) } ?? .null,
@@ -197,6 +197,17 @@ struct Commands {
             "UPDATE commands SET text = NULL, done_at = ?, error = ? WHERE done_at IS NULL AND destination IS NOT ?"
         ).run(
             .integer(time.milliseconds), .text(error), destination.map { .text($0.text) } ?? .null)
+    }
+
+    /// Those of this name that have yet to be run are not: something newer has been wished.
+    ///
+    /// - Returns: what they are now.
+    func supersede(_ name: String, at time: Timestamp) throws(SQLiteError) -> [CommandRecord] {
+        let doomed = try all(
+            "done_at IS NULL AND name = ?", [.text(name)], limit: CommandRecord.limit)
+        let outcome = CommandOutcome(error: CommandRecord.superseded)
+        for command in doomed { try finish(command, with: outcome, at: time) }
+        return doomed.map { $0.done(with: outcome, at: time) }
     }
 
     /// Part of a deletion: no result tells where the vehicle was up to then.

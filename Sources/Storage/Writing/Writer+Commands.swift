@@ -35,6 +35,17 @@ extension Writer {
         try countCommands()
     }
 
+    mutating func supersedeCommands(
+        named name: String, at time: Timestamp
+    ) throws(SQLiteError) -> [CommandRecord] {
+        guard ledger.commands.values.contains(where: { $0.waiting > 0 }) else { return [] }
+        let superseded = try db.transaction { () throws(SQLiteError) in
+            try tables.commands.supersede(name, at: time)
+        }
+        try countCommands()
+        return superseded
+    }
+
     /// - Returns: how many there were.
     mutating func refuseCommands(
         besides destination: DestinationName?, error: String, at time: Timestamp

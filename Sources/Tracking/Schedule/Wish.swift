@@ -51,6 +51,15 @@ package struct Wish: Equatable, Sendable {
         }
     }
 
+    /// Whether a stop of the server that had come before it is over. Not for the schedule: an edge that is made up for may be
+    /// older than that stop.
+    package var supersedesServersStop: Bool {
+        switch origin {
+        case .person, .ignition: tracks
+        case .server, .schedule: false
+        }
+    }
+
     /// Whether it replaces `present`, which was made before. Wishes come in the order in which they are made, but for
     /// edges of the schedule that are made up for.
     package func judge(after present: Wish?) -> Verdict {

@@ -22,6 +22,8 @@ package struct CommandError: Error, Equatable, Sendable {
         case idReused = "id_reused"
         /// A person has stopped tracking, and the server may neither start nor find the vehicle.
         case stoppedByPerson = "stopped_by_person"
+        /// A stop that had come before a person started tracking, or the ignition was switched on, and had not run by then.
+        case superseded
         /// It was signed, and its time was over before it could run.
         case expired
         /// Asked for again too soon.

@@ -8,32 +8,17 @@ package struct RequestFactory: Sendable {
     package var url: String
     /// Headers that go with every batch, the login among them.
     package var headers: [(name: String, value: String)]
-    /// Names the program and its version.
-    package var userAgent: String
-    /// Seconds for a whole request.
-    package var timeout: Double
-    /// PEM, instead of the system's authorities; nil for those.
-    package var caFile: String?
-    /// PEM, for mutual TLS; nil for none.
-    package var clientCertificate: String?
-    /// PEM, the key of the client certificate.
-    package var clientKey: String?
-    /// nil for none: the environment is never asked.
-    package var proxy: String?
-    /// Whose TLS sessions the requests may resume; nil for none.
-    package var identity: SessionIdentity?
+    /// What holds for every request, to the token endpoint as well.
+    private let common: HTTPOptions
 
     /// - Parameter version: that of beekond.
     package init(_ sync: Settings.Sync, version: String) {
         url = sync.url
         headers = sync.headers.map { ($0.name, $0.value.text) } + Self.login(sync)
-        userAgent = "beekond/" + version
-        timeout = sync.timeoutSeconds
-        caFile = sync.caFile
-        clientCertificate = sync.clientCertificate
-        clientKey = sync.clientKey
-        proxy = sync.proxy
-        identity = SessionIdentity(sync)
+        common = HTTPOptions(
+            url: sync.url, headers: [], userAgent: "beekond/" + version, timeout: sync.timeoutSeconds,
+            caFile: sync.caFile, clientCertificate: sync.clientCertificate, clientKey: sync.clientKey,
+            proxy: sync.proxy, identity: SessionIdentity(sync))
     }
 
     /// Tells a server that a batch comes again, where the body does not (draft-ietf-httpapi-idempotency-key-header, in which
@@ -62,27 +47,23 @@ package struct RequestFactory: Sendable {
         let own = request.headers.filter { own in
             !headers.contains { $0.name.lowercased() == own.name.rawValue.lowercased() }
         }
-        var options = options(
-            url: request.url(url),
-            headers: [HTTPOptions.typeLine(request.contentType)] + coding
-                + (request.format.namesBatch ? [] : key)
-                + own.map { HTTPOptions.line($0.name.rawValue, $0.value) }
-                + fixed.map { HTTPOptions.line($0.name, $0.value) }
-                + (authorization.map { ["Authorization: " + $0] } ?? []),
-            timeout: timeout)
+        var options = common
+        options.url = request.url(url)
+        options.headers =
+            [HTTPOptions.typeLine(request.contentType)] + coding + (request.format.namesBatch ? [] : key)
+            + own.map { HTTPOptions.line($0.name.rawValue, $0.value) }
+            + fixed.map { HTTPOptions.line($0.name, $0.value) }
+            + (authorization.map { ["Authorization: " + $0] } ?? [])
         options.method = request.method
         return options
     }
 
     /// For an exchange with the token endpoint.
     package func options(for request: TokenRequest) -> HTTPOptions {
-        options(url: request.url, headers: request.headers, timeout: TokenRequest.timeout)
-    }
-
-    private func options(url: String, headers: [String], timeout: Double) -> HTTPOptions {
-        HTTPOptions(
-            url: url, headers: headers, userAgent: userAgent, timeout: timeout, caFile: caFile,
-            clientCertificate: clientCertificate, clientKey: clientKey, proxy: proxy, identity: identity)
+        var options = common
+        (options.url, options.headers) = (request.url, request.headers)
+        options.timeout = TokenRequest.timeout
+        return options
     }
 }
 

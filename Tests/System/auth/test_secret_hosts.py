@@ -7,26 +7,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.backend import Backend
 from support.control_client import Refusal
 from support.token_endpoint import Endpoint
 from support.users import DAEMON_ID, UsersTest
 from support.waiting import wait_for
+from support.witness import Witness
 
 SECRET = "hEaDeR-4711"
 ADMINISTRATOR = "an administrator"
-
-
-class Witness(Backend):
-    """Records the headers of every request."""
-
-    def __init__(self):
-        self.heads: list = []
-        super().__init__()
-
-    def take(self, body, headers):
-        self.heads.append(str(headers))
-        return super().take(body, headers)
 
 
 class SecretHostTests(UsersTest):

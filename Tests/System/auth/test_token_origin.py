@@ -5,22 +5,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.backend import Backend
 from support.system_test import SystemTest
+from support.witness import Witness
 
 TOKEN = "s3cr3t-4711"
-
-
-class Witness(Backend):
-    """Records the headers of every request."""
-
-    def __init__(self):
-        self.heads: list = []
-        super().__init__()
-
-    def take(self, body, headers):
-        self.heads.append(str(headers))
-        return super().take(body, headers)
 
 
 class TokenOriginTests(SystemTest):

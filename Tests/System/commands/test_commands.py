@@ -80,6 +80,30 @@ class EndToEndTests(CommandTest):
         wait_for(lambda: self.listed(daemon).get(start, {}).get("ok"), "the start")
         self.assertEqual((daemon.status()["state"], daemon.status()["decided_by"]), ("tracking", "server"))
 
+    def test_a_stop_that_still_waits_when_a_person_starts_is_over(self):
+        """It waits behind a `locate`, which takes a minute without a fix. So is it after a kill."""
+        server = self.server()
+        fake, daemon = self.vehicle(server)
+        locate, stop = server.command("locate"), server.command("stop")
+        listener = self.listener(daemon, ["command"])
+        daemon.ask_for_sync()
+        wait_for(lambda: len(self.listed(daemon)) == 2, "both are written down")
+        daemon.call("Start")
+        wait_for(lambda: any(event["command"]["id"] == stop for event in listener.events), "the event")
+        self.assertEqual(self.listed(daemon)[stop]["error"], "superseded")
+        self.assertEqual(self.listed(daemon)[locate]["state"], "received")
+        daemon.kill()
+        daemon.start()
+
+        def located():
+            fake.drive(1)
+            return self.listed(daemon)[locate]["state"] == "done"
+
+        wait_for(located, "the position")
+        daemon.sync_until(lambda answer: stop in server.results, "the result of the stop")
+        self.assertEqual((server.results[stop][0]["ok"], server.results[stop][0]["error"]), (False, "superseded"))
+        self.assertEqual((daemon.status()["state"], daemon.status()["decided_by"]), ("tracking", "person"))
+
     def drive(self, fake, daemon):
         """Until something is pending: gpsd is connected to anew after a stop."""
         def moves() -> bool:

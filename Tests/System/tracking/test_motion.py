@@ -80,6 +80,29 @@ class MotionTests(SystemTest):
             self.subject.call("SetMotion", motion="moving")
         self.assertEqual(caught.exception.name, "NotTracking")
 
+    def test_what_somebody_tells_outlives_a_kill(self):
+        """Until a fix has gone by it; then it is not said again. A stop forgets it."""
+        self.begin()
+        self.fixes(5, 10.0)
+        self.wait_rows((0, 0))
+        self.subject.call("SetMotion", motion="stationary")
+        self.kill_and_go_on()
+        self.fixes(6, 0.5)
+        self.wait_rows((0, 0), (1, 2))
+        self.fixes(5, 10.0)
+        self.wait_rows((0, 0), (1, 2), (1, 1))
+        self.kill_and_go_on()
+        self.fixes(6, 10.0)
+        self.wait_rows((0, 0), (1, 2), (1, 1))
+        self.assertEqual(self.subject.status()["gate"]["motion"], "moving")
+        self.subject.call("SetMotion", motion="stationary")
+        self.subject.call("Stop")
+        self.subject.call("Start")
+        self.gps.wait_watched()
+        self.fixes(6, 10.0)
+        self.wait_rows((0, 0), (1, 2), (1, 1), (0, 0))
+        self.assertEqual(self.subject.status()["gate"]["motion"], "moving")
+
     def test_a_kill_while_parked_changes_nothing(self):
         self.begin()
         self.fixes(4, 10.0)

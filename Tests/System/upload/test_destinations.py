@@ -6,16 +6,14 @@ import os
 import random
 import sys
 import unittest
-import urllib.parse
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.control_client import Refusal
 from support.daemon import NEVER
 from support.ports import free_port
+from support.post_server import PostServer
 from support.seeds import seed
 from support.system_test import SystemTest
 from support.waiting import wait_for
@@ -23,35 +21,18 @@ from support.waiting import wait_for
 KILLS = int(os.environ.get("BEEKOND_KILLS", "8"))
 
 
-class OsmAndServer:
+class OsmAndServer(PostServer):
     """Takes one position a request, as Traccar does; `status` is what it answers."""
 
     def __init__(self):
         self.seen: list = []
         self.status = 200
-        owner = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                if owner.status == 200:
-                    owner.seen.append(dict(urllib.parse.parse_qsl(urllib.parse.urlparse(self.path).query)))
-                self.send_response(owner.status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *arguments):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
-        Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
+    def take(self, query, body):
+        if self.status == 200:
+            self.seen.append(query)
+        return self.status, b""
 
 
 class DestinationTests(SystemTest):

@@ -7,14 +7,13 @@ import os
 import random
 import sys
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.clocks import ClockTest, no_shim
 from support.daemon import NEVER
+from support.post_server import PostServer
 from support.seeds import seed
 from support.waiting import never, wait_for
 
@@ -265,34 +264,18 @@ class KillTests(HeartbeatTest):
         print(f"{len(ids)} heartbeats, {len(backend.ids)} rows")
 
 
-class AnyServer:
+class AnyServer(PostServer):
     """Takes any JSON by POST."""
+
+    path = "/pub"
 
     def __init__(self):
         self.seen: list = []
-        owner = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                owner.seen.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                self.send_response(200)
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"[]")
-
-            def log_message(self, *arguments):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/pub"
-        Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
+    def take(self, query, body):
+        self.seen.append(json.loads(body))
+        return 200, b"[]"
 
 
 class OwnTracksTests(HeartbeatTest):

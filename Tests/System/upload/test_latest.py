@@ -5,11 +5,8 @@ BEEKOND_SEED repeats a run.
 import json
 import random
 import sys
-import threading
 import time
 import unittest
-import urllib.parse
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -17,43 +14,23 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.control_client import Refusal
 from support.daemon import NEVER
 from support.fake_gpsd import METERS_PER_DEGREE, from_iso, tpv
+from support.post_server import PostServer
 from support.seeds import seed
 from support.system_test import SystemTest
 from support.waiting import never, wait_for
 
 
-class AnyServer:
+class AnyServer(PostServer):
     """Takes any POST; `status` is what it answers."""
 
     def __init__(self):
         self.seen: list = []
         self.status = 200
-        owner = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                query = dict(urllib.parse.parse_qsl(urllib.parse.urlparse(self.path).query))
-                owner.seen.append((query, json.loads(body) if body else None))
-                answer = b'{"result":"ok"}'
-                self.send_response(owner.status)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *arguments):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
-        threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
+    def take(self, query, body):
+        self.seen.append((query, json.loads(body) if body else None))
+        return self.status, b'{"result":"ok"}'
 
 
 def newest(request) -> int:

@@ -5,47 +5,30 @@ import sqlite3
 import sys
 import time
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.daemon import NEVER
+from support.post_server import PostServer
 from support.system_test import SystemTest
 from support.waiting import wait_for
 
 
-class Recorder:
+class Recorder(PostServer):
     """OwnTracks' recorder; `status` is what it answers, and `messages` what it has taken."""
+
+    path = "/pub"
 
     def __init__(self):
         self.messages: list = []
         self.status = 503
-        owner = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                if owner.status == 200:
-                    owner.messages.append(json.loads(body))
-                self.send_response(owner.status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *arguments):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/pub"
-        Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
+    def take(self, query, body):
+        if self.status == 200:
+            self.messages.append(json.loads(body))
+        return self.status, b""
 
 
 class OwnTracksEventTests(SystemTest):

@@ -20,43 +20,13 @@ from support.fake_gpsd import METERS_PER_DEGREE, tpv
 from support.ports import free_port
 from support.programs import program
 from support.seeds import seed
-from support.shape_server import ShapeServer, identity, records
-from support.system_test import SystemTest
-from support.waiting import wait_for
+from support.shape_server import identity, records
+from support.template_test import TemplateTest
 
 KILLS = int(os.environ.get("BEEKOND_KILLS", "8"))
 OWN = '{"uuid": "<%= uuid %>", "lat": <%= latitude %>, "at": "<%= timestamp %>"}'
 OWN_EVENT = '{"uuid": "<%= uuid %>", "geofence": "<%= geofence.identifier %>", "at": "<%= timestamp %>"}'
 HOME = {"id": 'a "quoted" 😀 dock', "latitude": 50.0, "longitude": 8.0, "radius_meters": 100.0}
-
-
-class TemplateTest(SystemTest):
-    def server(self, answers=()) -> ShapeServer:
-        server = ShapeServer(answers)
-        self.addCleanup(server.stop)
-        self.addCleanup(lambda: self.assertEqual(server.faults(), []))
-        self.receivers.append(server)
-        return server
-
-    def sending(self, rows: int, answers=(), params=None, **sync) -> tuple:
-        """A daemon with this many rows pending for a server of its own."""
-        server = self.server(answers)
-        tables = {"sync": {"url": server.url, "format": "template", **sync}, **({"sync.params": params} if params else {})}
-        fake, daemon = self.tracking(**tables)
-        fake.drive(rows - 1)
-        daemon.wait_stored(rows)
-        return server, fake, daemon
-
-    def change(self, daemon, **sync):
-        """Other settings, in force at once."""
-        daemon.configure(sync=sync)
-        daemon.call("Reload")
-
-    def drain(self, daemon, name: str | None = None):
-        if name:
-            wait_for(lambda: daemon.call("Sync", destination=name)["pending"] == 0, f"{name} has everything")
-        else:
-            daemon.sync_until(lambda answer: answer["pending"] == 0, "everything has been sent")
 
 
 class RequestTests(TemplateTest):
@@ -285,54 +255,6 @@ class FrozenTests(TemplateTest):
         self.change(daemon, device_id="van-2")
         self.drain(daemon)
         self.assertEqual([request.root["location"][0]["van"] for request in server.requests], ["van-1", "van-2"])
-
-
-class RejectionTests(TemplateTest):
-    def test_drop(self):
-        server, fake, daemon = self.sending(4, [422], on_reject="drop", batch_size=2)
-        self.assertEqual(daemon.sync()["outcome"], "drained")
-        self.assertEqual((len(daemon.rejected_ids()), len(server.ids)), (2, 2))
-        self.assertEqual(daemon.call("RetryRejected"), {"requeued": 2})
-        self.drain(daemon)
-        self.assertEqual(len(set(server.ids)), 4)
-
-    def test_isolate_finds_the_row_at_fault(self):
-        server, fake, daemon = self.sending(9, on_reject="isolate")
-        poison = sorted(daemon.stored_ids())[4]
-        server.is_poison = lambda root: poison in {identity(record) for record in records(root)}
-        self.drain(daemon)
-        self.assertEqual(daemon.rejected_ids(), {poison})
-        self.assertEqual((len(server.ids), len(set(server.ids))), (8, 8))
-        self.assertTrue(all(isinstance(request.root["location"], list) for request in server.requests))
-
-    def test_isolate_after_requests_have_come_to_hold_one_row(self):
-        server, fake, daemon = self.sending(6, [503], on_reject="isolate")
-        poison = sorted(daemon.stored_ids())[2]
-        server.is_poison = lambda root: poison in {identity(record) for record in records(root)}
-        self.assertEqual(daemon.sync()["outcome"], "transient")
-        self.change(daemon, batch_size=1)
-        self.drain(daemon)
-        self.assertEqual(daemon.rejected_ids(), {poison})
-        self.assertEqual((len(server.ids), len(set(server.ids))), (5, 5))
-        self.assertEqual([len(records(request.root)) for request in server.requests], [6, 6] + [1] * 6)
-
-    def test_a_server_that_rejects_everything_is_suspected(self):
-        server, fake, daemon = self.sending(5, batch_size=1)
-        server.is_poison = lambda root: True
-        for _ in range(3):
-            self.assertEqual(daemon.sync()["outcome"], "rejected")
-        self.assertEqual((daemon.rejected_ids(), daemon.status()["sync"]["pending"]), (set(), 5))
-        server.is_poison = lambda root: False
-        self.drain(daemon)
-        self.assertEqual(len(set(server.ids)), 5)
-
-    def test_an_acknowledgement_can_be_demanded(self):
-        server, fake, daemon = self.sending(1, require_ack=True)
-        self.assertEqual(daemon.sync()["outcome"], "permanent")
-        found = daemon.status()["sync"]
-        self.assertEqual((found["failure"], found["pending"]), ("no_ack", 1))
-        self.change(daemon, require_ack=False)
-        self.drain(daemon)
 
 
 class LoadTests(TemplateTest):

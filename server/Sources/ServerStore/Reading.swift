@@ -85,27 +85,24 @@ package enum Reading {
         }
     }
 
+    /// Of a device `d`, its presence `p` and its latest location `l`, in the order in which `state` reads them.
+    private static let stateColumns = """
+        d.id, d.name, d.created, d.revoked, p.seen, p.install_id, p.platform, p.version, p.model,
+            p.status_time, p.status,
+            l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes
+        """
+
     /// One page of the devices, by number, or one device.
     package static func devices(
         after id: Int64 = 0, only device: Int64? = nil, limit: Int, from session: any Session
     ) throws(StoreError) -> [DeviceState] {
         let rows = try session.run(
             """
-            SELECT d.id, d.name, d.created, d.revoked, p.seen, p.install_id, p.platform, p.version, p.model,
-                p.status_time, p.status,
-                l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes
+            SELECT \(stateColumns)
             FROM devices d LEFT JOIN presence p ON p.device = d.id LEFT JOIN latest l ON l.device = d.id
             WHERE d.id > $1 AND d.id <= $2 ORDER BY d.id LIMIT $3
             """, .integer(device.map { $0 - 1 } ?? id), .integer(device ?? .max), .integer(Int64(limit)))
-        return rows.compactMap { row in
-            guard let id = row[0].integer, let name = row[1].text, let created = row[2].integer else {
-                return nil
-            }
-            var state = DeviceState(id: id, name: name, created: Timestamp(milliseconds: created))
-            state.revoked = row[3].integer.map { Timestamp(milliseconds: $0) }
-            describe(row[4...], &state)
-            return state
-        }
+        return rows.compactMap { state($0) }
     }
 
     /// Devices of which something was heard at or after a moment, by number.
@@ -114,21 +111,21 @@ package enum Reading {
     ) throws(StoreError) -> [DeviceState] {
         let rows = try session.run(
             """
-            SELECT d.id, d.name, d.created, d.revoked, p.seen, p.install_id, p.platform, p.version, p.model,
-                p.status_time, p.status,
-                l.id, l.time, l.latitude, l.longitude, l.accuracy, l.speed, l.bearing, l.altitude, l.codes
+            SELECT \(stateColumns)
             FROM presence p JOIN devices d ON d.id = p.device LEFT JOIN latest l ON l.device = d.id
             WHERE p.seen >= $1 AND d.id > $2 ORDER BY d.id LIMIT $3
             """, .integer(time.milliseconds), .integer(id), .integer(Int64(limit)))
-        return rows.compactMap { row in
-            guard let id = row[0].integer, let name = row[1].text, let created = row[2].integer else {
-                return nil
-            }
-            var state = DeviceState(id: id, name: name, created: Timestamp(milliseconds: created))
-            state.revoked = row[3].integer.map { Timestamp(milliseconds: $0) }
-            describe(row[4...], &state)
-            return state
+        return rows.compactMap { state($0) }
+    }
+
+    private static func state(_ row: [Cell]) -> DeviceState? {
+        guard let id = row[0].integer, let name = row[1].text, let created = row[2].integer else {
+            return nil
         }
+        var state = DeviceState(id: id, name: name, created: Timestamp(milliseconds: created))
+        state.revoked = row[3].integer.map { Timestamp(milliseconds: $0) }
+        describe(row[4...], &state)
+        return state
     }
 
     /// - Parameter cells: from `seen` on.

@@ -1,0 +1,160 @@
+internal import Base
+
+/// What each fix says of each fence.
+extension Geofences {
+    /// Processes the next settled fix.
+    ///
+    /// - Parameters:
+    ///   - isImplausible: its quality is `implausible_speed`; such a fix is ignored.
+    ///   - isParked: stationary, as confirmed by a reported speed.
+    package mutating func judge(_ fix: Fix, isImplausible: Bool = false, isParked: Bool = false) -> Outcome {
+        var outcome = Outcome()
+        guard !isImplausible, !fences.isEmpty else { return outcome }
+        let accuracy = fix.accuracy ?? Self.assumedAccuracy
+        let place = EarthPoint(fix.coordinate)
+        trail.append(time: fix.time, coordinate: fix.coordinate, place: place, accuracy: accuracy)
+        // A fence at rest is affected only by a fix inside it, or by a path that passes through it.
+        let reach = trail.reach
+        let view = outlines.isEmpty ? nil : PolygonOutline.Viewpoint(fix.coordinate, place)
+        for index in circles.indices {
+            let circle = circles[index]
+            let chord = circle.centre.squaredChord(to: place)
+            let near = circle.radius + reach
+            if circle.isAtRest, chord > near * near { continue }
+            var distance = 0.0
+            if let outline = circle.outline, let view {
+                guard accuracy <= max(outlines[outline].size, GeofenceWatch.smallest) else { continue }
+                let watch = watches[index]
+                if watch.isUndisputed, let isInside = watch.isInside,
+                    outlines[outline].isClear(place, isInside: isInside, path: reach)
+                {
+                    continue
+                }
+                distance = outlines[outline].measure(from: view)
+            } else {
+                guard accuracy <= max(circle.radius, GeofenceWatch.smallest) else { continue }
+                distance = EarthPoint.arc(ofChord: chord.squareRoot()) - circle.radius
+            }
+            judge(index, distance: distance, isParked, reach: reach, &outcome)
+        }
+        judgeStays(fix, place, isParked: isParked, &outcome)
+        return outcome
+    }
+
+    /// - Parameters:
+    ///   - distance: metres to the edge; negative inside.
+    ///   - reach: metres; no further can the path have passed by.
+    private mutating func judge(
+        _ index: Int, distance: Double, _ isParked: Bool, reach: Double, _ outcome: inout Outcome
+    ) {
+        let radius = circles[index].outline.map { outlines[$0].size } ?? circles[index].radius
+        guard let trail = trail.latest(within: max(radius, GeofenceWatch.smallest)) else { return }
+        let current = trail.current
+        let pause = trail.before.map { current.time.seconds(since: $0.time) } ?? .infinity
+        let decision = watches[index].judge(
+            GeofenceWatch.Sighting(
+                time: current.time, number: current.number, distance: distance, accuracy: current.accuracy,
+                isAfterGap: pause >= GeofenceTrail.gap, isParked: isParked),
+            radius: radius)
+        circles[index].isAtRest = watches[index].isAtRest
+        guard let decision else {
+            if watches[index].isInside == false, !isParked, distance > 0, distance <= reach {
+                detectPassage(index, trail.path(since: watches[index].decidedAt ?? 0), &outcome)
+            }
+            return
+        }
+        let key = keys[index]
+        outcome.changes.append(
+            Change(
+                key: key, isInside: decision.isInside, enteredAt: decision.isInside ? decision.since : nil))
+        if decision.isInside {
+            stays.enter(key, at: decision.since, asking: fences[index].dwell)
+            record(.enter, index, at: decision.since, &outcome)
+        } else {
+            stays.leave(key)
+            if decision.wasInside { record(.exit, index, at: decision.since, &outcome) }
+        }
+    }
+
+    private func record(_ kind: Crossing.Kind, _ index: Int, at time: Timestamp, _ outcome: inout Outcome) {
+        let fence = fences[index]
+        guard kind == .enter ? fence.notifiesOnEntry : fence.notifiesOnExit else { return }
+        outcome.crossings.append(Crossing(geofence: fence.id, kind: kind, time: time))
+    }
+
+    /// Detects a fence passed through too fast for two fixes inside it, from the path between the latest fixes.
+    private mutating func detectPassage(
+        _ index: Int, _ points: [GeofenceTrail.Point], _ outcome: inout Outcome
+    ) {
+        var passesThrough = false
+        var first: Timestamp?
+        var last: Timestamp?
+        for (start, end) in zip(points, points.dropFirst()) {
+            let seconds = end.time.seconds(since: start.time)
+            guard let passage = passage(index, from: start, to: end) else { continue }
+            passesThrough = passesThrough || passage.isDeep
+            first = first ?? start.time.advanced(bySeconds: passage.enters * seconds)
+            last = start.time.advanced(bySeconds: passage.leaves * seconds)
+        }
+        guard passesThrough, let first, let last, let current = points.last else { return }
+        watches[index].passed(at: current.number)
+        record(.enter, index, at: first, &outcome)
+        record(.exit, index, at: last, &outcome)
+    }
+
+    /// - Returns: nil when no point of the way from one to the other lies inside. It is deep if one lies so deep inside
+    ///   that the accuracy of the two does not matter.
+    private func passage(
+        _ index: Int, from start: GeofenceTrail.Point, to end: GeofenceTrail.Point
+    ) -> PolygonOutline.Passage? {
+        let depth = max(start.accuracy, end.accuracy)
+        let circle = circles[index]
+        if let outline = circle.outline {
+            return outlines[outline].passage(from: start.coordinate, to: end.coordinate, depth: depth)
+        }
+        let segment = Segment(start: start.place, end: end.place)
+        let chord = EarthPoint.chord(ofArc: circle.radius)
+        return segment.passage(of: circle.centre, within: chord).map { passage in
+            PolygonOutline.Passage(
+                enters: passage.enters, leaves: passage.leaves,
+                isDeep: segment.closestApproach(to: circle.centre) + depth <= circle.radius)
+        }
+    }
+
+    // MARK: Stays
+
+    /// After the fences have judged a fix.
+    private mutating func judgeStays(
+        _ fix: Fix, _ place: EarthPoint, isParked: Bool, _ outcome: inout Outcome
+    ) {
+        guard stays.isWaiting else { return }
+        let accuracy = fix.accuracy ?? Self.assumedAccuracy
+        let view = outlines.isEmpty ? nil : PolygonOutline.Viewpoint(fix.coordinate, place)
+        var stays = self.stays
+        let reached = stays.judge(at: fix.time) { key in
+            keys.firstIndex(of: key).map { index in
+                isParked || isWithin(index, place, view, accuracy: accuracy)
+            } ?? false
+        }
+        self.stays = stays
+        for stay in reached {
+            guard let index = keys.firstIndex(of: stay.key) else { continue }
+            outcome.stays.append(
+                Stay(
+                    geofence: fences[index].id, entered: stay.entered, seconds: stay.seconds, time: fix.time))
+            outcome.changes.append(Change(key: stay.key, isInside: true))
+        }
+    }
+
+    private func isWithin(
+        _ index: Int, _ place: EarthPoint, _ view: PolygonOutline.Viewpoint?, accuracy: Double
+    ) -> Bool {
+        let circle = circles[index]
+        if let outline = circle.outline, let view {
+            var shape = outlines[outline]
+            return accuracy <= max(shape.size, GeofenceWatch.smallest) && shape.measure(from: view) <= 0
+        }
+        let distance = EarthPoint.arc(ofChord: circle.centre.squaredChord(to: place).squareRoot())
+        return accuracy <= max(circle.radius, GeofenceWatch.smallest) && distance <= circle.radius
+    }
+}

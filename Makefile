@@ -19,6 +19,9 @@ LISTEN ?= 127.0.0.1:8080
 OVERLOAD_SECONDS ?= 30
 # Simulated days of `make soak`.
 DAYS ?= 7
+# Of `make on`: which Debian, and what to do there.
+SUITE ?=
+DO ?= make test
 
 # Where `make install` puts things, below DESTDIR if that is given.
 PREFIX ?= /usr/local
@@ -40,7 +43,7 @@ SWIFT_BUILD := swift build --scratch-path $(BUILD)
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test install uninstall deb clean venv
+.PHONY: help deps build run test on lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test install uninstall deb clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -58,6 +61,9 @@ run: deps build  ## Receiver, gpsd, beekond and a backend on this machine, live;
 test: deps venv  ## Run every test, of beekon-server, too; ONLY=name runs the Python test files of such a name
 	$(SWIFT_BUILD) --build-tests
 	@etc/build/test --build $(BUILD) $(ONLY)
+
+on:  ## As root: DO="make test" in a Debian of SUITE=trixie that is made for it, with this Swift toolchain and checkout
+	@etc/build/in-suite $(or $(SUITE),$(error which suite? SUITE=trixie)) $(DO)
 
 venv:
 	@etc/build/venv

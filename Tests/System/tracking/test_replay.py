@@ -35,6 +35,9 @@ RECORDINGS = [
     ("sirfstarv.log", 200, 0.008, 2, 0.02, 10, 20, "keep_tracking"),
     ("quectel-l76k-nmea.log", None, 0.002, 0.4, 0, 2, 5, "pause"),
     ("ublox-neo-m8l.log", 200, 0.008, 1, 2, 2, 10, "pause"),
+    ("haicom-305N.log", None, 0.002, 2, 0.5, 5, 20, "pause"),
+    ("nmea-fuzzy-cases.log", None, 0.004, 0, 0, 5, 10, "keep_tracking"),
+    ("trimble-lassen_iq-playacar.log", 200, 0.008, 2, 1, 5, 20, "keep_tracking"),
 ]
 CHECK_IN = 5
 

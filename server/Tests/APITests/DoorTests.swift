@@ -83,8 +83,8 @@ import Testing
 }
 
 @Suite("room") struct RoomTests {
-    @Test("places and work are taken and given back") func account() {
-        let room = Room(places: 2, work: 3)
+    @Test("places and work are taken and given back") func account() throws {
+        let room = try Room(places: 2, work: 3)
         room.take()
         #expect(room.hasPlace && room.workLeft == 2)
         room.take()
@@ -100,8 +100,8 @@ import Testing
         #expect(room.hasPlace && room.workLeft == 3)
     }
 
-    @Test("the bell is heard by who waits, and only rung for somebody") func bell() {
-        let room = Room(places: 1, work: 1)
+    @Test("the bell is heard by who waits, and only rung for somebody") func bell() throws {
+        let room = try Room(places: 1, work: 1)
         room.take()
         room.leave()
         room.someWait.store(true, ordering: .sequentiallyConsistent)
@@ -115,7 +115,9 @@ import Testing
 }
 
 @Suite("the answer to who gets no place") struct FarewellTests {
-    @Test("it is HTTP, with its length, the moment to come again, and the end of the connection") func text() throws {
+    @Test("it is HTTP, with its length, the moment to come again, and the end of the connection") func text()
+        throws
+    {
         let text = String(decoding: Problem.busy(retryAfter: 17).text, as: UTF8.self)
         let parts = text.split(separator: "\r\n\r\n", maxSplits: 1)
         #expect(text.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))

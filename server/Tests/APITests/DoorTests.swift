@@ -60,25 +60,43 @@ import Testing
     }
 
     @Test("and when they have waited in vain") func patience() {
-        var line = line { $0.patience = .seconds(10) }
-        line.join(1, now: start)
-        line.join(2, now: start + .seconds(1))
-        #expect(line.surplus(now: start + .seconds(10)) == nil)
+        var line = line()
+        for socket in 1...30 { line.join(Int32(socket), now: start) }
+        // Four places a second: it is hoped for.
+        for second in 1...10 {
+            #expect(line.surplus(now: start + .seconds(second)) == nil)
+            for _ in 1...4 {
+                line.join(line.next(now: start + .seconds(second)) ?? 0, now: start + .seconds(second))
+            }
+        }
         #expect(line.surplus(now: start + .seconds(10.5)) == 1)
+    }
+
+    @Test("and when they cannot expect a place, which a second tells") func hopeless() {
+        var line = line()
+        for socket in 1...100 { line.join(Int32(socket), now: start) }
+        #expect(line.next(now: start) == 1)
+        #expect(line.surplus(now: start + .seconds(0.9)) == nil)
+        #expect(line.surplus(now: start + .seconds(1)) == nil)
+        #expect(line.surplus(now: start + .seconds(1.1)) == 2)
+        // After an empty line nothing is known.
+        while line.surplus(now: start + .seconds(2)) != nil {}
+        for socket in 1...100 { line.join(Int32(socket), now: start + .seconds(9)) }
+        #expect(line.surplus(now: start + .seconds(9.9)) == nil)
     }
 
     @Test("once somebody was sent away, nobody waits long until the line is empty") func overrun() {
         var line = line { $0.count = 3 }
         for socket in 1...4 { line.join(Int32(socket), now: start) }
         #expect(line.surplus(now: start) == 1)
-        #expect(line.surplus(now: start + .milliseconds(750)) == nil)
-        line.join(5, now: start + .milliseconds(700))
-        for socket in 2...4 { #expect(line.surplus(now: start + .milliseconds(751)) == Int32(socket)) }
-        #expect(line.surplus(now: start + .milliseconds(751)) == nil)
-        #expect(line.next(now: start + .milliseconds(751)) == 5)
-        #expect(line.surplus(now: start + .milliseconds(751)) == nil)
+        #expect(line.surplus(now: start + .milliseconds(500)) == nil)
+        line.join(5, now: start + .milliseconds(450))
+        for socket in 2...4 { #expect(line.surplus(now: start + .milliseconds(501)) == Int32(socket)) }
+        #expect(line.surplus(now: start + .milliseconds(501)) == nil)
+        #expect(line.next(now: start + .milliseconds(501)) == 5)
+        #expect(line.surplus(now: start + .milliseconds(501)) == nil)
         line.join(6, now: start + .seconds(1))
-        #expect(line.surplus(now: start + .seconds(3)) == nil)
+        #expect(line.surplus(now: start + .seconds(1.9)) == nil)
     }
 }
 

@@ -36,7 +36,8 @@ struct FrontDoor: Service {
             deadline: isLocal ? 86_400 : bounds.deadlineSeconds, stall: isLocal ? 86_400 : bounds.idleSeconds,
             patience: isLocal ? 86_400 : bounds.patienceSeconds)
         let crowd = Crowd(most: bounds.connections)
-        let room = try Room(places: bounds.connections, work: bounds.work)
+        let room = try Room(
+            places: bounds.connections, work: min(bounds.work, max(1, bounds.connections / 2)))
         let date = DateHeader()
         http = HTTP1Channel(
             responder: { request, writer, _ in

@@ -34,7 +34,8 @@ package struct Server: Sendable {
     /// - Parameter running: called with the port once connections are accepted; nil on a socket.
     package func run(_ running: @escaping @Sendable (Int?) -> Void) async throws {
         let door = try FrontDoor(
-            options, at: options.address, responder: responder(isLocal: false), counts: meters.door, logger: logger)
+            options, at: options.address, responder: responder(isLocal: false), counts: meters.door, logger: logger,
+            running: running)
         var services: [any Service] = [hub, door]
         if let socket {
             services.append(
@@ -45,7 +46,6 @@ package struct Server: Sendable {
         if let days = options.retentionDays {
             services.append(Pruning(store: store, days: days, logger: logger))
         }
-        running(door.port)
         try await ServiceGroup(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
         ).run()

@@ -27,7 +27,7 @@ package struct ServerOptions: Sendable {
         /// Connections at once. More wait for a place.
         package var connections = 600
         /// Uploads that are worked at when another one is let in: two groups of a transaction of full batches, and no more, so
-        /// that each is answered soon.
+        /// that each is answered soon. At most half of the connections.
         package var work = 128
         /// Connections that wait in the kernel (and at most net.core.somaxconn).
         package var backlog = 4096

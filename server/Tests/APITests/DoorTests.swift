@@ -60,31 +60,49 @@ import Testing
     }
 
     @Test("and when they have waited in vain") func patience() {
-        var line = line { $0.patience = .seconds(10) }
-        line.join(1, now: start)
-        line.join(2, now: start + .seconds(1))
-        #expect(line.surplus(now: start + .seconds(10)) == nil)
+        var line = line()
+        for socket in 1...30 { line.join(Int32(socket), now: start) }
+        // Four places a second: it is hoped for.
+        for second in 1...10 {
+            #expect(line.surplus(now: start + .seconds(second)) == nil)
+            for _ in 1...4 {
+                line.join(line.next(now: start + .seconds(second)) ?? 0, now: start + .seconds(second))
+            }
+        }
         #expect(line.surplus(now: start + .seconds(10.5)) == 1)
+    }
+
+    @Test("and when they cannot expect a place, which a second tells") func hopeless() {
+        var line = line()
+        for socket in 1...100 { line.join(Int32(socket), now: start) }
+        #expect(line.next(now: start) == 1)
+        #expect(line.surplus(now: start + .seconds(0.9)) == nil)
+        #expect(line.surplus(now: start + .seconds(1)) == nil)
+        #expect(line.surplus(now: start + .seconds(1.1)) == 2)
+        // After an empty line nothing is known.
+        while line.surplus(now: start + .seconds(2)) != nil {}
+        for socket in 1...100 { line.join(Int32(socket), now: start + .seconds(9)) }
+        #expect(line.surplus(now: start + .seconds(9.9)) == nil)
     }
 
     @Test("once somebody was sent away, nobody waits long until the line is empty") func overrun() {
         var line = line { $0.count = 3 }
         for socket in 1...4 { line.join(Int32(socket), now: start) }
         #expect(line.surplus(now: start) == 1)
-        #expect(line.surplus(now: start + .milliseconds(750)) == nil)
-        line.join(5, now: start + .milliseconds(700))
-        for socket in 2...4 { #expect(line.surplus(now: start + .milliseconds(751)) == Int32(socket)) }
-        #expect(line.surplus(now: start + .milliseconds(751)) == nil)
-        #expect(line.next(now: start + .milliseconds(751)) == 5)
-        #expect(line.surplus(now: start + .milliseconds(751)) == nil)
+        #expect(line.surplus(now: start + .milliseconds(500)) == nil)
+        line.join(5, now: start + .milliseconds(450))
+        for socket in 2...4 { #expect(line.surplus(now: start + .milliseconds(501)) == Int32(socket)) }
+        #expect(line.surplus(now: start + .milliseconds(501)) == nil)
+        #expect(line.next(now: start + .milliseconds(501)) == 5)
+        #expect(line.surplus(now: start + .milliseconds(501)) == nil)
         line.join(6, now: start + .seconds(1))
-        #expect(line.surplus(now: start + .seconds(3)) == nil)
+        #expect(line.surplus(now: start + .seconds(1.9)) == nil)
     }
 }
 
 @Suite("room") struct RoomTests {
-    @Test("places and work are taken and given back") func account() {
-        let room = Room(places: 2, work: 3)
+    @Test("places and work are taken and given back") func account() throws {
+        let room = try Room(places: 2, work: 3)
         room.take()
         #expect(room.hasPlace && room.workLeft == 2)
         room.take()
@@ -100,8 +118,8 @@ import Testing
         #expect(room.hasPlace && room.workLeft == 3)
     }
 
-    @Test("the bell is heard by who waits, and only rung for somebody") func bell() {
-        let room = Room(places: 1, work: 1)
+    @Test("the bell is heard by who waits, and only rung for somebody") func bell() throws {
+        let room = try Room(places: 1, work: 1)
         room.take()
         room.leave()
         room.someWait.store(true, ordering: .sequentiallyConsistent)
@@ -115,7 +133,9 @@ import Testing
 }
 
 @Suite("the answer to who gets no place") struct FarewellTests {
-    @Test("it is HTTP, with its length, the moment to come again, and the end of the connection") func text() throws {
+    @Test("it is HTTP, with its length, the moment to come again, and the end of the connection") func text()
+        throws
+    {
         let text = String(decoding: Problem.busy(retryAfter: 17).text, as: UTF8.self)
         let parts = text.split(separator: "\r\n\r\n", maxSplits: 1)
         #expect(text.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))

@@ -18,14 +18,16 @@ struct FrontDoor: Service {
     private let crowd: Crowd
     private let room: Room
     private let http: HTTP1Channel
+    private let running: @Sendable (Int?) -> Void
     private let logger: Logger
 
     /// Listens; connections are accepted when it runs.
     ///
+    /// - Parameter running: called when it does, with the port; nil on a socket.
     /// - Throws: `ListenError`, and what resolving the name of a host throws.
     init(
         _ options: ServerOptions, at address: ServerOptions.Address, responder: Responder, counts: Doorman.Counts,
-        logger: Logger
+        logger: Logger, running: @escaping @Sendable (Int?) -> Void = { _ in }
     ) throws {
         let bounds = options.bounds
         // A backup takes as long as it takes; nobody asks through the socket but the operator.
@@ -34,7 +36,8 @@ struct FrontDoor: Service {
             deadline: isLocal ? 86_400 : bounds.deadlineSeconds, stall: isLocal ? 86_400 : bounds.idleSeconds,
             patience: isLocal ? 86_400 : bounds.patienceSeconds)
         let crowd = Crowd(most: bounds.connections)
-        let room = Room(places: bounds.connections, work: bounds.work)
+        let room = try Room(
+            places: bounds.connections, work: min(bounds.work, max(1, bounds.connections / 2)))
         let date = DateHeader()
         http = HTTP1Channel(
             responder: { request, writer, _ in
@@ -63,16 +66,15 @@ struct FrontDoor: Service {
         self.crowd = crowd
         self.room = room
         self.logger = logger
+        self.running = running
         listener = try Listener(address, backlog: Int32(bounds.backlog))
         var waiting = WaitingLine.Bounds()
         waiting.count = Descriptors.afford(waiting.count, beside: bounds.connections)
         doorman = Doorman(listener, into: room, waiting: waiting, counts: counts)
     }
 
-    /// The port on which it listens; nil for a Unix socket.
-    var port: Int? { listener.port }
-
     func run() async {
+        running(listener.port)
         let (sockets, places) = AsyncStream.makeStream(of: Int32.self)
         let thread = WorkerThread { [doorman] in
             doorman.run { places.yield($0) }

@@ -15,11 +15,13 @@ final class Room: Sendable {
     private let working = Atomic(0)
     /// Whether somebody before the door waits for the bell.
     let someWait = Atomic(false)
-    let bell = Bell()
+    let bell: Bell
 
-    init(places: Int, work: Int) {
+    /// - Throws: when there are no descriptors for a bell.
+    init(places: Int, work: Int) throws(ListenError) {
         self.places = places
         self.work = work
+        bell = try Bell()
     }
 
     var hasPlace: Bool { taken.load(ordering: .sequentiallyConsistent) < places }
@@ -69,14 +71,12 @@ final class Bell: Sendable {
     private let ear: Int32
     private let button: Int32
 
-    init() {
+    init() throws(ListenError) {
         var ends: [Int32] = [-1, -1]
-        // Without it, places are found free at the next tick.
-        if pipe(&ends) == 0 {
-            for end in ends {
-                _ = fcntl(end, F_SETFL, O_NONBLOCK)
-                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            }
+        guard pipe(&ends) == 0 else { throw ListenError(code: errno) }
+        for end in ends {
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
         }
         (ear, button) = (ends[0], ends[1])
     }

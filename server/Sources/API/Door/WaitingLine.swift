@@ -4,17 +4,18 @@ internal import NIOCore
 ///
 /// First come, first served, as long as nobody waits long. When somebody does, whoever came last is served first: the others
 /// cannot be helped any more, and if each had its turn, everybody's answer would come late ("adaptive LIFO", Ben Maurer, Fail
-/// at Scale, ACM Queue 13/8, 2015). Those who came first are sent away when they are too many, or have waited too long.
+/// at Scale, ACM Queue 13/8, 2015). Those who came first are sent away when they are too many, have waited too long, or would have
+/// to, as places become free; and once that had to be, nobody waits long any more until the line is empty.
 struct WaitingLine {
     struct Bounds {
         /// Connections that may wait: a fleet that comes back after an outage. The program holds 24 bytes for each.
         var count = 10_000
         /// How long the first may have waited while it is still the next.
         var calm = Duration.milliseconds(250)
-        /// After so long it is sent away.
+        /// After so long it is sent away; after a second already, if it cannot expect a place by then.
         var patience = Duration.seconds(10)
         /// And after so long when others have been sent away before it.
-        var impatience = Duration.milliseconds(750)
+        var impatience = Duration.milliseconds(500)
     }
 
     private struct Guest {
@@ -26,6 +27,7 @@ struct WaitingLine {
     private var guests = CircularBuffer<Guest>()
     /// Some had to be sent away, and there has been somebody in the line ever since.
     private var isOverrun = false
+    private var pace = Pace()
 
     init(_ bounds: Bounds) {
         self.bounds = bounds
@@ -34,12 +36,14 @@ struct WaitingLine {
     var count: Int { guests.count }
 
     mutating func join(_ socket: Int32, now: ContinuousClock.Instant) {
+        if guests.isEmpty { pace = Pace(began: now) }
         guests.append(Guest(socket: socket, since: now))
     }
 
     /// Who gets the place that is free.
     mutating func next(now: ContinuousClock.Instant) -> Int32? {
         guard let first = guests.first else { return nil }
+        pace.note(now)
         return (now - first.since <= bounds.calm ? guests.popFirst() : guests.popLast())?.socket
     }
 
@@ -49,10 +53,39 @@ struct WaitingLine {
             isOverrun = false
             return nil
         }
-        let patience = isOverrun ? bounds.impatience : bounds.patience
+        let patience = isOverrun ? bounds.impatience : isHopeless(first, now) ? .seconds(1) : bounds.patience
         guard guests.count > bounds.count || now - first.since > patience else { return nil }
         isOverrun = true
         return guests.popFirst()?.socket
+    }
+
+    private mutating func isHopeless(_ first: Guest, _ now: ContinuousClock.Instant) -> Bool {
+        guard let places = pace.places(now) else { return false }
+        return Double(guests.count) > places * (bounds.patience / .seconds(1))
+    }
+
+    /// How many places were given in a second, since somebody waits.
+    private struct Pace {
+        var began: ContinuousClock.Instant?
+        var given = 0
+        var last: Double?
+
+        mutating func note(_ now: ContinuousClock.Instant) {
+            roll(now)
+            given += 1
+        }
+
+        /// - Returns: nil in the first second.
+        mutating func places(_ now: ContinuousClock.Instant) -> Double? {
+            roll(now)
+            return last
+        }
+
+        private mutating func roll(_ now: ContinuousClock.Instant) {
+            guard let began, now - began >= .seconds(1) else { return }
+            last = Double(given) / ((now - began) / .seconds(1))
+            (self.began, given) = (now, 0)
+        }
     }
 
     /// Everybody, at the end.

@@ -6,6 +6,11 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
+// Tested with 3.0 (Debian 12) and 3.5 (Debian 13), libcurl's TLS included.
+#if OPENSSL_VERSION_NUMBER < 0x30000000L
+#error "beekond needs OpenSSL 3.0 or newer"
+#endif
+
 enum { CCRYPTO_KEY = 32, CCRYPTO_NONCE = 12, CCRYPTO_TAG = 16, CCRYPTO_SHA256 = 32 };
 enum { CCRYPTO_ED25519_KEY = 32, CCRYPTO_ED25519_SIGNATURE = 64 };
 

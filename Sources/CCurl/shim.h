@@ -4,6 +4,11 @@
 
 #include <curl/curl.h>
 
+// Tested with 7.88 (Debian 12) and 8.14 (Debian 13). The newest option in use, CURLOPT_QUICK_EXIT, is of 7.87.
+#if LIBCURL_VERSION_NUM < 0x075800
+#error "beekond needs libcurl 7.88 or newer"
+#endif
+
 typedef size_t (*ccurl_write)(char *bytes, size_t size, size_t count, void *context);
 
 static inline CURLcode ccurl_set_long(CURL *h, CURLoption option, long value) {

@@ -4,6 +4,11 @@
 
 #include <sqlite3.h>
 
+// Tested with 3.40 (Debian 12) and 3.46 (Debian 13). Tables are STRICT (3.37), and what is deleted is returned (3.35).
+#if SQLITE_VERSION_NUMBER < 3040000
+#error "beekond needs SQLite 3.40 or newer"
+#endif
+
 // SQLITE_TRANSIENT is a cast macro, which Swift cannot import; it makes SQLite copy the bytes before the call
 // returns.
 static inline int csqlite_bind_blob(sqlite3_stmt *s, int i, const void *bytes, int count) {

@@ -183,6 +183,34 @@ func backToTheInstantBefore() {
     #expect(closed.map(\.time) == [1, 2, 1, 2, 3].map { time($0) })
 }
 
+@Test("instants that are told again, half a second later and by another message, are no step back")
+func fastAndSlowMessages() {
+    var epochs = Epochs()
+    var closed: [TPV] = []
+    // As gpsd 3.25 reports a u-blox M8L: ten instants a second, and among them again the one of the full second.
+    for tenth in 0...40 {
+        closed += epochs.add(tpv(Double(tenth) / 10), now: boot(Double(tenth) / 10))
+        guard tenth % 10 == 5 else { continue }
+        closed += epochs.add(tpv(Double(tenth - 5) / 10, speed: 9), now: boot(Double(tenth) / 10 + 0.05))
+    }
+    #expect(closed.map(\.time) == (0...40).map { time(Double($0) / 10) })
+    #expect(closed.allSatisfy { $0.speed == nil })
+}
+
+@Test("a step back of a second, or to an instant that was never told, is one")
+func stepsBack() {
+    for (instants, expected) in [
+        ([0, 0.5, 1, 1.5, 0.5, 1], [0, 0.5, 1, 1.5, 0.5, 1]),
+        ([0, 0.5, 1, 0.4, 0.9], [0, 0.5, 1, 0.4, 0.9]),
+        ([0, 0.5, 1, 1.5, 1, 1.5, 2], [0, 0.5, 1, 1.5, 2]),
+    ] as [([Double], [Double])] {
+        var epochs = Epochs()
+        var closed = instants.flatMap { epochs.add(tpv($0), now: boot(0)) }
+        closed += epochs.flush()
+        #expect(closed.map(\.time) == expected.map { time($0) })
+    }
+}
+
 @Test("eph takes precedence, whichever report of the instant had it; a later one replaces it")
 func mergedAccuracy() {
     var epoch = TPV(device: "A", mode: 3, time: time(1), epx: 3)

@@ -13,6 +13,8 @@ from support.fake_gpsd import from_iso
 # Number of preceding epochs that predict how many reports an epoch has.
 MEMORY = 5
 PATIENCE = 1.5
+# What a report of an earlier instant may lag behind without being a step back.
+LAG_MS = 1000
 STEP_TOLERANCE = 1.5
 SETTLING_SPAN_MS = 2000
 JITTER_MS = 50
@@ -55,19 +57,37 @@ class Epoch:
                 fields.get("altHAE") if fields["mode"] == 3 else None)
 
 
-def epochs(heard: list) -> list:
-    """One epoch for each instant: its first reports, as many as the fullest of the five preceding instants had."""
+def told_in_turn(heard: list) -> tuple:
+    """The reports of each instant, and how many they were, those included that came when the next instant had begun. What
+    tells of an instant again, when others have followed within a second, is left out."""
     instants: list = []
+    counts: list = []
     for item in heard:
         if "time" not in item.report:
             continue
-        if instants and instants[-1][0].report["time"] == item.report["time"]:
+        time = from_iso(item.report["time"])
+        times = [from_iso(reports[0].report["time"]) for reports in instants[-40:]]
+        if times and times[-1] == time:
             instants[-1].append(item)
-        else:
+            counts[-1] += 1
+            continue
+        before = counts[-1 - MEMORY:-1]
+        is_open = before and counts[-1] < max(before) and item.now - instants[-1][-1].now < PATIENCE
+        if len(times) > 1 and times[-2] == time < times[-1] and is_open:
+            counts[-2] += 1
+        elif not any(time == told and all(told <= later < told + LAG_MS for later in times[index + 1:])
+                     for index, told in enumerate(times)):
             instants.append([item])
+            counts.append(1)
+    return instants, counts
+
+
+def epochs(heard: list) -> list:
+    """One epoch for each instant: its first reports, as many as the fullest of the five preceding instants had."""
+    instants, counts = told_in_turn(heard)
     found = []
     for index, reports in enumerate(instants):
-        before = [len(other) for other in instants[max(0, index - MEMORY):index]]
+        before = counts[max(0, index - MEMORY):index]
         taken = reports[:max(before)] if before else reports
         for position in range(1, len(taken)):
             if taken[position].now - taken[position - 1].now >= PATIENCE:

@@ -2,6 +2,7 @@
 
 The recordings are not part of the project; BEEKOND_GNSS_LOGS names their folder.
 """
+import itertools
 import os
 import random
 import socket
@@ -76,13 +77,17 @@ class ReplayTests(SystemTest):
         totals = {"too_soon": 0, "too_near": 0, "merged": 0, "paused": 0}
         for recording in RECORDINGS:
             with self.subTest(recording[0]):
-                for name, count in self.replay(*recording).items():
+                decided = next(filter(None, (self.replay(*recording) for _ in range(3))), None)
+                self.assertIsNotNone(decided, "this machine stood still for a second in each of three replays")
+                for name, count in (decided or {}).items():
                     totals[name] += count
         # Each rule must have decided something, or this test proves little.
         for name, count in totals.items():
             self.assertGreater(count, 20, name)
 
-    def replay(self, name, size, pause, interval, meters, least, standing, mode) -> dict:
+    def replay(self, name, size, pause, interval, meters, least, standing, mode) -> dict | None:
+        """How much each rule decided; None if the machine stood still meanwhile, which is a pause of the receiver's for who
+        was reading then, and for nobody else."""
         port, feed = free_port(), free_port(socket.SOCK_DGRAM)
         gpsd = self.gpsd(port, f"udp://127.0.0.1:{feed}")
         daemon = self.daemon(
@@ -97,6 +102,11 @@ class ReplayTests(SystemTest):
         with open(os.path.join(str(LOGS), name), "rb") as file:
             send_datagrams(pieces(file.read(), size), feed, pause)
         heard = client.all()
+        if any(later.now - former.now > 1 for former, later in itertools.pairwise(heard)):
+            daemon.kill()
+            client.close()
+            gpsd.kill()
+            return None
         epochs = reference_model.epochs(heard)
         fixes = [epoch for epoch in epochs if epoch.has_fix]
         expected, *dropped = demanded(epochs, interval, meters, standing, mode, CHECK_IN)

@@ -40,9 +40,7 @@ package struct Server: Sendable {
             application.addServices(self.application(.socket(socket), responder, { _ in }))
         }
         application.addServices(hub)
-        if let days = options.retentionDays {
-            application.addServices(Pruning(store: store, days: days, logger: logger))
-        }
+        application.addServices(Housekeeping(store: store, days: options.retentionDays, logger: logger))
         try await application.runService()
     }
 

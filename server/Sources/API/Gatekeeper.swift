@@ -7,17 +7,24 @@ internal import Synchronization
 /// Says who asks, by the token of the request.
 final class Gatekeeper: Sendable {
     private let store: Store
-    private let known = Mutex<[Int64: Known]>([:])
+    private let memory = Mutex(Memory())
 
     private struct Known {
         var tokens: DeviceTokens
+        /// When the database was asked.
         var asOf: ContinuousClock.Instant
+    }
+
+    private struct Memory {
+        var devices: [Int64: Known] = [:]
+        /// How often tokens have changed through this server: what was read while they did may be from before.
+        var changes: UInt64 = 0
     }
 
     /// A device that is revoked through another server may upload for so long.
     private static let freshness = Duration.seconds(5)
-    /// A token that is not among those known may have been made by another server just now. Asked at most so often for
-    /// each device, so that wrong tokens are no load on the database.
+    /// A token that is not among those known may have been made by another server just now: whoever shows it waits until the
+    /// database may be asked again. Asked at most so often for each device, so that wrong tokens are no load on it.
     private static let reload = Duration.milliseconds(500)
     /// Devices that are remembered: 30 MB at most would be held for them, with four tokens each.
     private static let capacity = 20_000
@@ -84,37 +91,50 @@ final class Gatekeeper: Sendable {
     }
 
     private func device(_ secret: Secret, now: Timestamp) async throws -> Identity {
-        let device = secret.owner
-        let remembered = known.withLock { $0[device] }
-        var record: TokenRecord?
-        if let remembered, .now - remembered.asOf < Self.freshness {
-            record = remembered.tokens.valid(secret, now: now)
-            if record == nil, .now - remembered.asOf < Self.reload { throw Problem.unauthorized }
-        }
-        if record == nil {
-            let read = try await store.read { session throws(StoreError) in
-                try Devices.tokens(of: device, in: session)
-            }
-            guard let tokens = read else { throw Problem.unauthorized }
-            remember(tokens, of: device)
-            record = tokens.valid(secret, now: now)
-        }
-        guard let record else { throw Problem.unauthorized }
-        var identity = Identity(caller: .device(device))
+        guard let record = try await record(of: secret, now: now) else { throw Problem.unauthorized }
+        var identity = Identity(caller: .device(secret.owner))
         // Remembered as it was read for a few seconds, in which it may be noted more than once: only the first time counts.
         if record.used == nil { identity.newToken = record.hash }
         return identity
     }
 
-    private func remember(_ tokens: DeviceTokens, of device: Int64) {
-        known.withLock { known in
-            if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
-            known[device] = Known(tokens: tokens, asOf: .now)
+    private func record(of secret: Secret, now: Timestamp) async throws -> TokenRecord? {
+        let arrival = ContinuousClock.now
+        if let known = remembered(secret.owner), arrival - known.asOf < Self.freshness {
+            if let record = known.tokens.valid(secret, now: now) { return record }
+            // Ends early with the request; then nobody waits for the answer.
+            try? await Task.sleep(until: known.asOf + Self.reload, clock: .continuous)
+            // Somebody else may have asked meanwhile.
+            if let newer = remembered(secret.owner), newer.asOf > arrival {
+                return newer.tokens.valid(secret, now: now)
+            }
         }
+        return try await read(secret.owner)?.valid(secret, now: now)
+    }
+
+    private func remembered(_ device: Int64) -> Known? {
+        memory.withLock { $0.devices[device] }
+    }
+
+    private func read(_ device: Int64) async throws -> DeviceTokens? {
+        let (changes, now) = (memory.withLock { $0.changes }, ContinuousClock.now)
+        let read = try await store.read { session throws(StoreError) in
+            try Devices.tokens(of: device, in: session)
+        }
+        guard let read else { return nil }
+        memory.withLock { memory in
+            guard memory.changes == changes else { return }
+            if memory.devices.count >= Self.capacity { memory.devices.removeAll(keepingCapacity: true) }
+            memory.devices[device] = Known(tokens: read, asOf: now)
+        }
+        return read
     }
 
     /// The tokens of this device have changed.
     func forget(_ device: Int64) {
-        known.withLock { known in known[device] = nil }
+        memory.withLock { memory in
+            memory.devices[device] = nil
+            memory.changes &+= 1
+        }
     }
 }

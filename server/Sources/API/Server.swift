@@ -43,9 +43,7 @@ package struct Server: Sendable {
                     options, at: .socket(socket), responder: responder(isLocal: true), counts: Doorman.Counts(),
                     logger: logger))
         }
-        if let days = options.retentionDays {
-            services.append(Pruning(store: store, days: days, logger: logger))
-        }
+        services.append(Housekeeping(store: store, days: options.retentionDays, logger: logger))
         try await ServiceGroup(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
         ).run()

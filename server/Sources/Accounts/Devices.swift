@@ -121,7 +121,8 @@ package enum Devices {
             guard let tokens = try tokens(of: secret.owner, in: session),
                 let rotation = tokens.exchange(secret, now: now)
             else { return nil }
-            for hash in rotation.ends {
+            // In the order in which uploads that show some of them lock them, so that neither waits for the other.
+            for hash in rotation.ends.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
                 try session.run(
                     "DELETE FROM tokens WHERE device = $1 AND hash = $2", .integer(secret.owner), .bytes(hash)
                 )

@@ -4,6 +4,10 @@ package import Base
 package enum Retention {
     /// Rows that one step deletes from a table of SQLite.
     static let step = 1000
+    /// Milliseconds that a partition is waited for; uploads wait no longer than that, and are not refused for it.
+    static let patience = 200
+    /// How often, with all that waited behind it done in between, before it is left for later.
+    static let tries = 5
 
     /// One step.
     ///
@@ -45,27 +49,33 @@ extension SQLiteSession {
 extension PostgresSession {
     /// Whole weeks: a partition goes at once, and costs nothing.
     func prune(before time: Timestamp) throws(StoreError) -> Bool {
-        let tables = try run(
-            """
-            SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-                JOIN pg_class p ON p.oid = i.inhparent
-            WHERE p.relname IN ('locations', 'events', 'vehicle_events', 'batches') AND pg_table_is_visible(c.oid)
-            """, [])
         let first = PostgresPartitions.week(of: time)
-        let old = tables.compactMap { $0.first?.text }.first { name in
-            guard let mark = name.lastIndex(of: "w"), let week = Int64(name[name.index(after: mark)...])
-            else {
+        do throws(Refusal) {
+            guard let old = try PostgresPartitions.all(in: self).first(where: { $0.week < first }) else {
                 return false
             }
-            return week < first
-        }
-        guard let old else { return false }
-        do throws(Refusal) {
-            try execute("DROP TABLE IF EXISTS \(old)")
+            try drop(old.name)
         } catch {
             throw error.error
         }
         partitions.forget()
         return true
+    }
+
+    private func drop(_ table: String) throws(Refusal) {
+        var tries = 1
+        while true {
+            do throws(Refusal) {
+                return try atomically { () throws(Refusal) in
+                    // It waits for those who use the table, such as pg_dump, and every upload waits behind it.
+                    try execute("SET LOCAL lock_timeout = \(Retention.patience)")
+                    try execute("DROP TABLE IF EXISTS \(table)")
+                }
+            } catch {
+                // 55P03: not within that time.
+                guard error.sqlState == "55P03", tries < Retention.tries else { throw error }
+            }
+            tries += 1
+        }
     }
 }

@@ -19,6 +19,9 @@ package protocol Session: AnyObject {
     /// - Returns: receipts in the order of the group, when COMMIT has returned.
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt]
 
+    /// Makes room for what will come; see `Upkeep`.
+    func prepare(at now: Timestamp) throws(StoreError)
+
     /// Removes some of what is older; see `Retention`.
     ///
     /// - Returns: whether there is more to remove.

@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 
 /// What an operator does with the database as a whole. Each function is for a thread of the store.
 package enum Upkeep {
@@ -20,6 +20,12 @@ package enum Upkeep {
         try session.facts()
     }
 
+    /// Makes the partitions that the next days will need, so that no batch waits for them when a week begins. SQLite needs
+    /// nothing.
+    package static func prepare(at now: Timestamp, in session: any Session) throws(StoreError) {
+        try session.prepare(at: now)
+    }
+
     /// Writes a copy of an SQLite database, as of one moment, while it is in use.
     ///
     /// - Parameter path: of a file that does not exist.
@@ -30,6 +36,8 @@ package enum Upkeep {
 }
 
 extension SQLiteSession {
+    func prepare(at now: Timestamp) {}
+
     func facts() throws(StoreError) -> Upkeep.Facts {
         func text(_ sql: String) throws(StoreError) -> String? {
             try run(sql, []).first?.first.flatMap { $0.text ?? $0.integer.map { "\($0)" } }
@@ -50,6 +58,16 @@ extension SQLiteSession {
 }
 
 extension PostgresSession {
+    func prepare(at now: Timestamp) throws(StoreError) {
+        // Another server may have made them, or dropped those that this one knew.
+        partitions.forget()
+        do throws(Refusal) {
+            _ = try partitions.ensure(PostgresPartitions.weeksAhead(of: now), in: self)
+        } catch {
+            throw error.error
+        }
+    }
+
     func facts() throws(StoreError) -> Upkeep.Facts {
         func value(_ sql: String) throws(StoreError) -> Cell? { try run(sql, []).first?.first }
         let isSynced = try value("SELECT current_setting('fsync')")?.text == "on"

@@ -48,8 +48,9 @@ struct Worker {
             for (waiting, receipt) in zip(current, receipts) { waiting.reply(.success(receipt)) }
         } catch {
             report(error)
-            // One batch that the database refuses must not take the others with it.
-            if error.kind == .failed, current.count > 1, session?.isUsable == true {
+            // One batch that the database refuses, or that needs too much of it, must not take the others with it.
+            let isOfOne = error.kind == .failed || error.kind == .overloaded
+            if isOfOne, current.count > 1, session?.isUsable == true {
                 for waiting in current { store([waiting], &session) }
             } else {
                 for waiting in current { waiting.reply(.failure(error)) }

@@ -8,8 +8,8 @@ struct PostgresPartitions {
 
     static let milliseconds: Int64 = 7 * 86_400_000
 
-    /// Weeks that are made in one transaction: it locks each table, of which PostgreSQL has room for some thousands.
-    private static let atOnce = 20
+    /// Weeks that are made at once: it takes PostgreSQL half a second, for which everybody waits who needs a new week.
+    static let atOnce = 20
 
     private var known: Set<Week> = []
 
@@ -23,19 +23,55 @@ struct PostgresPartitions {
         known = []
     }
 
-    /// Makes the partitions that are missing; outside of the group's transaction, so that others see them at once.
+    /// The weeks that will be needed next: this one, and the one after it, in which a fix may be a day early.
+    static func weeksAhead(of now: Timestamp) -> Set<Week> {
+        let week = week(of: now)
+        return [week, week + 1]
+    }
+
+    /// Makes partitions that are missing; outside of the group's transaction, so that others see them at once.
+    ///
+    /// - Returns: whether all are there now. If not, there will be more of them the next time.
     mutating func ensure(
         _ weeks: Set<Week>, in session: PostgresSession
-    ) throws(PostgresSession.Refusal) {
+    ) throws(PostgresSession.Refusal) -> Bool {
+        if weeks.isSubset(of: known) { return true }
+        known = try Self.complete(in: session)
         let missing = weeks.subtracting(known).sorted()
-        guard !missing.isEmpty else { return }
-        for start in stride(from: 0, to: missing.count, by: Self.atOnce) {
-            let weeks = missing[start..<min(start + Self.atOnce, missing.count)]
-            try session.atomically { () throws(PostgresSession.Refusal) in
-                _ = try session.query("SELECT pg_advisory_xact_lock($1)", [.integer(PostgresSchema.lock + 1)])
-                for week in weeks { try Self.make(week, in: session) }
-            }
-            known.formUnion(weeks)
+        let next = missing.prefix(Self.atOnce)
+        guard !next.isEmpty else { return true }
+        try session.atomically { () throws(PostgresSession.Refusal) in
+            _ = try session.query("SELECT pg_advisory_xact_lock($1)", [.integer(PostgresSchema.lock + 1)])
+            for week in next { try Self.make(week, in: session) }
+        }
+        known.formUnion(next)
+        return next.count == missing.count
+    }
+
+    /// The weeks of which each table has a partition; while one is dropped, it is not in all of them.
+    private static func complete(in session: PostgresSession) throws(PostgresSession.Refusal) -> Set<Week> {
+        var counts: [Week: Int] = [:]
+        for (_, week) in try all(in: session) { counts[week, default: 0] += 1 }
+        return Set(counts.filter { $0.value == tables.count }.keys)
+    }
+
+    private static let tables = ["locations", "events", "vehicle_events", "batches"]
+
+    /// The partitions that there are.
+    static func all(
+        in session: PostgresSession
+    ) throws(PostgresSession.Refusal) -> [(name: String, week: Week)] {
+        let rows = try session.query(
+            """
+            SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+                JOIN pg_class p ON p.oid = i.inhparent
+            WHERE p.relname = ANY($1) AND pg_table_is_visible(c.oid)
+            """, with: [.array(.text, tables.map { .text($0) })])
+        return rows.compactMap { row in
+            guard let name = row.first?.text, let mark = name.lastIndex(of: "w"),
+                let week = Week(name[name.index(after: mark)...])
+            else { return nil }
+            return (name, week)
         }
     }
 

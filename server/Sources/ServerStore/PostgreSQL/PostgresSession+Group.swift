@@ -2,24 +2,41 @@ internal import Base
 internal import EnvelopeReader
 
 extension PostgresSession {
+    /// How often a group is tried while retention drops the partitions that it needs, one after the other.
+    private static let mostTries = 5
+
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
         let ordered = PostgresGroup(group)
-        do throws(Refusal) {
-            return try store(ordered)
-        } catch {
-            // 23514: no partition for a row; another server's retention has dropped one that this one knew.
-            guard error.sqlState == "23514" else { throw error.error }
-        }
-        partitions.forget()
-        do throws(Refusal) {
-            return try store(ordered)
-        } catch {
-            throw error.error
+        var tries = 1
+        while true {
+            let receipts: [Receipt]?
+            do throws(Refusal) {
+                receipts = try store(ordered)
+            } catch {
+                // 23514: no partition for a row; another server's retention has dropped one that this one knew.
+                guard error.sqlState == "23514" else { throw error.error }
+                // Whoever sent it asks again; to them it must not look as if they had sent something wrong.
+                guard tries < Self.mostTries else {
+                    throw StoreError(.unavailable, operation: error.operation, message: error.error.message)
+                }
+                partitions.forget()
+                tries += 1
+                continue
+            }
+            guard let receipts else {
+                throw StoreError(
+                    .overloaded, operation: "make partitions",
+                    message:
+                        "rows of more than \(PostgresPartitions.atOnce) weeks that are new; there is room for more when they come again"
+                )
+            }
+            return receipts
         }
     }
 
-    private func store(_ group: PostgresGroup) throws(Refusal) -> [Receipt] {
-        try partitions.ensure(group.weeks, in: self)
+    /// - Returns: nil when there is no room yet for all of it.
+    private func store(_ group: PostgresGroup) throws(Refusal) -> [Receipt]? {
+        guard try partitions.ensure(group.weeks, in: self) else { return nil }
         do throws(Refusal) {
             return try atomically { () throws(Refusal) in
                 let new = try begin(group)

@@ -25,10 +25,11 @@ final class PostgresSession: Session {
         let isLost: Bool
 
         var error: StoreError {
-            // Classes of SQLSTATE: 08 connection, 53 no resources, 57 an operator, 40 rolled back for another, 25006 a
-            // standby: all may be better another time.
+            // Classes of SQLSTATE: 08 connection, 53 no resources, 57 an operator, 40 rolled back for another; 25006 a standby,
+            // 55P03 others held what was waited for: all may be better another time.
             let isPassing =
-                isLost || ["08", "53", "57", "40"].contains(String(sqlState.prefix(2))) || sqlState == "25006"
+                isLost || ["08", "53", "57", "40"].contains(String(sqlState.prefix(2)))
+                || ["25006", "55P03"].contains(sqlState)
             let kind: StoreError.Kind =
                 isPassing ? .unavailable : sqlState.hasPrefix("23") ? .conflict : .failed
             return StoreError(

@@ -1,0 +1,47 @@
+internal import Base
+internal import Logging
+internal import ServerStore
+internal import ServiceLifecycle
+
+/// What the database needs once an hour: room for what comes, and removal of what is older than the retention. With
+/// PostgreSQL every server does it, and finds little.
+struct Housekeeping: Service {
+    let store: Store
+    /// For which locations are kept; nil: for ever.
+    let days: Int?
+    let logger: Logger
+
+    private static let round = Duration.seconds(3600)
+    /// After a failure: others may have held what was to be removed.
+    private static let retry = Duration.seconds(600)
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await keep() }
+    }
+
+    private func keep() async {
+        while !Task.isCancelled {
+            var pause = Self.round
+            do {
+                try await tidy()
+            } catch {
+                logger.error("housekeeping: \(error); trying again in 10 minutes")
+                pause = Self.retry
+            }
+            // Ends early with the server.
+            try? await Task.sleep(for: pause)
+        }
+    }
+
+    private func tidy() async throws {
+        let now = Responder.now
+        try await store.write { session throws(StoreError) in try Upkeep.prepare(at: now, in: session) }
+        guard let days else { return }
+        let before = now.advanced(bySeconds: -86_400 * Double(days))
+        while try await store.write({ session throws(StoreError) in
+            try Retention.prune(before: before, in: session)
+        }) {
+            if Task.isCancelled { return }
+        }
+    }
+}

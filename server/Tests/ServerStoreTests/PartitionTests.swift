@@ -1,0 +1,251 @@
+import Base
+import EnvelopeReader
+import Testing
+
+@testable import ServerStore
+
+/// PostgreSQL's weeks: made ahead, made when a row needs one, and dropped, by several servers at once.
+@Suite("partitions", .enabled(if: Workshop.Kind.available.contains(.postgres), "no PostgreSQL was started"))
+struct PartitionTests {
+    private static let week = 7 * 86_400.0
+
+    /// A batch with these fix times.
+    private func batch(_ number: Int, at times: [Timestamp], sent: Timestamp = Samples.now) -> Batch {
+        var batch = Samples.batch(number, count: 0)
+        batch.id = Samples.id(sent, 500_000 + number)
+        batch.locations = times.enumerated().map { index, time in
+            Samples.location(number * 1000 + index, at: time)
+        }
+        return batch
+    }
+
+    private func submission(_ batch: Batch, device: Int64 = 7, keptSince: Timestamp? = nil) -> Submission {
+        Submission(device: device, batch: batch, received: Samples.now, keptSince: keptSince)
+    }
+
+    private func names(_ store: Store) async throws -> [String] {
+        try await store.read { session throws(StoreError) in
+            try session.run("SELECT inhrelid::regclass::text FROM pg_inherits ORDER BY 1").compactMap {
+                $0[0].text
+            }.filter { !$0.contains("pkey") }
+        }
+    }
+
+    private func prune(_ store: Store, before: Timestamp) async throws {
+        while try await store.write({ session throws(StoreError) in
+            try Retention.prune(before: before, in: session)
+        }) {}
+    }
+
+    @Test("those of this week and of the next are there before a row needs them") func ahead() async throws {
+        let workshop = try Workshop(.postgres)
+        let stores = [try workshop.open(), try workshop.open(), try workshop.open()]
+        #expect(try await names(stores[0]) == [])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for store in stores {
+                group.addTask {
+                    try await store.write { session throws(StoreError) in
+                        try Upkeep.prepare(at: Samples.now, in: session)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let week = PostgresPartitions.week(of: Samples.now)
+        let made = ["batches", "events", "locations", "vehicle_events"].flatMap { table in
+            (week...week + 1).map { "\(table)_w\($0)" }
+        }
+        #expect(try await names(stores[0]) == made)
+        // As far ahead as a fix may be, at any moment of the week.
+        let times = [Samples.now, Samples.now.advanced(bySeconds: 86_400)]
+        for (number, store) in stores.enumerated() {
+            #expect(
+                try await store.submit(submission(batch(number, at: times, sent: times[1]))).stored == 2)
+        }
+        #expect(try await names(stores[0]) == made)
+        // A day later nothing is missing yet, and when the next week has begun one more is made.
+        for (days, more) in [(1.0, 0), (7.0, 4)] {
+            try await stores[1].write { session throws(StoreError) in
+                try Upkeep.prepare(at: Samples.now.advanced(bySeconds: 86_400 * days), in: session)
+            }
+            #expect(try await names(stores[0]).count == made.count + more)
+        }
+        for store in stores { store.close() }
+    }
+
+    @Test(
+        "a batch with a fix in each of 100 weeks is stored when it has come a few times, and is in nobody's way"
+    )
+    func manyWeeks() async throws {
+        let workshop = try Workshop(.postgres)
+        let stores = [try workshop.open(), try workshop.open()]
+        let first = Timestamp(milliseconds: 946_684_800_000)
+        let times = (0..<99).map { first.advanced(bySeconds: Self.week * Double($0)) } + [Samples.now]
+        var receipt: Receipt?
+        var attempts = 0
+        // Each makes twenty, or forty: with others in its group, and then alone.
+        while receipt == nil, attempts < 5 {
+            attempts += 1
+            // Others of the same moment, which may be in its group.
+            let others = (0..<20).map { submission(batch(attempts * 100 + $0, at: [Samples.now]), device: 8) }
+            let store = stores[attempts % 2]
+            async let wide = store.submit(submission(batch(1, at: times)))
+            let receipts = try await withThrowingTaskGroup(of: Receipt.self) { group in
+                for other in others { group.addTask { try await store.submit(other) } }
+                return try await group.reduce(into: [Receipt]()) { $0.append($1) }
+            }
+            #expect(receipts == [Receipt](repeating: Receipt(stored: 1), count: 20))
+            do {
+                receipt = try await wide
+            } catch let error as StoreError {
+                #expect(error.kind == .overloaded)
+            }
+        }
+        #expect(receipt == Receipt(stored: 100))
+        #expect((2...5).contains(attempts))
+        #expect(try await names(stores[0]).count >= 400)
+        #expect(try await stores[1].submit(submission(batch(1, at: times))) == Receipt(duplicates: 100))
+        let found = try await stores[1].read { session throws(StoreError) in
+            try Reading.locations(
+                of: 7, in: Timestamp(milliseconds: 0)...Timestamp(milliseconds: .max), after: nil,
+                limit: 10_000,
+                from: session)
+        }
+        #expect(found.map(\.row.time) == times)
+        for store in stores { store.close() }
+    }
+
+    @Test("each row is in the week of its fix, to the millisecond") func bounds() async throws {
+        let workshop = try Workshop(.postgres)
+        let store = try workshop.open()
+        let week = PostgresPartitions.week(of: Samples.now)
+        let start = week * PostgresPartitions.milliseconds
+        let times = [start - 1, start, start + PostgresPartitions.milliseconds - 1].map {
+            Timestamp(milliseconds: $0)
+        }
+        for (number, time) in times.enumerated() {
+            #expect(
+                try await store.submit(submission(batch(number, at: [time], sent: time)))
+                    == Receipt(stored: 1))
+        }
+        for table in ["locations", "batches"] {
+            let found = try await store.read { session throws(StoreError) in
+                try session.run(
+                    "SELECT tableoid::regclass::text FROM \(table) ORDER BY device, \(table == "batches" ? "id" : "time")"
+                ).compactMap { $0[0].text }
+            }
+            #expect(found == [week - 1, week, week].map { "\(table)_w\($0)" })
+        }
+        store.close()
+    }
+
+    /// A batch of twelve rows over the last twenty weeks.
+    private func scattered(_ number: Int) -> Batch {
+        let times = (0..<12).map { (index: Int) -> Timestamp in
+            let weeks = Double((index * 7 + number) % 20)
+            return Samples.now.advanced(bySeconds: -Self.week * weeks - Double(number))
+        }
+        return batch(
+            number, at: times, sent: Samples.now.advanced(bySeconds: -Self.week * Double(number % 20)))
+    }
+
+    /// Batches by all servers while each drops what is older and reads.
+    private func storm(_ stores: [Store], _ batches: [Batch], since: Timestamp) async throws -> [Receipt] {
+        try await withThrowingTaskGroup(of: Receipt?.self) { group in
+            for (number, batch) in batches.enumerated() {
+                let submission = submission(batch, device: Int64(number % 5 + 1), keptSince: since)
+                group.addTask { try await stores[number % 3].submit(submission) }
+            }
+            for number in 0..<9 {
+                group.addTask {
+                    try await prune(stores[number % 3], before: since)
+                    return nil
+                }
+                group.addTask {
+                    _ = try await stores[number % 3].read { session throws(StoreError) in
+                        try Reading.locations(
+                            of: Int64(number % 5 + 1), in: since...Samples.now, after: nil, limit: 1000,
+                            from: session)
+                    }
+                    return nil
+                }
+            }
+            var receipts: [Receipt] = []
+            for try await receipt in group {
+                if let receipt { receipts.append(receipt) }
+            }
+            return receipts
+        }
+    }
+
+    @Test(
+        "three servers store, make weeks, drop others and read, all at once: no error, and what is kept is there"
+    )
+    func allAtOnce() async throws {
+        let workshop = try Workshop(.postgres)
+        let stores = [try workshop.open(), try workshop.open(), try workshop.open()]
+        var kept: Set<UUIDv7> = []
+        var (sent, expired) = (0, 0)
+        for round in 0..<6 {
+            // Each round the retention moves on by three weeks, and reaches what was stored in the round before.
+            let since = Samples.now.advanced(bySeconds: Self.week * Double(3 * round - 20))
+            let batches = (0..<45).map { scattered(round * 100 + $0) }
+            let receipts = try await storm(stores, batches, since: since)
+            #expect(receipts.count == batches.count)
+            for receipt in receipts {
+                #expect(receipt.stored + receipt.expired == 12 && receipt.duplicates == 0)
+                expired += receipt.expired
+            }
+            for batch in batches {
+                sent += batch.locations.count
+                for row in batch.locations { kept.insert(row.id) }
+            }
+            kept = kept.filter { $0.time >= since }
+            let rows = try await stores[round % 3].read { session throws(StoreError) in
+                try session.run("SELECT id FROM locations WHERE time >= $1", .integer(since.milliseconds))
+            }
+            let found = rows.compactMap { $0[0].id }
+            #expect(found.count == kept.count)
+            #expect(Set(found) == kept)
+            // Whole weeks go: none is left that ends before.
+            try await prune(stores[0], before: since)
+            let oldest = PostgresPartitions.week(of: since)
+            for name in try await names(stores[0]) {
+                let week = name.split(separator: "w").last.flatMap { Int64($0) } ?? 0
+                #expect(week >= oldest, "\(name)")
+            }
+        }
+        print(
+            "partitions: \(sent) rows, \(expired) expired, \(kept.count) kept, by three servers that dropped weeks"
+        )
+        for store in stores { store.close() }
+    }
+
+    @Test("a week that somebody reads for long is dropped later, and no upload waits for that")
+    func longReader() async throws {
+        let workshop = try Workshop(.postgres)
+        let store = try workshop.open()
+        let old = Samples.now.advanced(bySeconds: -Self.week * 10)
+        #expect(try await store.submit(submission(batch(1, at: [old, Samples.now]))) == Receipt(stored: 2))
+        let reader = try PostgresSession(address: workshop.database, prepare: false)
+        try reader.execute("BEGIN; SELECT count(*) FROM locations, events, vehicle_events, batches")
+        let since = Samples.now.advanced(bySeconds: -Self.week)
+        let count = try await names(store).count
+        let start = ContinuousClock.now
+        let refused = await #expect(throws: StoreError.self) { try await prune(store, before: since) }
+        #expect(refused?.kind == .unavailable)
+        // A fraction of a second each time, and not the ten that other statements may wait.
+        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(try await names(store).count == count)
+        async let pruned: Void? = try? prune(store, before: since)
+        for number in 2..<12 {
+            #expect(
+                try await store.submit(submission(batch(number, at: [Samples.now]))) == Receipt(stored: 1))
+        }
+        _ = await pruned
+        try reader.execute("ROLLBACK")
+        try await prune(store, before: since)
+        #expect(try await names(store).count < count)
+        store.close()
+    }
+}

@@ -1,0 +1,369 @@
+"""What meets at one moment: claim codes, tokens that rotate, devices that are revoked and retention, each against uploads and
+readers, on one server with SQLite and on several that share a PostgreSQL. Nothing is answered with a failure of the server, and
+what was acknowledged is there."""
+from __future__ import annotations
+
+import collections
+import http.client
+import json
+import random
+import sqlite3
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from server_support.postgres import BIN, Postgres
+from server_support.server import FIRST_MS, Answer, Server, envelope, iso
+from server_support.server_test import ServerTest
+from support.waiting import PATIENCE, wait_for
+
+CLIENTS = 20
+DAY = 86_400_000
+
+
+class Races(ServerTest):
+    """The tests; each of the two classes below runs them with its servers."""
+
+    servers: list[Server]
+
+    def rows(self, statement: str) -> list:
+        """Of the database."""
+        raise NotImplementedError
+
+    def at_once(self, count: int, work) -> list:
+        """Runs `work(number)` in as many threads, which begin together."""
+        gate = threading.Barrier(count)
+
+        def run(number: int):
+            gate.wait(PATIENCE)
+            return work(number)
+
+        with ThreadPoolExecutor(count) as pool:
+            return list(pool.map(run, range(count)))
+
+    def server_for(self, number: int) -> Server:
+        return self.servers[number % len(self.servers)]
+
+    def stored(self) -> list[str]:
+        return [row[0] for row in self.rows("SELECT id FROM locations")]
+
+    # MARK: Claim codes
+
+    def enroll(self, server: Server, name: str, code: str) -> Answer:
+        return server.ask("POST", "/v1/enroll", None, json.dumps({"name": name, "code": code}).encode())
+
+    def claim(self, uses: int) -> str:
+        return self.servers[0].verb("claim", "add", "--uses", str(uses)).stdout.strip()
+
+    def test_a_code_for_one_by_twenty_at_once(self):
+        for turn in range(3):
+            code = self.claim(1)
+            answers = self.at_once(
+                CLIENTS, lambda number: self.enroll(self.server_for(number), f"van {turn} {number}", code))
+            self.assertEqual(
+                collections.Counter(answer.status for answer in answers), {201: 1, 403: CLIENTS - 1}, answers)
+            for answer in answers:
+                if answer.status == 403:
+                    self.assertEqual(answer.json["detail"], "The code is none, has expired, or is used up.")
+            self.assertEqual(len(self.rows(f"SELECT id FROM devices WHERE name LIKE 'van {turn} %'")), 1)
+            winner = next(answer.json for answer in answers if answer.status == 201)
+            # Any server takes it at once.
+            for server in self.servers:
+                self.assertEqual(server.post(winner["access_token"], envelope(1)).status, 200)
+        self.assertEqual([int(row[0]) for row in self.rows("SELECT uses FROM claims")], [0] * 3)
+
+    def test_one_name_by_twenty_at_once(self):
+        """A vehicle that lost the answer asks again: one device, one use of the code, and one pair of tokens that is good."""
+        code = self.claim(3)
+        answers = self.at_once(CLIENTS, lambda number: self.enroll(self.server_for(number), "van", code))
+        self.assertEqual({answer.status for answer in answers}, {201}, answers)
+        self.assertEqual(len({answer.json["id"] for answer in answers}), 1)
+        self.assertEqual([int(row[0]) for row in self.rows("SELECT uses FROM claims")], [2])
+        statuses = [self.server_for(number).post(answer.json["access_token"], envelope(1)).status
+                    for number, answer in enumerate(answers)]
+        self.assertEqual(collections.Counter(statuses), {401: CLIENTS - 1, 200: 1})
+        # Its token has been used: now it is somebody's.
+        again = self.enroll(self.servers[0], "van", code)
+        self.assertEqual((again.status, [int(row[0]) for row in self.rows("SELECT uses FROM claims")]), (409, [2]))
+
+    def test_one_name_with_two_codes_at_once(self):
+        codes = [self.claim(1), self.claim(1)]
+        answers = self.at_once(CLIENTS, lambda number: self.enroll(self.server_for(number), "van", codes[number % 2]))
+        self.assertEqual({answer.status for answer in answers}, {201, 409}, answers)
+        self.assertEqual(sorted(int(row[0]) for row in self.rows("SELECT uses FROM claims")), [0, 1])
+        self.assertEqual(len(self.rows("SELECT id FROM devices")), 1)
+
+    # MARK: Tokens
+
+    def exchange(self, server: Server, refresh: str) -> Answer:
+        return server.ask(
+            "POST", "/v1/token", None, f"grant_type=refresh_token&refresh_token={refresh}".encode(),
+            Content_Type="application/x-www-form-urlencoded")
+
+    def test_uploads_while_tokens_rotate(self):
+        """Whoever has the newest token is never sent away, whichever server gave it, and whichever it is shown to."""
+        pair = self.servers[0].add_device("van")
+        stop = threading.Event()
+        sent: list[str] = []
+
+        def upload(number: int) -> list[Answer]:
+            answers: list[Answer] = []
+            while not stop.is_set():
+                root = envelope(3, FIRST_MS + (number * 10_000 + len(answers)) * 10_000)
+                answers.append(self.server_for(number + len(answers)).post(pair["access_token"], root))
+                sent.extend(row["id"] for row in root["locations"])
+            return answers
+
+        with ThreadPoolExecutor(4) as pool:
+            uploads = [pool.submit(upload, number) for number in range(4)]
+            try:
+                for turn in range(30):
+                    answer = self.exchange(self.server_for(turn), pair["refresh_token"])
+                    self.assertEqual(answer.status, 200, answer)
+                    pair = {**pair, **answer.json}
+            finally:
+                stop.set()
+            answers = [answer for each in uploads for answer in each.result(PATIENCE)]
+        self.assertEqual(collections.Counter(answer.status for answer in answers), {200: len(answers)})
+        self.assertEqual(sorted(self.stored()), sorted(sent))
+        print(f"rotation: {len(answers)} uploads during 30 exchanges, each accepted")
+
+    def test_one_refresh_token_by_twenty_at_once(self):
+        """All get a pair, and the last one is good: the others have not arrived, as far as anybody knows."""
+        pair = self.servers[0].add_device("van")
+        answers = self.at_once(CLIENTS, lambda number: self.exchange(self.server_for(number), pair["refresh_token"]))
+        self.assertEqual({answer.status for answer in answers}, {200}, answers)
+        good = [answer for number, answer in enumerate(answers)
+                if self.server_for(number).post(answer.json["access_token"], envelope(1)).status == 200]
+        self.assertEqual(len(good), 1)
+        # One of its successors has arrived, and two requests may have overtaken each other.
+        self.assertEqual(self.exchange(self.servers[0], pair["refresh_token"]).status, 200)
+
+    # MARK: Revocation
+
+    def test_uploads_while_a_device_is_revoked(self):
+        admin = self.servers[0].add_user("root", "admin")
+        for turn in range(3):
+            self.revoke_amid_uploads(self.servers[0].add_device(f"van {turn}"), admin)
+
+    def revoke_amid_uploads(self, device: dict, admin: str):
+        accepted: list[str] = []
+        ended = threading.Event()
+        late: list[Answer] = []
+
+        def upload(number: int) -> int:
+            """Until it is sent away."""
+            count = 0
+            while True:
+                count += 1
+                root = envelope(2, FIRST_MS + (number * 10_000 + count) * 10_000)
+                # What begins afterwards has to be refused by the server that revoked.
+                is_late = ended.is_set() and self.server_for(number) is self.servers[0]
+                answer = self.server_for(number).post(device["access_token"], root)
+                if answer.status != 200:
+                    return answer.status
+                accepted.extend(row["id"] for row in root["locations"])
+                if is_late:
+                    late.append(answer)
+
+        with ThreadPoolExecutor(6) as pool:
+            uploads = [pool.submit(upload, number) for number in range(6)]
+            wait_for(lambda: len(accepted) > 40, "some uploads")
+            answer = self.servers[0].ask("DELETE", f"/v1/devices/{device['id']}", admin)
+            ended.set()
+            self.assertEqual(answer.status, 204)
+            # The other servers know within seconds.
+            self.assertEqual([each.result(PATIENCE) for each in uploads], [401] * 6)
+        self.assertEqual(late, [])
+        found = [row[0] for row in self.rows(f"SELECT id FROM locations WHERE device = {device['id']}")]
+        self.assertEqual(sorted(found), sorted(accepted), "what was acknowledged is there, and nothing else")
+        for server in self.servers:
+            self.assertEqual(server.post(device["access_token"], envelope(1)).status, 401)
+            self.assertEqual(self.exchange(server, device["refresh_token"]).json, {"error": "invalid_grant"})
+
+    def test_streams_while_rights_end(self):
+        """On every server: who is removed hears nothing more, and who stays does."""
+        device = self.servers[0].add_device("van")
+        names = ["ada", "bob"]
+        tokens = [self.servers[0].add_user(name, "reader") for name in names]
+        streams = {}
+        for number, server in enumerate(self.servers):
+            for name, token in zip(names, tokens, strict=True):
+                link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+                self.addCleanup(link.close)
+                link.request("GET", "/v1/live", headers={"Authorization": f"Bearer {token}"})
+                streams[name, number] = link.getresponse()
+                self.assertEqual(streams[name, number].status, 200)
+        stop = threading.Event()
+
+        def drive():
+            count = 0
+            while not stop.wait(0.3):
+                count += 1
+                self.servers[0].post(device["access_token"], envelope(1, FIRST_MS + count * 1000))
+
+        thread = threading.Thread(target=drive)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(stop.set)
+        self.assertEqual(self.servers[-1].verb("user", "remove", "ada").returncode, 0)
+        deadline = time.monotonic() + PATIENCE
+        for number in range(len(self.servers)):
+            while streams["ada", number].readline():
+                self.assertLess(time.monotonic(), deadline, "it goes on")
+            # What has come by now may be old, but not ten events of it.
+            heard = 0
+            while heard < 10:
+                heard += streams["bob", number].readline().startswith(b"event: device")
+
+    # MARK: Retention
+
+    def test_uploads_and_readers_while_retention_removes(self):
+        """What is older than the retention goes while more comes and is read, on servers that start again and again, since each
+        removes when it starts. What is newer than that stays."""
+        device = self.servers[0].add_device("van")
+        reader = self.servers[0].add_user("ada", "reader")
+        now = int(time.time() * 1000)
+        limit = now - 28 * DAY
+        # Ten rows of each of 100 days, in the wrong order.
+        chance = random.Random(1)
+        old = [now - day * DAY for day in range(2, 102)]
+        chance.shuffle(old)
+        sent: dict[str, int] = {}
+
+        def roots(first: int) -> dict:
+            root = envelope(10, first)
+            sent.update({row["id"]: first + index * 1000 for index, row in enumerate(root["locations"])})
+            return root
+
+        for first in old:
+            self.assertEqual(self.server_for(first).post(device["access_token"], roots(first)).json["stored"], 10)
+        stop = threading.Event()
+        counts: collections.Counter = collections.Counter()
+
+        def upload(number: int) -> list[int]:
+            """Of days of before the retention, and of after it, with a second's distance from other rows."""
+            own, statuses = random.Random(number), []
+            while not stop.is_set():
+                first = now - own.randrange(1, 60) * DAY - (number * 1000 + len(statuses) + 1) * 20_000
+                root = roots(first)
+                try:
+                    answer = self.server_for(number).post(device["access_token"], root)
+                except (OSError, http.client.HTTPException):
+                    # The server was stopped between two requests.
+                    for row in root["locations"]:
+                        del sent[row["id"]]
+                    continue
+                statuses.append(answer.status)
+                if answer.status == 200:
+                    for word in ("stored", "duplicates", "expired"):
+                        counts[word] += answer.json[word]
+            return statuses
+
+        def read(number: int) -> list[int]:
+            statuses = []
+            between = f"?from={iso(limit + DAY)}&to={iso(now)}&limit=1000"
+            while not stop.is_set():
+                for path in (f"/v1/devices/{device['id']}/locations", f"/v1/devices/{device['id']}/locations{between}",
+                             "/v1/devices", f"/v1/devices/{device['id']}/trips"):
+                    try:
+                        statuses.append(self.server_for(number).ask("GET", path, reader).status)
+                    except (OSError, http.client.HTTPException):
+                        continue
+            return statuses
+
+        self.keep_days()
+        with ThreadPoolExecutor(6) as pool:
+            work = [pool.submit(upload if number < 4 else read, number) for number in range(6)]
+            try:
+                self.remove()
+            finally:
+                stop.set()
+            statuses = collections.Counter(status for each in work for status in each.result(PATIENCE))
+        self.assertEqual(set(statuses), {200})
+        self.assertGreater(min(counts["stored"], counts["expired"]), 0)
+        # With PostgreSQL up to a week more, since weeks go as a whole.
+        self.keep_days()
+        older = f"SELECT id FROM locations WHERE time < {limit - 8 * DAY} LIMIT 1"
+        wait_for(lambda: not self.rows(older), "what is old has gone")
+        found = set(self.stored())
+        # A day of room for the time that the test has taken.
+        kept = {name for name, when in sent.items() if when >= limit + DAY}
+        self.assertEqual(kept - found, set(), "lost")
+        self.assertEqual(len(found), len(self.stored()))
+        gone = [when for name, when in sent.items() if name not in found]
+        self.assertTrue(gone and max(gone) < limit + DAY)
+        print(f"retention: {len(sent)} rows sent, {dict(counts)} while {statuses[200]} requests were answered, all with 200; "
+              f"{len(kept)} newer than the retention, each there; {len(gone)} gone")
+
+    def keep_days(self):
+        """From now on a server acknowledges, and does not store, what is older than 28 days."""
+        raise NotImplementedError
+
+    def remove(self):
+        """What is older than 28 days, several times."""
+        raise NotImplementedError
+
+
+class SQLiteRaceTests(Races, ServerTest):
+    def setUp(self):
+        super().setUp()
+        self.servers = [self.server().start()]
+
+    def rows(self, statement: str) -> list:
+        with sqlite3.connect(f"file:{self.servers[0].database}?mode=ro", uri=True, timeout=10) as database:
+            return [[str(uuid.UUID(bytes=cell)) if isinstance(cell, bytes) else cell for cell in row]
+                    for row in database.execute(statement)]
+
+    def keep_days(self):
+        self.assertEqual(self.servers[0].stop(), 0)
+        self.servers[0].options = ("--retention", "28")
+        self.servers[0].start()
+
+    def remove(self):
+        for _ in range(4):
+            self.assertEqual(self.servers[0].stop(), 0)
+            self.servers[0].start()
+
+
+@unittest.skipUnless(BIN, "no PostgreSQL: 'make deps' installs it")
+class PostgresRaceTests(Races, ServerTest):
+    def setUp(self):
+        super().setUp()
+        self.postgres = Postgres().start()
+        self.addCleanup(self.postgres.remove)
+        self.servers = [self.add() for _ in range(2)]
+
+    def add(self, *options: str) -> Server:
+        server = Server(tempfile.mkdtemp(dir=self.folder), self.postgres.address(), options).start()
+        self.addCleanup(server.kill)
+        return server
+
+    def rows(self, statement: str) -> list:
+        return self.postgres.query(statement)
+
+    def keep_days(self):
+        self.assertEqual(self.servers[1].stop(), 0)
+        self.servers[1].options = ("--retention", "28")
+        self.servers[1].start()
+
+    def remove(self):
+        """By three that start at once; those that are asked go on, and one of them needs what the others remove."""
+        for _ in range(3):
+            for server in self.at_once(3, lambda _: self.add("--retention", "28")):
+                self.assertEqual(server.stop(), 0)
+
+
+# It has no servers.
+del Races
+
+
+if __name__ == "__main__":
+    unittest.main()

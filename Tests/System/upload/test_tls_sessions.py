@@ -1,4 +1,5 @@
 """TLS sessions are resumed from one drain to the next, and forgotten with whatever they stood on: nginx tells which."""
+import ctypes
 import os
 import shutil
 import socket
@@ -15,6 +16,7 @@ from support.control_client import Refusal
 from support.daemon import NEVER
 from support.nginx import Nginx, needs_nginx
 from support.ports import free_port
+from support.text import match
 from support.tls import Authority, needs_openssl, pump
 from support.waiting import wait_for
 
@@ -22,6 +24,13 @@ HOUR = 3600
 # nginx forgets a session after 300 s, and the clocks of these tests jump.
 LONG = "ssl_session_timeout 2d"
 CACHE = ("ssl_session_tickets off", "ssl_session_cache shared:tls:1m")
+
+
+def libcurl() -> tuple:
+    """The version that the daemon runs with, such as (8, 14)."""
+    tell = ctypes.CDLL("libcurl.so.4").curl_version
+    tell.restype = ctypes.c_char_p
+    return tuple(int(number) for number in match(r"libcurl/(\d+)\.(\d+)", tell().decode()).groups())
 
 
 class SessionTest(ClockTest):
@@ -202,9 +211,12 @@ class ForgottenTests(SessionTest):
     def test_after_a_day(self):
         self.begin()
         self.check_forgotten("the first")
-        self.clocks.suspend(23 * HOUR)
-        self.assertTrue(self.drain())
-        self.clocks.suspend(HOUR)
+        # Hours: an unused session is not kept for longer by libcurl 8.12 and newer, whatever the server says.
+        pauses = [23.0] if libcurl() < (8, 12) else [1.9] * 12
+        for pause in pauses:
+            self.clocks.suspend(pause * HOUR)
+            self.assertTrue(self.drain(), f"after {pause} h")
+        self.clocks.suspend((24 - sum(pauses)) * HOUR)
         self.check_forgotten("a day old")
 
     def test_an_authority_that_is_not_trusted_any_more(self):

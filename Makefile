@@ -14,8 +14,12 @@ ARCH ?=
 SUITE ?=
 # SIGKILLs of `make conservation`.
 KILLS ?= 200
-# Of `make fleet`.
-VEHICLES ?= 10
+# Of `make fleet`, `make fleet-live` and `make fleet-simulation`; empty: 10, 40, 100,000.
+VEHICLES ?=
+# Of `make server`.
+LISTEN ?= 127.0.0.1:8080
+# Of `make overload`.
+OVERLOAD_SECONDS ?= 30
 # Simulated days of `make soak`.
 DAYS ?= 7
 
@@ -43,7 +47,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test lint manuals check server test-server fuzz-server server-deb conservation fleet bench-server fuzz bench soak system-test install uninstall deb cross clean venv
+.PHONY: help deps build run test lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test install uninstall deb cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -58,7 +62,7 @@ build: deps  ## Build the release: Swift runtime inside, stripped, without ICU
 run: deps build  ## Receiver, gpsd, beekond and a backend on this machine, live; DURATION=30 ends by itself
 	@DURATION="$(DURATION)" etc/demo/run --bin $(BUILD)/release
 
-test: deps venv  ## Run every test; ONLY=name runs the Python test files of such a name
+test: deps venv  ## Run every test, of beekon-server, too; ONLY=name runs the Python test files of such a name
 	$(SWIFT_BUILD) --build-tests
 	@etc/build/test --build $(BUILD) $(ONLY)
 
@@ -89,39 +93,61 @@ check:  ## What every change must pass: lint, build and test, where a warning is
 	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz
 	@etc/build/system-test --brief $(BUILD)
 
-server:  ## Build the release of beekon-server, the backend, in server/.build
+server: server-build  ## Build beekon-server, the backend, and run it here with an SQLite file; Ctrl-C ends it; LISTEN=host:port
+	@mkdir -p -m 700 .run/server
+	@printf '%s\n' 'In another terminal, for a device and for who reads it:' \
+	    '    server/.build/release/beekon-server device add NAME --database .run/server/fleet.db' \
+	    '    server/.build/release/beekon-server user add NAME --database .run/server/fleet.db'
+	@exec server/.build/release/beekon-server --database .run/server/fleet.db --listen $(LISTEN)
+
+server-build:  ## Build the release of beekon-server in server/.build
 	@etc/build/server deps
 	@etc/build/server build
 
-test-server: venv  ## Run the tests of beekon-server, with beekond and a PostgreSQL of their own; ONLY=name
-	@etc/build/server deps
+test-server: deps venv  ## Run the tests of beekon-server alone; ONLY=name
 	$(SWIFT_BUILD) --product beekond
-	@BEEKOND_BIN="$(abspath $(BUILD))/debug" etc/build/server test $(ONLY)
+	@etc/build/test --build $(BUILD) --server $(ONLY)
 
 fuzz-server:  ## Fuzz what beekon-server reads of uploads; FUZZ_SECONDS or FUZZ_RUNS
 	@etc/build/server deps
 	@etc/build/server fuzz
 
-server-deb: server  ## Build the Debian package of beekon-server in server/.build/deb
+server-deb: server-build  ## Build the Debian package of beekon-server in server/.build/deb
 	@etc/build/server-deb
 
 conservation: venv  ## 200 kills and 20 immediate stops of PostgreSQL under ten beekond and three servers; KILLS=200
 	@etc/build/server deps
 	$(SWIFT_BUILD) --product beekond
-	@BEEKOND_BIN="$(abspath $(BUILD))/debug" BEEKOND_SERVER_KILLS="$(KILLS)" etc/build/server test conservation
+	@etc/build/server build-tests
+	@BEEKOND_BIN="$(abspath $(BUILD))/debug" BEEKOND_SERVER_KILLS="$(KILLS)" etc/build/server run conservation
 
-fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C ends them; VEHICLES=10
+overload: venv server-build  ## Ten times what beekon-server can take, and slow senders, for OVERLOAD_SECONDS=30, with the release
+	@BEEKON_SERVER_BIN="$(CURDIR)/server/.build/release" BEEKOND_OVERLOAD_SECONDS="$(OVERLOAD_SECONDS)" etc/build/server run overload
+
+fleet: deps venv  ## Ten simulated vehicles, with beekond and gpsd, and beekon-server; Ctrl-C or DURATION=60 ends them; VEHICLES=10
 	@etc/build/server deps
 	$(SWIFT_BUILD) --product beekond
 	$(SWIFT_BUILD) --product beekonctl
 	$(SWIFT_BUILD) --product beekon-sim
 	@etc/build/server build
-	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(VEHICLES)
+	@etc/demo/fleet --bin $(BUILD)/debug --server server/.build/release --vehicles $(or $(VEHICLES),10) \
+	    $(if $(DURATION),--duration $(DURATION))
 
-bench-server: venv  ## Measure beekon-server beside COPY and bare inserts; BENCH_RUNS=5
+fleet-simulation: deps  ## Table and charts of docs/fleet.md: 100,000 vehicles in simulated time; VEHICLES=20000
+	$(SWIFT_BUILD) -c release --product beekon-fleet
+	@etc/build/fleet-simulation $(BUILD)/release/beekon-fleet $(or $(VEHICLES),100000)
+
+fleet-live: deps venv  ## Vehicles of the simulation against a beekon-server that is killed, in real time; VEHICLES=40
+	$(SWIFT_BUILD) --product beekon-fleet
 	@etc/build/server deps
 	@etc/build/server build
-	@.venv/bin/python server/Benchmarks/bench
+	@cd Tests/System/fleet && BEEKOND_VEHICLES=$(or $(VEHICLES),40) BEEKOND_BIN="$(abspath $(BUILD))/debug" \
+	    BEEKON_SERVER_BIN="$(CURDIR)/server/.build/release" $(CURDIR)/.venv/bin/python -m unittest -v test_fleet.LiveTests
+
+bench-server: venv  ## Measure beekon-server beside COPY and bare inserts; BENCH_RUNS=5, BENCH_ONLY="postgres sqlite herd", BENCH_ALONE=1
+	@etc/build/server deps
+	@etc/build/server build
+	@.venv/bin/python server/Benchmarks/bench-server $(BENCH_ONLY)
 
 bench: deps  ## Measure beekond beside its peers; BENCH_RUNS=1 for a quick look, BENCH_ONLY=names, BENCH_DIR=folder
 	$(SWIFT_BUILD) $(RELEASE)

@@ -41,7 +41,8 @@ let fuzzing: [Target] =
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Base", "ControlProtocol", "DaemonConfiguration", "Envelope", "GPSD", "Tracking", "Upload",
+                "Base", "ControlProtocol", "DaemonConfiguration", "Envelope", "GPSD", "TOML", "Tracking",
+                "Upload",
             ],
             path: "Tests/Fuzz/Sources", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])])
     ]
@@ -54,11 +55,13 @@ let package = Package(
         .executable(name: "beekond", targets: ["beekond"]),
         .executable(name: "beekonctl", targets: ["beekonctl"]),
         .executable(name: "beekon-sim", targets: ["beekon-sim"]),
+        .executable(name: "beekon-fleet", targets: ["beekon-fleet"]),
         // What beekon-server builds on; another package sees only what is public in them.
         .library(name: "Base", targets: ["Base"]),
         .library(name: "CZlib", targets: ["CZlib"]),
         .library(name: "Envelope", targets: ["Envelope"]),
         .library(name: "SQLite", targets: ["SQLite"]),
+        .library(name: "TOML", targets: ["TOML"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
@@ -78,6 +81,7 @@ let package = Package(
         target("GPSD", ["Base", "CGPS", "Linux", "Tracking"]),
         target("Sensors", ["Base", "Linux", "Tracking"]),
         target("SQLite", ["CSQLite"]),
+        target("TOML"),
         target("Storage", ["Base", "SQLite", "Linux", "Tracking"]),
         target("Envelope", ["Base", "CZlib", "Tracking"]),
         target(
@@ -91,9 +95,10 @@ let package = Package(
                 .embedInCode("track-charts.js")
             ]),
         // Not `Configuration`, which is swift-configuration's: names are unique over a graph of packages.
-        target("DaemonConfiguration", ["Base", "Envelope", "Linux", "Tracking"]),
+        target("DaemonConfiguration", ["Base", "Envelope", "Linux", "TOML", "Tracking"]),
         target("Systemd", ["CSystemd"]),
         target("Simulation", ["Base"]),
+        target("Fleet", ["Base", "Envelope", "Simulation", "Tracking", "Upload"]),
         target(
             "Doctor",
             [
@@ -110,11 +115,15 @@ let package = Package(
         executable("beekond", ["Daemon"]),
         executable("beekonctl", ["Base", "ControlProtocol", "ControlTool", "Doctor", argumentParser]),
         executable("beekon-sim", ["Base", "Simulation", argumentParser]),
+        executable(
+            "beekon-fleet",
+            ["Base", "DaemonConfiguration", "Fleet", "Linux", "Upload", argumentParser]),
 
         test("DaemonConfiguration", ["Envelope", "Support"]),
         test("ControlProtocol", ["Support"]),
         test("ControlTool", ["Base", "ControlProtocol"]),
         test("Simulation", ["Base"]),
+        test("Fleet", ["Base", "Simulation"]),
         test("Doctor", ["Base", "ControlProtocol", "ControlTool"]),
         test("Envelope", ["Base", "CZlib", "Support", "Tracking"]),
         test(

@@ -64,9 +64,18 @@ let package = Package(
         target(
             "Commands", ["CServerCrypto", "EnvelopeReader", "ServerStore", beekond("Base")]),
         target(
+            "Page",
+            [
+                "CServerCrypto", beekond("CZlib"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        target(
             "API",
             [
-                "Accounts", "Commands", "EnvelopeReader", "ServerStore", beekond("Base"), beekond("Envelope"),
+                "Accounts", "Commands", "EnvelopeReader", "Page", "ServerStore", beekond("Base"),
+                beekond("Envelope"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -79,7 +88,8 @@ let package = Package(
         .executableTarget(
             name: "beekon-server",
             dependencies: [
-                "API", "Commands", "ServerStore", beekond("Base"), beekond("Envelope"),
+                "API", "Commands", "Page", "ServerStore", beekond("Base"), beekond("Envelope"),
+                beekond("TOML"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -91,6 +101,13 @@ let package = Package(
         test("ServerStore", ["EnvelopeReader", beekond("Base"), beekond("SQLite")]),
         test("Accounts", ["ServerStore", beekond("Base")]),
         test("Commands", ["EnvelopeReader", "ServerStore", beekond("Base")]),
-        test("API", ["Accounts", beekond("Base")]),
+        test(
+            "Page",
+            [
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        test("API", ["Accounts", "EnvelopeReader", "ServerStore", beekond("Base")]),
     ] + fuzzing
 )

@@ -1,3 +1,5 @@
+internal import TOML
+
 /// A setting as somebody made it, checked.
 struct Assignment {
     let key: Key

@@ -1,3 +1,5 @@
+internal import TOML
+
 /// A configuration as read: the settings, and where each came from.
 package struct Loaded: Sendable, Equatable {
     /// What the daemon runs with.
@@ -49,6 +51,24 @@ package enum SettingValue: Sendable, Equatable {
         case .number: "a number"
         case .string: "a text in quotes"
         case .list: "a list of texts"
+        }
+    }
+}
+
+extension TOMLNode {
+    /// The value, if it is of a type that settings have.
+    var setting: SettingValue? {
+        switch content {
+        case .value(.bool(let value)): return .bool(value)
+        case .value(.integer(let value)): return .integer(value)
+        case .value(.number(let value)): return .number(value)
+        case .value(.string(let value)): return .string(value)
+        case .array(let nodes):
+            let texts = nodes.compactMap { node in
+                if case .value(.string(let text)) = node.content { text } else { nil }
+            }
+            return texts.count == nodes.count ? .list(texts) : nil
+        case .date, .tables, .table: return nil
         }
     }
 }

@@ -1,3 +1,5 @@
+internal import TOML
+
 /// The tokens that a configuration begins with.
 package enum Seeds {
     private static let names = ["access_token", "refresh_token"]

@@ -1,16 +1,8 @@
+internal import TOML
+
 extension String {
-    /// The text with everything that could upset a terminal or a log line written as `\u{…}`, cut at 80 characters.
-    var escaped: String {
-        var text = ""
-        for scalar in unicodeScalars.prefix(80) {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse:
-                text += "\\u{\(String(scalar.value, radix: 16))}"
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return unicodeScalars.count > 80 ? text + "…" : text
-    }
+    /// As it may stand in a message.
+    var escaped: String { printable }
 
     /// No control characters, in particular no line ends and no NUL.
     var isOneLine: Bool { unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } }

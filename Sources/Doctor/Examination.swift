@@ -34,6 +34,8 @@ package struct Examination {
         let loaded = readConfiguration(&facts, settings)
         askGPSD(&facts, loaded, progress)
         facts.hasModemManager = Host.runs("ModemManager")
+        let chip = facts.settings["vehicle.gpio_chip"]?.stringValue ?? ""
+        facts.hasChip = chip.isEmpty ? nil : access(chip, F_OK) == 0
         facts.clock = Host.clock()
         facts.disk = Host.disk(facts.stateDirectory)
         askBackend(&facts, loaded, progress)

@@ -61,6 +61,8 @@ package struct Facts: Sendable {
     /// The receiver's device file; nil when gpsd does not use one.
     package var device: DeviceFile?
     package var hasModemManager = false
+    /// Whether the chip of `vehicle.gpio_chip` is there, for whoever runs the check; nil where none is configured.
+    package var hasChip: Bool?
     package var clock = SystemClock()
     package var stateDirectory = ""
     package var disk: Disk?

@@ -41,6 +41,7 @@ package struct Report: Encodable, Sendable {
             [Checks.socket(facts), Checks.rights(facts), Checks.configuration(facts)]
             + [Checks.gpsd(facts), Checks.device(facts), Checks.modemManager(facts)]
             + [Checks.fix(facts), Checks.satellites(facts), Checks.receiverTime(facts)]
+            + [Checks.vehicle(facts)].compactMap(\.self)
             + [Checks.clock(facts), Checks.clockSource(facts), Checks.writable(facts), Checks.space(facts)]
             + Checks.backend(facts) + Checks.destinations(facts)
     }

@@ -4,7 +4,7 @@ import Glibc
 ///
 /// The standard library's generator cannot be seeded, and its algorithms for ranges may change between releases. A
 /// drive must be reproducible byte for byte, so everything from bits to Gaussian deviates is implemented here.
-package struct SplitMix64: Sendable {
+package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) {

@@ -24,6 +24,11 @@ struct Case: Sendable, CustomTestStringConvertible {
     }
 }
 
+/// A line that cannot be read, with the sensor's advice.
+private func failing(_ advice: String) -> Wire.VehicleStatus {
+    .init(source: "gpio", ignition: "unknown", error: "open /dev/gpiochip0: not possible; \(advice)")
+}
+
 @Suite("the doctor's checks")
 struct CheckTests {
     @Test("a good day: nothing is wrong, everything was checked")
@@ -110,6 +115,42 @@ struct CheckTests {
         orphan.sync.pending = 0
         facts.status?.destinations = [orphan]
         #expect(last()?.check == "to home")
+    }
+
+    @Test(
+        "where the vehicle says something, it is said what, and what is wrong",
+        arguments: [
+            (Wire.VehicleStatus(source: "gpio", ignition: "off"), nil, Finding.Result.ok, "ignition off"),
+            (
+                .init(source: "power_supply", ignition: "on", externalPower: true), nil, .ok,
+                "ignition on, external power"
+            ),
+            (.init(source: "none", ignition: "unknown", externalPower: false), nil, .ok, "no external power"),
+            (.init(source: "manual", ignition: "unknown"), nil, .ok, "beekonctl ignition on"),
+            (
+                failing("there is no such chip: check vehicle.gpio_chip"), false, .failed,
+                "check vehicle.gpio_chip"
+            ),
+            (failing("there is no such chip: check vehicle.gpio_chip"), true, .failed, "gpio-ignition.conf"),
+            (failing("somebody else uses it: gpioinfo says who"), true, .failed, "gpioinfo says who"),
+            (failing("give beekond the right to use it: DeviceAllow=/dev/c"), true, .failed, "DeviceAllow="),
+            (
+                .init(
+                    source: "none", ignition: "unknown",
+                    error:
+                        "there is no power supply x: /sys/class/power_supply lists them; check vehicle.supply"
+                ),
+                nil, .failed, "check vehicle.supply"
+            ),
+        ] as [(Wire.VehicleStatus, Bool?, Finding.Result, String)])
+    func vehicle(status: Wire.VehicleStatus, hasChip: Bool?, result: Finding.Result, words: String) throws {
+        var facts = Samples.good
+        facts.status?.vehicle = status
+        facts.hasChip = hasChip
+        let finding = try #require(Report(facts).findings.first { $0.check == "vehicle" })
+        #expect(finding.result == result)
+        #expect((finding.text + " " + (finding.remedy ?? "")).contains(words), "\(finding)")
+        #expect((finding.remedy != nil) == (result == .failed))
     }
 
     @Test("where only the newest location goes there is no backlog")

@@ -27,7 +27,7 @@ def setUpModule():
 class BoardTest(MachineTest):
     vehicle: virtual.Machine
 
-    def told(self) -> dict:
+    def said(self) -> dict:
         """What the script has said so far."""
         return dict(re.findall(r"^board ([\w-]+): (.*)$", self.vehicle.console().replace("\r", ""), re.M))
 
@@ -36,18 +36,18 @@ class BoardTest(MachineTest):
             files = {"root/board.sh": file.read(), "etc/systemd/system/board.service": UNIT}
         self.vehicle = machine = self.machine(self.url(), {"allow_insecure_http": True}, files=files, units=("board",))
         machine.start()
-        wait_for(lambda: "end" in self.told() or not machine.qemu.running,
-                 lambda: f"all steps; so far {self.told()}; {machine.console()[-1500:]}", 1800)
-        told = self.told()
-        print("\n" + "\n".join(f"{name}: {value}" for name, value in told.items()), flush=True)
+        wait_for(lambda: "end" in self.said() or not machine.qemu.running,
+                 lambda: f"all steps; so far {self.said()}; {machine.console()[-1500:]}", 1800)
+        said = self.said()
+        print("\n" + "\n".join(f"{name}: {value}" for name, value in said.items()), flush=True)
         for step in ("stored", "comes-back", "same-session"):
             with self.subTest(step):
-                self.assertEqual(told.get(step), "yes")
-        self.assertEqual(told["socket"].split()[1:], ["beekon", "660"])
-        self.assertEqual(told["member"], "0", "a member of group beekon commands it")
-        self.assertNotEqual(told["stranger"], "0", "and nobody else")
-        self.assertLessEqual(float(told["exposure"]), MOST_EXPOSED)
-        self.assertIn(debian.ARCHITECTURE, told["package"])
+                self.assertEqual(said.get(step), "yes")
+        self.assertEqual(said["socket"].split()[1:], ["beekon", "660"])
+        self.assertEqual(said["member"], "0", "a member of group beekon commands it")
+        self.assertNotEqual(said["stranger"], "0", "and nobody else")
+        self.assertLessEqual(float(said["exposure"]), MOST_EXPOSED)
+        self.assertIn(debian.ARCHITECTURE, said["package"])
         machine.cut()
         self.assert_sound(machine)
         reported = set(machine.stored(1))

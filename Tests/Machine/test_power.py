@@ -4,17 +4,21 @@ BEEKOND_CUTS sets the number of cuts (default 3; 20 is the long form).
 """
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import random
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 from datetime import datetime
 
 import debian
+import road
 import virtual
 from support import tls
 from support.backend import Backend
@@ -38,10 +42,11 @@ class MachineTest(unittest.TestCase):
         self.backend = Backend().start()
         self.addCleanup(self.backend.stop)
 
-    def machine(self, url: str, sync: dict | None = None, **options) -> virtual.Machine:
-        """A machine that tracks from its first start and stores every fix."""
+    def machine(self, url: str, sync: dict | None = None, tracking: dict | None = None, **options) -> virtual.Machine:
+        """A machine that tracks from its first start, and stores every fix unless `tracking` says otherwise."""
+        every = {"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"}
         config = {
-            "tracking": {"autostart": True, "interval_seconds": 0, "distance_meters": 0, "stationary_mode": "keep_tracking"},
+            "tracking": {"autostart": True, **(every if tracking is None else tracking)},
             "sync": {"url": url, "sync_threshold": 5, "interval_seconds": 60, **(sync or {})}}
         machine = virtual.Machine(self.folder, toml(config), **options)
         self.addCleanup(machine.stop)
@@ -53,22 +58,35 @@ class MachineTest(unittest.TestCase):
     def received(self) -> set:
         return set(self.backend.ids)
 
-    def assert_sound(self, machine: virtual.Machine):
-        """The database as the cut left it, read by another SQLite. The file system's journal is replayed on a copy: at the
-        next boot the machine does that itself."""
+    def told(self, machine: virtual.Machine) -> list:
+        """What the odometer was said to be in this boot, in metres. It never goes back, not over a power cut either."""
+        readings = [line["odometer_meters"] for boot in range(1, machine.boots + 1) for line in machine.lines("tell", boot)
+                    if "odometer_meters" in line]
+        self.assertEqual(readings, sorted(readings))
+        return readings
+
+    def disk(self, machine: virtual.Machine, look):
+        """What `look` makes of the state directory as the cut left it. The file system's journal is replayed on a copy: at
+        the next boot the machine does that itself."""
         mounted, copy = os.path.join(self.folder, "mounted"), os.path.join(self.folder, "copy")
         os.makedirs(mounted, exist_ok=True)
         subprocess.run(["cp", "--sparse=always", machine.disk, copy], check=True)
         subprocess.run(["mount", "-o", "loop", copy, mounted], check=True)
         try:
-            state = os.path.join(mounted, "var/lib/beekond")
-            link = sqlite3.connect(os.path.join(state, "beekon.db"))
-            self.assertEqual(link.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
-            link.close()
-            self.assertEqual([name for name in os.listdir(state) if "corrupt" in name or "salvaged" in name], [])
+            return look(os.path.join(mounted, "var/lib/beekond"))
         finally:
             subprocess.run(["umount", mounted], check=True)
             os.remove(copy)
+
+    def assert_sound(self, machine: virtual.Machine):
+        """The database as the cut left it, read by another SQLite."""
+        self.disk(machine, self.assert_sound_state)
+
+    def assert_sound_state(self, state: str):
+        link = sqlite3.connect(os.path.join(state, "beekon.db"))
+        self.assertEqual(link.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+        link.close()
+        self.assertEqual([name for name in os.listdir(state) if "corrupt" in name or "salvaged" in name], [])
 
 
 class PowerTest(MachineTest):
@@ -87,6 +105,7 @@ class PowerTest(MachineTest):
             machine.cut()
             sessions.add(self.session(machine))
             self.assert_sound(machine)
+            self.told(machine)
             told = machine.stored(number)
             reported += told
             print(f"cut {number}: the database is sound; {len(told)} reported stored in this boot, "
@@ -98,12 +117,13 @@ class PowerTest(MachineTest):
         machine.cut()
         sessions.add(self.session(machine))
         self.assertEqual(len(sessions), 1, "one session throughout")
+        readings = self.told(machine)
         self.assertEqual(self.backend.faults(), [], "each id in one batch, each batch with one set of bytes")
         self.assert_sound(machine)
         print(f"{machine.boots} boots, {machine.boots} cuts; {len(set(reported))} reported stored, "
               f"{len(self.received())} received, "
               f"{sum(request.duplicate for request in self.backend.requests)} batches sent again with the same bytes, "
-              "0 ids in two batches, 0 lost")
+              f"0 ids in two batches, 0 lost; {len(readings)} readings of the odometer up to {readings[-1]} m, none backwards")
 
     def session(self, machine: virtual.Machine) -> str:
         """The session that the daemon resumed by itself."""
@@ -112,6 +132,64 @@ class PowerTest(MachineTest):
         self.assertEqual(status["state"], "tracking")
         self.assertNotIn("storage", status["degraded"])
         return status["session_id"]
+
+
+@unittest.skipIf(debian.BRIEF, "ten minutes of driving between cuts: not in the brief form")
+class OdometerTest(MachineTest):
+    """A vehicle that goes on while its machine boots again, five times as fast as life."""
+
+    SPEED_UP = 5
+    # Seconds of fix time between two cuts.
+    LEAST = 600
+
+    def test_it_is_right_over_cuts(self):
+        start = int(time.time())
+        machine = self.machine("", tracking={"interval_seconds": 30, "distance_meters": 100}, receiver=(
+            sys.executable, os.path.abspath(road.__file__), "{}", str(start), str(self.SPEED_UP)))
+        for number in range(1, CUTS + 1):
+            machine.start()
+            wait_for(lambda: self.driven(machine, start) >= self.LEAST, lambda: f"it drives; {machine.status()}", 900)
+            machine.cut()
+            print(f"cut {number}: {self.driven(machine, start)} s after the first fix of the boot at speed, "
+                  f"the odometer was said to be at {self.told(machine)[-1]} m", flush=True)
+        machine.start()
+        machine.wait_status(lambda status: status["gate"]["admitted"] >= 5, "tracking goes on after the last cut")
+        machine.cut()
+        self.told(machine)
+        rows, trips = self.disk(machine, self.account)
+        way = {moment.second: moment.metres for moment in itertools.islice(road.moments(), 40_000)}
+        (first, at_first), (last, at_last) = rows[0], rows[-1]
+        truth = way[last // 1000 - start] - way[first // 1000 - start]
+        error = (at_last - at_first) / truth - 1
+        print(f"odometer over {CUTS} cuts: {truth:.0f} m driven in {(last - first) // 1000} s, error {100 * error:.3f} %, "
+              f"{len(self.told(machine))} readings, none backwards")
+        self.assertLess(abs(error), 0.005)
+        self.assertEqual([metres for _, metres in rows], sorted(metres for _, metres in rows))
+        # Each cut ended a trip, at a stored fix; no two of them overlap, and each is as long as the way was.
+        self.assertGreaterEqual(len(trips), CUTS)
+        for (_, end, _), (begin, _, _) in itertools.pairwise(trips):
+            self.assertLessEqual(end, begin)
+        for begin, end, metres in trips:
+            driven = way[end // 1000 - start] - way[begin // 1000 - start]
+            print(f"a trip of {(end - begin) // 1000} s: {metres:.0f} m, {driven:.0f} m in truth")
+            self.assertLess(abs(metres - driven), 0.005 * driven + 25)
+
+    def driven(self, machine: virtual.Machine, start: int) -> int:
+        """Seconds of fix time in this boot during which the vehicle moved."""
+        times = [datetime.fromisoformat(line["location"]["timestamp"].replace("Z", "+00:00")).timestamp()
+                 for line in machine.lines("watch") if line.get("location")]
+        if not times:
+            return 0
+        first, last = int(min(times)) - start, int(max(times)) - start
+        way = itertools.islice(road.moments(), max(last, 0))
+        return sum(1 for moment in way if moment.second >= first and moment.speed > 0.5)
+
+    @staticmethod
+    def account(state: str) -> tuple:
+        """The locations, as (milliseconds, metres), and the trips that have ended, as (from, to, metres)."""
+        with contextlib.closing(sqlite3.connect(os.path.join(state, "beekon.db"))) as link:
+            rows = link.execute("SELECT ts, mileage FROM locations ORDER BY ts, seq").fetchall()
+            return rows, link.execute("SELECT started_at, ended_at, metres FROM trips ORDER BY started_at").fetchall()
 
 
 @unittest.skipIf(debian.BRIEF, "clock and cable: not in the brief form")

@@ -3,48 +3,8 @@ import Testing
 
 @testable import Upload
 
-/// A drain that has got somewhere, and what follows there from each event that can come.
-private struct Place {
-    var name: String
-    /// What led there from the beginning.
-    var path: [Drain.Event]
-    var isOwed = false
-    /// All other events end the drain as a failure that is tried again.
-    var exits: [(Drain.Event, Drain.Step)]
-
-    func drain(isForced: Bool = false) -> Drain {
-        var drain = Drain()
-        if isOwed {
-            _ = drain.begin(hasWork: true, isForced: false)
-            for event in Place.accepted + [.storageFailed] { _ = drain.handle(event) }
-        }
-        _ = drain.begin(hasWork: true, isForced: isForced)
-        for event in path { _ = drain.handle(event) }
-        return drain
-    }
-
-    static let frozen: [Drain.Event] = [.done, .frozen(rows: 4, isIsolating: false)]
-    static let isolating: [Drain.Event] = [.done, .frozen(rows: 4, isIsolating: true)]
-    static let sending: [Drain.Event] = frozen + [.token(.usable)]
-    static let refused: [Drain.Event] = sending + [answer(401)]
-    static let accepted: [Drain.Event] = sending + [answer(200), .done]
-
-    /// Nothing is pending.
-    static let done: [Drain.Event] = [.done, .nothingPending]
-    static let envelope: [Drain.Event] = done + [.made(.envelope), .token(.usable)]
-    static let log: [Drain.Event] = done + [.made(.log), .token(.usable)]
-
-    static let blamed: [Drain.Event] = sending + [answer(404), .done, .done, .mayBeBlamed]
-    static let probing: [Drain.Event] = blamed + [.frozen(rows: 1, isIsolating: false), .token(.usable)]
-
-    static func answer(_ status: Int, _ doubt: Doubt? = nil, canRenew: Bool = true) -> Drain.Event {
-        .answered(Judgement(status: status, retryAfter: 7, doubt: doubt), canRenew: canRenew)
-    }
-}
-
 @Suite("the drain")
 struct DrainTests {
-    private static let later = Drain.Step.finish(.transient(isNetwork: false, retryAfter: nil))
     private static let lostNetwork = Drain.Step.finish(.transient(isNetwork: true, retryAfter: nil))
     private static let answers = [
         Place.answer(200), Place.answer(200, .page), Place.answer(200, .noAck), Place.answer(301),
@@ -74,7 +34,7 @@ struct DrainTests {
     ]
 
     private static func recorded(_ event: Drain.Event) -> (Drain.Event, Drain.Step) {
-        guard case .answered(let judgement, _) = event else { return (event, later) }
+        guard case .answered(let judgement, _) = event else { return (event, Place.later) }
         return (event, .perform(.record(judgement)))
     }
 
@@ -299,7 +259,7 @@ struct DrainTests {
             }
             for event in Self.events {
                 var drain = place.drain()
-                let expected = place.exits.first { $0.0 == event }?.1 ?? Self.later
+                let expected = place.exits.first { $0.0 == event }?.1 ?? Place.later
                 #expect(drain.handle(event) == expected, "\(place.name), \(event)")
             }
         }
@@ -332,7 +292,7 @@ struct DrainTests {
     private typealias Interruption = @Sendable (inout Drain) -> Void
 
     private static let interruptions: [(name: String, make: Interruption, after: Drain.Step)] = [
-        ("stop", { $0.stop() }, later), ("abort", { $0.abort() }, .perform(.freezeNext)),
+        ("stop", { $0.stop() }, Place.later), ("abort", { $0.abort() }, .perform(.freezeNext)),
         ("another url", { $0.change(isEnabled: true, isOtherRequest: true) }, .perform(.freezeNext)),
         ("no url", { $0.change(isEnabled: false, isOtherRequest: true) }, .finish(.drained)),
     ]
@@ -363,7 +323,7 @@ struct DrainTests {
             var drain = Place(name: "", path: Place.sending, exits: []).drain()
             drain.abort()
             _ = drain.handle(.underway)
-            #expect(drain.handle(event) == Self.later, "\(event)")
+            #expect(drain.handle(event) == Place.later, "\(event)")
         }
     }
 
@@ -404,57 +364,7 @@ struct DrainTests {
             name: "", path: Place.frozen + [.token(.due(hasToken: true)), .token(.usable)], exits: []
         ).drain()
         drain.stop()
-        #expect(drain.handle(.token(.due(hasToken: true))) == Self.later)
-    }
-
-    /// What follows a probe's way to its end, each event after the other.
-    private static func end(_ events: [Drain.Event], isForced: Bool = false) -> Drain.Step {
-        var drain = Place(name: "probing", path: Place.probing, exits: []).drain(isForced: isForced)
-        return events.reduce(later) { _, event in drain.handle(event) }
-    }
-
-    @Test(
-        "a probe that is not accepted leaves everything as it is, and the drain fails as it would have",
-        arguments: [
-            [Place.answer(404), .done, .done], [Place.answer(500), .done],
-            [Place.answer(200, .page), .done, .done], [.failed(isForTime: false)], [.closed, .done],
-            [.failed(isForTime: true), .done], [.storageFailed],
-        ] as [[Drain.Event]])
-    func refusedProbe(events: [Drain.Event]) {
-        #expect(Self.end(events) == .finish(.failed(.permanent)))
-    }
-
-    @Test("an accepted probe is deleted before the row ahead of it is condemned, and then the drain goes on")
-    func acceptedProbe() {
-        #expect(Self.end([Place.answer(200), .done]) == .perform(.acknowledge(freezingNext: false)))
-        #expect(Self.end([Place.answer(200), .done, .done]) == .perform(.condemn))
-        #expect(Self.end([Place.answer(200), .done, .done, .done]) == .perform(.freezeNext))
-    }
-
-    @Test("a probe that was accepted and could not be deleted is deleted first, and its word is lost")
-    func owedProbe() {
-        var drain = Place(name: "probing", path: Place.probing, exits: []).drain()
-        for event in [Place.answer(200), .done] { _ = drain.handle(event) }
-        #expect(drain.handle(.storageFailed) == Self.later)
-        #expect(drain.begin(hasWork: true, isForced: false) == .perform(.acknowledge(freezingNext: false)))
-        #expect(drain.handle(.done) == .perform(.registerEndpoint))
-    }
-
-    @Test("a probe that is broken off is over: the row ahead of it goes again")
-    func abortedProbe() {
-        var drain = Place(name: "probing", path: Place.probing, exits: []).drain()
-        drain.abort()
-        _ = drain.handle(.underway)
-        #expect(drain.handle(.cancelled) == .perform(.freezeNext))
-        for event in [Place.frozen[1], .token(.usable), Place.answer(200), .done] { _ = drain.handle(event) }
-        #expect(drain.handle(.done) == .perform(.freezeNext))
-    }
-
-    @Test("a drain that somebody asks for is no scheduled run")
-    func forcedRefusal() {
-        let path = Place.sending + [Place.answer(404), .done]
-        var drain = Place(name: "marking", path: path, exits: []).drain(isForced: true)
-        #expect(drain.handle(.done) == .perform(.weighRefusal(nil, isScheduled: false)))
+        #expect(drain.handle(.token(.due(hasToken: true))) == Place.later)
     }
 
     /// What can be said of an action that was carried out; more often than not, that all is well.

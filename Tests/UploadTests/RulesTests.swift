@@ -130,7 +130,7 @@ struct RulesTests {
         for failures in 0..<12 {
             let retry = rig.drain(outcome)
             let delay = try #require(retry)
-            let ceiling = min(300, 2 * Double(1 << failures))
+            let ceiling = min(600, 2 * Double(1 << failures))
             #expect((ceiling / 2...ceiling).contains(delay))
             #expect(abs(rig.wait - delay) < 1e-5)
             rig.trigger(.threshold)

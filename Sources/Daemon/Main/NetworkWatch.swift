@@ -1,17 +1,16 @@
 internal import Base
 internal import Linux
+internal import Upload
 
 /// Notices when the network comes back, for an uploader that would otherwise wait for its schedule.
 final class NetworkWatch {
     private var monitor: RouteMonitor?
-    /// nil while there is a route.
-    private var lostAt: BootInstant?
+    private var loss: RouteLoss
     /// Any default route has changed since this was last set.
     var hasChanged = false
 
-    /// Until a route appears, there has been none since the start.
     init(now: BootInstant) {
-        lostAt = now
+        loss = RouteLoss(now: now)
     }
 
     /// For poll(2); negative while nothing is watched.
@@ -37,10 +36,8 @@ final class NetworkWatch {
         for change in monitor?.receive() ?? [] {
             hasChanged = true
             switch change {
-            case .vanished: lostAt = lostAt ?? now
-            case .appeared:
-                outages.append(lostAt.map { now.seconds(since: $0) } ?? 0)
-                lostAt = nil
+            case .vanished: loss.vanished(now: now)
+            case .appeared: outages.append(loss.appeared(now: now))
             }
         }
         return outages

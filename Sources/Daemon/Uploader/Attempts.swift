@@ -8,29 +8,27 @@ struct Attempts {
     var metered: MeteredGate
     /// A person asked for the one that is due.
     private(set) var isAskedFor = false
-    private(set) var heartbeat: Heartbeat
-    private var schedule: DrainSchedule
+    private var occasions: Occasions
     private var random = SystemRandomNumberGenerator()
     /// Clients that asked for an attempt.
     private var askers: [Token] = []
 
     init(_ rules: DrainRules, board: Board, now: BootInstant) {
         metered = MeteredGate(board: board)
-        schedule = DrainSchedule(rules, now: now, using: &random)
-        heartbeat = Heartbeat(interval: rules.heartbeat, now: now, using: &random)
+        occasions = Occasions(rules, now: now, using: &random)
     }
 
     /// When the next one is due; nil: not before somebody asks.
-    var due: BootInstant? { schedule.due }
+    var due: BootInstant? { occasions.due }
     /// A command asked for the next one.
-    var isForced: Bool { schedule.isForced }
+    var isForced: Bool { occasions.isForced }
     /// How many have followed a transient failure.
-    var retries: Int { schedule.retries }
+    var retries: Int { occasions.retries }
 
     /// Something happened that may make one due.
     mutating func trigger(_ trigger: DrainTrigger, now: BootInstant) {
         if case .command = trigger { isAskedFor = true }
-        schedule.trigger(trigger, now: now, using: &random)
+        occasions.trigger(trigger, now: now, using: &random)
     }
 
     /// A client wants one at once, and its result.
@@ -41,30 +39,30 @@ struct Attempts {
 
     /// Other settings: other rules, and one attempt with them at once.
     mutating func change(_ rules: DrainRules, now: BootInstant) {
-        schedule.change(rules, now: now, using: &random)
-        heartbeat.change(interval: rules.heartbeat, now: now, using: &random)
+        occasions.change(rules, now: now, using: &random)
         trigger(.change, now: now)
     }
 
     // MARK: Heartbeats
 
     /// When a heartbeat is the reason for one; nil: never.
-    var heartbeatDue: BootInstant? { heartbeat.due.flatMap { schedule.admits($0) } }
+    var heartbeatDue: BootInstant? { occasions.heartbeatDue }
+    var heartbeat: Heartbeat { occasions.heartbeat }
 
     /// Whether a heartbeat is due. From then on it is owed to the server.
-    mutating func beginHeartbeat(now: BootInstant) -> Bool { heartbeat.begin(now: now) }
+    mutating func beginHeartbeat(now: BootInstant) -> Bool { occasions.beginHeartbeat(now: now) }
 
     /// A request, with or without rows, is about to be sent.
-    mutating func requested(now: BootInstant) { heartbeat.attempted(now: now, using: &random) }
+    mutating func requested(now: BootInstant) { occasions.requested(now: now, using: &random) }
 
     /// The server has accepted a request.
-    mutating func accepted() { heartbeat.accepted() }
+    mutating func accepted() { occasions.accepted() }
 
     /// The server has refused an envelope without rows for good.
-    mutating func refusedEnvelope(now: BootInstant) { heartbeat.refused(now: now) }
+    mutating func refusedEnvelope(now: BootInstant) { occasions.refusedEnvelope(now: now) }
 
     /// Another server may take what this one has refused.
-    mutating func serverChanged() { heartbeat.serverChanged() }
+    mutating func serverChanged() { occasions.serverChanged() }
 
     // MARK: From beginning to end
 
@@ -72,7 +70,7 @@ struct Attempts {
     ///
     /// - Returns: who waits for its result. Whoever asks while it runs gets another one.
     mutating func begin(now: BootInstant) -> [Token] {
-        schedule.begin(now: now, using: &random)
+        occasions.begin(now: now, using: &random)
         isAskedFor = false
         defer { askers = [] }
         return askers
@@ -83,6 +81,6 @@ struct Attempts {
     /// - Returns: seconds until the next, when it is a retry.
     mutating func end(_ outcome: DrainOutcome, now: BootInstant) -> Double? {
         if outcome == .drained { metered.uploadsDone() }
-        return schedule.end(outcome, now: now, using: &random)
+        return occasions.end(outcome, now: now, using: &random)
     }
 }

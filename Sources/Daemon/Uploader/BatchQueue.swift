@@ -384,36 +384,6 @@ extension Device {
     }
 }
 
-extension Settings.Sync {
-    /// Without the settings that say nothing about a request under way.
-    var request: Settings.Sync {
-        var sync = self
-        sync.intervalSeconds = 0
-        sync.syncThreshold = 0
-        sync.onReject = .drop
-        sync.triggers = Settings.Triggers()
-        sync.heartbeatSeconds = 0
-        sync.commands = nil
-        return sync
-    }
-
-    /// Differs whenever the url, the batch size, or what else may have been refused does.
-    var fingerprint: Int64 {
-        "\(batchSize) \(url)\(format.identity)".fingerprint
-    }
-
-    /// A request holds one location or one event.
-    var sendsOneRow: Bool {
-        if case .template(let own) = format { !own.shape.isBatching } else { format.name.isOneRow }
-    }
-
-    /// Whether the answer makes dead letters of the rows although the format keeps them.
-    func rejects(_ judgement: Judgement, in format: Format) -> Bool {
-        format.isForeign && onReject != .keep && judgement.verdict == .permanent && judgement.doubt == nil
-            && [400, 402, 404, 422].contains(judgement.status)
-    }
-}
-
 /// A batch that an administrator has dissolved.
 struct Rebatched: Sendable {
     var batch: UUIDv7

@@ -2,18 +2,17 @@ internal import Base
 internal import DaemonConfiguration
 internal import Storage
 internal import Synchronization
-internal import Tracking
 internal import Upload
 
 /// Reports how the uploads of one destination go: what is logged and when, and what the board shows.
 ///
 /// Confined to the uploader's thread.
 final class UploadReport {
-    private let port: UploaderPort
+    let port: UploaderPort
     private let board: Board
     private let post: (MainMessage) -> Void
     private let warn: (Log.Event, String, [(Log.Field, String)]) -> Void
-    private(set) var snapshot = UploaderSnapshot()
+    var snapshot = UploaderSnapshot()
     private var watch = RequestWatch()
     private var lastWarning: (key: String, now: BootInstant)?
     /// The latest answer, where a broker gave it.
@@ -27,7 +26,7 @@ final class UploadReport {
     /// Failures in a row after which the log says what can be done about the size of a batch.
     static let manyFailures = 3
     /// A line about dead credentials and one about an upload that fails for them share this: one is enough.
-    private static let authKey = DrainOutcome.Failure.auth.rawValue
+    static let authKey = DrainOutcome.Failure.auth.rawValue
 
     /// - Parameters:
     ///   - post: hands a hint to the main thread.
@@ -206,7 +205,7 @@ final class UploadReport {
     }
 
     /// To subscribers, if there are any.
-    private func tell(_ record: @autoclosure () -> RequestRecord) {
+    func tell(_ record: @autoclosure () -> RequestRecord) {
         guard board.requestListeners.load(ordering: .relaxed) > .none else { return }
         post(.requestEnded(port.name, record()))
     }
@@ -384,7 +383,7 @@ final class UploadReport {
     }
 
     /// Logs a fault when it begins or changes, then once an hour.
-    private func logOnce(
+    func logOnce(
         _ message: String, key: String? = nil, _ event: Log.Event = .uploadFailed, now: BootInstant
     ) {
         let key = key ?? message
@@ -393,85 +392,6 @@ final class UploadReport {
         }
         lastWarning = (key, now)
         warn(event, message, snapshot.lastHTTPStatus.map { [(.httpStatus, "\($0)")] } ?? [])
-    }
-
-    // MARK: Tokens
-
-    /// A token exchange has ended. Nothing of what was sent is told, and nothing of the answer but its status.
-    func exchanged(_ outcome: HTTPOutcome, bytes: Int, since began: BootInstant, now: BootInstant) {
-        let milliseconds = now.milliseconds(since: began)
-        switch outcome {
-        case .answer(let answer):
-            tell(
-                RequestRecord(
-                    status: answer.status, milliseconds: milliseconds, bytes: bytes, outcome: "answered"))
-        case .failure(let failure):
-            tell(
-                RequestRecord(
-                    milliseconds: milliseconds, bytes: bytes, outcome: RequestCounts.Code(failure).text))
-        case .cancelled:
-            tell(RequestRecord(milliseconds: milliseconds, bytes: bytes, outcome: "cancelled"))
-        }
-    }
-
-    func tokenRenewed(expiresAt: Int64?) {
-        snapshot.lastError = nil
-        let expiry = expiresAt.map {
-            "; the new one expires at \(Timestamp(milliseconds: $0 &* 1000).iso8601)"
-        }
-        Log.info(.tokenRefreshed, "the token has been refreshed" + (expiry ?? ""))
-    }
-
-    /// - Parameter isIdle: no drain will report the reason.
-    func exchangeFailed(_ outcome: HTTPOutcome, retryIn seconds: Double, isIdle: Bool, now: BootInstant) {
-        let reason: String
-        switch outcome {
-        case .answer(let answer): reason = "the token endpoint answers \(answer.status)"
-        case .failure(let failure):
-            reason = failure.message
-            snapshot.isClockSuspected = failure.kind == .clock
-        case .cancelled: reason = "broken off"
-        }
-        snapshot.lastError = "the token could not be refreshed: " + reason
-        guard isIdle else { return }
-        let pause = Int(seconds.rounded(.up))
-        logOnce(
-            "the token could not be refreshed (\(reason)); trying again in \(pause) s", key: reason,
-            .tokenFailed,
-            now: now)
-    }
-
-    /// An upload waits for the next exchange.
-    func tokenRests() {
-        snapshot.lastError = snapshot.lastError ?? "the token cannot be refreshed"
-    }
-
-    /// An upload cannot take place for want of a token.
-    func tokenIsMissing(_ words: String) {
-        snapshot.lastError = words
-    }
-
-    func tokenDied(_ death: AuthRecord.Death, _ status: Int?, now: BootInstant) {
-        logOnce(death.advice(status, of: port.name), key: Self.authKey, .tokenFailed, now: now)
-    }
-
-    func tokensUnsaved(_ error: String, now: BootInstant) {
-        snapshot.lastError = "the tokens cannot be written: " + error
-        logOnce("the tokens cannot be written (\(error)); trying again", key: "tokens", now: now)
-    }
-
-    func tokensDamaged(aside: String) {
-        Log.error(
-            .tokenFailed,
-            "the stored tokens are damaged and were put aside as \(aside); those of the configuration are used"
-        )
-    }
-
-    func tokensLocked(reason: String, now: BootInstant) {
-        logOnce(
-            "the stored tokens cannot be read: \(reason). Bring beekond.key back (the systemd credential, or the "
-                + "file in the state directory), or give new tokens with beekonctl auth seed",
-            key: Self.authKey, .tokenFailed, now: now)
     }
 
     /// Does something whose result says nothing about the upload.

@@ -1,8 +1,9 @@
 internal import DaemonConfiguration
+internal import Envelope
 internal import Storage
 internal import Upload
 
-// What a destination's table says about when and in which order it gets what.
+// What a destination's table says about when, in which order and in which requests it gets what.
 
 extension DrainRules {
     /// Seconds between uploads while there is nowhere to upload to.
@@ -28,4 +29,34 @@ extension Settings.Sync {
 extension Settings {
     /// Some destination gets only the newest location.
     var hasLatestOnly: Bool { allDestinations.contains(where: \.sync.isLatestOnly) }
+}
+
+extension Settings.Sync {
+    /// Without the settings that say nothing about a request under way.
+    var request: Settings.Sync {
+        var sync = self
+        sync.intervalSeconds = 0
+        sync.syncThreshold = 0
+        sync.onReject = .drop
+        sync.triggers = Settings.Triggers()
+        sync.heartbeatSeconds = 0
+        sync.commands = nil
+        return sync
+    }
+
+    /// Differs whenever the url, the batch size, or what else may have been refused does.
+    var fingerprint: Int64 {
+        "\(batchSize) \(url)\(format.identity)".fingerprint
+    }
+
+    /// A request holds one location or one event.
+    var sendsOneRow: Bool {
+        if case .template(let own) = format { !own.shape.isBatching } else { format.name.isOneRow }
+    }
+
+    /// Whether the answer makes dead letters of the rows although the format keeps them.
+    func rejects(_ judgement: Judgement, in format: Format) -> Bool {
+        format.isForeign && onReject != .keep && judgement.verdict == .permanent && judgement.doubt == nil
+            && [400, 402, 404, 422].contains(judgement.status)
+    }
 }

@@ -4,7 +4,8 @@ package import Base
 ///
 /// Between consecutive fixes that report speed it is mean speed × time: the Doppler speed of a receiver is far steadier
 /// than its position, whose noise adds up. Where that cannot be had (a tunnel, a restart, no speeds) it is the straight
-/// line from the last position counted, once that is longer than noise.
+/// line from the last position counted, once the vehicle is further from there than noise; from the first position after
+/// the gap on, speeds count again.
 ///
 /// It counts only while the vehicle moves by itself: motion is `moving` and, where that is known, the ignition is on. A
 /// ferry and a tow truck move it otherwise. Movement is established a few fixes after it began; the metres since the
@@ -59,6 +60,8 @@ package struct Odometer: Sendable {
     package static let stillSpeed = 0.5
     /// Metres; shorter straight lines are not counted, nor are those up to twice the accuracy.
     package static let shortestLine = 25.0
+    /// Metres per second squared; no road vehicle accelerates or brakes for long by more.
+    static let mostAcceleration = 4.0
     /// Seconds; a departure that takes longer to be established is not added.
     static let longestDeparture = 60.0
     /// Metres; what gets less far, and is not faster than 1 m/s, has not departed.
@@ -66,14 +69,24 @@ package struct Odometer: Sendable {
     /// Seconds between two writes of the small file while driving.
     package static let worthKeeping = 3600.0
 
+    /// What lies between the last position counted and the last fix, and is not counted yet.
+    private struct Gap: Sendable {
+        /// The first position that speeds join to the last fix.
+        var end: Coordinate
+        /// Metres up to there that the speeds before and after allow.
+        var most: Double
+        /// Metres from there on, by speeds.
+        var beyond = 0.0
+    }
+
     /// To be stored.
     package private(set) var memory: Memory
     /// Metres per second; what is faster is no movement: the setting of `implausible_speed`.
     package var fastest: Double
 
     private var last: (time: Timestamp, speed: Double?)?
-    /// Whether all up to the last fix is counted.
-    private var isCounted = false
+    /// nil while all up to the last fix is counted.
+    private var gap: Gap?
     /// It has departed since it last stood.
     private var isRolling = false
     /// Since it last stood, while a departure is not established.
@@ -103,20 +116,32 @@ package struct Odometer: Sendable {
         let isMoving = observed.motion == .moving
         defer { last = (fix.time, speed) }
         guard let place = memory.place, fix.time >= place.time else { return count(0, upTo: fix) }
-        if let metres = step(to: fix.time, speed) {
+        let step = step(to: fix.time, speed)
+        if gap == nil, let step {
             countStep(
-                metres, seconds: last.map { fix.time.seconds(since: $0.time) } ?? 0, speed ?? 0, isMoving)
-            count(0, upTo: fix)
-        } else {
-            isRolling = false
-            departure = (0, 0)
-            countLine(from: place, to: fix, isMoving)
+                step, seconds: last.map { fix.time.seconds(since: $0.time) } ?? 0, speed ?? 0, isMoving)
+            return count(0, upTo: fix)
         }
+        isRolling = false
+        departure = (0, 0)
+        if isMoving, let step, gap != nil {
+            gap?.beyond += step
+        } else {
+            gap = Gap(end: fix.coordinate, most: mostMetres(to: fix.time, speed))
+        }
+        if isMoving { countLine(from: place, upTo: fix) }
+    }
+
+    /// Metres that can have been driven since the last fix; without end where speeds do not tell.
+    private func mostMetres(to time: Timestamp, _ speed: Double?) -> Double {
+        guard gap == nil, let last, let before = last.speed, let speed else { return .infinity }
+        let seconds = time.seconds(since: last.time)
+        return (before + speed) / 2 * seconds + Self.mostAcceleration / 4 * seconds * seconds
     }
 
     /// Metres from the last fix to this one by their speeds; nil where they do not tell.
     private func step(to time: Timestamp, _ speed: Double?) -> Double? {
-        guard isCounted, let last, let before = last.speed, let speed else { return nil }
+        guard let last, let before = last.speed, let speed else { return nil }
         let seconds = time.seconds(since: last.time)
         guard seconds >= 0, seconds <= Self.longestStep else { return nil }
         return max(before, speed) < Self.stillSpeed ? 0 : (before + speed) / 2 * seconds
@@ -140,21 +165,30 @@ package struct Odometer: Sendable {
         departure = (0, 0)
     }
 
-    private mutating func countLine(from place: Place, to fix: Fix, _ isMoving: Bool) {
-        isCounted = false
-        guard isMoving else { return }
-        let line = place.coordinate.distance(to: fix.coordinate)
-        let accuracy = fix.accuracy ?? Motion.assumedAccuracy
-        guard line > max(Self.shortestLine, 2 * accuracy),
-            line <= fastest * fix.time.seconds(since: place.time)
+    private mutating func countLine(from place: Place, upTo fix: Fix) {
+        guard var gap else { return }
+        let noise = max(Self.shortestLine, 2 * (fix.accuracy ?? Motion.assumedAccuracy))
+        var line = place.coordinate.distance(to: gap.end)
+        if line > gap.most + noise {
+            // A reflected signal was the first that was received: the next one is the end.
+            gap = Gap(end: fix.coordinate, most: gap.most + gap.beyond)
+            line = place.coordinate.distance(to: gap.end)
+            self.gap = gap
+        }
+        let reached = place.coordinate.distance(to: fix.coordinate)
+        guard reached > noise, reached <= fastest * fix.time.seconds(since: place.time),
+            line <= gap.most + noise
         else { return }
-        count(line, upTo: fix)
+        // A short line says as much of noise as of the way. By how much it is further from its one end than from the other,
+        // noise makes more as often as less.
+        let further = max(reached - gap.end.distance(to: fix.coordinate), 0)
+        count((line > noise ? line : further) + gap.beyond, upTo: fix)
     }
 
     private mutating func count(_ metres: Double, upTo fix: Fix) {
         memory.metres += metres
         memory.place = Place(time: fix.time, coordinate: fix.coordinate)
-        isCounted = true
+        gap = nil
     }
 
     /// The next position does not continue the last one: fixes are read no more, the ignition has been switched off, or
@@ -162,7 +196,7 @@ package struct Odometer: Sendable {
     package mutating func forgetPlace() {
         memory.place = nil
         last = nil
-        isCounted = false
+        gap = nil
         isRolling = false
         departure = (0, 0)
     }

@@ -34,7 +34,7 @@ package struct Heartbeat: Equatable, Sendable {
         interval = new
         isOwed = false
         next =
-            new > 0 ? now.advanced(bySeconds: Double.random(in: 0...new, using: &random)) : nil
+            new > 0 ? now.advanced(bySeconds: Round.first(of: new, using: &random)) : nil
     }
 
     /// Another server may take what this one has refused.
@@ -65,7 +65,7 @@ package struct Heartbeat: Equatable, Sendable {
     /// A request with whatever content is about to be sent.
     package mutating func attempted(now: BootInstant, using random: inout some RandomNumberGenerator) {
         guard interval > 0 else { return }
-        next = now.advanced(bySeconds: interval * Double.random(in: 0.9...1.0, using: &random))
+        next = now.advanced(bySeconds: Round.next(of: interval, using: &random))
     }
 
     /// The server has accepted something: it knows that the vehicle lives.

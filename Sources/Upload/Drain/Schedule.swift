@@ -72,6 +72,9 @@ package struct DrainSchedule: Sendable {
 
     /// Seconds: a van that is powered for four minutes at a time must upload too.
     private static let startDelay = 30.0
+    /// Seconds. After an hour without a server all come back within as long, each with more to send than usual, and those that
+    /// are parked, too: with 300, three times as many requests as before (docs/fleet.md); with twice that, less than two.
+    private static let longestBackOff = 600.0
     /// Seconds: bounds of the random delay after the network has returned.
     private static let returnDelay = 10.0...300.0
 
@@ -80,7 +83,7 @@ package struct DrainSchedule: Sendable {
 
     private var rules: DrainRules
     private var state = State.ready
-    private var backOff = BackOff(first: 2, ceiling: 300)
+    private var backOff = BackOff(first: 2, ceiling: Self.longestBackOff)
     /// The next scheduled drain.
     private var tick: BootInstant
     /// The earliest drain that a trigger asked for.
@@ -97,7 +100,7 @@ package struct DrainSchedule: Sendable {
     /// The first round ends at a random moment, so that a fleet that is powered up together does not stay in step.
     package init(_ rules: DrainRules, now: BootInstant, using random: inout some RandomNumberGenerator) {
         self.rules = rules
-        tick = now.advanced(bySeconds: Double.random(in: 0...rules.interval, using: &random))
+        tick = now.advanced(bySeconds: Round.first(of: rules.interval, using: &random))
     }
 
     /// Other rules, from now on. The first round of another interval, too, ends at a random moment: a fleet may be
@@ -108,7 +111,7 @@ package struct DrainSchedule: Sendable {
         let old = rules
         rules = new
         guard new.interval != old.interval else { return }
-        tick = now.advanced(bySeconds: Double.random(in: 0...new.interval, using: &random))
+        tick = now.advanced(bySeconds: Round.first(of: new.interval, using: &random))
     }
 
     /// Why the latest drain failed; nil unless waiting alone will not mend it.
@@ -198,7 +201,7 @@ package struct DrainSchedule: Sendable {
         wanted = nil
         wantedForGeofence = nil
         if tick <= now {
-            tick = now.advanced(bySeconds: rules.interval * Double.random(in: 0.9...1.0, using: &random))
+            tick = now.advanced(bySeconds: Round.next(of: rules.interval, using: &random))
         }
     }
 

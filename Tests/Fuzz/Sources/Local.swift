@@ -1,5 +1,6 @@
 import Base
 import ControlProtocol
+import TOML
 import Tracking
 
 @testable import DaemonConfiguration

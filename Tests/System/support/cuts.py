@@ -31,8 +31,9 @@ class Trace:
         lines = [line for line in lines if "<detached" not in line]
         self.lines = lines
         self.calls = numbered(lines)
-        # strace may be gone before it can say so; the call then has no result.
-        self.was_cut = any(KILLED in line for line in lines) or bool(lines and lines[-1].endswith(" = ?"))
+        # strace may be gone before it can say so: the last call is then the one to be killed at, without a result.
+        self.was_cut = any(KILLED in line for line in lines) or (
+            at is not None and self.calls[-1:] == [at] and lines[-1].endswith(" = ?"))
         # The fault has been injected, or its call never came: in another run there may be fewer calls.
         if at and not self.was_cut and at in self.calls:
             raise AssertionError(f"{at[0]} number {at[1]} was not the last: {lines[-5:]}")

@@ -37,6 +37,30 @@ struct OdometerTests {
             ("accuracy unknown", [seen(at: 0), seen(at: 60, north: 29, accuracy: nil)], 0),
             ("no speed, in parts", (0...5).map { seen(at: Double($0), north: Double($0) * 10) }, 30),
             (
+                "a gap is a line, and speeds count again after it, around a corner too",
+                [
+                    seen(at: 0, speed: 8), seen(at: 5, north: 40, speed: 8), seen(at: 6, north: 40, speed: 8),
+                    seen(at: 7, north: 40, speed: 8),
+                ], 56
+            ),
+            (
+                "noise at a light, where nothing was received for a while, is no way",
+                [
+                    seen(at: 0, speed: 0), seen(at: 5, north: -9, speed: 0), seen(at: 6, north: -9, speed: 8),
+                    seen(at: 7, north: -1, speed: 8), seen(at: 8, north: 7, speed: 8),
+                    seen(at: 9, north: 15, speed: 8), seen(at: 10, north: 23, speed: 8),
+                    seen(at: 11, north: 31, speed: 8),
+                ], 44
+            ),
+            (
+                "a reflection that ends a gap is no way",
+                [
+                    seen(at: 0, speed: 8), seen(at: 5, north: 240, speed: 8),
+                    seen(at: 6, north: 48, speed: 8),
+                    seen(at: 7, north: 56, speed: 8),
+                ], 56
+            ),
+            (
                 "a line after a gap holds its beginning until it is long",
                 [
                     seen(at: 0, speed: 4), seen(at: 5, north: 20, speed: 4), seen(at: 6, north: 24, speed: 4),

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Bytes that all requests together may hold. Taken before a body is read: what is not read costs nothing.
+/// Bytes that all requests together may hold. Taken before they are read or made: what there is no room for costs nothing.
 final class ByteBudget: Sendable {
     private let free: Mutex<Int>
 
@@ -10,26 +10,44 @@ final class ByteBudget: Sendable {
 
     /// - Returns: nil when there are not as many left.
     func take(_ bytes: Int) -> Lease? {
-        let isTaken = free.withLock { free in
+        deduct(bytes) ? Lease(self, bytes) : nil
+    }
+
+    /// Whether there are as many left, at this moment.
+    func hasRoom(for bytes: Int) -> Bool {
+        free.withLock { bytes <= $0 }
+    }
+
+    private func deduct(_ bytes: Int) -> Bool {
+        free.withLock { free in
             guard bytes <= free else { return false }
             free -= bytes
             return true
         }
-        return isTaken ? Lease(self, bytes) : nil
     }
 
     /// Gives its bytes back at its end.
     final class Lease: Sendable {
         private let budget: ByteBudget
-        private let bytes: Int
+        private let bytes: Mutex<Int>
 
         fileprivate init(_ budget: ByteBudget, _ bytes: Int) {
             self.budget = budget
-            self.bytes = bytes
+            self.bytes = Mutex(bytes)
+        }
+
+        /// Takes more of them.
+        ///
+        /// - Returns: false when there are not as many left; it then holds what it held.
+        func grow(by more: Int) -> Bool {
+            guard budget.deduct(more) else { return false }
+            bytes.withLock { $0 += more }
+            return true
         }
 
         deinit {
-            budget.free.withLock { $0 += bytes }
+            let held = bytes.withLock { $0 }
+            budget.free.withLock { $0 += held }
         }
     }
 }

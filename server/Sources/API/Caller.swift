@@ -7,6 +7,8 @@ struct Identity: Equatable {
     var name = ""
     /// What a browser showed; nil when it was a token.
     var session: Secret?
+    /// Hash of a device's token that has not been shown before; nil for any other.
+    var newToken: [UInt8]?
 }
 
 /// Who asks.
@@ -31,7 +33,7 @@ enum Caller: Equatable {
             (.stream, _), (.session, _), (.logout, _), (.key, _), (.metrics, _):
             isReader
         case (.devices, _), (.device, _), (.users, _), (.user, _), (.password, _), (.claims, _), (.claim, _),
-            (.commands, _), (.command, _), (.log, _), (.doctor, _):
+            (.commands, _), (.command, _), (.tokens, _), (.log, _), (.doctor, _):
             isAdmin
         // It writes a file where it is told to.
         case (.backup, _): self == .local

@@ -27,12 +27,12 @@ enum Description {
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"405":
         {"$ref":"#/components/responses/405"},"413":{"$ref":"#/components/responses/413"},"415":{
         "$ref":"#/components/responses/415"},"503":{"$ref":"#/components/responses/503"}},"requestBody":
-        {"required":true,"content":{"text/plain":{"schema":{"type":"string"}}}}}},
+        {"required":false,"content":{"text/plain":{"schema":{"type":"string"}}}}}},
         "/v1/token":{"post":{"operationId":"exchangeToken","summary":"Exchanges a refresh token (RFC 6749, section 6).",
         "security":[],"responses":{"200":{"description":"The next pair.","content":{"application/json":
         {"schema":{"type":"object","required":["access_token","token_type","expires_in","refresh_token"]}}}},
         "400":{"description":"Refused.","content":{"application/json":{"schema":{"type":"object",
-        "properties":{"error":{"type":"string"}}}},"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},
+        "properties":{"error":{"type":"string"},"error_description":{"type":"string"}}}},"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},
         "405":{"$ref":"#/components/responses/405"},"413":{"$ref":"#/components/responses/413"},"503":
         {"$ref":"#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/x-www-form-urlencoded":
         {"schema":{"type":"object","required":["grant_type","refresh_token"],"properties":{"grant_type":
@@ -79,7 +79,8 @@ enum Description {
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
         "$ref":"#/components/responses/503"}}},"post":{"operationId":"addDevice","summary":"Makes a device.",
         "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"With its tokens, shown this once.",
-        "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Tokens"}}}},"400":{
+        "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Tokens"}}},"application/toml":
+        {"schema":{"type":"string"}}},"400":{
         "$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{"$ref":
         "#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},
         "409":{"$ref":"#/components/responses/409"},"413":{"$ref":"#/components/responses/413"},"503":
@@ -103,7 +104,7 @@ enum Description {
         {"session":[]}],"responses":{"200":{"description":"As asked for.","content":{"application/json":
         {"schema":{"type":"object","required":["device","name","locations"],"properties":{"device":
         {"type":"integer"},"name":{"type":"string"},"locations":{"type":"array","items":{"$ref":"#/components/schemas/Location"}}}}},
-        "application/geo+json":{"schema":{"type":"object"}},"application/gpx+xml":{},"text/csv":{
+        "application/geo+json":{"schema":{"type":"object"}},"application/gpx+xml":{},"application/vnd.beekon.track":{},"text/csv":{
         "schema":{"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
         "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
         {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}},"parameters":
@@ -113,7 +114,7 @@ enum Description {
         "description":"RFC 3339"}},{"name":"limit","in":"query","required":false,"description":"At most so many.",
         "schema":{"type":"integer","minimum":1,"maximum":1000000}},{"name":"format","in":"query",
         "required":false,"description":"json, if nothing else is asked for.","schema":{"enum":["json",
-        "geojson","gpx","csv"]}}]}},
+        "geojson","gpx","csv","packed"]}}]}},
         "/v1/devices/{device}/events":{"parameters":[{"name":"device","in":"path","required":true,
         "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
         "get":{"operationId":"events","summary":"Crossings of geofences, and what else a vehicle told, by time.",
@@ -149,6 +150,14 @@ enum Description {
         "string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
         "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
         {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
+        "/v1/devices/{device}/tokens":{"parameters":[{"name":"device","in":"path","required":true,
+        "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
+        "post":{"operationId":"renewTokens","summary":"New tokens for a device; those that it had end at once.",
+        "security":[{"token":[]},{"session":[]}],"responses":{"201":{"description":"The pair, shown this once.",
+        "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Tokens"}},"application/toml":
+        {"schema":{"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},
+        "403":{"$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":
+        {"$ref":"#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
         "/v1/devices/{device}/commands":{"parameters":[{"name":"device","in":"path","required":true,
         "schema":{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807}}],
         "get":{"operationId":"commands","summary":"Commands, newest first.","security":[{"token":
@@ -173,8 +182,10 @@ enum Description {
         {"$ref":"#/components/responses/400"},"401":{"$ref":"#/components/responses/401"},"403":{
         "$ref":"#/components/responses/403"},"404":{"$ref":"#/components/responses/404"},"405":{"$ref":
         "#/components/responses/405"},"503":{"$ref":"#/components/responses/503"}}}},
-        "/v1/live":{"get":{"operationId":"live","summary":"Changes as they come: event device, with a device as data.",
-        "security":[{"token":[]},{"session":[]}],"responses":{"200":{"description":"Server-sent events.",
+        "/v1/live":{"get":{"operationId":"live","summary":"Changes as they come: event device, with a device as data; with form=compact, event moves with rows of numbers.",
+        "security":[{"token":[]},{"session":[]}],"parameters":[{"name":"form","in":"query","required":
+        false,"description":"compact: one event a second for all that have moved.","schema":{"enum":
+        ["full","compact"]}}],"responses":{"200":{"description":"Server-sent events.",
         "content":{"text/event-stream":{"schema":{"type":"string"}}}},"400":{"$ref":"#/components/responses/400"},
         "401":{"$ref":"#/components/responses/401"},"403":{"$ref":"#/components/responses/403"},"404":
         {"$ref":"#/components/responses/404"},"405":{"$ref":"#/components/responses/405"},"503":{
@@ -183,7 +194,8 @@ enum Description {
         {"200":{"description":"The session is in the cookie.","content":{"application/json":{"schema":
         {"$ref":"#/components/schemas/Session"}}}},"400":{"$ref":"#/components/responses/400"},"401":
         {"$ref":"#/components/responses/401"},"405":{"$ref":"#/components/responses/405"},"413":{
-        "$ref":"#/components/responses/413"},"415":{"$ref":"#/components/responses/415"},"503":{"$ref":
+        "$ref":"#/components/responses/413"},"415":{"$ref":"#/components/responses/415"},"429":{"description":"Too many wrong passwords; Retry-After tells when to try again.",
+        "content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}},"503":{"$ref":
         "#/components/responses/503"}},"requestBody":{"required":true,"content":{"application/json":
         {"schema":{"type":"object","required":["name","password"],"properties":{"name":{"type":"string"},
         "password":{"type":"string"}}}}}}}},
@@ -290,8 +302,8 @@ enum Description {
         "format":"date-time","description":"RFC 3339"},"finished":{"type":"string","format":"date-time",
         "description":"RFC 3339"},"result":{"type":"object"}}},"Order":{"type":"object","required":
         ["command"],"additionalProperties":false,"properties":{"command":{"enum":["start","stop",
-        "set_config","unset_config","add_geofences","remove_geofences","set_motion","sync","locate",
-        "upload_log"]},"arguments":{"type":"object"},"expires_in":{"type":"number","minimum":60,"maximum":
+        "set_config","unset_config","add_geofences","remove_geofences","remove_all_geofences","set_motion",
+        "sync","locate","upload_log"]},"arguments":{"type":"object"},"expires_in":{"type":"number","minimum":60,"maximum":
         2592000}}},"Session":{"type":"object","required":["name","role"],"properties":{"name":{"type":
         "string"},"role":{"type":"string"},"csrf":{"type":"string","description":"For the header X-CSRF-Token of changes."}}}},
         "responses":{"400":{"description":"The request is wrong.","content":{"application/problem+json":

@@ -53,10 +53,8 @@ struct Enrolment: Sendable {
     func enroll(_ request: Request, now: Timestamp) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
-        guard let name = fields["name"], let code = fields["code"] else {
-            throw Problem(.badRequest, "name or code is missing.")
-        }
-        if let complaint = Devices.complaint(aboutName: name) { throw Problem(.badRequest, "\(complaint).") }
+        let (name, code) = (try fields.text("name"), try fields.text("code"))
+        if let complaint = Devices.complaint(aboutName: name) { throw Problem(field: "name", complaint) }
         let lifetime = lifetime
         let made = try await store.write { session throws(StoreError) in
             try Claims.enroll(name, code: code, lifetime: lifetime, now: now, in: session)
@@ -65,15 +63,24 @@ struct Enrolment: Sendable {
             throw Problem(.forbidden, "The code is none, has expired, or is used up.")
         }
         gatekeeper.forget(device.id)
+        return Self.answer(device, pair, to: request, at: nil)
+    }
+
+    /// 201 with a device's tokens: as JSON or, for who accepts `application/toml`, as the lines for its beekond.toml.
+    static func answer(
+        _ device: DeviceEntry, _ pair: TokenPair, to request: Request, at path: String?
+    ) -> Response {
         guard request.headers[.accept]?.hasPrefix("application/toml") ?? false else {
-            return Registry.created(DeviceText.new(device, pair), at: nil)
+            return Registry.created(DeviceText.new(device, pair), at: path)
         }
         let text = VehicleConfiguration.text(
             device: device.id, access: pair.access.text, expires: pair.expires, refresh: pair.refresh.text,
-            base: Self.base(of: request))
-        return Response(
+            base: base(of: request))
+        var response = Response(
             status: .created, headers: [.contentType: "application/toml", .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text + "\n")))
+        if let path { response.headers[.location] = path }
+        return response
     }
 
     /// The server as this client reaches it. What it says of that is used for its own configuration alone.

@@ -1,52 +1,74 @@
-internal import FoundationEssentials
+internal import EnvelopeReader
 internal import HTTPTypes
 internal import NIOCore
 
 /// The few named values of a small body: a JSON object, or a form.
 struct Fields {
-    private enum Value {
-        case text(String)
-        case number(Int64)
-        /// Of a type that is not asked for.
-        case other
-    }
-
-    private var values: [String: Value] = [:]
+    private let values: [String: FieldValue]
     /// In a form, all are texts.
     private let isForm: Bool
+    /// Names that a form has more than once, as it may; which of their values counts, nobody can say.
+    private let repeated: Set<String>
 
     /// Bytes of such a body.
     static let limit = 16 << 10
+    /// Fields of a form, those to be ignored among them.
+    private static let most = 100
 
     init(_ body: ByteBuffer, _ headers: HTTPFields) throws(Problem) {
         let type = headers[.contentType]?.split(separator: ";").first.map { $0.lowercased() } ?? ""
         isForm = type == "application/x-www-form-urlencoded"
-        if isForm {
-            for pair in String(buffer: body).split(separator: "&").prefix(100) {
-                let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                guard let name = Self.decoded(parts[0]),
-                    let value = Self.decoded(parts.count > 1 ? parts[1] : "")
-                else {
-                    throw Problem(.badRequest, "The body is no form.")
-                }
-                values[name] = .text(value)
-            }
-        } else {
-            let data = Data(buffer: body)
-            guard let read = try? JSONDecoder().decode([String: Member].self, from: data) else {
-                throw Problem(.badRequest, "The body is neither a JSON object nor a form.")
-            }
-            values = read.mapValues(\.value)
+        do throws(Fault) {
+            (values, repeated) = try isForm ? Self.form(body) : (Self.object(body), [])
+        } catch {
+            throw Problem(error)
         }
     }
 
-    /// nil when there is no text of that name.
-    subscript(name: String) -> String? {
-        if case .text(let text)? = values[name] { text } else { nil }
+    private static func object(_ body: ByteBuffer) throws(Fault) -> [String: FieldValue] {
+        try body.withUnsafeReadableBytes { bytes in
+            Result { () throws(Fault) in try FieldsReader.read(bytes) }
+        }.get()
+    }
+
+    private static func form(
+        _ body: ByteBuffer
+    ) throws(Fault) -> (values: [String: FieldValue], repeated: Set<String>) {
+        guard let text = body.withUnsafeReadableBytes({ String(validating: $0, as: UTF8.self) }) else {
+            throw Fault(reason: "is not UTF-8")
+        }
+        var values: [String: FieldValue] = [:]
+        var repeated: Set<String> = []
+        for pair in text.split(separator: "&") {
+            guard values.count < most else {
+                throw Fault(.tooLarge, reason: "has more than \(most) fields")
+            }
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = decoded(parts[0]) else {
+                throw Fault(reason: "has a field whose name is no form's")
+            }
+            let pointer = "/" + name.prefix(40)
+            guard let value = decoded(parts.count > 1 ? parts[1] : "") else {
+                throw Fault(pointer: pointer, reason: "is not encoded as a form's values are")
+            }
+            if values.updateValue(.text(value), forKey: name) != nil { repeated.insert(name) }
+        }
+        return (values, repeated)
+    }
+
+    /// - Throws: it is not there, or no text.
+    func text(_ name: String) throws(Problem) -> String {
+        try refuseRepeated(name)
+        switch values[name] {
+        case .text(let text)?: return text
+        case nil: throw Problem(Fault(pointer: "/" + name, reason: "is missing"))
+        case .number?, .other?: throw Problem(Fault(pointer: "/" + name, reason: "is no text"))
+        }
     }
 
     /// - Returns: nil when there is nothing of that name.
     func number(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+        try refuseRepeated(name)
         let number: Int64? =
             switch values[name] {
             case nil: nil
@@ -57,9 +79,15 @@ struct Fields {
         if number == nil, case nil = values[name] { return nil }
         guard let number, range.contains(number) else {
             throw Problem(
-                .badRequest, "\(name) is a number within \(range.lowerBound)…\(range.upperBound).")
+                Fault(
+                    pointer: "/" + name,
+                    reason: "is no whole number within \(range.lowerBound)…\(range.upperBound)"))
         }
         return number
+    }
+
+    private func refuseRepeated(_ name: String) throws(Problem) {
+        if repeated.contains(name) { throw Problem(Fault(pointer: "/" + name, reason: "is there twice")) }
     }
 
     static func decoded(_ text: Substring) -> String? {
@@ -70,7 +98,8 @@ struct Fields {
             case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
             case UInt8(ascii: "%"):
                 let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-                guard digits.count == 2, digits.allSatisfy(\.isHexDigit), let value = UInt8(digits, radix: 16)
+                guard digits.utf8.count == 2, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }),
+                    let value = UInt8(digits, radix: 16)
                 else { return nil }
                 bytes.append(value)
                 rest = rest.dropFirst(2)
@@ -78,26 +107,5 @@ struct Fields {
             }
         }
         return String(validating: bytes, as: UTF8.self)
-    }
-
-    private struct Member: Decodable {
-        let value: Value
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if let text = try? container.decode(String.self) {
-                value = .text(text)
-            } else if let number = try? container.decode(Int64.self) {
-                value = .number(number)
-            } else {
-                value = .other
-            }
-        }
-    }
-}
-
-extension Data {
-    fileprivate init(buffer: ByteBuffer) {
-        self = buffer.withUnsafeReadableBytes { Data($0) }
     }
 }

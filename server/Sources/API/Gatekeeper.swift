@@ -35,7 +35,7 @@ final class Gatekeeper: Sendable {
         guard let value = headers[.authorization] else { return try await browser(headers, now: now) }
         guard let secret = Self.bearer(value) else { throw Problem.unauthorized }
         switch secret.kind {
-        case .access: return Identity(caller: try await device(secret, now: now))
+        case .access: return try await device(secret, now: now)
         case .user:
             guard
                 let user = try await store.read({ session throws(StoreError) in
@@ -74,7 +74,16 @@ final class Gatekeeper: Sendable {
         return Secret(parts[1].drop { $0 == " " })
     }
 
-    private func device(_ secret: Secret, now: Timestamp) async throws -> Caller {
+    /// A token has arrived at its device. A batch that is stored notes that itself.
+    func noteUse(by identity: Identity, now: Timestamp) async throws {
+        guard let hash = identity.newToken, case .device(let device) = identity.caller else { return }
+        try await store.write(isRepeatable: true) { session throws(StoreError) in
+            try Devices.noteUse(hash, of: device, now: now, in: session)
+        }
+        forget(device)
+    }
+
+    private func device(_ secret: Secret, now: Timestamp) async throws -> Identity {
         let device = secret.owner
         let remembered = known.withLock { $0[device] }
         var record: TokenRecord?
@@ -91,13 +100,10 @@ final class Gatekeeper: Sendable {
             record = tokens.valid(secret, now: now)
         }
         guard let record else { throw Problem.unauthorized }
-        if record.used == nil {
-            try await store.write(isRepeatable: true) { session throws(StoreError) in
-                try Devices.noteUse(record.hash, of: device, now: now, in: session)
-            }
-            forget(device)
-        }
-        return .device(device)
+        var identity = Identity(caller: .device(device))
+        // Remembered as it was read for a few seconds, in which it may be noted more than once: only the first time counts.
+        if record.used == nil { identity.newToken = record.hash }
+        return identity
     }
 
     private func remember(_ tokens: DeviceTokens, of device: Int64) {

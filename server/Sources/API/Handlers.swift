@@ -43,7 +43,8 @@ struct Handlers: Sendable {
         switch call.route {
         case .batches:
             guard case .device(let device) = call.identity.caller else { throw Problem.notFound() }
-            return try await ingest.answer(call.request, from: device, now: call.now)
+            return try await ingest.answer(
+                call.request, from: device, newToken: call.identity.newToken, now: call.now)
         case .logs:
             guard case .device(let device) = call.identity.caller else { throw Problem.notFound() }
             return try await logs.add(call.request, from: device, now: call.now)
@@ -66,7 +67,19 @@ struct Handlers: Sendable {
         case (.events(let id), _): return try await reader.events(of: id, try call.query())
         case (.trips(let id), _): return try await reader.trips(of: id, try call.query())
         case (.commands(let id), .get): return try await orders.all(of: id, now: call.now)
-        case (.stream, _): return try hub.stream()
+        case (.stream, _):
+            let (gatekeeper, headers) = (enrolment.gatekeeper, call.request.headers)
+            let isLocal = call.identity.caller == .local
+            return try hub.stream(LiveHub.Form(query: call.request.uri.query)) {
+                if isLocal { return true }
+                do {
+                    let identity = try await gatekeeper.identity(headers, now: Responder.now)
+                    return identity.caller.may(.get, .stream)
+                } catch {
+                    // A database that does not answer takes no right away.
+                    return !(error is Problem)
+                }
+            }
         case (.session, _): return Login.description(of: call.identity)
         case (.logout, _): return try await login.end(call.request, call.identity)
         case (.key, _): return try orders.key()
@@ -80,6 +93,7 @@ struct Handlers: Sendable {
         switch call.route {
         case .devices: return try await registry.addDevice(call.request, now: call.now)
         case .device(let id): return try await registry.revokeDevice(id, now: call.now)
+        case .tokens(let id): return try await registry.renewTokens(of: id, call.request, now: call.now)
         case .log(let id): return try await logs.newest(of: id)
         case .commands(let id):
             return try await orders.add(for: id, call.request, by: call.identity.name, now: call.now)

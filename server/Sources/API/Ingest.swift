@@ -15,16 +15,19 @@ struct Ingest: Sendable {
     let commands: CommandText
     let meters: Meters
 
-    func answer(_ request: Request, from device: Int64, now: Timestamp) async throws -> Response {
-        let isPacked = try Self.isPacked(request.headers)
-        let (bytes, lease) = try await bodies.read(request, limit: isPacked ? limits.packed : limits.unpacked)
-        let batch = try parse(bytes, isPacked: isPacked, now: now)
+    /// - Parameter newToken: hash of its token if that has not been shown before.
+    func answer(
+        _ request: Request, from device: Int64, newToken: [UInt8]?, now: Timestamp
+    ) async throws -> Response {
+        // What would wait too long is refused before its body costs anything.
+        try store.admit()
+        let (batch, lease) = try await batch(of: request, now: now)
         let keptSince = retentionDays.map { now.advanced(bySeconds: -86_400 * Double($0)) }
         let start = ContinuousClock.now
         let receipt = try await store.submit(
-            Submission(device: device, batch: batch, received: now, keptSince: keptSince))
+            Submission(
+                device: device, batch: batch, received: now, keptSince: keptSince, newToken: newToken))
         meters.note(receipt, after: .now - start)
-        // The body's bytes are those of the rows that wait.
         withExtendedLifetime(lease) {}
         let text =
             #"{"batch_id":"\#(batch.id)","stored":\#(receipt.stored),"duplicates":\#(receipt.duplicates),"#
@@ -34,6 +37,19 @@ struct Ingest: Sendable {
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text + end)))
+    }
+
+    /// - Returns: a lease for what the rows hold while they wait, in place of the body's: a thousand bytes of gzip may be
+    ///   half a million of extras.
+    private func batch(
+        of request: Request, now: Timestamp
+    ) async throws -> (batch: Batch, lease: ByteBudget.Lease) {
+        let isPacked = try Self.isPacked(request.headers)
+        let (bytes, body) = try await bodies.read(request, limit: isPacked ? limits.packed : limits.unpacked)
+        let batch = try parse(bytes, isPacked: isPacked, now: now)
+        let lease = try bodies.take(batch.footprint)
+        withExtendedLifetime(body) {}
+        return (batch, lease)
     }
 
     static func isPacked(_ headers: HTTPFields) throws(Problem) -> Bool {

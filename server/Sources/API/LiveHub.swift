@@ -10,8 +10,30 @@ internal import Synchronization
 /// Changes as they come, for pages that show them (server-sent events). One look at the database in a second serves all
 /// listeners of this server, whichever server took the uploads; without listeners it does not look.
 final class LiveHub: Service {
+    /// How a listener is told.
+    enum Form: Equatable {
+        /// Each device by itself, with all that is known of it.
+        case full
+        /// All that has moved in one event of numbers; in full only what has told its status, or is new.
+        case compact
+
+        /// - Parameter query: as it stands behind the `?`; nil when there is none.
+        init(query: String?) throws(Problem) {
+            switch query ?? "" {
+            case "", "form=full": self = .full
+            case "form=compact": self = .compact
+            default: throw Problem(.badRequest, "There is no parameter but form, which is full or compact.")
+            }
+        }
+    }
+
+    private struct Listener {
+        var form: Form
+        var continuation: AsyncStream<ByteBuffer>.Continuation
+    }
+
     private struct State {
-        var listeners: [UInt64: AsyncStream<ByteBuffer>.Continuation] = [:]
+        var listeners: [UInt64: Listener] = [:]
         var next: UInt64 = 0
         var isEnding = false
     }
@@ -25,10 +47,12 @@ final class LiveHub: Service {
 
     /// Listeners at once; each holds a connection.
     private static let most = 100
-    /// Changes that wait for a slow listener; beyond, it has to ask anew.
-    private static let backlog = 1000
+    /// Pages of changes that wait for a slow listener; beyond, it has to ask anew. All listeners share their bytes.
+    private static let backlog = 60
     /// Seconds by which servers' clocks, and their commits, may lag.
     private static let slack = 60.0
+    /// How long a right is taken for granted.
+    private static let trust = Duration.seconds(5)
     /// Looks between two signs of life on a silent stream.
     private static let silence = 15
     private static let page = 1000
@@ -46,7 +70,9 @@ final class LiveHub: Service {
     }
 
     /// `GET /v1/live`
-    func stream() throws -> Response {
+    ///
+    /// - Parameter mayStay: asked now and then, since a stream may outlive the rights of who listens.
+    func stream(_ form: Form, mayStay: @escaping @Sendable () async -> Bool) throws -> Response {
         guard state.withLock({ !$0.isEnding && $0.listeners.count < Self.most }) else {
             var random = SystemRandomNumberGenerator()
             throw Problem.busy(using: &random)
@@ -55,13 +81,21 @@ final class LiveHub: Service {
             status: .ok,
             headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: ResponseBody { writer in
-                let (number, changes) = self.listen()
+                let (number, changes) = self.listen(form)
                 defer { self.leave(number) }
                 try await writer.write(
                     ByteBuffer(string: "event: hello\ndata: {\"time\":\"\(Responder.now.iso8601)\"}\n\n"))
                 // The server waits for its answers before it ends.
                 try await withGracefulShutdownHandler {
-                    for await change in changes { try await writer.write(change) }
+                    var checked = ContinuousClock.now
+                    // Something comes at least every 15 s, if only a sign of life.
+                    for await change in changes {
+                        if .now - checked > Self.trust {
+                            guard await mayStay() else { break }
+                            checked = .now
+                        }
+                        try await writer.write(change)
+                    }
                 } onGracefulShutdown: {
                     self.end(number)
                 }
@@ -69,12 +103,16 @@ final class LiveHub: Service {
             })
     }
 
-    private func listen() -> (UInt64, AsyncStream<ByteBuffer>) {
+    private func listen(_ form: Form) -> (UInt64, AsyncStream<ByteBuffer>) {
         let (stream, continuation) = AsyncStream<ByteBuffer>.makeStream(
             bufferingPolicy: .bufferingOldest(Self.backlog))
         let number = state.withLock { state in
             state.next += 1
-            if state.isEnding { continuation.finish() } else { state.listeners[state.next] = continuation }
+            if state.isEnding {
+                continuation.finish()
+            } else {
+                state.listeners[state.next] = Listener(form: form, continuation: continuation)
+            }
             return state.next
         }
         alarm.yield()
@@ -82,7 +120,7 @@ final class LiveHub: Service {
     }
 
     private func end(_ number: UInt64) {
-        state.withLock { $0.listeners.removeValue(forKey: number) }?.finish()
+        state.withLock { $0.listeners.removeValue(forKey: number) }?.continuation.finish()
     }
 
     private func leave(_ number: UInt64) {
@@ -101,7 +139,7 @@ final class LiveHub: Service {
             defer { state.listeners = [:] }
             return state.listeners.values.map { $0 }
         }
-        for listener in listeners { listener.finish() }
+        for listener in listeners { listener.continuation.finish() }
     }
 
     /// Looks once a second until nobody listens.
@@ -117,7 +155,7 @@ final class LiveHub: Service {
                 logger.error("live: \(error); trying again in a second")
             }
             looks += 1
-            if looks % Self.silence == 0 { tell(ByteBuffer(string: ":\n\n")) }
+            if looks % Self.silence == 0 { tell { _ in Array(":\n\n".utf8) } }
             // Ends early with the server.
             try? await Task.sleep(for: .seconds(1))
         }
@@ -131,25 +169,34 @@ final class LiveHub: Service {
             let devices = try await store.read { session throws(StoreError) in
                 try Reading.devices(heardSince: start, after: after, limit: Self.page, from: session)
             }
-            for device in devices {
-                let mark = Mark(
-                    seen: device.seen, location: device.latest?.id, status: device.status?.received)
-                if known.updateValue(mark, forKey: device.id) == mark { continue }
-                tell(
-                    ByteBuffer(
-                        bytes: Array("event: device\ndata: ".utf8) + DeviceText.object(device) + [10, 10]))
-            }
+            let news = devices.compactMap { Self.news(of: $0, &known) }
+            if !news.isEmpty { tell { LiveText.events(news, in: $0) } }
             guard devices.count == Self.page, let end = devices.last?.id else { return }
             last = end
         }
     }
 
-    private func tell(_ text: ByteBuffer) {
-        for (number, listener) in state.withLock({ $0.listeners }) {
-            if case .dropped = listener.yield(text) {
+    /// - Returns: nil when all of it has been told.
+    private static func news(of device: DeviceState, _ known: inout [Int64: Mark]) -> LiveText.News? {
+        let mark = Mark(seen: device.seen, location: device.latest?.id, status: device.status?.received)
+        guard let old = known.updateValue(mark, forKey: device.id) else {
+            return LiveText.News(device: device, isMoveAlone: false)
+        }
+        guard old != mark else { return nil }
+        return LiveText.News(device: device, isMoveAlone: old.status == mark.status && old.seen != nil)
+    }
+
+    /// - Parameter text: the bytes for listeners of a form; made once for each form that somebody listens to.
+    private func tell(_ text: (Form) -> [UInt8]) {
+        let listeners = state.withLock { $0.listeners }
+        var made: [Form: ByteBuffer] = [:]
+        for (number, listener) in listeners {
+            let bytes = made[listener.form] ?? ByteBuffer(bytes: text(listener.form))
+            made[listener.form] = bytes
+            if case .dropped = listener.continuation.yield(bytes) {
                 // Its client connects again, and asks for all.
                 leave(number)
-                listener.finish()
+                listener.continuation.finish()
             }
         }
     }

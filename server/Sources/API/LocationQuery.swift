@@ -4,7 +4,7 @@ internal import HTTPTypes
 /// What of a device's locations is asked for: `?from=…&to=…&limit=…&format=…`.
 struct LocationQuery: Equatable {
     enum Format: String, CaseIterable {
-        case json, geojson, gpx, csv
+        case json, geojson, gpx, csv, packed
 
         var mediaType: String {
             switch self {
@@ -12,6 +12,7 @@ struct LocationQuery: Equatable {
             case .geojson: "application/geo+json"
             case .gpx: "application/gpx+xml"
             case .csv: "text/csv; charset=utf-8"
+            case .packed: PackedTrack.mediaType
             }
         }
     }
@@ -42,7 +43,7 @@ struct LocationQuery: Equatable {
                 limit = number
             case "format":
                 guard let known = Format(rawValue: value) else {
-                    throw Problem(.badRequest, "format is json, geojson, gpx or csv.")
+                    throw Problem(.badRequest, "format is json, geojson, gpx, csv or packed.")
                 }
                 format = known
             default:

@@ -35,18 +35,21 @@ struct LocationText {
             text += Array(
                 ("time,latitude,longitude,accuracy,speed,bearing,altitude,trigger,motion,activity,quality,is_mock,id,"
                     + "session_id\r\n").utf8)
+        case .packed: break
         }
         return text
     }
 
     /// The next of them.
     mutating func append(_ locations: [StoredLocation], to text: inout [UInt8]) {
+        if format == .packed { return PackedTrack.append(locations.map(\.row), to: &text) }
         for location in locations {
             switch format {
             case .json: object(location, to: &text)
             case .geojson: feature(location, to: &text)
             case .gpx: point(location.row, to: &text)
             case .csv: line(location, to: &text)
+            case .packed: break
             }
             count += 1
         }
@@ -57,7 +60,7 @@ struct LocationText {
         switch format {
         case .json, .geojson: Array("]}\n".utf8)
         case .gpx: Array("</trkseg></trk></gpx>\n".utf8)
-        case .csv: []
+        case .csv, .packed: []
         }
     }
 

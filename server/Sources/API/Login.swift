@@ -15,6 +15,7 @@ struct Login: Sendable {
     let store: Store
     let bodies: BodyReader
     let passwords: Passwords
+    let guesses = Guesses()
 
     /// The header with the companion of the session; a name that is always valid.
     static let companion = HTTPField.Name("X-CSRF-Token")
@@ -27,10 +28,10 @@ struct Login: Sendable {
         }
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
-        guard let name = fields["name"], let password = fields["password"] else {
-            throw Problem(.badRequest, "name or password is missing.")
-        }
+        let (name, password) = (try fields.text("name"), try fields.text("password"))
+        if let seconds = guesses.delay(of: name, now: now) { throw Problem.tooManyGuesses(seconds) }
         guard let (user, session) = try await passwords.logIn(name, password, now: now) else {
+            guesses.noteWrong(name, now: now)
             var problem = Problem(.unauthorized, "The name or the password is wrong.")
             problem.isChallenge = false
             throw problem
@@ -82,9 +83,9 @@ struct Login: Sendable {
     func setPassword(of name: String, _ request: Request, now: Timestamp) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
-        guard let password = fields["password"] else { throw Problem(.badRequest, "password is missing.") }
+        let password = try fields.text("password")
         if let complaint = Passwords.complaint(about: password) {
-            throw Problem(.badRequest, "\(complaint).")
+            throw Problem(field: "password", complaint)
         }
         guard try await passwords.set(password, of: name, now: now) else {
             throw Problem.notFound("There is no user of that name.")

@@ -15,7 +15,7 @@ struct Logs: Sendable {
     /// `POST /v1/logs`
     func add(_ request: Request, from device: Int64, now: Timestamp) async throws -> Response {
         let isPacked = try Ingest.isPacked(request.headers)
-        let (bytes, _) = try await bodies.read(request, limit: Self.longest)
+        let (bytes, lease) = try await bodies.read(request, limit: Self.longest)
         let text: String
         do throws(Fault) {
             text = try bytes.withUnsafeReadableBytes { bytes in
@@ -28,6 +28,10 @@ struct Logs: Sendable {
         } catch {
             throw Problem(error)
         }
+        // It waits for its turn in the place of its body.
+        let more = max(0, text.utf8.count - bytes.readableBytes)
+        let rest = try bodies.take(more)
+        defer { withExtendedLifetime((lease, rest)) {} }
         try await store.write(isRepeatable: true) { session throws(StoreError) in
             try DeviceLogs.add(text, of: device, now: now, in: session)
         }

@@ -1,5 +1,3 @@
-internal import Base
-internal import FoundationEssentials
 internal import Hummingbird
 internal import NIOCore
 internal import ServerStore
@@ -15,6 +13,9 @@ struct Metrics: Sendable {
         let fleet = try await fleet()
         var text = MetricText()
         Self.append(meters.counts, to: &text)
+        text.begin(
+            "beekon_server_groups_total", "counter", "Transactions that stored batches, each some of them.")
+        text.add(Double(store.groups), [])
         fleet.append(to: &text)
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
@@ -59,96 +60,6 @@ struct Metrics: Sendable {
             fleet.vehicles += samples
             guard samples.count == Self.page, let end = samples.last?.id else { return fleet }
             last = end
-        }
-    }
-}
-
-/// What metrics tell of one vehicle; each nil when it does not say.
-struct VehicleSample: Sendable {
-    var id: Int64
-    /// Unix seconds.
-    var seen: Double?
-    /// Unix seconds.
-    var located: Double?
-    var pending: Double?
-    /// Unix seconds.
-    var oldestPending: Double?
-    /// Metres.
-    var odometer: Double?
-    /// Seconds.
-    var uptime: Double?
-    /// 1 for yes, 0 for no.
-    var isTracking: Double?
-    var isReceiverOK: Double?
-    var ignition: Double?
-
-    private struct Status: Decodable {
-        var state: String?
-        var receiver: String?
-        var pending: Double?
-        var oldest: String?
-        var odometer: Double?
-        var ignition: Bool?
-        var uptime: Double?
-
-        private enum CodingKeys: String, CodingKey {
-            case state, receiver, pending, ignition
-            case oldest = "oldest_pending"
-            case odometer = "odometer_meters"
-            case uptime = "uptime_seconds"
-        }
-    }
-
-    init(_ sample: DeviceSample) {
-        id = sample.id
-        seen = sample.seen.map { Double($0.milliseconds) / 1000 }
-        located = sample.located.map { Double($0.milliseconds) / 1000 }
-        guard let text = sample.status,
-            let status = try? JSONDecoder().decode(Status.self, from: Data(text.utf8))
-        else { return }
-        pending = status.pending
-        oldestPending = status.oldest.flatMap { Timestamp(iso8601: $0) }.map {
-            Double($0.milliseconds) / 1000
-        }
-        odometer = status.odometer
-        uptime = status.uptime
-        isTracking = status.state.map { $0 == "tracking" ? 1 : 0 }
-        isReceiverOK = status.receiver.map { $0 == "ok" ? 1 : 0 }
-        ignition = status.ignition.map { $0 ? 1 : 0 }
-    }
-}
-
-/// The fleet as metrics.
-struct FleetSample: Sendable {
-    var vehicles: [VehicleSample] = []
-
-    func append(to text: inout MetricText) {
-        text.begin("beekon_devices", "gauge", "Devices that may upload.")
-        text.add(Double(vehicles.count), [])
-        let metrics: [(name: String, help: String, value: KeyPath<VehicleSample, Double?>)] = [
-            ("beekon_device_seen_timestamp_seconds", "When a device was last heard of.", \.seen),
-            ("beekon_device_located_timestamp_seconds", "The time of its newest location.", \.located),
-            (
-                "beekon_device_pending_locations", "Rows that it has not uploaded yet, by its own word.",
-                \.pending
-            ),
-            (
-                "beekon_device_oldest_pending_timestamp_seconds", "The time of the oldest of these.",
-                \.oldestPending
-            ),
-            ("beekon_device_odometer_meters", "Metres since its installation.", \.odometer),
-            ("beekon_device_uptime_seconds", "Seconds since its daemon started.", \.uptime),
-            ("beekon_device_tracking", "1 while it tracks.", \.isTracking),
-            ("beekon_device_receiver_ok", "1 while its receiver works.", \.isReceiverOK),
-            ("beekon_device_ignition", "1 with ignition on.", \.ignition),
-        ]
-        for metric in metrics {
-            text.begin(metric.name, "gauge", metric.help)
-            for vehicle in vehicles {
-                if let value = vehicle[keyPath: metric.value] {
-                    text.add(value, [("device", "\(vehicle.id)")])
-                }
-            }
         }
     }
 }

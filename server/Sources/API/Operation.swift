@@ -40,9 +40,8 @@ struct Operation: Sendable {
     func backup(_ request: Request) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
-        guard let path = fields["path"], path.hasPrefix("/") else {
-            throw Problem(.badRequest, "path is missing, or not absolute.")
-        }
+        let path = try fields.text("path")
+        guard path.hasPrefix("/") else { throw Problem(field: "path", "path is not absolute") }
         // Of a thread that reads: those that write go on.
         try await store.read { session throws(StoreError) in try Upkeep.copy(to: path, from: session) }
         return Response(status: .noContent)

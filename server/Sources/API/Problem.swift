@@ -34,6 +34,12 @@ struct Problem: Error, Equatable {
         index = fault.index
     }
 
+    /// - Parameter sentence: what is wrong with the field, without its full stop.
+    init(field: String, _ sentence: String) {
+        self.init(.badRequest, sentence + ".")
+        pointer = "/" + field
+    }
+
     init(_ error: StoreError, using random: inout some RandomNumberGenerator) {
         switch error.kind {
         case .overloaded: self = .busy(using: &random)
@@ -53,6 +59,13 @@ struct Problem: Error, Equatable {
         return problem
     }
 
+    /// - Parameter seconds: after which another try makes sense.
+    static func tooManyGuesses(_ seconds: Int) -> Problem {
+        var problem = Problem(.tooManyRequests, "This name was given with too many wrong passwords.")
+        problem.retryAfter = seconds
+        return problem
+    }
+
     static let unauthorized = Problem(
         .unauthorized, "The token is not (or no longer) one that this server has given out.")
 
@@ -61,6 +74,26 @@ struct Problem: Error, Equatable {
     }
 
     var response: Response {
+        Response(status: status, headers: headers, body: ResponseBody(byteBuffer: document))
+    }
+
+    /// The answer to a sender that is sent away, after which the connection ends.
+    var farewell: (head: HTTPResponse, body: ByteBuffer) {
+        var headers = headers
+        headers[.connection] = "close"
+        headers[.contentLength] = String(document.readableBytes)
+        return (HTTPResponse(status: status, headerFields: headers), document)
+    }
+
+    private var headers: HTTPFields {
+        var headers: HTTPFields = [.contentType: "application/problem+json"]
+        if let retryAfter { headers[.retryAfter] = String(retryAfter) }
+        if let allow { headers[.allow] = allow }
+        if status == .unauthorized, isChallenge { headers[.wwwAuthenticate] = "Bearer" }
+        return headers
+    }
+
+    private var document: ByteBuffer {
         var body: [UInt8] = Array(#"{"type":"about:blank","title":"#.utf8)
         JSONString.append(status.reasonPhrase, to: &body)
         body += Array(#","status":\#(status.code),"detail":"#.utf8)
@@ -71,12 +104,6 @@ struct Problem: Error, Equatable {
         }
         if let index { body += Array(#","index":\#(index)"#.utf8) }
         body += Array("}\n".utf8)
-        var response = Response(
-            status: status, headers: [.contentType: "application/problem+json"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
-        if let retryAfter { response.headers[.retryAfter] = String(retryAfter) }
-        if let allow { response.headers[.allow] = allow }
-        if status == .unauthorized, isChallenge { response.headers[.wwwAuthenticate] = "Bearer" }
-        return response
+        return ByteBuffer(bytes: body)
     }
 }

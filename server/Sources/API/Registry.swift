@@ -13,14 +13,28 @@ struct Registry: Sendable {
     let gatekeeper: Gatekeeper
     let lifetime: Double
 
-    /// `POST /v1/devices` with `{"name":…}`: 201 with the device and its tokens, which are shown this once.
+    /// `POST /v1/devices` with `{"name":…}`: 201 with the device and its tokens, which are shown this once; as lines for its
+    /// beekond.toml, where `application/toml` is accepted.
     func addDevice(_ request: Request, now: Timestamp) async throws -> Response {
         let name = try await name(in: request)
         let lifetime = lifetime
         let (device, pair) = try await store.write { session throws(StoreError) in
             try Devices.add(name.value, lifetime: lifetime, now: now, in: session)
         }
-        return Self.created(DeviceText.new(device, pair), at: "/v1/devices/\(device.id)")
+        return Enrolment.answer(device, pair, to: request, at: "/v1/devices/\(device.id)")
+    }
+
+    /// `POST /v1/devices/17/tokens`: 201 with a new pair, shown this once; the tokens that the device had end at once.
+    func renewTokens(of id: Int64, _ request: Request, now: Timestamp) async throws -> Response {
+        let lifetime = lifetime
+        let made = try await store.write { session throws(StoreError) in
+            try Devices.renew(id, lifetime: lifetime, now: now, in: session)
+        }
+        gatekeeper.forget(id)
+        guard let (device, pair) = made else {
+            throw Problem.notFound("There is no device \(id), or it is revoked.")
+        }
+        return Enrolment.answer(device, pair, to: request, at: nil)
     }
 
     /// `DELETE /v1/devices/17`: its tokens end at once; its locations stay.
@@ -36,8 +50,9 @@ struct Registry: Sendable {
     /// `POST /v1/users` with `{"name":…,"role":"reader"|"admin"}`: 201 with the token, which is shown this once.
     func addUser(_ request: Request, now: Timestamp) async throws -> Response {
         let name = try await name(in: request)
-        guard let role = UserEntry.Role.allCases.first(where: { $0.name == name.fields["role"] }) else {
-            throw Problem(.badRequest, "role is reader or admin.")
+        let word = try name.fields.text("role")
+        guard let role = UserEntry.Role.allCases.first(where: { $0.name == word }) else {
+            throw Problem(field: "role", "role is reader or admin")
         }
         let (user, secret) = try await store.write { session throws(StoreError) in
             try Users.add(name.value, role, now: now, in: session)
@@ -76,8 +91,8 @@ struct Registry: Sendable {
     private func name(in request: Request) async throws -> (value: String, fields: Fields) {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
-        guard let name = fields["name"] else { throw Problem(.badRequest, "name is missing.") }
-        if let complaint = Devices.complaint(aboutName: name) { throw Problem(.badRequest, "\(complaint).") }
+        let name = try fields.text("name")
+        if let complaint = Devices.complaint(aboutName: name) { throw Problem(field: "name", complaint) }
         return (name, fields)
     }
 

@@ -2,21 +2,24 @@
 struct RequestClock {
     /// Something that passed by.
     enum Event {
-        case requestHead, requestEnd, answerHead, answerPart, answerEnd
+        case opened, requestHead, requestEnd, answerHead, answerPart, answerEnd
     }
 
     /// What becomes of the alarm.
     enum Alarm: Equatable {
         case stays
-        case off
-        /// Seconds from now.
-        case set(Int)
+        /// From now on the connection waits for this server, which is not its fault.
+        case forgives
+        /// Seconds from now, and seconds after which it ends already when the server is crowded; nil: it does not.
+        case set(Int, crowded: Int?)
     }
 
     /// Seconds until the beginning of an answer.
     let deadline: Int
-    /// Seconds that an answer may stand still.
+    /// Seconds that an answer may stand still, or a connection have no request.
     let stall: Int
+    /// Seconds without a whole request, after which a connection gives way to others.
+    let patience: Int
     /// Seconds in which the rest of a request may still arrive that was answered before its end: a connection that is
     /// closed with bytes unread resets, and the answer would be lost with it.
     private let linger = 5
@@ -24,26 +27,39 @@ struct RequestClock {
     private var requestsBegun = 0
     private var requestsEnded = 0
     private var answers = 0
+    private var isAnswering = false
 
-    init(deadline: Int, stall: Int) {
+    init(deadline: Int, stall: Int, patience: Int) {
         self.deadline = deadline
         self.stall = stall
+        self.patience = patience
     }
+
+    /// Whether somebody waits for an answer that has not begun.
+    var owesAnswer: Bool { requestsBegun > answers && !isAnswering }
+    /// Whether part of a request is still to come.
+    var isReading: Bool { requestsEnded < requestsBegun }
 
     mutating func note(_ event: Event) -> Alarm {
         switch event {
+        case .opened: return idle
         case .requestHead:
             requestsBegun += 1
             // One that was sent ahead begins when the one before it has been answered.
-            return requestsBegun == answers + 1 ? .set(deadline) : .stays
+            return requestsBegun == answers + 1 ? .set(deadline, crowded: patience) : .stays
         case .requestEnd:
             requestsEnded += 1
-            return answers == requestsBegun ? .off : .stays
-        case .answerHead, .answerPart: return .set(stall)
+            return answers == requestsBegun ? idle : .forgives
+        case .answerHead, .answerPart:
+            isAnswering = true
+            return .set(stall, crowded: nil)
         case .answerEnd:
             answers += 1
-            if answers < requestsBegun { return .set(deadline) }
-            return requestsEnded < requestsBegun ? .set(linger) : .off
+            isAnswering = false
+            if answers < requestsBegun { return .set(deadline, crowded: isReading ? patience : nil) }
+            return isReading ? .set(linger, crowded: nil) : idle
         }
     }
+
+    private var idle: Alarm { .set(stall, crowded: patience) }
 }

@@ -4,6 +4,7 @@ internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
+internal import Page
 internal import ServerStore
 
 /// From a request to its answer: path, caller, right, and then the work.
@@ -14,6 +15,7 @@ struct Responder: HTTPResponder {
     let isLocal: Bool
     let gatekeeper: Gatekeeper
     let handlers: Handlers
+    let page: FleetPage?
     let meters: Meters
 
     /// This server's clock.
@@ -22,6 +24,10 @@ struct Responder: HTTPResponder {
     }
 
     func respond(to request: Request, context: CallContext) async throws -> Response {
+        if let response = page?.response(to: request) {
+            meters.note(response.status, route: "page")
+            return response
+        }
         let path = Fields.decoded(request.uri.path.replacing("+", with: "%2B")[...])
         let route = path.flatMap { Route(path: $0) }
         var response = try await answer(request, route)
@@ -34,12 +40,23 @@ struct Responder: HTTPResponder {
 
     private func answer(_ request: Request, _ route: Route?) async throws -> Response {
         do {
-            return try await handlers.perform(try await call(request, route))
+            return try await perform(try await call(request, route))
         } catch let problem as Problem {
             return problem.response
         } catch let error as StoreError {
             var random = SystemRandomNumberGenerator()
             return Problem(error, using: &random).response
+        }
+    }
+
+    private func perform(_ call: Handlers.Call) async throws -> Response {
+        guard call.route == .batches else { return try await handlers.perform(call) }
+        do {
+            return try await handlers.perform(call)
+        } catch let problem as Problem where problem.status != .serviceUnavailable {
+            // What is refused has shown the token all the same.
+            try await gatekeeper.noteUse(by: call.identity, now: call.now)
+            throw problem
         }
     }
 
@@ -58,6 +75,7 @@ struct Responder: HTTPResponder {
             isLocal
             ? Identity(caller: .local, name: "local")
             : try await gatekeeper.identity(request.headers, now: now)
+        if route != .batches { try await gatekeeper.noteUse(by: identity, now: now) }
         guard identity.caller.may(method, route) else {
             if identity.caller == .nobody {
                 throw Problem(.unauthorized, "This needs a token ('Authorization: Bearer …') or a session.")

@@ -24,6 +24,8 @@ enum Route: Equatable {
     case trips(Int64)
     /// `/v1/devices/17/log`
     case log(Int64)
+    /// `/v1/devices/17/tokens`: new ones in place of those it has.
+    case tokens(Int64)
     /// `/v1/devices/17/commands`
     case commands(Int64)
     /// `/v1/devices/17/commands/c-5`, by device and number
@@ -108,6 +110,7 @@ enum Route: Equatable {
         case "trips": .trips(device)
         case "log": .log(device)
         case "commands": .commands(device)
+        case "tokens": .tokens(device)
         default: nil
         }
     }
@@ -125,7 +128,7 @@ enum Route: Equatable {
 
     var methods: [Method] {
         switch self {
-        case .batches, .logs, .token, .enroll, .login, .logout, .backup: [.post]
+        case .batches, .logs, .token, .enroll, .login, .logout, .tokens, .backup: [.post]
         case .devices, .users, .claims, .commands: [.get, .post]
         case .device: [.get, .delete]
         case .user, .claim, .command: [.delete]
@@ -151,6 +154,7 @@ enum Route: Equatable {
         case .events: "/v1/devices/{device}/events"
         case .trips: "/v1/devices/{device}/trips"
         case .log: "/v1/devices/{device}/log"
+        case .tokens: "/v1/devices/{device}/tokens"
         case .commands: "/v1/devices/{device}/commands"
         case .command: "/v1/devices/{device}/commands/{command}"
         case .stream: "/v1/live"

@@ -52,7 +52,9 @@ package struct Server: Sendable {
     }
 
     func responder(isLocal: Bool) -> Responder {
-        Responder(isLocal: isLocal, gatekeeper: gatekeeper, handlers: handlers, meters: meters)
+        Responder(
+            isLocal: isLocal, gatekeeper: gatekeeper, handlers: handlers,
+            page: isLocal ? nil : options.page, meters: meters)
     }
 
     private var handlers: Handlers {
@@ -79,7 +81,9 @@ package struct Server: Sendable {
         // A backup takes as long as it takes; nobody asks through the socket but the operator.
         let isLocal = if case .socket = address { true } else { false }
         let clock = RequestClock(
-            deadline: isLocal ? 86_400 : bounds.deadlineSeconds, stall: isLocal ? 86_400 : bounds.idleSeconds)
+            deadline: isLocal ? 86_400 : bounds.deadlineSeconds, stall: isLocal ? 86_400 : bounds.idleSeconds,
+            patience: isLocal ? 86_400 : bounds.patienceSeconds)
+        let crowd = Crowd(most: bounds.connections)
         let bind: BindAddress =
             switch address {
             case .network(let host, let port): .hostname(host, port: port)
@@ -89,7 +93,7 @@ package struct Server: Sendable {
             responder: responder,
             server: .http1(
                 configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [DeadlineHandler(clock: clock)],
+                    additionalChannelHandlers: [DeadlineHandler(clock: clock, crowd: crowd)],
                     idleTimeout: .seconds(Int64(bounds.idleSeconds)),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: 8192, maxHeaderListSize: 32_768, maxHeaderFieldCount: 100))),

@@ -1,4 +1,5 @@
 package import Commands
+package import Page
 
 /// How the server is set up. The numbers together keep it below 80 MB.
 package struct ServerOptions: Sendable {
@@ -6,11 +7,19 @@ package struct ServerOptions: Sendable {
     package static let version = "0.1.0"
 
     /// Where it listens.
-    package enum Address: Equatable, Sendable {
+    package enum Address: Equatable, Sendable, CustomStringConvertible {
         /// Host and port; port 0: any that is free.
         case network(host: String, port: Int)
         /// A path.
         case socket(String)
+
+        /// As it is written.
+        package var description: String {
+            switch self {
+            case .network(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+            case .socket(let path): path
+            }
+        }
     }
 
     /// What connections may cost.
@@ -23,6 +32,8 @@ package struct ServerOptions: Sendable {
         package var bodies = 16 << 20
         /// Seconds until the beginning of the answer, from the first byte of a request on. beekond gives up after 60.
         package var deadlineSeconds = 30
+        /// Seconds without a whole request, after which a connection gives way when three quarters of them are taken.
+        package var patienceSeconds = 5
         /// Seconds that a connection may be idle, or an answer stand still.
         package var idleSeconds = 60
     }
@@ -35,6 +46,8 @@ package struct ServerOptions: Sendable {
     package var retentionDays: Int?
     /// nil: commands go unsigned.
     package var signingKey: SigningKey?
+    /// nil: none is served.
+    package var page: FleetPage?
 
     package init(address: Address) {
         self.address = address

@@ -15,8 +15,15 @@ struct TokenExchange: Sendable {
     func answer(_ request: Request, now: Timestamp) async throws -> Response {
         let (body, _) = try await bodies.read(request, limit: Fields.limit)
         let fields = try Fields(body, request.headers)
-        guard fields["grant_type"] == "refresh_token" else { return Self.refusal("unsupported_grant_type") }
-        guard let text = fields["refresh_token"] else { return Self.refusal("invalid_request") }
+        let text: String
+        do throws(Problem) {
+            guard try fields.text("grant_type") == "refresh_token" else {
+                return Self.refusal("unsupported_grant_type", "grant_type is refresh_token.")
+            }
+            text = try fields.text("refresh_token")
+        } catch {
+            return Self.refusal("invalid_request", error.detail)
+        }
         guard let secret = Secret(text), secret.kind == .refresh else { return Self.refusal("invalid_grant") }
         let lifetime = lifetime
         let pair = try await store.write { session throws(StoreError) in
@@ -30,8 +37,10 @@ struct TokenExchange: Sendable {
                 + #""refresh_token":"\#(pair.refresh.text)"}"#)
     }
 
-    private static func refusal(_ word: String) -> Response {
-        response(.badRequest, #"{"error":"\#(word)"}"#)
+    /// - Parameter description: a sentence of this server's own.
+    private static func refusal(_ word: String, _ description: String? = nil) -> Response {
+        let more = description.map { #","error_description":"\#($0)""# } ?? ""
+        return response(.badRequest, #"{"error":"\#(word)"\#(more)}"#)
     }
 
     private static func response(_ status: HTTPResponse.Status, _ text: String) -> Response {

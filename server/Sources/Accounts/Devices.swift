@@ -82,11 +82,12 @@ package enum Devices {
     /// All that is known of the tokens of a device; nil when there is no such device.
     package static func tokens(of device: Int64, in session: any Session) throws(StoreError) -> DeviceTokens?
     {
-        let entry = try session.run("SELECT revoked FROM devices WHERE id = $1", .integer(device))
-        guard let revoked = entry.first?.first else { return nil }
         let rows = try session.run(
-            "SELECT hash, kind, created, expires, used, parent FROM tokens WHERE device = $1",
-            .integer(device))
+            """
+            SELECT t.hash, t.kind, t.created, t.expires, t.used, t.parent, d.revoked FROM devices d
+                LEFT JOIN tokens t ON t.device = d.id WHERE d.id = $1
+            """, .integer(device))
+        guard let revoked = rows.first?[6] else { return nil }
         let records = rows.compactMap { row -> TokenRecord? in
             guard let hash = row[0].bytes, let kind = row[1].integer.flatMap({ Secret.Kind(rawValue: $0) }),
                 let created = row[2].integer
@@ -127,6 +128,24 @@ package enum Devices {
             }
             try noteUse(secret.hash, of: secret.owner, now: now, in: session)
             return try issue(to: secret.owner, parent: secret.hash, lifetime: lifetime, now: now, in: session)
+        }
+    }
+
+    /// Gives a device new tokens, and ends at once those that it had.
+    ///
+    /// - Returns: nil when there is no such device, or it is revoked.
+    package static func renew(
+        _ device: Int64, lifetime: Double, now: Timestamp, in session: any Session
+    ) throws(StoreError) -> (DeviceEntry, TokenPair)? {
+        try session.transaction { () throws(StoreError) in
+            // The lock on the row: of two that renew, the second ends what the first has given.
+            let rows = try session.run(
+                "UPDATE devices SET revoked = revoked WHERE id = $1 AND revoked IS NULL RETURNING name, created",
+                .integer(device))
+            guard let name = rows.first?[0].text, let created = rows.first?[1].integer else { return nil }
+            try session.run("DELETE FROM tokens WHERE device = $1", .integer(device))
+            let pair = try issue(to: device, parent: nil, lifetime: lifetime, now: now, in: session)
+            return (DeviceEntry(id: device, name: name, created: Timestamp(milliseconds: created)), pair)
         }
     }
 

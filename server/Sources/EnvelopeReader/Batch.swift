@@ -28,6 +28,22 @@ package struct Batch: Sendable {
     }
 }
 
+extension Batch {
+    /// Bytes that it holds in memory, about.
+    package var footprint: Int {
+        var bytes = 1024 + locations.count * MemoryLayout<LocationRow>.stride + (extras?.count ?? 0)
+        for event in events { bytes += MemoryLayout<EventRow>.stride + event.geofence.utf8.count }
+        bytes += remarks.status?.count ?? 0
+        for result in remarks.results {
+            bytes += MemoryLayout<CommandResult>.stride + result.id.utf8.count + result.object.count
+        }
+        for event in remarks.events {
+            bytes += MemoryLayout<VehicleEvent>.stride + event.kind.utf8.count + event.object.count
+        }
+        return bytes
+    }
+}
+
 /// What an envelope may hold beside locations and crossings of geofences. Objects are kept as they were sent: they may have
 /// members that are not known here.
 package struct Remarks: Equatable, Sendable {

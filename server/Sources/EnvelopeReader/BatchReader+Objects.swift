@@ -47,6 +47,8 @@ extension BatchReader {
 
     mutating func locations() throws(Cursor.Wrong) -> [LocationRow] {
         var rows: [LocationRow] = []
+        // A location is seldom shorter: one block of memory instead of many that grow.
+        rows.reserveCapacity(min(cursor.limits.rows, (cursor.bytes.count - cursor.position) / 200))
         while try cursor.hasElement(after: rows.count) {
             guard rows.count < cursor.limits.rows else {
                 throw Cursor.Wrong(kind: .tooLarge, reason: "has more than \(cursor.limits.rows) elements")

@@ -27,9 +27,12 @@ package struct BatchReader {
     /// Which members of an object have been there, one bit for each name of a list.
     struct Seen {
         private var bits: UInt32 = 0
+        /// Which is likely to come next: beekond sends them in the order of the lists.
+        private(set) var next = 0
 
         /// - Returns: false if it was there before.
         mutating func insert(_ index: Int) -> Bool {
+            next = index + 1
             defer { bits |= 1 << UInt32(index) }
             return bits >> UInt32(index) & 1 == 0
         }
@@ -143,7 +146,7 @@ package struct BatchReader {
     @inline(__always) mutating func enter(
         _ name: Cursor.Text, _ fields: [StaticString], _ seen: inout Seen
     ) throws(Cursor.Wrong) -> Int? {
-        guard let index = name.index(in: fields) else {
+        guard let index = name.index(in: fields, likely: seen.next) else {
             try cursor.skip(depth: place.section == nil ? 1 : place.index == nil ? 2 : 3)
             return nil
         }

@@ -19,9 +19,8 @@ package struct CommandOrder: Equatable, Sendable {
     package static let longestArguments = 16 << 10
     /// The commands of beekond.
     package static let names: [StaticString] = [
-        "start", "stop", "set_config", "unset_config", "add_geofences", "remove_geofences", "set_motion",
-        "sync",
-        "locate", "upload_log",
+        "start", "stop", "set_config", "unset_config", "add_geofences", "remove_geofences",
+        "remove_all_geofences", "set_motion", "sync", "locate", "upload_log",
     ]
 }
 

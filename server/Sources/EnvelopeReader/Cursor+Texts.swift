@@ -38,6 +38,13 @@ extension Cursor.Text {
         return value
     }
 
+    /// - Parameter likely: the place that is tried first; any number.
+    /// - Returns: the place of the word in the list.
+    @inline(__always) func index(in words: [StaticString], likely: Int) -> Int? {
+        if !isEscaped, words.indices.contains(likely), bytes == words[likely] { return likely }
+        return index(in: words)
+    }
+
     /// - Returns: the place of the word in the list.
     func index(in words: [StaticString]) -> Int? {
         if isEscaped {

@@ -47,6 +47,11 @@ package enum Cell: Equatable, Sendable {
     }
 
     /// NULL for nil.
+    package static func optional(_ value: [UInt8]?) -> Cell {
+        value.map { .bytes($0) } ?? .null
+    }
+
+    /// NULL for nil.
     package static func optional(_ value: String?) -> Cell {
         value.map { .text($0) } ?? .null
     }

@@ -36,6 +36,13 @@ package final class Monitor<Value>: @unchecked Sendable {
         return try body(&value)
     }
 
+    /// Looks at the value.
+    package func look<Result>(_ body: (borrowing Value) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(value)
+    }
+
     /// Waits until `body` returns something.
     package func wait<Result>(until body: (inout Value) -> Result?) -> Result {
         pthread_mutex_lock(mutex)

@@ -23,6 +23,13 @@ package struct DeviceState: Equatable, Sendable {
     /// What it said of its state last; nil before the first time.
     package var status: Status?
 
+    /// One of which nothing has been heard yet.
+    package init(id: Int64, name: String, created: Timestamp) {
+        self.id = id
+        self.name = name
+        self.created = created
+    }
+
     /// A status with its arrival, by the server's clock.
     package struct Status: Equatable, Sendable {
         package var received: Timestamp

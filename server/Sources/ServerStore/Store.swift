@@ -32,19 +32,24 @@ package final class Store: Sendable {
     private let lock: Mutex<LockFile?>
     /// How long work may wait before it is refused: the sender has something better to do, and asks again.
     private let patience: Duration
+    /// The same of a batch. Short: what has waited longer is not the work of a moment's crowd, and the line only grows.
+    private let batchPatience: Duration
 
     /// Opens the database, and makes or upgrades its tables.
     ///
     /// - Parameters:
     ///   - patience: how long work may wait for a thread.
+    ///   - batchPatience: how long a batch may.
     ///   - report: told of errors, from any of the threads.
     package init(
-        _ place: Place, patience: Duration = .seconds(10), report: @escaping @Sendable (StoreError) -> Void
+        _ place: Place, patience: Duration = .seconds(10), batchPatience: Duration = .milliseconds(700),
+        report: @escaping @Sendable (StoreError) -> Void
     ) throws(StoreError) {
         let (writes, reads) = (Monitor(WorkQueue()), Monitor(WorkQueue()))
         self.writes = writes
         self.reads = reads
         self.patience = patience
+        self.batchPatience = batchPatience
         let (writers, open, openForReading) = try Self.prepare(place)
         lock = Mutex(writers.lock)
         var workers: [Worker] = []
@@ -75,19 +80,28 @@ package final class Store: Sendable {
         }
     }
 
+    /// Transactions so far in which batches were to be stored.
+    package var groups: UInt64 { writes.look { $0.groups } }
+
     /// Stores a batch, with others of the same moment.
     ///
     /// - Returns: when it can no longer be lost.
     package func submit(_ submission: Submission) async throws(StoreError) -> Receipt {
-        let due = ContinuousClock.now + patience
+        let now = ContinuousClock.now
         let result: Result<Receipt, StoreError> = await withCheckedContinuation { continuation in
             let waiting = WorkQueue.Waiting(
-                submission: submission, reply: { continuation.resume(returning: $0) }, due: due)
+                submission: submission, reply: { continuation.resume(returning: $0) }, since: now,
+                due: now + batchPatience)
             if let refusal = writes.change({ $0.add(waiting) }) {
                 continuation.resume(returning: .failure(refusal))
             }
         }
         return try result.get()
+    }
+
+    /// - Throws: why a batch would be refused at this moment, so that nobody reads its body for nothing.
+    package func admit() throws(StoreError) {
+        if let refusal = writes.look({ $0.refusal(now: .now) }) { throw refusal }
     }
 
     /// Runs `body` on a thread that may write.

@@ -9,12 +9,18 @@ package struct Submission: Sendable {
     package var received: Timestamp
     /// Rows of before this moment are acknowledged and not stored; nil: all are.
     package var keptSince: Timestamp?
+    /// Hash of the token that came with it, when nothing has come with that one before.
+    package var newToken: [UInt8]?
 
-    package init(device: Int64, batch: Batch, received: Timestamp, keptSince: Timestamp? = nil) {
+    package init(
+        device: Int64, batch: Batch, received: Timestamp, keptSince: Timestamp? = nil,
+        newToken: [UInt8]? = nil
+    ) {
         self.device = device
         self.batch = batch
         self.received = received
         self.keptSince = keptSince
+        self.newToken = newToken
     }
 
     /// What it costs to store, in rows.

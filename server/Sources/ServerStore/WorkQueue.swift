@@ -14,6 +14,7 @@ struct WorkQueue {
     struct Waiting {
         let submission: Submission
         let reply: @Sendable (Result<Receipt, StoreError>) -> Void
+        let since: ContinuousClock.Instant
         let due: ContinuousClock.Instant
     }
 
@@ -27,6 +28,8 @@ struct WorkQueue {
     struct Bounds {
         /// Rows that wait: a second's work of PostgreSQL, and 15 MB.
         var rows = 100_000
+        /// How long the first in the line may have waited while others join it. Whoever joined then would wait as long.
+        var delay = Duration.milliseconds(400)
         var jobs = 1000
         /// Rows of one transaction: more make nothing faster, but each wait longer.
         var group = 5000
@@ -37,6 +40,8 @@ struct WorkQueue {
     private var jobs: [Job] = []
     private var rows = 0
     private var isClosed = false
+    /// Groups so far.
+    private(set) var groups: UInt64 = 0
     /// Jobs and groups take turns, so that neither starves.
     private var jobWasLast = false
 
@@ -44,11 +49,18 @@ struct WorkQueue {
         self.bounds = bounds
     }
 
+    /// - Returns: why a batch would be refused; nil when it would not be.
+    func refusal(now: ContinuousClock.Instant) -> StoreError? {
+        if isClosed { return Self.ending }
+        guard let first = batches.first, now - first.since > bounds.delay else { return nil }
+        return Self.full
+    }
+
     /// - Returns: why it is refused; nil when it waits now.
     mutating func add(_ waiting: Waiting) -> StoreError? {
         // A batch costs something even when it is empty.
         let cost = waiting.submission.rows + 1
-        if isClosed { return Self.ending }
+        if let refusal = refusal(now: waiting.since) { return refusal }
         guard rows + cost <= bounds.rows else { return Self.full }
         rows += cost
         batches.append(waiting)
@@ -82,6 +94,7 @@ struct WorkQueue {
             count += 1
         }
         rows -= size + count
+        groups += 1
         defer { batches.removeFirst(count) }
         return .group(Array(batches[..<count]))
     }

@@ -15,7 +15,8 @@ struct Backup: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-        guard LocalClient.path(of: database.place) != nil else {
+        let place = try database.place
+        guard LocalClient.path(of: place) != nil else {
             throw Failure("PostgreSQL is backed up by pg_dump or pg_basebackup")
         }
         let path = file.hasPrefix("/") ? file : Self.directory + "/" + file
@@ -26,7 +27,7 @@ struct Backup: AsyncParsableCommand {
         var body = Array("{\"path\":".utf8)
         JSONString.append(part, to: &body)
         body += Array("}".utf8)
-        _ = try await LocalClient(database: database.place).ask(
+        _ = try await LocalClient(database: place).ask(
             .post, "/v1/backup", body: String(decoding: body, as: UTF8.self))
         try Self.sync(part)
         guard rename(part, path) == 0 else {

@@ -22,7 +22,7 @@ struct CommandCommand: AsyncParsableCommand {
 
         @Argument(
             help:
-                "start, stop, set_config, unset_config, add_geofences, remove_geofences, set_motion, sync, locate or upload_log."
+                "start, stop, set_config, unset_config, add_geofences, remove_geofences, remove_all_geofences, set_motion, sync, locate or upload_log."
         )
         var command: String
 

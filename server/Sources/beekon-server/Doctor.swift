@@ -23,13 +23,20 @@ struct Doctor: AsyncParsableCommand {
             if verdict == .bad { isGood = false }
             print("\(verdict.rawValue)  \(text)")
         }
+        let place: String
         do {
-            let bytes = try await LocalClient(database: database.place).ask(.get, "/v1/doctor")
+            place = try database.place
+        } catch {
+            tell(.bad, "configuration: \(error)")
+            throw ExitCode(1)
+        }
+        do {
+            let bytes = try await LocalClient(database: place).ask(.get, "/v1/doctor")
             judge(try Answer.read(Answer.Facts.self, bytes), tell)
         } catch {
             tell(.bad, "database: \(error)")
         }
-        if case .sqlite(let path) = Store.Place(database.place) { judgeFile(path, tell) }
+        if case .sqlite(let path) = Store.Place(place) { judgeFile(path, tell) }
         guard isGood else { throw ExitCode(1) }
     }
 

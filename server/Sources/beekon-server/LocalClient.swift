@@ -71,13 +71,14 @@ struct LocalClient {
         throw Failure("cannot ask the server at \(path): \(String(cString: strerror(code)))")
     }
 
-    /// One request of HTTP/1.0, whose answer ends with the connection.
+    /// One request, whose answer ends with the connection.
     private func converse(
         _ descriptor: Int32, _ method: HTTPRequest.Method, _ path: String, _ body: String
     ) throws -> (status: Int, body: ByteBuffer) {
         defer { close(descriptor) }
         let head = """
-            \(method.rawValue) \(path) HTTP/1.0\r
+            \(method.rawValue) \(path) HTTP/1.1\r
+            Host: localhost\r
             Connection: close\r
             Content-Type: application/json\r
             Content-Length: \(body.utf8.count)\r
@@ -103,6 +104,32 @@ struct LocalClient {
         guard let split = (0..<answer.count).first(where: { answer[$0...].starts(with: end) }),
             let status = Int(String(decoding: answer.dropFirst(9).prefix(3), as: UTF8.self))
         else { throw Failure("the server gave no answer on its local socket") }
-        return (status, ByteBuffer(bytes: answer[(split + 4)...]))
+        let body = answer[(split + 4)...]
+        // What the server does not hold as a whole comes in chunks.
+        guard
+            String(decoding: answer[..<split], as: UTF8.self).lowercased().contains(
+                "transfer-encoding: chunked")
+        else { return (status, ByteBuffer(bytes: body)) }
+        guard let whole = Self.joined(body) else {
+            throw Failure("the server's answer on its local socket is cut")
+        }
+        return (status, ByteBuffer(bytes: whole))
+    }
+
+    /// - Returns: the bytes of all chunks; nil unless the last one is there.
+    private static func joined(_ chunks: ArraySlice<UInt8>) -> [UInt8]? {
+        var rest = chunks
+        var whole: [UInt8] = []
+        while let end = rest.firstIndex(of: UInt8(ascii: "\r")) {
+            guard let size = Int(String(decoding: rest[..<end], as: UTF8.self), radix: 16), size >= 0 else {
+                return nil
+            }
+            if size == 0 { return whole }
+            rest = rest[end...].dropFirst(2)
+            guard rest.count >= size + 2 else { return nil }
+            whole += rest.prefix(size)
+            rest = rest.dropFirst(size + 2)
+        }
+        return nil
     }
 }

@@ -2,6 +2,8 @@ import API
 import ArgumentParser
 import Glibc
 import Logging
+import NIOCore
+import Page
 import ServerStore
 
 /// Serves until it is told to end.
@@ -18,11 +20,15 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keep locations for so long, by the time of the fix; by default for ever.", valueName: "days"))
+            "Keep locations for so long, by the time of the fix; by default for ever. (Environment: BEEKON_SERVER_RETENTION)",
+            valueName: "days"))
     var retention: Int?
 
-    @Option(help: ArgumentHelp("Connections at once; more wait.", valueName: "count"))
-    var connections = 600
+    @Option(
+        help: ArgumentHelp(
+            "Connections at once, 600 by default; more wait. (Environment: BEEKON_SERVER_CONNECTIONS)",
+            valueName: "count"))
+    var connections: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -30,25 +36,48 @@ struct Serve: AsyncParsableCommand {
             valueName: "file"))
     var signingKey: String?
 
+    @OptionGroup var page: PageOption
+
     func validate() throws {
-        guard retention.map({ (1...36_500).contains($0) }) ?? true else {
+        guard retention.map(Settings.retentionDays.contains) ?? true else {
             throw ValidationError("--retention is within 1…36500 days.")
         }
-        guard (1...100_000).contains(connections) else {
+        guard connections.map(Settings.connectionCount.contains) ?? true else {
             throw ValidationError("--connections is within 1…100000.")
         }
-        _ = try address()
+        if let listen, Self.address(listen) == nil { throw ValidationError("--listen \(Self.addressRule).") }
     }
 
-    private func address() throws -> ServerOptions.Address {
-        let text = listen ?? Environment["BEEKON_SERVER_LISTEN"] ?? "127.0.0.1:8080"
+    static let addressRule = "is host:port, such as 127.0.0.1:8080 or [::]:8080"
+
+    /// - Returns: nil when it is not of the form host:port.
+    static func address(_ text: String) -> ServerOptions.Address? {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65_535).contains(port)
-        else { throw ValidationError("--listen is host:port, such as 127.0.0.1:8080 or [::]:8080.") }
+        else { return nil }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty else { throw ValidationError("--listen names a host before the colon.") }
-        return .network(host: String(host), port: port)
+        return host.isEmpty ? nil : .network(host: String(host), port: port)
+    }
+
+    /// The command line goes before the environment, and that before the configuration.
+    private func options(_ settings: Settings) throws -> ServerOptions {
+        let place = listen ?? Environment["BEEKON_SERVER_LISTEN"] ?? settings.listen ?? "127.0.0.1:8080"
+        guard let address = Self.address(place) else {
+            throw Failure("BEEKON_SERVER_LISTEN \(Self.addressRule)")
+        }
+        var options = ServerOptions(address: address)
+        options.bounds.connections =
+            try connections
+            ?? Environment.number("BEEKON_SERVER_CONNECTIONS", in: Settings.connectionCount)
+            ?? settings.connections ?? options.bounds.connections
+        options.retentionDays =
+            try retention ?? Environment.number("BEEKON_SERVER_RETENTION", in: Settings.retentionDays)
+            ?? settings.retention
+        if let path = signingKey ?? Environment["BEEKON_SERVER_SIGNING_KEY"] ?? settings.signingKey {
+            options.signingKey = try KeyFile.read(path)
+        }
+        return options
     }
 
     func run() async throws {
@@ -57,29 +86,40 @@ struct Serve: AsyncParsableCommand {
         var logger = Logger(label: "beekon-server") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .warning
         let log = logger
+        let settings = try database.settings()
+        var options = try options(settings)
+        let file = database.place(settings)
+        let place = Store.Place(file)
         let store: Store
         do {
-            store = try Store(Store.Place(database.place)) { log.error("database: \($0)") }
+            store = try Store(place) { log.error("database: \($0)") }
         } catch {
-            throw Failure("cannot open \(Store.Place(database.place)): \(error.message)")
+            throw Failure("cannot open \(place): \(error.message)")
         }
-        var options = ServerOptions(address: try address())
-        options.bounds.connections = connections
-        options.retentionDays = try retention ?? Environment.number("BEEKON_SERVER_RETENTION", in: 1...36_500)
-        if let path = signingKey ?? Environment["BEEKON_SERVER_SIGNING_KEY"] {
-            options.signingKey = try KeyFile.read(path)
+        do {
+            options.page = try page.load(settings)
+        } catch let missing as FleetPage.Missing {
+            logger.warning(
+                "no page for browsers: \(missing.reason); install beekon-server's package and libjs-leaflet, or say --page none"
+            )
         }
-        let server = Server(
-            options, socket: LocalClient.path(of: database.place), store: store, logger: logger)
+        let server = Server(options, socket: LocalClient.path(of: file), store: store, logger: logger)
         do {
             try await server.run { port in
                 // Flushed at once: whoever started it waits for this line.
-                print("beekon-server: listening on port \(port ?? 0), \(Store.Place(database.place))")
+                print("beekon-server: listening on port \(port ?? 0), \(place)")
                 fflush(nil)
             }
         } catch {
             server.close()
             store.close()
+            // Of all that can end it, an address that is taken is what an operator meets.
+            if let refusal = error as? IOError,
+                [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(refusal.errnoCode)
+            {
+                throw Failure(
+                    "cannot listen on \(options.address): \(String(cString: strerror(refusal.errnoCode)))")
+            }
             throw Failure("ended: \(error)")
         }
         server.close()

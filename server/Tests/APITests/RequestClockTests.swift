@@ -1,3 +1,4 @@
+import Base
 import Testing
 
 @testable import API
@@ -6,30 +7,88 @@ import Testing
     @Test(
         "the alarm after each event",
         arguments: [
-            // A request and its answer.
+            // A request and its answer: while it is the server's turn, nobody has to give way.
             (
-                [.requestHead, .requestEnd, .answerHead, .answerPart, .answerEnd],
-                [.set(30), .stays, .set(60), .set(60), .off]
+                [.opened, .requestHead, .requestEnd, .answerHead, .answerPart, .answerEnd],
+                [
+                    .set(60, crowded: 5), .set(30, crowded: 5), .forgives, .set(60, crowded: nil),
+                    .set(60, crowded: nil), .set(60, crowded: 5),
+                ]
             ),
             // Answered before its end: the rest has a moment to arrive.
-            ([.requestHead, .answerHead, .answerEnd, .requestEnd], [.set(30), .set(60), .set(5), .off]),
+            (
+                [.requestHead, .answerHead, .answerEnd, .requestEnd],
+                [
+                    .set(30, crowded: 5), .set(60, crowded: nil), .set(5, crowded: nil),
+                    .set(60, crowded: 5),
+                ]
+            ),
             // The next one was sent ahead: its time begins with its turn.
             (
                 [
                     .requestHead, .requestEnd, .requestHead, .answerHead, .answerEnd, .requestEnd,
                     .answerHead, .answerEnd,
                 ],
-                [.set(30), .stays, .stays, .set(60), .set(30), .stays, .set(60), .off]
+                [
+                    .set(30, crowded: 5), .forgives, .stays, .set(60, crowded: nil), .set(30, crowded: 5),
+                    .forgives, .set(60, crowded: nil), .set(60, crowded: 5),
+                ]
             ),
             // Two on one connection, one after the other.
             (
                 [.requestHead, .requestEnd, .answerHead, .answerEnd, .requestHead],
-                [.set(30), .stays, .set(60), .off, .set(30)]
+                [
+                    .set(30, crowded: 5), .forgives, .set(60, crowded: nil), .set(60, crowded: 5),
+                    .set(30, crowded: 5),
+                ]
             ),
         ] as [([RequestClock.Event], [RequestClock.Alarm])])
     func alarms(events: [RequestClock.Event], expected: [RequestClock.Alarm]) {
-        var clock = RequestClock(deadline: 30, stall: 60)
+        var clock = RequestClock(deadline: 30, stall: 60, patience: 5)
         #expect(events.map { clock.note($0) } == expected)
+    }
+}
+
+@Suite("crowds") struct CrowdTests {
+    @Test("it is crowded from three quarters on", arguments: [(600, 450), (3, 3), (1, 1)])
+    func quarters(most: Int, crowded: Int) {
+        let crowd = Crowd(most: most)
+        for _ in 1..<crowded { crowd.enter() }
+        #expect(!crowd.isCrowded)
+        crowd.enter()
+        #expect(crowd.isCrowded)
+        crowd.leave()
+        #expect(!crowd.isCrowded)
+    }
+}
+
+@Suite("wrong passwords") struct GuessesTests {
+    private let start = Timestamp(milliseconds: 1_781_000_000_000)
+
+    @Test("ten are free, then one every six seconds, for each name") func delays() {
+        let guesses = Guesses()
+        for _ in 0..<10 {
+            #expect(guesses.delay(of: "ada", now: start) == nil)
+            guesses.noteWrong("ada", now: start)
+        }
+        #expect(guesses.delay(of: "ada", now: start) == 6)
+        #expect(guesses.delay(of: "eve", now: start) == nil)
+        let later = start.advanced(bySeconds: 6)
+        #expect(guesses.delay(of: "ada", now: later) == nil)
+        guesses.noteWrong("ada", now: later)
+        #expect(guesses.delay(of: "ada", now: later) == 6)
+        #expect(guesses.delay(of: "ada", now: later.advanced(bySeconds: 3600)) == nil)
+    }
+
+    @Test("however many names are tried, few are remembered, and the newest among them") func bounded() {
+        let guesses = Guesses()
+        for number in 0..<3000 {
+            for _ in 0..<11 {
+                guesses.noteWrong("n\(number)", now: start.advanced(bySeconds: Double(number) / 1000))
+            }
+        }
+        #expect(guesses.delay(of: "n2999", now: start.advanced(bySeconds: 3)) != nil)
+        #expect(guesses.delay(of: "n0", now: start.advanced(bySeconds: 3)) == nil)
     }
 }
 
@@ -41,5 +100,14 @@ import Testing
         #expect(budget.take(40) != nil)
         first = nil
         #expect(first == nil && budget.take(100) != nil)
+    }
+
+    @Test("a lease grows as far as there is room, and gives all of it back") func growth() {
+        let budget = ByteBudget(100)
+        var lease = budget.take(0)
+        #expect(lease?.grow(by: 70) == true && lease?.grow(by: 31) == false && budget.hasRoom(for: 30))
+        #expect(!budget.hasRoom(for: 31))
+        lease = nil
+        #expect(lease == nil && budget.hasRoom(for: 100))
     }
 }

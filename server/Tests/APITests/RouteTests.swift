@@ -12,7 +12,8 @@ import Testing
             ("/v1/claims", .claims), ("/v1/claims/3", .claim(3)), ("/v1/devices", .devices),
             ("/v1/devices/17", .device(17)), ("/v1/devices/17/locations", .locations(17)),
             ("/v1/devices/17/events", .events(17)), ("/v1/devices/17/trips", .trips(17)),
-            ("/v1/devices/17/log", .log(17)), ("/v1/devices/17/commands", .commands(17)),
+            ("/v1/devices/17/log", .log(17)), ("/v1/devices/17/tokens", .tokens(17)),
+            ("/v1/devices/17/commands", .commands(17)),
             ("/v1/devices/17/commands/c-5", .command(17, 5)), ("/v1/live", .stream), ("/v1/login", .login),
             ("/v1/logout", .logout), ("/v1/session", .session), ("/v1/users", .users),
             ("/v1/users/ada b", .user("ada b")), ("/v1/users/ada/password", .password("ada")),
@@ -41,6 +42,7 @@ import Testing
             (.claim(1), .delete, "---++"), (.devices, .get, "--+++"), (.devices, .post, "---++"),
             (.device(1), .get, "--+++"), (.device(1), .delete, "---++"), (.locations(1), .get, "--+++"),
             (.events(1), .get, "--+++"), (.trips(1), .get, "--+++"), (.log(1), .get, "---++"),
+            (.tokens(1), .post, "---++"),
             (.commands(1), .get, "--+++"), (.commands(1), .post, "---++"), (.command(1, 1), .delete, "---++"),
             (.stream, .get, "--+++"), (.login, .post, "+++++"), (.logout, .post, "--+++"),
             (.session, .get, "--+++"), (.users, .get, "---++"), (.users, .post, "---++"),
@@ -59,7 +61,7 @@ import Testing
             #expect(rows.first.map { $0.0.methods.count } == rows.count, "\(template)")
             #expect(Description.text.replacing("\n", with: "").contains("\"\(template)\":{"), "\(template)")
         }
-        #expect(paths.count == 28, "as many as Route has cases")
+        #expect(paths.count == 29, "as many as Route has cases")
     }
 
     @Test("what a page of another site must not do needs the companion of the session") func companions() {

@@ -80,7 +80,7 @@ final class Workshop: Sendable {
     }
 
     func open(patience: Duration = .seconds(60)) throws -> Store {
-        try Store(Store.Place(database), patience: patience) { _ in }
+        try Store(Store.Place(database), patience: patience, batchPatience: patience) { _ in }
     }
 }
 

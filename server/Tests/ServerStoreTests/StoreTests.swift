@@ -271,10 +271,10 @@ extension Store {
 }
 
 @Suite("the queue of work") struct WorkQueueTests {
-    private func waiting(_ rows: Int) -> WorkQueue.Waiting {
+    private func waiting(_ rows: Int, since: ContinuousClock.Instant = .now) -> WorkQueue.Waiting {
         WorkQueue.Waiting(
             submission: Submission(device: 1, batch: Samples.batch(1, count: rows), received: Samples.now),
-            reply: { _ in }, due: .now + .seconds(60))
+            reply: { _ in }, since: since, due: since + .seconds(60))
     }
 
     private func job() -> WorkQueue.Job {
@@ -299,6 +299,20 @@ extension Store {
         #expect(queue.add(waiting(99)) == nil)
         #expect(queue.add(job()) == nil)
         #expect(queue.add(job()) == WorkQueue.full)
+    }
+
+    @Test("while the first of a line has waited long, nobody joins it") func delay() {
+        var queue = WorkQueue(WorkQueue.Bounds(rows: 1000, delay: .milliseconds(400), jobs: 1, group: 1))
+        let start = ContinuousClock.now
+        #expect(queue.add(waiting(1, since: start)) == nil)
+        #expect(queue.add(waiting(1, since: start + .milliseconds(400))) == nil)
+        #expect(queue.refusal(now: start + .milliseconds(401)) == WorkQueue.full)
+        #expect(queue.add(waiting(1, since: start + .milliseconds(401))) == WorkQueue.full)
+        _ = queue.take()
+        #expect(queue.add(waiting(1, since: start + .milliseconds(800))) == nil)
+        #expect(queue.refusal(now: start + .milliseconds(801)) == WorkQueue.full)
+        _ = (queue.take(), queue.take())
+        #expect(queue.refusal(now: start + .seconds(60)) == nil)
     }
 
     @Test("jobs and groups take turns; a queue that was closed is emptied first") func turns() {

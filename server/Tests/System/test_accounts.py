@@ -5,14 +5,17 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from server_support.server import PROGRAM, envelope
+from server_support.server import FIRST_MS, PROGRAM, envelope
 from server_support.server_test import ServerTest
+from support.waiting import PATIENCE
 
 PASSWORD = "correct horse battery"
 
@@ -63,7 +66,8 @@ class AccountTests(ServerTest):
             ("POST", "/v1/devices"): (403, 403, 400), ("GET", path): (403, 200, 200),
             ("DELETE", "/v1/devices/999"): (403, 403, 404), ("GET", path + "/locations"): (403, 200, 200),
             ("GET", path + "/events"): (403, 200, 200), ("GET", path + "/trips"): (403, 200, 200),
-            ("GET", "/v1/devices/999/log"): (403, 403, 404), ("GET", path + "/commands"): (403, 200, 200),
+            ("GET", "/v1/devices/999/log"): (403, 403, 404),
+            ("POST", "/v1/devices/999/tokens"): (403, 403, 404), ("GET", path + "/commands"): (403, 200, 200),
             ("POST", path + "/commands"): (403, 403, 400), ("DELETE", path + "/commands/c-5"): (403, 403, 404),
             ("GET", "/v1/session"): (403, 200, 200), ("POST", "/v1/logout"): (403, 409, 409),
             ("GET", "/v1/users"): (403, 403, 200), ("POST", "/v1/users"): (403, 403, 400),
@@ -146,7 +150,7 @@ class AccountTests(ServerTest):
             answer = self.log_in(name, password)
             self.assertEqual((answer.status, "www-authenticate" in answer.headers), (401, False), answer)
         with ThreadPoolExecutor(60) as pool:
-            statuses = [answer.status for answer in pool.map(lambda _: self.log_in("eve"), range(60))]
+            statuses = [answer.status for answer in pool.map(lambda number: self.log_in(f"eve{number}"), range(60))]
         # One at a time: those that would wait too long are told so.
         self.assertEqual(set(statuses), {401, 503})
         self.assertEqual(self.log_in("ada").status, 200)
@@ -164,6 +168,40 @@ class AccountTests(ServerTest):
                 content = file.read()
             for secret in (PASSWORD, value.split(".")[2], claim, claim.replace("-", ""), answer.json["csrf"]):
                 self.assertNotIn(secret.encode(), content, name)
+
+    def test_a_stream_ends_with_the_right_to_it(self):
+        """Who is removed, and whose session ends, hears no more of where the vehicles are."""
+        device = self.under_test.add_device("van")
+        token = self.add_user("ada", "reader")
+        self.add_user("bob", "reader")
+        session = self.log_in("bob")
+        streams = []
+        for headers in ({"Authorization": f"Bearer {token}"}, {"Cookie": self.cookie(session)}):
+            link = http.client.HTTPConnection("127.0.0.1", self.under_test.port, timeout=60)
+            self.addCleanup(link.close)
+            link.request("GET", "/v1/live", headers=headers)
+            streams.append(link.getresponse())
+            self.assertEqual(streams[-1].status, 200)
+        self.assertEqual(self.under_test.verb("user", "remove", "ada").returncode, 0)
+        done = self.ask("POST", "/v1/logout", None, b"", Cookie=self.cookie(session), X_CSRF_Token=session.json["csrf"])
+        self.assertEqual(done.status, 204)
+        # A vehicle that goes on, so that there is something to be told.
+        stop = threading.Event()
+
+        def drive():
+            number = 0
+            while not stop.wait(0.3):
+                number += 1
+                self.under_test.post(device["access_token"], envelope(1, first_ms=FIRST_MS + number * 1000))
+
+        thread = threading.Thread(target=drive)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(stop.set)
+        deadline = time.monotonic() + PATIENCE
+        for stream in streams:
+            while stream.readline():
+                self.assertLess(time.monotonic(), deadline, "it goes on")
 
     # MARK: Names as others write them
 

@@ -19,7 +19,7 @@ from support.waiting import wait_for
 SEED = 20260615
 
 
-@unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make server' builds it")
+@unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make test-server' builds it")
 class ConservationTests(SystemTest):
     def setUp(self):
         super().setUp()
@@ -65,7 +65,7 @@ class ConservationTests(SystemTest):
 
         def made() -> bool:
             waiting = [daemon for daemon in daemons if self.pending(daemon)]
-            if next(looks) % 100 == 0:
+            if next(looks) % 20 == 0:
                 for daemon in waiting:
                     daemon.ask_for_sync()
             return not waiting or len(stored()) >= target

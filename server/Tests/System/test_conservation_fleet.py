@@ -63,7 +63,7 @@ class Front:
             self.child.kill()
 
 
-@unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make server' builds it")
+@unittest.skipUnless(Path(PROGRAM).exists(), f"no {PROGRAM}: 'make test-server' builds it")
 @unittest.skipUnless(BIN and NGINX, "PostgreSQL's server or nginx is not installed")
 class FleetConservationTests(SystemTest):
     def setUp(self):

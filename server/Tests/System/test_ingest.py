@@ -84,7 +84,7 @@ class IngestTests(ServerTest):
         self.assertEqual(self.under_test.post(self.token, envelope(1)).status, 200)
 
     def test_paths_and_methods(self):
-        for path in ("/", "/v1", "/v1/devices/0", "/v1/devices/01", "/v1/devices/1/x", "/v1/batches/", "/%zz"):
+        for path in ("/none", "/v1", "/v1/devices/0", "/v1/devices/01", "/v1/devices/1/x", "/v1/batches/", "/%zz"):
             self.check_problem(self.under_test.ask("GET", path), 404)
         answer = self.under_test.ask("GET", "/v1/batches", self.token)
         self.check_problem(answer, 405)

@@ -133,6 +133,11 @@ struct PostgresGroup {
         return last.sorted { $0.key < $1.key }.map(\.value)
     }
 
+    /// Batches that came with a token for the first time, by device.
+    var newTokens: [Submission] {
+        group.filter { $0.newToken != nil }.sorted { $0.device < $1.device }
+    }
+
     /// Results of commands, by device and number, each once.
     var results: [(device: Int64, number: Int64, submission: Submission, result: CommandResult)] {
         group.flatMap { submission in

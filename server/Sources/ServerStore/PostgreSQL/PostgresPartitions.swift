@@ -8,6 +8,9 @@ struct PostgresPartitions {
 
     static let milliseconds: Int64 = 7 * 86_400_000
 
+    /// Weeks that are made in one transaction: it locks each table, of which PostgreSQL has room for some thousands.
+    private static let atOnce = 20
+
     private var known: Set<Week> = []
 
     static func week(of time: Timestamp) -> Week {
@@ -26,11 +29,14 @@ struct PostgresPartitions {
     ) throws(PostgresSession.Refusal) {
         let missing = weeks.subtracting(known).sorted()
         guard !missing.isEmpty else { return }
-        try session.atomically { () throws(PostgresSession.Refusal) in
-            _ = try session.query("SELECT pg_advisory_xact_lock($1)", [.integer(PostgresSchema.lock + 1)])
-            for week in missing { try Self.make(week, in: session) }
+        for start in stride(from: 0, to: missing.count, by: Self.atOnce) {
+            let weeks = missing[start..<min(start + Self.atOnce, missing.count)]
+            try session.atomically { () throws(PostgresSession.Refusal) in
+                _ = try session.query("SELECT pg_advisory_xact_lock($1)", [.integer(PostgresSchema.lock + 1)])
+                for week in weeks { try Self.make(week, in: session) }
+            }
+            known.formUnion(weeks)
         }
-        known.formUnion(missing)
     }
 
     /// CREATE … LIKE and ATTACH stop nobody who writes; CREATE … PARTITION OF would.

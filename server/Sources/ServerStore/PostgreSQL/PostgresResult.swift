@@ -63,4 +63,29 @@ enum PostgresType {
     static let text: Oid = 25
     static let float8: Oid = 701
     static let uuid: Oid = 2950
+
+    /// What arrays are made of.
+    enum Element {
+        case int8, text, float8, uuid, bytea
+
+        var type: Oid {
+            switch self {
+            case .int8: PostgresType.int8
+            case .text: PostgresType.text
+            case .float8: PostgresType.float8
+            case .uuid: PostgresType.uuid
+            case .bytea: PostgresType.bytea
+            }
+        }
+
+        var array: Oid {
+            switch self {
+            case .int8: 1016
+            case .text: 1009
+            case .float8: 1022
+            case .uuid: 2951
+            case .bytea: 1001
+            }
+        }
+    }
 }

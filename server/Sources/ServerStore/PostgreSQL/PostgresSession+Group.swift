@@ -62,18 +62,41 @@ extension PostgresSession {
     ///
     /// - Returns: the places of the batches that have not been seen.
     private func begin(_ group: PostgresGroup) throws(Refusal) -> [Int] {
+        try noteTokens(group.newTokens)
         let new = try insertBatches(group)
         try notePresence(group.presences)
         try noteResults(group)
-        for extras in group.extras(of: new) {
+        let extras = group.extras(of: new)
+        if !extras.isEmpty {
             _ = try query(
-                "INSERT INTO extras VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-                [
-                    .integer(extras.device), .integer(extras.digest),
-                    .text(String(decoding: extras.text, as: UTF8.self)),
+                "INSERT INTO extras SELECT * FROM unnest($1, $2, $3) ON CONFLICT DO NOTHING",
+                with: [
+                    .array(.int8, extras.map { .integer($0.device) }),
+                    .array(.int8, extras.map { .integer($0.digest) }),
+                    .array(.text, extras.map { .text(String(decoding: $0.text, as: UTF8.self)) }),
                 ])
         }
         return new
+    }
+
+    /// - Parameter tokens: by device.
+    private func noteTokens(_ tokens: [Submission]) throws(Refusal) {
+        guard !tokens.isEmpty else { return }
+        // An UPDATE alone would lock them in whatever order it finds them.
+        _ = try query(
+            """
+            WITH shown AS (
+                SELECT t.device, t.hash, s.moment FROM tokens t JOIN unnest($1, $2, $3) AS s(device, hash, moment)
+                    ON t.device = s.device AND t.hash = s.hash
+                WHERE t.used IS NULL ORDER BY t.device, t.hash FOR UPDATE OF t)
+            UPDATE tokens SET used = shown.moment FROM shown
+            WHERE tokens.device = shown.device AND tokens.hash = shown.hash AND tokens.used IS NULL
+            """,
+            with: [
+                .array(.int8, tokens.map { .integer($0.device) }),
+                .array(.bytea, tokens.map { .optional($0.newToken) }),
+                .array(.int8, tokens.map { .integer($0.received.milliseconds) }),
+            ])
     }
 
     private func insertBatches(_ group: PostgresGroup) throws(Refusal) -> [Int] {
@@ -81,12 +104,12 @@ extension PostgresSession {
         guard !batches.isEmpty else { return [] }
         let rows = try query(
             """
-            INSERT INTO batches SELECT * FROM unnest($1::text::bigint[], $2::text::uuid[], $3::text::bigint[])
-            ON CONFLICT DO NOTHING RETURNING device, id
+            INSERT INTO batches SELECT * FROM unnest($1, $2, $3) ON CONFLICT DO NOTHING RETURNING device, id
             """,
-            [
-                .array(batches.map { "\($0.1.device)" }), .array(batches.map { "\($0.1.batch.id)" }),
-                .array(batches.map { "\($0.1.received.milliseconds)" }),
+            with: [
+                .array(.int8, batches.map { .integer($0.1.device) }),
+                .array(.uuid, batches.map { .id($0.1.batch.id) }),
+                .array(.int8, batches.map { .integer($0.1.received.milliseconds) }),
             ])
         let inserted = Set(
             rows.compactMap { row -> PostgresGroup.BatchKey? in
@@ -96,26 +119,34 @@ extension PostgresSession {
         return batches.filter { inserted.contains(PostgresGroup.BatchKey($0.1)) }.map(\.0)
     }
 
+    /// - Parameter submissions: by device, each device once.
     private func notePresence(_ submissions: [Submission]) throws(Refusal) {
-        for submission in submissions {
-            let facts = submission.batch.device
-            let status = submission.batch.remarks.status
-            _ = try query(
-                """
-                INSERT INTO presence VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (device) DO UPDATE SET
-                    seen = greatest(presence.seen, excluded.seen), install_id = excluded.install_id,
-                    platform = excluded.platform, version = excluded.version, model = excluded.model,
-                    status = coalesce(excluded.status, presence.status),
-                    status_time = coalesce(excluded.status_time, presence.status_time)
-                """,
-                [
-                    .integer(submission.device), .integer(submission.received.milliseconds),
-                    .id(facts.installID),
-                    .text(facts.platform), .text(facts.version), .optional(facts.model),
-                    .optional(status.map { String(decoding: $0, as: UTF8.self) }),
-                    .optional(status == nil ? nil : submission.received.milliseconds),
-                ])
+        let statuses = submissions.map { submission in
+            submission.batch.remarks.status.map { String(decoding: $0, as: UTF8.self) }
         }
+        _ = try query(
+            """
+            INSERT INTO presence SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
+            ON CONFLICT (device) DO UPDATE SET
+                seen = greatest(presence.seen, excluded.seen), install_id = excluded.install_id,
+                platform = excluded.platform, version = excluded.version, model = excluded.model,
+                status = coalesce(excluded.status, presence.status),
+                status_time = coalesce(excluded.status_time, presence.status_time)
+            """,
+            with: [
+                .array(.int8, submissions.map { .integer($0.device) }),
+                .array(.int8, submissions.map { .integer($0.received.milliseconds) }),
+                .array(.uuid, submissions.map { .id($0.batch.device.installID) }),
+                .array(.text, submissions.map { .text($0.batch.device.platform) }),
+                .array(.text, submissions.map { .text($0.batch.device.version) }),
+                .array(.text, submissions.map { .optional($0.batch.device.model) }),
+                .array(.text, statuses.map { .optional($0) }),
+                .array(
+                    .int8,
+                    zip(submissions, statuses).map { submission, status in
+                        .optional(status == nil ? nil : submission.received.milliseconds)
+                    }),
+            ])
     }
 
     private func noteResults(_ group: PostgresGroup) throws(Refusal) {
@@ -134,8 +165,11 @@ extension PostgresSession {
 
     private func waitingCommands(for group: PostgresGroup) throws(Refusal) -> [Int64: [WaitingCommand]] {
         let rows = try query(
-            WaitingCommand.query("device = ANY($1::text::bigint[])"),
-            [.array(group.devices.map { "\($0)" }), .integer(group.received.milliseconds)])
+            WaitingCommand.query("device = ANY($1)"),
+            with: [
+                .array(.int8, group.devices.map { .integer($0) }),
+                .cell(.integer(group.received.milliseconds)),
+            ])
         guard !rows.isEmpty else { return [:] }
         let all = rows.compactMap { WaitingCommand($0) }
         let commands = Dictionary(grouping: all, by: \.device).mapValues(\.prefixThatFits)
@@ -151,23 +185,28 @@ extension PostgresSession {
         return commands
     }
 
+    /// - Parameter rows: by device, each device once.
     private func noteLatest(_ rows: [(device: Int64, row: LocationRow)]) throws(Refusal) {
-        for (device, row) in rows {
-            _ = try query(
-                """
-                INSERT INTO latest VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (device) DO UPDATE SET
-                    time = excluded.time, id = excluded.id, latitude = excluded.latitude,
-                    longitude = excluded.longitude, accuracy = excluded.accuracy, speed = excluded.speed,
-                    bearing = excluded.bearing, altitude = excluded.altitude, codes = excluded.codes
-                WHERE excluded.time > latest.time
-                """,
-                [
-                    .integer(device), .integer(row.time.milliseconds), .id(row.id), .real(row.latitude),
-                    .real(row.longitude), .optional(row.accuracy), .optional(row.speed),
-                    .optional(row.bearing),
-                    .optional(row.altitude), .integer(Int64(row.codes.rawValue)),
-                ])
+        guard !rows.isEmpty else { return }
+        func column(_ value: (LocationRow) -> Double?) -> PostgresValue {
+            .array(.float8, rows.map { .optional(value($0.row)) })
         }
+        _ = try query(
+            """
+            INSERT INTO latest SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            ON CONFLICT (device) DO UPDATE SET
+                time = excluded.time, id = excluded.id, latitude = excluded.latitude,
+                longitude = excluded.longitude, accuracy = excluded.accuracy, speed = excluded.speed,
+                bearing = excluded.bearing, altitude = excluded.altitude, codes = excluded.codes
+            WHERE excluded.time > latest.time
+            """,
+            with: [
+                .array(.int8, rows.map { .integer($0.device) }),
+                .array(.int8, rows.map { .integer($0.row.time.milliseconds) }),
+                .array(.uuid, rows.map { .id($0.row.id) }), column { $0.latitude }, column { $0.longitude },
+                column { $0.accuracy }, column { $0.speed }, column { $0.bearing }, column { $0.altitude },
+                .array(.int8, rows.map { .integer(Int64($0.row.codes.rawValue)) }),
+            ])
     }
 
     private func copy(_ rows: [PostgresGroup.Row<LocationRow>], into table: String) throws(Refusal) {
@@ -223,12 +262,5 @@ extension PostgresSession {
         }
         buffer.finish()
         try copy("COPY \(table) FROM STDIN (FORMAT binary)", buffer.bytes)
-    }
-}
-
-extension Cell {
-    /// An array of numbers or ids in PostgreSQL's text form; none of them needs quotes.
-    fileprivate static func array(_ elements: [String]) -> Cell {
-        .text("{" + elements.joined(separator: ",") + "}")
     }
 }

@@ -6,6 +6,15 @@ final class PostgresSession: Session {
     private let connection: OpaquePointer
     private(set) var isUsable = true
     var partitions = PostgresPartitions()
+    private var prepared: [Statement: String] = [:]
+    /// Statements of `prepared`; they are few and ours, so this is never reached but by a mistake.
+    private static let mostPrepared = 200
+
+    /// A statement that PostgreSQL has parsed before; with other types it is another one.
+    private struct Statement: Hashable {
+        let sql: String
+        let types: [Oid]
+    }
 
     /// What PostgreSQL says of a statement that failed.
     struct Refusal: Error {
@@ -74,14 +83,36 @@ final class PostgresSession: Session {
     }
 
     func query(_ sql: String, _ values: [Cell]) throws(Refusal) -> [[Cell]] {
+        try query(sql, with: values.map { .cell($0) })
+    }
+
+    func query(_ sql: String, with values: [PostgresValue]) throws(Refusal) -> [[Cell]] {
         let parameters = PostgresParameters(values)
+        let name = try prepare(Statement(sql: sql, types: parameters.types))
         let result = PostgresResult(
-            parameters.withPointers { types, pointers, lengths, formats in
-                PQexecParams(connection, sql, Int32(values.count), types, pointers, lengths, formats, 1)
+            parameters.withPointers { pointers, lengths, formats in
+                PQexecPrepared(connection, name, Int32(values.count), pointers, lengths, formats, 1)
             })
         let rows = result.rows
         try check(result, sql)
         return rows
+    }
+
+    /// To parse a short statement takes longer than to run it.
+    ///
+    /// - Returns: its name.
+    private func prepare(_ statement: Statement) throws(Refusal) -> String {
+        if let known = prepared[statement] { return known }
+        if prepared.count >= Self.mostPrepared {
+            try execute("DEALLOCATE ALL")
+            prepared = [:]
+        }
+        let name = "s\(prepared.count)"
+        let result = PostgresResult(
+            PQprepare(connection, name, statement.sql, Int32(statement.types.count), statement.types))
+        try check(result, statement.sql)
+        prepared[statement] = name
+        return name
     }
 
     /// Sends rows in the binary format of COPY.

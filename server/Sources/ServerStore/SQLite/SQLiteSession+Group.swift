@@ -16,6 +16,11 @@ extension SQLiteSession {
     }
 
     private func insert(_ submission: Submission) throws(SQLiteError) -> Receipt {
+        if let token = submission.newToken {
+            _ = try change(
+                "UPDATE tokens SET used = ?1 WHERE device = ?2 AND hash = ?3 AND used IS NULL",
+                [.integer(submission.received.milliseconds), .integer(submission.device), .blob(token)])
+        }
         try notePresence(of: submission)
         try noteResults(of: submission)
         var receipt = try insertRows(of: submission)
@@ -33,21 +38,7 @@ extension SQLiteSession {
             [.integer(submission.device), .blob(batch.id.bytes), .integer(submission.received.milliseconds)])
         guard isNew == 1 else { return Receipt(duplicates: kept, expired: expired) }
         let extras = try insertExtras(of: submission)
-        var stored = 0
-        for row in batch.locations where submission.isKept(row.time) {
-            stored += try change(
-                """
-                INSERT INTO locations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-                ON CONFLICT DO NOTHING
-                """,
-                [
-                    .integer(submission.device), .integer(row.time.milliseconds), .blob(row.id.bytes),
-                    .blob(batch.session.bytes), .real(row.latitude), .real(row.longitude),
-                    .optional(row.accuracy),
-                    .optional(row.speed), .optional(row.bearing), .optional(row.altitude),
-                    .integer(Int64(row.codes.rawValue)), .optional(extras),
-                ])
-        }
+        var stored = try insertLocations(of: submission, extras: extras)
         for row in batch.events where submission.isKept(row.time) {
             stored += try change(
                 "INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
@@ -68,6 +59,37 @@ extension SQLiteSession {
         }
         if let newest = submission.newest { try noteLatest(newest, of: submission.device) }
         return Receipt(stored: stored, duplicates: kept - stored, expired: expired)
+    }
+
+    /// - Returns: how many were new.
+    private func insertLocations(of submission: Submission, extras: Int64?) throws(SQLiteError) -> Int {
+        guard !submission.batch.locations.isEmpty else { return 0 }
+        // What all have in common is bound once.
+        let insertion = try prepare(
+            """
+            INSERT INTO locations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            ON CONFLICT DO NOTHING
+            """)
+        try insertion.statement.bind(.integer(submission.device), 1)
+        try insertion.statement.bind(.blob(submission.batch.session.bytes), 4)
+        try insertion.statement.bind(.optional(extras), 12)
+        var stored = 0
+        for row in submission.batch.locations where submission.isKept(row.time) {
+            try insertion.statement.bind(.integer(row.time.milliseconds), 2)
+            try row.id.withBytes { (bytes) throws(SQLiteError) in
+                try insertion.statement.bind(blob: bytes, 3)
+            }
+            try insertion.statement.bind(.real(row.latitude), 5)
+            try insertion.statement.bind(.real(row.longitude), 6)
+            try insertion.statement.bind(.optional(row.accuracy), 7)
+            try insertion.statement.bind(.optional(row.speed), 8)
+            try insertion.statement.bind(.optional(row.bearing), 9)
+            try insertion.statement.bind(.optional(row.altitude), 10)
+            try insertion.statement.bind(.integer(Int64(row.codes.rawValue)), 11)
+            try insertion.statement.run()
+            stored += connection.changes
+        }
+        return stored
     }
 
     private func insertExtras(of submission: Submission) throws(SQLiteError) -> Int64? {

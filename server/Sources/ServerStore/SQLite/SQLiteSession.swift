@@ -10,7 +10,7 @@ final class SQLiteSession: Session {
     private static let longest = 200
 
     /// A statement, which cannot be copied, where a dictionary can hold it.
-    private final class Prepared {
+    final class Prepared {
         let statement: Statement
         init(_ statement: consuming Statement) { self.statement = statement }
     }
@@ -68,7 +68,7 @@ final class SQLiteSession: Session {
         return connection.changes
     }
 
-    private func prepare(_ sql: String) throws(SQLiteError) -> Prepared {
+    func prepare(_ sql: String) throws(SQLiteError) -> Prepared {
         if let known = prepared[sql] { return known }
         if prepared.count >= Self.longest { prepared = [:] }
         let new = Prepared(try connection.prepare(sql))

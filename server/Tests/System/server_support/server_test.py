@@ -9,7 +9,7 @@ import unittest
 from server_support.server import PROGRAM, Server
 
 
-@unittest.skipUnless(os.access(PROGRAM, os.X_OK), f"no {PROGRAM}: 'make server' builds it, or set BEEKON_SERVER_BIN")
+@unittest.skipUnless(os.access(PROGRAM, os.X_OK), f"no {PROGRAM}: 'make test-server' builds it, or set BEEKON_SERVER_BIN")
 class ServerTest(unittest.TestCase):
     """A test with its own folder; whatever it starts ends with the test."""
 

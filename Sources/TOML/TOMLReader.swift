@@ -1,6 +1,6 @@
 /// Reads TOML 1.0. Written for configuration files: every value keeps its line, and reading goes on after a
 /// mistake wherever the next line can be trusted, so that an operator sees all mistakes at once.
-struct TOMLReader {
+public struct TOMLReader {
     /// Nesting and key depth beyond which a document is refused: recursion must not depend on the file.
     static let maxDepth = 16
     /// Tables of one name beyond which a document is refused.
@@ -21,8 +21,8 @@ struct TOMLReader {
         current = root
     }
 
-    /// The tree of what could be read, and what could not.
-    static func read(_ text: String) -> (root: TOMLTable, problems: [TOMLProblem]) {
+    /// The tree of what could be read, and what could not: at most twenty mistakes. It nests sixteen levels at most.
+    public static func read(_ text: String) -> (root: TOMLTable, problems: [TOMLProblem]) {
         var reader = TOMLReader(Array(text.utf8))
         reader.readDocument()
         return (reader.root, reader.problems)
@@ -87,7 +87,8 @@ struct TOMLReader {
             return known
         default:
             let first = parent[name]?.line ?? line
-            throw problem("[\(name.escaped)] is there already, from line \(first); merge the two", at: start)
+            throw problem(
+                "[\(name.printable)] is there already, from line \(first); merge the two", at: start)
         }
         return table
     }
@@ -107,7 +108,7 @@ struct TOMLReader {
         default: break
         }
         let first = table[name]?.line ?? line
-        throw problem("\(name.escaped) is set already, in line \(first), and cannot be added to", at: start)
+        throw problem("\(name.printable) is set already, in line \(first), and cannot be added to", at: start)
     }
 
     /// Reads `key = value`. A key given twice is noted, and reading goes on behind its value.
@@ -124,7 +125,7 @@ struct TOMLReader {
             guard let name = path.last else { return }
             if let first = parent[name]?.line {
                 throw problem(
-                    "\(name.escaped) is set already, in line \(first); remove one of the two", at: start)
+                    "\(name.printable) is set already, in line \(first); remove one of the two", at: start)
             }
             parent.set(name, TOMLNode(content: content, line: start.line, range: valueStart..<position))
         } catch {

@@ -103,7 +103,7 @@ extension TOMLReader {
     }
 
     /// A TOML number; nil if it is none, or a whole one beyond 64 bits.
-    static func number(_ word: String) -> SettingValue? {
+    static func number(_ word: String) -> TOMLValue? {
         for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] where word.hasPrefix(prefix) {
             guard let digits = grouped(word.dropFirst(2), radix: radix) else { return nil }
             return Int(digits, radix: radix).map { .integer($0) }

@@ -1,0 +1,61 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import Page
+
+/// The page for people, and what its map shows.
+struct PageOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The files of the page; 'none' serves none. (Environment: BEEKON_SERVER_PAGE)",
+            valueName: "folder"))
+    var page: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the page's map takes its tiles from, such as https://tile.example.org/{z}/{x}/{y}.png; without, it draws coastlines. (Environment: BEEKON_SERVER_TILES)",
+            valueName: "url"))
+    var tiles: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Whom the map names for its tiles; an address at its end becomes a link. (Environment: BEEKON_SERVER_TILES_ATTRIBUTION)",
+            valueName: "text"))
+    var tilesAttribution: String?
+
+    /// Where the package installs it.
+    private static let installed = "/usr/share/beekon-server/page"
+    /// Where Debian's libjs-leaflet is.
+    private static let leaflet = "/usr/share/javascript/leaflet"
+
+    /// - Parameter settings: those of the file; the environment and the command line go before them.
+    /// - Returns: nil when none is wanted.
+    /// - Throws: `FleetPage.Missing` when its files are not there, `Failure` for an option that cannot be.
+    func load(_ settings: Settings) throws -> FleetPage? {
+        let source: TileSource?
+        do throws(TileSource.Invalid) {
+            let url = tiles ?? Environment["BEEKON_SERVER_TILES"] ?? settings.tiles ?? ""
+            let attribution =
+                tilesAttribution ?? Environment["BEEKON_SERVER_TILES_ATTRIBUTION"] ?? settings
+                .tilesAttribution
+                ?? ""
+            source = url.isEmpty ? nil : try TileSource(url: url, attribution: attribution)
+        } catch {
+            throw Failure("tiles: no address of tiles: \(error.reason)")
+        }
+        let chosen = page ?? Environment["BEEKON_SERVER_PAGE"] ?? settings.page ?? ""
+        if chosen == "none" { return nil }
+        let folder = chosen.isEmpty ? Self.besideBuild ?? Self.installed : chosen
+        return try FleetPage(folder: folder, leaflet: Self.leaflet, tiles: source)
+    }
+
+    /// The files as they are edited, for a program that has not been installed: beside the folder that it was built in.
+    private static var besideBuild: String? {
+        guard let program = realpath("/proc/self/exe", nil) else { return nil }
+        defer { free(program) }
+        let parts = String(cString: program).split(separator: "/")
+        guard let build = parts.lastIndex(of: ".build") else { return nil }
+        let folder = "/" + parts[..<build].joined(separator: "/") + "/www/files"
+        return access(folder + "/index.html", R_OK) == 0 ? folder : nil
+    }
+}

@@ -1,0 +1,328 @@
+"""The page, in Chromium, of a real server: each screen does its job, and links bring a view back."""
+import datetime
+import json
+import re
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from server_support import fleet
+from server_support.page_test import PageTest
+from support.waiting import wait_for
+
+
+class ScreenTests(PageTest):
+    program = ""
+
+    # MARK: Sign in
+
+    def test_signing_in_and_out(self):
+        page = self.page(None)
+        page.get_by_label("Name").fill("ada")
+        page.get_by_label("Password").fill("wrong password")
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("alert").get_by_text("The name or the password is wrong").wait_for()
+        page.get_by_label("Password").fill(fleet.PASSWORD)
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Fleet").wait_for()
+        page.reload()
+        page.get_by_role("heading", name="Fleet").wait_for()
+        page.get_by_role("button", name="Sign out").click()
+        page.get_by_role("heading", name="Sign in").wait_for()
+        page.reload()
+        page.get_by_role("heading", name="Sign in").wait_for()
+
+    # MARK: Fleet
+
+    def names(self, page) -> list:
+        return page.locator("tbody th").all_inner_texts()
+
+    def test_the_fleet_list_says_what_is_wrong_first(self):
+        page = self.page(screen="#/fleet")
+        page.get_by_role("link", name="Trailer 3").wait_for()
+        wait_for(lambda: set(self.devices) <= set(self.names(page)), "all are listed")
+        rows = page.locator("tbody tr").all_inner_texts()
+        self.assertEqual(set(self.names(page)[:2]), {"Trailer 3", "Van Tempelhof"})
+        self.assertTrue(any("Trailer 3" in row and "silent for 3 days" in row for row in rows[:2]), rows[:2])
+        self.assertTrue(any("the receiver has no fix" in row for row in rows[:2]), rows[:2])
+        self.assertIn("Courier 7", rows[2])
+        self.assertIn("data waits in it since 4 h", rows[2])
+        self.assertIn("4,210", rows[2])
+        self.assertIn("0.1.0", rows[2])
+        # Only some of them, and in another order; the address says so.
+        page.get_by_role("button", name="2 failing").click()
+        self.assertEqual(len(self.names(page)), 2)
+        page.get_by_role("button", name="2 failing").click()
+        page.get_by_label("Search vehicles").fill("bus")
+        self.assertEqual(self.names(page), ["Bus 100", "Bus 200"])
+        page.get_by_role("button", name="Vehicle", exact=True).click()
+        page.get_by_role("button", name="Vehicle", exact=True).click()
+        self.assertEqual(self.names(page), ["Bus 200", "Bus 100"])
+        other = self.page(screen=page.url.split("/", 3)[3])
+        wait_for(lambda: self.names(other) == ["Bus 200", "Bus 100"], "the link shows the same")
+
+    # MARK: Map
+
+    def test_the_map_follows_what_is_uploaded(self):
+        page = self.page(screen="#/map?at=52.52000,13.40500,11")
+        item = page.get_by_role("button", name=re.compile("Courier 8"))
+        item.click()
+        plate = page.get_by_label("The vehicle that is selected")
+        plate.get_by_role("heading", name="Courier 8").wait_for()
+        self.assertIn("vehicle=", page.url)
+        drawn = self.pixels(page)
+        now = page.evaluate("Date.now()")
+        fleet.upload(self.server, self.devices["Courier 8"]["access_token"], [
+            fleet.location(now - 1000 + n, 52.515, 13.39, speed=33.0, bearing=10) for n in range(2)])
+        plate.get_by_text("119 km/h, N").wait_for()
+        plate.get_by_text("52.51500, 13.39000").wait_for()
+        wait_for(lambda: self.pixels(page) != drawn, "it is drawn elsewhere")
+        # Found by pressing on it, too.
+        plate.get_by_role("button", name="Close").click()
+        self.assertTrue(plate.is_hidden())
+        page.goto(self.server.url + "/#/map?at=52.51500,13.39000,14")
+        page.reload()
+        page.get_by_role("button", name=re.compile("Courier 8")).wait_for()
+        box = page.locator(".map").bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        plate.get_by_role("heading", name="Courier 8").wait_for()
+        plate.get_by_role("link", name="Its day").click()
+        page.get_by_role("heading", name="Courier 8").wait_for()
+
+    @staticmethod
+    def pixels(page) -> str:
+        return page.evaluate("document.querySelector('canvas[data-layer=marks]').toDataURL()")
+
+    # MARK: One vehicle
+
+    def stretch(self) -> str:
+        """The last six hours, whatever the time of the day is."""
+        rows = json.loads(self.server.ask(
+            "GET", f"/v1/devices/{self.truck()}/locations?limit=1", self.reader()).body)["locations"]
+        first = rows[0]["timestamp"]
+        return f"from={first[:19]}Z&to={self.later(first, 6 * 3600)}"
+
+    @classmethod
+    def reader(cls) -> str:
+        """The token of a program that reads."""
+        if not cls.program:
+            cls.program = cls.server.add_user("program", "reader")
+        return cls.program
+
+    @staticmethod
+    def later(stamp: str, seconds: int) -> str:
+        moment = datetime.datetime.fromisoformat(stamp.replace("Z", "+00:00")) + datetime.timedelta(seconds=seconds)
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def test_a_day_of_a_vehicle(self):
+        page = self.page(screen=f"#/vehicle/{self.truck()}?{self.stretch()}")
+        page.get_by_role("heading", name="Truck 1").wait_for()
+        trips = page.get_by_role("tabpanel", name="Trips").get_by_role("button")
+        trips.first.wait_for()
+        self.assertEqual(trips.count(), 8)
+        page.get_by_text("101 km/h").first.wait_for()
+        # The slider, by keys; the link takes the moment along.
+        slider = page.get_by_role("slider", name="Time")
+        before = slider.input_value()
+        slider.press("PageUp")
+        self.assertNotEqual(slider.input_value(), before)
+        self.assertIn("t=", page.url)
+        said = page.locator(".readout").inner_text()
+        self.assertRegex(said, r"Time \d\d:\d\d:\d\d\nSpeed \d+ km/h\nAltitude \d+ m")
+        other = self.page(screen=page.url.split("/", 3)[3])
+        wait_for(lambda: other.locator(".readout").inner_text() == said, "the link shows the same moment")
+        # Playback moves it on, and stops.
+        page.get_by_label("Speed of the playback").select_option("1000")
+        page.get_by_role("button", name="Play").click()
+        moved = int(slider.input_value())
+        wait_for(lambda: int(slider.input_value()) > moved + 60_000, "it plays")
+        page.get_by_role("button", name="Pause").click()
+        # A trip.
+        trips.nth(2).click()
+        self.assertEqual(trips.nth(2).get_attribute("aria-pressed"), "true")
+        # Events lead to their moment.
+        page.get_by_role("tab", name="Events").click()
+        events = page.get_by_role("tabpanel", name="Events")
+        self.assertEqual(events.get_by_role("listitem").count(), 4)
+        events.get_by_role("button", name=re.compile("Entered Depot north")).click()
+        at = page.evaluate("new URLSearchParams(location.hash.split('?')[1]).get('t')")
+        stored = json.loads(self.server.ask("GET", f"/v1/devices/{self.truck()}/events", self.reader()).body)["events"]
+        self.assertIn(at[:19], [event["timestamp"][:19] for event in stored if event["kind"] == "geofence_enter"])
+
+    def test_days_without_anything_and_the_one_before(self):
+        page = self.page(screen=f"#/vehicle/{self.truck()}?from=2020-01-01T00:00:00Z&to=2020-01-01T23:59:59Z")
+        page.get_by_text("No locations in this time.").wait_for()
+        page.get_by_text("No trips in this time.").wait_for()
+        page.get_by_role("button", name="The day before").click()
+        wait_for(lambda: "from=2019-12-30T23:00:00Z" in page.url, "the local day before")
+        page.goto(self.server.url + "/#/vehicle/99999")
+        page.get_by_text("There is no device 99999.").first.wait_for()
+
+    def test_commands(self):
+        page = self.page(screen=f"#/vehicle/{self.truck()}?tab=commands")
+        panel = page.get_by_role("tabpanel", name="Commands")
+        panel.get_by_text("tracking.interval_seconds must be within 0…86400").first.wait_for()
+        panel.get_by_text("done").first.wait_for()
+        number = panel.get_by_role("listitem").count()
+        panel.get_by_label("Command").select_option("set_config")
+        panel.get_by_label("Settings (JSON)").fill("not JSON")
+        panel.get_by_role("button", name="Send").click()
+        panel.get_by_text("Settings are no JSON.").wait_for()
+        panel.get_by_label("Settings (JSON)").fill('{"tracking.interval_seconds": 7}')
+        panel.get_by_role("button", name="Send").click()
+        wait_for(lambda: panel.get_by_role("listitem").count() == number + 1, "it is listed")
+        sent = json.loads(self.server.ask("GET", f"/v1/devices/{self.truck()}/commands", self.reader()).body)["commands"][0]
+        self.assertEqual((sent["command"], sent["arguments"], sent["author"]),
+                         ("set_config", {"settings": {"tracking.interval_seconds": 7}}, "ada"))
+        panel.get_by_role("listitem").first.get_by_role("button", name="Take back").click()
+        panel.get_by_role("listitem").first.get_by_text("taken back").wait_for()
+
+    # MARK: Fences
+
+    def test_fences_are_drawn_and_sent(self):
+        bus = self.devices["Bus 100"]["id"]
+        page = self.page(screen=f"#/fences?vehicles={bus}&at=52.52000,13.40500,13")
+        box = page.locator(".map").bounding_box()
+        middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.get_by_text("1 chosen").wait_for()
+        page.get_by_role("button", name="Draw a circle").click()
+        page.mouse.click(*middle)
+        page.mouse.click(middle[0] + 100, middle[1])
+        page.get_by_text("A circle of").wait_for()
+        page.get_by_label("Name of the fence").fill("Yard")
+        page.get_by_label("Tell when it is left").uncheck()
+        page.get_by_role("button", name="Send the fence").click()
+        page.get_by_text("“Yard” is on its way").wait_for()
+        page.get_by_role("button", name="Draw a polygon").click()
+        for dx, dy in ((-150, -100), (150, -100), (150, 100), (0, 0), (0, 150)):
+            page.mouse.click(middle[0] + dx, middle[1] + dy)
+        page.get_by_role("button", name="Corner back").click()
+        page.get_by_role("button", name="Polygon is done").click()
+        page.get_by_label("Name of the fence").fill("Field")
+        page.get_by_role("button", name="Send the fence").click()
+        page.get_by_text("“Field” is on its way").wait_for()
+        # By keyboard alone: in numbers.
+        page.get_by_text("In numbers").click()
+        page.locator("textarea[name=shape]").fill("nonsense")
+        page.keyboard.press("Tab")
+        page.get_by_text("This is neither a circle nor a polygon.").wait_for()
+        page.locator("textarea[name=shape]").fill("52.5163 13.3777 150")
+        page.keyboard.press("Tab")
+        page.get_by_text("A circle of 150 m around 52.51630, 13.37770.").wait_for()
+        page.get_by_label("Name of the fence").fill("Gate")
+        page.keyboard.press("Enter")
+        page.get_by_text("“Gate” is on its way").wait_for()
+        sent = json.loads(self.server.ask("GET", f"/v1/devices/{bus}/commands", self.reader()).body)["commands"]
+        gate, field, yard = (command["arguments"]["geofences"][0] for command in sent)
+        self.assertEqual(gate, {"id": "Gate", "latitude": 52.5163, "longitude": 13.3777, "radius_meters": 150,
+                                "notify_on_entry": True, "notify_on_exit": False})
+        self.assertAlmostEqual(yard["latitude"], 52.52, places=3)
+        self.assertAlmostEqual(yard["longitude"], 13.405, places=3)
+        # 100 dots at zoom 13 and this latitude.
+        self.assertAlmostEqual(yard["radius_meters"], 100 * 156543.034 * 0.6085 / 2 ** 13, delta=15)
+        self.assertFalse(yard["notify_on_exit"])
+        self.assertEqual(len(field["polygon"]), 4)
+        self.assertGreater(field["polygon"][0][1], field["polygon"][2][1])
+        page.get_by_label("Fences of the vehicle").get_by_text("on its way").first.wait_for()
+
+    # MARK: Devices and users
+
+    def test_devices(self):
+        page = self.page(screen="#/devices")
+        page.get_by_role("button", name="Add a device").click()
+        page.get_by_label("Name", exact=True).fill("New van")
+        page.get_by_role("button", name="Add", exact=True).click()
+        text = page.get_by_label("The secret").inner_text()
+        first = re.search(r'access_token = "(\S+)"', text)
+        assert first
+        self.assertIn(f'url = "{self.server.url}/v1/batches"', text)
+        page.get_by_role("button", name="Done").click()
+        page.get_by_label("The secret").wait_for(state="detached")
+        self.assertEqual(self.server.post(first[1], {}).status, 400, "the token is good")
+        # Rotated.
+        page.get_by_role("button", name="New tokens for New van").click()
+        page.get_by_role("button", name="Make new tokens").click()
+        second = re.search(r'access_token = "(\S+)"', page.get_by_label("The secret").inner_text())
+        assert second
+        self.assertEqual((self.server.post(first[1], {}).status, self.server.post(second[1], {}).status), (401, 400))
+        page.get_by_role("button", name="Done").click()
+        # Revoked; Escape does nothing.
+        page.get_by_role("button", name="Revoke New van").click()
+        page.keyboard.press("Escape")
+        self.assertEqual(self.server.post(second[1], {}).status, 400)
+        page.get_by_role("button", name="Revoke New van").click()
+        page.get_by_role("button", name="Revoke", exact=True).click()
+        wait_for(lambda: page.get_by_role("button", name="Revoke New van").count() == 0, "it is revoked")
+        self.assertEqual(self.server.post(second[1], {}).status, 401)
+        # Claim codes.
+        page.get_by_role("button", name="Make a claim code").click()
+        page.get_by_label("Devices that may use it").fill("3")
+        page.get_by_role("button", name="Make it").click()
+        code = page.get_by_label("The secret").inner_text()
+        page.get_by_role("button", name="Done").click()
+        answer = self.server.ask("POST", "/v1/enroll", None, json.dumps({"code": code, "name": "Enrolled"}).encode(),
+                                 Content_Type="application/json")
+        self.assertEqual(answer.status, 201, answer)
+        page.get_by_role("button", name="End code 1").click()
+        page.get_by_role("button", name="End it").click()
+        page.get_by_text("There are none.").wait_for()
+        # A name that is taken is said where it was asked.
+        page.get_by_role("button", name="Add a device").click()
+        page.get_by_label("Name", exact=True).fill("Bus 100")
+        page.get_by_role("button", name="Add", exact=True).click()
+        page.get_by_role("alert").get_by_text("there is a device 'Bus 100' already").wait_for()
+
+    def test_users(self):
+        page = self.page(screen="#/users")
+        page.get_by_role("button", name="Add a user").click()
+        page.get_by_label("Name", exact=True).fill("nora")
+        page.get_by_label("Password (10 characters or more)").fill("a long password")
+        page.get_by_role("button", name="Add", exact=True).click()
+        token = page.get_by_label("The secret").inner_text()
+        page.get_by_role("button", name="Done").click()
+        self.assertEqual(self.server.ask("GET", "/v1/devices", token).status, 200)
+        page.get_by_role("button", name="Set the password of nora").click()
+        page.get_by_label("Password (10 characters or more)").fill(fleet.PASSWORD)
+        page.get_by_role("button", name="Set it").click()
+        page.get_by_text("The password of nora is set").wait_for()
+        self.page("nora").get_by_role("heading", name="Fleet").wait_for()
+        page.get_by_role("button", name="Remove nora").click()
+        page.get_by_role("button", name="Remove", exact=True).click()
+        wait_for(lambda: page.get_by_role("button", name="Remove nora").count() == 0, "nora is removed")
+        self.assertEqual(self.server.ask("GET", "/v1/devices", token).status, 401)
+        self.assertTrue(page.get_by_role("button", name="Remove ada").is_disabled())
+
+    def test_readers_see_nothing_that_only_admins_may(self):
+        page = self.page("rita", f"#/vehicle/{self.truck()}?tab=commands")
+        page.get_by_role("heading", name="Truck 1").wait_for()
+        page.get_by_role("tabpanel", name="Commands").get_by_text("done").first.wait_for()
+        self.assertEqual(page.get_by_role("navigation").get_by_role("link").all_inner_texts(), ["Fleet", "Map"])
+        self.assertEqual(page.get_by_role("button", name="Send").count(), 0)
+        self.assertEqual(page.get_by_role("button", name="Take back").count(), 0)
+        for screen in ("fences", "devices", "users"):
+            page.goto(f"{self.server.url}/#/{screen}")
+            page.get_by_text("Only admins can see this.").wait_for()
+        # And if the page did show it: the server refuses, with the session's own companion.
+        refused = page.evaluate("""async (path) => {
+            const { csrf } = await (await fetch("/v1/session")).json();
+            const headers = { "Content-Type": "application/json", "X-CSRF-Token": csrf };
+            const asked = [["POST", path + "/commands"], ["POST", path + "/tokens"], ["DELETE", path], ["POST", "/v1/users"],
+                ["POST", "/v1/claims"]];
+            return Promise.all(asked.map(
+                async ([method, path]) => (await fetch(path, { method, headers, body: "{}" })).status));
+        }""", f"/v1/devices/{self.truck()}")
+        self.assertEqual(refused, [403] * 5)
+
+    def test_a_server_that_goes_and_comes_back(self):
+        page = self.page(screen="#/fleet")
+        page.get_by_role("link", name="Trailer 3").wait_for()
+        self.server.stop()
+        page.get_by_text("Reconnecting").wait_for()
+        self.server.start()
+        page.get_by_text("Live", exact=True).wait_for()
+
+
+if __name__ == "__main__":
+    unittest.main()

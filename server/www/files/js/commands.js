@@ -1,0 +1,106 @@
+// The commands that a vehicle can be sent, and what became of them.
+import { isAdmin, send } from "./api.js";
+import { announce, form, h } from "./dom.js";
+import { moment } from "./format.js";
+
+const object = (text, what) => {
+    let value;
+    try {
+        value = JSON.parse(text);
+    } catch {
+        throw new Error(`${what} are no JSON.`);
+    }
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(`${what} are no JSON object.`);
+    return value;
+};
+
+const list = (text) => {
+    const items = text.split(/[\n,]/).map((item) => item.trim()).filter(Boolean);
+    if (!items.length) throw new Error("Give at least one.");
+    return items;
+};
+
+/** By the name of the command: what it does, what it asks for, and the arguments made of that. */
+const kinds = {
+    locate: { title: "Tell its place now" },
+    sync: { title: "Upload what waits" },
+    start: { title: "Start tracking" },
+    stop: { title: "Stop tracking" },
+    set_motion: { title: "Say that it moves or is parked", field: "motion", choices: ["moving", "stationary"], take: (motion) => ({ motion }) },
+    set_config: {
+        title: "Change settings", field: "Settings (JSON)", example: '{"tracking.interval_seconds": 5}',
+        take: (text) => ({ settings: object(text, "Settings") }),
+    },
+    unset_config: {
+        title: "Put settings back", field: "Settings, one a line", example: "tracking.interval_seconds", take: (text) => ({ keys: list(text) }),
+    },
+    remove_geofences: { title: "Remove fences", field: "Fences, one a line", example: "depot", take: (text) => ({ ids: list(text) }) },
+    remove_all_geofences: { title: "Remove all its fences" },
+    upload_log: { title: "Send its log" },
+};
+
+const words = {
+    waiting: ["open", "waiting", "It goes with the answer to the vehicle's next upload."],
+    offered: ["open", "sent", "The vehicle has not told its result yet."],
+    expired: ["failed", "expired"], withdrawn: ["failed", "taken back"],
+};
+
+export function describeState({ state, result }) {
+    if (state !== "finished") return words[state] ?? ["open", state];
+    if (result?.ok) return ["done", "done"];
+    return ["failed", "failed", typeof result?.error === "string" ? result.error : "The vehicle does not say why."];
+}
+
+export const order = (id, command, values, seconds) => send("POST", `/v1/devices/${id}/commands`, {
+    command, ...(values && { arguments: values }), ...(seconds && { expires_in: seconds }),
+});
+
+/** The form; readers get none. */
+export function commandForm(id, sent) {
+    if (!isAdmin()) return null;
+    const choice = h("select", { name: "command", onchange: () => show() },
+        Object.entries(kinds).map(([name, { title }]) => h("option", { value: name }, title)));
+    const detail = h("div");
+    const expiry = h("select", { name: "expiry" }, [["", "30 days"], [3600, "an hour"], [86_400, "a day"], [604_800, "a week"]]
+        .map(([value, text]) => h("option", { value }, text)));
+    function show() {
+        const { field, choices, example } = kinds[choice.value];
+        detail.replaceChildren(!field ? "" : h("label", { class: "field" }, field, choices
+            ? h("select", { name: "value" }, choices.map((text) => h("option", {}, text)))
+            : h("textarea", { name: "value", required: true, spellcheck: "false", placeholder: example, class: "code" })));
+    }
+    show();
+    return form({ class: "form column card" }, async (fields) => {
+        const kind = kinds[choice.value];
+        await order(id, choice.value, kind.take?.(fields.value.value.trim()), Number(expiry.value) || undefined);
+        announce("The command waits for the vehicle's next upload.");
+        await sent();
+    },
+    h("h2", {}, "Send a command"), h("label", { class: "field" }, "Command", choice), detail,
+    h("label", { class: "field" }, "Give up after", expiry), h("button", { type: "submit", class: "primary" }, "Send"));
+}
+
+export function commandItem(id, entry, changed) {
+    const [state, text, detail] = describeState(entry);
+    const trouble = h("span", { class: "notice bad", hidden: true, role: "alert" });
+    const isOpen = entry.state === "waiting" || entry.state === "offered";
+    const hasDetail = Object.keys(entry.arguments ?? {}).length || (entry.result && Object.keys(entry.result.result ?? {}).length);
+    return h("li", {},
+        h("div", { class: "line" }, h("strong", {}, kinds[entry.command]?.title ?? (entry.command === "add_geofences" ? "Add fences" : entry.command)),
+            h("span", { class: `state ${state}` }, text)),
+        detail ? h("div", {}, detail) : null,
+        h("div", { class: "soft" }, `${moment(Date.parse(entry.created))}, by ${entry.author || "the server's console"}`),
+        hasDetail ? h("details", {}, h("summary", {}, "Details"),
+            h("pre", { tabindex: "0", "aria-label": "Details" }, JSON.stringify({ arguments: entry.arguments, result: entry.result }, null, 1))) : null,
+        isOpen && isAdmin() ? h("button", {
+            type: "button", onclick: async () => {
+                try {
+                    await send("DELETE", `/v1/devices/${id}/commands/${entry.id}`);
+                    await changed();
+                } catch (problem) {
+                    trouble.textContent = problem.message;
+                    trouble.hidden = false;
+                }
+            },
+        }, "Take back") : null, trouble);
+}

@@ -1,0 +1,64 @@
+// What is wrong with a vehicle, if anything. Pure: a vehicle and the time in, words out.
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** A moving vehicle uploads every few minutes. */
+const SILENT_MOVING = 15 * MINUTE;
+/** A parked one says hourly that it lives, where heartbeats are on. */
+const SILENT_PARKED = 3 * HOUR;
+const SILENT_LONG = 24 * HOUR;
+/** What waits so long in a vehicle does not get through. */
+const BACKLOG_AGE = HOUR;
+const BACKLOG_ROWS = 1000;
+/** Tracking, heard of, moving, and yet no position. */
+const BLIND = 15 * MINUTE;
+
+const receivers = {
+    disconnected: "gpsd does not answer", no_device: "no receiver is connected", no_fix: "the receiver has no fix",
+    unsettled: "the receiver's time is not settled", stale: "the receiver has gone silent",
+};
+
+/** From the most to the least urgent. */
+export const levels = {
+    bad: "Failing", warn: "Attention", moving: "Moving", parked: "Parked", off: "Off",
+};
+export const order = Object.keys(levels);
+
+/** `{level, word, why}`: `why` is a list of sentences, empty when nothing is wrong. */
+export function judge(vehicle, now) {
+    if (vehicle.revoked) return { level: "off", word: "Revoked", why: [] };
+    if (!vehicle.seen) return { level: "off", word: "Never heard", why: [] };
+    const { latest, status } = vehicle;
+    const silence = now - vehicle.seen;
+    const isMoving = latest?.motion === "moving" && status?.state !== "stopped";
+    const bad = [], warn = [];
+    const quiet = duration(silence);
+    if (silence > SILENT_LONG) bad.push(`silent for ${quiet}`);
+    else if (silence > SILENT_PARKED) warn.push(`silent for ${quiet}`);
+    else if (isMoving && silence > SILENT_MOVING) warn.push(`silent for ${quiet}, and was moving`);
+    if (status?.state === "tracking" && receivers[status.receiver]) bad.push(receivers[status.receiver]);
+    const oldest = Date.parse(status?.oldest_pending ?? "");
+    const waits = oldest ? vehicle.statusReceived - oldest : 0;
+    if (waits > BACKLOG_AGE) warn.push(`data waits in it since ${duration(waits)}`);
+    else if (status?.pending > BACKLOG_ROWS) warn.push(`${status.pending.toLocaleString()} rows wait in it`);
+    if (status?.state === "tracking" && status.motion === "moving" && latest && vehicle.seen - latest.time > BLIND) {
+        warn.push(`no position for ${duration(vehicle.seen - latest.time)}`);
+    }
+    const why = [...bad, ...warn];
+    if (why.length) {
+        const level = bad.length ? "bad" : "warn";
+        return { level, word: levels[level], why };
+    }
+    if (status?.state === "stopped") return { level: "off", word: "Stopped", why };
+    if (status?.state === "idle" && !latest) return { level: "off", word: "Not started", why };
+    if (isMoving) return { level: "moving", word: "Moving", why };
+    return { level: "parked", word: "Parked", why };
+}
+
+function duration(milliseconds) {
+    const value = milliseconds / MINUTE;
+    if (value < 120) return `${Math.round(value)} min`;
+    if (value < 48 * 60) return `${Math.round(value / 60)} h`;
+    return `${Math.round(value / 1440)} days`;
+}

@@ -1,0 +1,132 @@
+// The frame of the page: who is signed in, the bar, and which screen is shown.
+import { isAdmin, Problem, resume, signOut, user, whenEnded } from "./api.js";
+import { announce, h, icon, setText } from "./dom.js";
+import * as fleet from "./fleet.js";
+import { copied } from "./dialog.js";
+import { here } from "./router.js";
+import { themeButton } from "./theme.js";
+import { screen as signIn } from "./screens/sign-in.js";
+import { screen as list } from "./screens/list.js";
+import { screen as map } from "./screens/map.js";
+import { screen as vehicle } from "./screens/vehicle.js";
+import { screen as fences } from "./screens/fences.js";
+import { screen as devices } from "./screens/devices.js";
+import { screen as users } from "./screens/users.js";
+
+const screens = {
+    fleet: { title: "Fleet", make: list }, map: { title: "Map", make: map },
+    vehicle: { title: "Vehicle", make: vehicle, isHidden: true },
+    fences: { title: "Fences", make: fences, isAdmins: true }, devices: { title: "Devices", make: devices, isAdmins: true },
+    users: { title: "Users", make: users, isAdmins: true },
+};
+
+const main = document.getElementById("main");
+const bar = document.getElementById("bar");
+let shown = { name: null, close: () => {} };
+
+/** A screen gets the element to fill, and what the address says; it returns `{close, update}`. */
+function show() {
+    const { parts, values } = here();
+    if (!user()) {
+        replace("sign-in", () => signIn(main, started), "Sign in");
+        return;
+    }
+    const name = screens[parts[0]] ? parts[0] : "fleet";
+    const chosen = screens[name];
+    if (chosen.isAdmins && !isAdmin()) {
+        replace("refused", () => {
+            main.append(h("div", { class: "sheet" }, h("h1", {}, chosen.title),
+                h("p", { class: "notice warn" }, "Only admins can see this.")));
+        }, chosen.title);
+    } else if (shown.name === name && shown.update?.(parts, values)) {
+        // The screen has followed the address by itself.
+    } else {
+        replace(name, () => chosen.make(main, parts, values), chosen.title);
+    }
+    mark(name);
+}
+
+function replace(name, make, title) {
+    shown.close?.();
+    shown = { name, close: () => {} };
+    main.replaceChildren();
+    main.scrollTop = 0;
+    setText(document.querySelector("title"), `${title} – beekon`);
+    try {
+        shown = { name, ...make() };
+    } catch (error) {
+        failed(error);
+    }
+}
+
+function failed(error) {
+    main.replaceChildren(h("div", { class: "sheet" }, h("p", { class: "notice bad", role: "alert" },
+        error instanceof Problem ? error.message : `This screen failed: ${error.message}`)));
+}
+
+function mark(name) {
+    for (const link of bar.querySelectorAll("nav a")) {
+        const isHere = link.dataset.name === name || (name === "vehicle" && link.dataset.name === "fleet");
+        if (isHere) link.setAttribute("aria-current", "page");
+        else link.removeAttribute("aria-current");
+    }
+}
+
+function fillBar() {
+    const links = Object.entries(screens)
+        .filter(([, screen]) => !screen.isHidden && (isAdmin() || !screen.isAdmins))
+        .map(([name, { title }]) => h("a", { href: `#/${name}`, "data-name": name }, title));
+    const stream = h("span", { class: "stream" });
+    const told = () => {
+        stream.classList.toggle("is-live", fleet.state === "live");
+        stream.classList.toggle("is-lost", fleet.state === "lost");
+        setText(stream, { live: "Live", lost: "Reconnecting", off: "Starting" }[fleet.state]);
+    };
+    fleet.follow(told);
+    told();
+    const brand = document.querySelector("link[rel=icon]").href;
+    bar.replaceChildren(
+        h("span", { class: "brand" }, h("img", { src: brand, alt: "" }), "beekon"),
+        h("nav", { "aria-label": "Screens" }, links), stream,
+        h("button", {
+            class: "plain", type: "button", title: "Copy the link to this view", "aria-label": "Copy the link to this view",
+            onclick: () => copied(location.href),
+        }, icon("link")),
+        themeButton(),
+        h("button", { class: "plain", type: "button", title: `Signed in as ${user().name}`, onclick: leave }, "Sign out"));
+    bar.hidden = false;
+}
+
+async function leave() {
+    try {
+        await signOut();
+    } catch (problem) {
+        announce(problem.message);
+    }
+}
+
+function started() {
+    fillBar();
+    fleet.open();
+    show();
+}
+
+whenEnded(() => {
+    fleet.close();
+    fleet.vehicles.clear();
+    bar.hidden = true;
+    show();
+});
+
+document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    main.focus();
+});
+addEventListener("hashchange", show);
+
+try {
+    if (await resume()) started();
+    else show();
+} catch (error) {
+    failed(error);
+}

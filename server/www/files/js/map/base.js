@@ -1,0 +1,60 @@
+// A map: tiles where the operator has named some, else our own ground.
+import * as L from "../../leaflet/leaflet.esm.min.js";
+import { isStill } from "../theme.js";
+import { Ground } from "./ground.js";
+
+const meta = (name) => document.querySelector(`meta[name="beekon-${name}"]`).content;
+
+/** Whom the tiles come from; an address at its end becomes a link. Leaflet takes it as HTML: it gets escaped text. */
+export function attribution(text) {
+    const escape = (part) => part.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+    const [, words, url] = /^(.*?)\s*(https:\/\/[^\s"<>]+)?$/s.exec(text);
+    return url ? `<a href="${escape(url)}" rel="noreferrer">${escape(words || url)}</a>` : escape(words);
+}
+
+export function makeMap(element, label) {
+    const moves = !isStill();
+    const map = L.map(element, {
+        zoomControl: true, attributionControl: false, worldCopyJump: true, minZoom: 2, maxZoom: 19, zoomAnimation: moves,
+        fadeAnimation: moves, markerZoomAnimation: moves, inertia: moves, zoomSnap: 0.5, wheelPxPerZoomLevel: 90,
+    });
+    element.setAttribute("role", "region");
+    element.setAttribute("aria-label", label);
+    L.control.scale({ imperial: false, position: "bottomleft" }).addTo(map);
+    const credit = L.control.attribution({ prefix: false, position: "bottomright" }).addTo(map);
+    const tiles = meta("tiles");
+    if (tiles) {
+        L.tileLayer(tiles, { maxZoom: 19, attribution: attribution(meta("attribution")) }).addTo(map);
+    } else {
+        // Not among the tiles, which the dark theme turns into their negative.
+        map.createPane("ground").style.zIndex = 200;
+        new Ground().addTo(map);
+        credit.addAttribution("Natural Earth");
+    }
+    const watcher = new ResizeObserver(() => map.invalidateSize({ animate: false }));
+    watcher.observe(element);
+    map.on("unload", () => watcher.disconnect());
+    map.setView([30, 10], 2);
+    return map;
+}
+
+/** The view of a map as a value of the address, and back. */
+export const viewText = (map) => {
+    const { lat, lng } = map.getCenter();
+    return `${lat.toFixed(5)},${lng.toFixed(5)},${map.getZoom()}`;
+};
+
+export function setView(map, text) {
+    const [latitude, longitude, zoom] = (text ?? "").split(",").map(Number);
+    if (![latitude, longitude, zoom].every(Number.isFinite) || Math.abs(latitude) > 90) return false;
+    map.setView([latitude, longitude], Math.max(2, Math.min(19, zoom)), { animate: false });
+    return true;
+}
+
+/** Leaflet comes back to end a zoom's animation when the map has gone, and fails: so it is told that there is none. */
+export function removeMap(map) {
+    map._animatingZoom = false;
+    map.remove();
+}
+
+export { L };

@@ -1,0 +1,111 @@
+// What is under everything where no tiles are: sea, land, coastlines (Natural Earth, public domain), and a graticule.
+import { color } from "../theme.js";
+import { CanvasLayer, project } from "./canvas-layer.js";
+
+let loading = null;
+
+/** The lines, each as numbers on a world of size 1, with its bounds. */
+function coastline() {
+    loading ??= fetch(new URL("../../coastline.json", import.meta.url)).then((answer) => answer.json()).then(decode);
+    return loading;
+}
+
+function decode({ arcs, transform: { scale, translate } }) {
+    return arcs.map((arc) => {
+        const xs = new Float32Array(arc.length), ys = new Float32Array(arc.length);
+        let [east, north] = [0, 0], [west, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+        arc.forEach(([dx, dy], index) => {
+            east += dx;
+            north += dy;
+            const [x, y] = project(north * scale[1] + translate[1], east * scale[0] + translate[0]);
+            xs[index] = x;
+            ys[index] = y;
+            west = Math.min(west, x);
+            right = Math.max(right, x);
+            top = Math.min(top, y);
+            bottom = Math.max(bottom, y);
+        });
+        return { xs, ys, west, right, top, bottom };
+    });
+}
+
+export const Ground = CanvasLayer.extend({
+    options: { padding: 0.5, pane: "ground", name: "ground" },
+
+    onAdd(map) {
+        CanvasLayer.prototype.onAdd.call(this, map);
+        coastline().then((lines) => {
+            this._lines = lines;
+            this.redraw();
+        }, () => {
+            // The graticule has to do.
+        });
+    },
+
+    draw(view) {
+        const { context, width, height } = view;
+        context.fillStyle = color("sea");
+        context.fillRect(0, 0, width, height);
+        if (this._lines) {
+            for (let world = view.first; world <= view.last; world++) this._drawLand(view, world);
+        }
+        this._drawGrid(view);
+    },
+
+    _drawLand({ context, width, height, scale, left, top }, world) {
+        const land = new Path2D();
+        for (const line of this._lines) {
+            const from = (line.west + world) * scale - left, to = (line.right + world) * scale - left;
+            if (to < 0 || from > width || line.bottom * scale - top < 0 || line.top * scale - top > height) continue;
+            // Smaller than a dot: nobody sees it.
+            if (to - from < 0.7 && (line.bottom - line.top) * scale < 0.7) continue;
+            let [lastX, lastY] = [NaN, NaN];
+            for (let index = 0; index < line.xs.length; index++) {
+                const x = (line.xs[index] + world) * scale - left, y = line.ys[index] * scale - top;
+                if (Math.abs(x - lastX) < 0.7 && Math.abs(y - lastY) < 0.7) continue;
+                if (Number.isNaN(lastX)) land.moveTo(x, y);
+                else land.lineTo(x, y);
+                lastX = x;
+                lastY = y;
+            }
+        }
+        context.fillStyle = color("land");
+        context.strokeStyle = color("coast");
+        context.lineWidth = 1;
+        context.fill(land, "evenodd");
+        context.stroke(land);
+    },
+
+    _drawGrid({ context, width, height, scale, left, top }) {
+        const steps = [45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002];
+        const step = steps.find((degrees) => degrees / 360 * scale < 190) ?? 0.0001;
+        const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+        context.strokeStyle = color("grid");
+        context.fillStyle = color("grid-text");
+        context.font = "11px system-ui, sans-serif";
+        context.lineWidth = 1;
+        context.beginPath();
+        const west = (left / scale - 0.5) * 360, east = ((left + width) / scale - 0.5) * 360;
+        const places = [];
+        for (let degrees = Math.ceil(west / step) * step; degrees <= east; degrees += step) {
+            const x = Math.round((degrees / 360 + 0.5) * scale - left) + 0.5;
+            context.moveTo(x, 0);
+            context.lineTo(x, height);
+            const turned = ((degrees + 180) % 360 + 360) % 360 - 180;
+            places.push([`${Math.abs(turned).toFixed(digits)}°${turned < 0 ? "W" : "E"}`, x + 3, null]);
+        }
+        for (let degrees = -85 - (-85 % step); degrees <= 85; degrees += step) {
+            const y = Math.round(project(degrees, 0)[1] * scale - top) + 0.5;
+            if (y < 0 || y > height) continue;
+            context.moveTo(0, y);
+            context.lineTo(width, y);
+            places.push([`${Math.abs(degrees).toFixed(digits)}°${degrees < 0 ? "S" : "N"}`, null, y - 3]);
+        }
+        context.stroke();
+        // Written at the edges of what is in sight, which lies in the middle of the canvas.
+        const inset = this.options.padding / (1 + 2 * this.options.padding);
+        for (const [text, x, y] of places) {
+            context.fillText(text, x ?? width * (1 - inset) - 60, y ?? height * (1 - inset) - 24);
+        }
+    },
+});

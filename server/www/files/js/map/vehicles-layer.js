@@ -1,0 +1,178 @@
+// All vehicles on two canvases: trails, which grow by a piece for each move, and marks above them.
+import { color } from "../theme.js";
+import * as fleet from "../fleet.js";
+import { order } from "../health.js";
+import { CanvasLayer } from "./canvas-layer.js";
+
+/** Names are written when so few are in sight that they can be read. */
+const NAMED = 60;
+/** Milliseconds after which trails are drawn anew, so that their ends go. */
+const TRAIL_AGE = 30_000;
+const SIZE = 30;
+const colors = { bad: "bad", warn: "warn", moving: "ok", parked: "idle", off: "off" };
+
+export const Trails = CanvasLayer.extend({
+    options: { name: "trails" },
+    draw(view) {
+        this._drawn = performance.now();
+        const path = new Path2D();
+        for (const { trail } of fleet.vehicles.values()) {
+            for (let index = 1; index < trail.length; index++) this._piece(path, view, trail[index - 1], trail[index]);
+        }
+        this._stroke(view.context, path);
+    },
+
+    /** Draws what has come since. */
+    grow(news) {
+        if (!this.view) return;
+        if (performance.now() - this._drawn > TRAIL_AGE) {
+            this.redraw();
+            return;
+        }
+        const path = new Path2D();
+        for (const { trail } of news) {
+            if (trail.length > 1) this._piece(path, this.view, trail.at(-2), trail.at(-1));
+        }
+        this._stroke(this.view.context, path);
+    },
+
+    _piece(path, { scale, left, top, width, height, first, last }, from, to) {
+        if (Math.abs(from.x - to.x) > 0.5) return;
+        for (let world = first; world <= last; world++) {
+            const x = (to.x + world) * scale - left, y = to.y * scale - top;
+            if (x < -50 || y < -50 || x > width + 50 || y > height + 50) continue;
+            path.moveTo((from.x + world) * scale - left, from.y * scale - top);
+            path.lineTo(x, y);
+        }
+    },
+
+    _stroke(context, path) {
+        context.strokeStyle = color("trail");
+        context.lineWidth = 2.5;
+        context.lineCap = "round";
+        context.stroke(path);
+    },
+});
+
+export const Marks = CanvasLayer.extend({
+    options: { name: "marks" },
+    /** By id; drawn with a ring. */
+    selected: null,
+
+    draw(view) {
+        this._sheet = this._sheet?.ground === color("halo") ? this._sheet : makeSheet();
+        const { context, scale, left, top, width, height } = view;
+        const shown = order.map(() => []);
+        this._places = [];
+        for (const vehicle of fleet.vehicles.values()) {
+            const { latest } = vehicle;
+            if (!latest || vehicle.revoked) continue;
+            for (let world = view.first; world <= view.last; world++) {
+                const x = (latest.x + world) * scale - left, y = latest.y * scale - top;
+                if (x < -SIZE || y < -SIZE || x > width + SIZE || y > height + SIZE) continue;
+                const place = { vehicle, x, y, level: fleet.health(vehicle).level };
+                shown[order.indexOf(place.level)].push(place);
+                this._places.push(place);
+            }
+        }
+        // The urgent ones last, so that nothing covers them.
+        for (const places of shown.reverse()) for (const place of places) this._mark(context, place);
+        const ring = this._places.find(({ vehicle }) => vehicle.id === this.selected);
+        if (ring) this._ring(context, ring);
+        if (this._places.length <= NAMED) this._names(context);
+    },
+
+    _mark(context, { vehicle, x, y, level }) {
+        const { bearing } = vehicle.latest;
+        const turn = level === "moving" && bearing !== undefined && bearing !== null ? 1 + Math.round(bearing / 11.25) % 32 : 0;
+        const density = this._sheet.density;
+        context.drawImage(this._sheet.canvas, turn * SIZE * density, order.indexOf(level) * SIZE * density, SIZE * density,
+            SIZE * density, x - SIZE / 2, y - SIZE / 2, SIZE, SIZE);
+    },
+
+    _ring(context, { x, y }) {
+        context.beginPath();
+        context.arc(x, y, 14, 0, 7);
+        context.lineWidth = 3;
+        context.strokeStyle = color("text");
+        context.stroke();
+    },
+
+    _names(context) {
+        context.font = "600 12px system-ui, sans-serif";
+        context.textBaseline = "middle";
+        context.lineWidth = 3;
+        context.lineJoin = "round";
+        context.strokeStyle = color("halo");
+        context.fillStyle = color("text");
+        const taken = [];
+        const places = [...this._places].sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
+        for (const { vehicle, x, y } of places) {
+            const text = vehicle.name.length > 24 ? `${vehicle.name.slice(0, 23)}…` : vehicle.name;
+            const box = [x + 13, y - 8, x + 17 + context.measureText(text).width, y + 8];
+            // Names do not cover each other; the urgent ones are first.
+            if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
+            taken.push(box);
+            context.strokeText(text, x + 15, y);
+            context.fillText(text, x + 15, y);
+        }
+    },
+
+    /** The vehicle nearest to a point of the map's element; undefined when none is near. */
+    near(point) {
+        const corner = this._map.containerPointToLayerPoint([0, 0]).add(this._map.getPixelOrigin());
+        const x = corner.x + point.x - this.view.left, y = corner.y + point.y - this.view.top;
+        let best, least = 18 * 18;
+        for (const place of this._places) {
+            const square = (place.x - x) ** 2 + (place.y - y) ** 2;
+            if (square < least) [best, least] = [place.vehicle, square];
+        }
+        return best;
+    },
+});
+
+/** Each mark once, in 33 directions (the first has none), to be copied from. */
+function makeSheet() {
+    const density = devicePixelRatio || 1, canvas = document.createElement("canvas");
+    canvas.width = 33 * SIZE * density;
+    canvas.height = order.length * SIZE * density;
+    const context = canvas.getContext("2d");
+    context.scale(density, density);
+    const ground = color("halo");
+    order.forEach((level, row) => {
+        for (let turn = 0; turn < 33; turn++) {
+            if (turn > 0 && level !== "moving") break;
+            context.save();
+            context.translate((turn + 0.5) * SIZE, (row + 0.5) * SIZE);
+            context.rotate((turn - 1) * Math.PI / 16);
+            if (turn === 0) context.rotate(Math.PI / 16);
+            context.beginPath();
+            shape(context, level, turn > 0);
+            context.closePath();
+            context.lineWidth = 3;
+            context.lineJoin = "round";
+            context.strokeStyle = ground;
+            context.stroke();
+            context.fillStyle = color(colors[level]);
+            context.fill();
+            if (level === "bad") {
+                context.fillStyle = ground;
+                context.fillRect(-1.2, -4, 2.4, 7);
+                context.fillRect(-1.2, 4.5, 2.4, 2.4);
+            }
+            context.restore();
+        }
+    });
+    return { canvas, density, ground };
+}
+
+function shape(context, level, hasBearing) {
+    const points = level === "bad" ? [[0, -11], [11, 9], [-11, 9]]
+        : level === "warn" ? [[0, -9], [9, 0], [0, 9], [-9, 0]]
+            : level === "moving" && hasBearing ? [[0, -11], [7.5, 9], [0, 5], [-7.5, 9]] : null;
+    if (!points) {
+        context.arc(0, 0, level === "off" ? 4.5 : 6.5, 0, 7);
+        return;
+    }
+    points.forEach(([x, y], index) => (index ? context.lineTo(x, y) : context.moveTo(x, y)));
+}

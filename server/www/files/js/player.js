@@ -1,0 +1,65 @@
+// Time within a stretch: a slider, play and pause, and how fast.
+import { h, icon } from "./dom.js";
+import { timeOfDay } from "./format.js";
+
+/** Seconds of the vehicle's time for each of ours. */
+const speeds = [1, 10, 60, 300, 1000];
+
+export class Player {
+    constructor(moved) {
+        this.moved = moved;
+        this.speed = 60;
+        this.button = h("button", { type: "button", onclick: () => (this.frame ? this.stop() : this.play()) });
+        this.slider = h("input", {
+            type: "range", "aria-label": "Time", step: 1000, oninput: () => { this.stop(); this.go(Number(this.slider.value)); },
+        });
+        this.choice = h("select", { "aria-label": "Speed of the playback", onchange: () => { this.speed = Number(this.choice.value); } },
+            speeds.map((speed) => h("option", { value: speed, selected: speed === this.speed }, `${speed} ×`)));
+        this.element = h("div", { class: "controls" }, this.button, this.slider, this.choice);
+        this.paint();
+    }
+
+    show(from, to, time) {
+        this.stop();
+        Object.assign(this, { from, to });
+        this.slider.min = from;
+        this.slider.max = to;
+        this.go(time);
+    }
+
+    go(time) {
+        this.time = Math.max(this.from, Math.min(this.to, time));
+        this.slider.value = this.time;
+        this.slider.setAttribute("aria-valuetext", timeOfDay(this.time));
+        this.moved(this.time, Boolean(this.frame));
+    }
+
+    play() {
+        if (this.time >= this.to - 1000) this.go(this.from);
+        let last = performance.now();
+        const step = (now) => {
+            const next = this.time + (now - last) * this.speed;
+            last = now;
+            this.go(next);
+            if (next >= this.to) this.stop();
+            else if (this.frame) this.frame = requestAnimationFrame(step);
+        };
+        this.frame = requestAnimationFrame(step);
+        this.paint();
+    }
+
+    stop() {
+        if (!this.frame) return;
+        cancelAnimationFrame(this.frame);
+        this.frame = 0;
+        this.paint();
+        this.moved(this.time, false);
+    }
+
+    paint() {
+        const word = this.frame ? "Pause" : "Play";
+        this.button.replaceChildren(icon(word.toLowerCase()));
+        this.button.setAttribute("aria-label", word);
+        this.button.title = word;
+    }
+}

@@ -1,0 +1,109 @@
+// Who may upload: devices with their tokens, and claim codes.
+import { read, request, send } from "../api.js";
+import { ask, confirm, secret } from "../dialog.js";
+import { announce, h, keyed, setText } from "../dom.js";
+import * as fleet from "../fleet.js";
+import { ago, byName, count, moment } from "../format.js";
+
+const PAGE = 200;
+
+export function screen(main) {
+    let query = "", most = PAGE;
+    const search = h("input", { type: "search", placeholder: "Name or number", "aria-label": "Search devices", oninput: () => { query = search.value.toLowerCase(); most = PAGE; fill(); } });
+    const rows = h("tbody"), claims = h("tbody"), claimTrouble = h("p", { class: "notice bad", role: "alert", hidden: true });
+    const more = h("button", { type: "button", onclick: () => { most = Infinity; fill(); } });
+    const table = (caption, heads, body) => h("div", { class: "table cards" }, h("table", {}, h("caption", { class: "hidden-text" }, caption),
+        h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col", class: text === "Added" || text === "Made" ? "less" : null }, text)))), body));
+    main.append(h("div", { class: "sheet" },
+        h("div", { class: "row spread" }, h("h1", {}, "Devices"), h("div", { class: "row" }, search, h("button", { type: "button", class: "primary", onclick: add }, "Add a device"))),
+        table("Devices", ["Device", "Number", "Added", "Heard", "Tokens", "Actions"], rows), more,
+        h("div", { class: "row spread" }, h("h2", {}, "Claim codes"), h("button", { type: "button", onclick: addClaim }, "Make a claim code")),
+        h("p", { class: "soft" }, "A code is for an image that many vehicles boot: each asks once, under a name of its own, and gets its tokens."),
+        claimTrouble, table("Claim codes", ["Code", "Made", "Good until", "Uses left", "Actions"], claims)));
+
+    const configuration = async (method, path, body) => {
+        const answer = await request(path, { method, body, headers: { Accept: "application/toml" } });
+        return answer.text();
+    };
+
+    function show(name, text) {
+        secret(`Tokens of ${name}`, "These lines belong into /etc/beekond/beekond.toml of the vehicle; then: systemctl restart beekond", text, "beekond.toml");
+    }
+
+    function add() {
+        ask("Add a device", [h("label", { class: "field" }, "Name", h("input", { name: "name", required: true, maxlength: 100 }))], "Add", async (fields) => {
+            const name = fields.name.value.trim();
+            const text = await configuration("POST", "/v1/devices", { name });
+            await fleet.load();
+            setTimeout(() => show(name, text));
+        });
+    }
+
+    const renew = (vehicle) => confirm(`New tokens for ${vehicle.name}?`,
+        "Those that it has end at once: until the new ones are in its configuration it keeps its data and uploads nothing.", "Make new tokens", async () => {
+            const text = await configuration("POST", `/v1/devices/${vehicle.id}/tokens`);
+            setTimeout(() => show(vehicle.name, text));
+        });
+
+    const revoke = (vehicle) => confirm(`Revoke ${vehicle.name}?`, "Its tokens end for good, and its name stays taken. Its locations stay.", "Revoke", async () => {
+        await send("DELETE", `/v1/devices/${vehicle.id}`);
+        await fleet.load();
+        announce(`${vehicle.name} is revoked.`);
+    });
+
+    function fill() {
+        const found = [...fleet.vehicles.values()].filter(({ name, id }) => name.toLowerCase().includes(query) || String(id) === query)
+            .sort((a, b) => Boolean(a.revoked) - Boolean(b.revoked) || byName(a, b));
+        // A key with its state: what can be done with it differs.
+        keyed(rows, found.slice(0, most), (vehicle) => `${vehicle.id}${vehicle.revoked ? "-" : ""}`, (vehicle) => h("tr", {},
+            h("th", { scope: "row" }), h("td", { class: "number", "data-label": "number" }), h("td", { class: "nowrap less", "data-label": "added" }), h("td", { class: "nowrap", "data-label": "heard" }),
+            h("td", { "data-label": "tokens" }), h("td", { class: "actions" }, vehicle.revoked ? "" : [
+                h("button", { type: "button", "aria-label": `New tokens for ${vehicle.name}`, onclick: () => renew(vehicle) }, "New tokens"), " ",
+                h("button", { type: "button", class: "danger", "aria-label": `Revoke ${vehicle.name}`, onclick: () => revoke(vehicle) }, "Revoke")])), (row, vehicle) => {
+            const [name, number, added, seen, state] = row.children;
+            setText(name, vehicle.name);
+            setText(number, String(vehicle.id));
+            setText(added, moment(vehicle.created));
+            setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never");
+            setText(state, vehicle.revoked ? "revoked" : "good");
+        });
+        more.hidden = found.length <= most;
+        setText(more, `Show all ${count(found.length)}`);
+    }
+
+    function addClaim() {
+        const field = (label, name, value, max) => h("label", { class: "field" }, label, h("input", { name, type: "number", value, min: 1, max, required: true }));
+        ask("Make a claim code", [field("Devices that may use it", "uses", 10, 1_000_000), field("Days for which it is good", "days", 7, 366)], "Make it", async (fields) => {
+            const claim = await (await send("POST", "/v1/claims", { uses: Number(fields.uses.value), days: Number(fields.days.value) })).json();
+            await fillClaims();
+            setTimeout(() => secret(`Claim code ${claim.id}`, `For ${count(claim.uses)} devices, until ${moment(Date.parse(claim.expires))}. A vehicle uses it with POST ${location.origin}/v1/enroll`, claim.code));
+        });
+    }
+
+    async function fillClaims() {
+        try {
+            const { claims: all } = await read("/v1/claims");
+            claims.replaceChildren(...all.map((claim) => h("tr", {}, h("th", { scope: "row" }, `Code ${claim.id}`), h("td", { class: "nowrap less", "data-label": "made" }, moment(Date.parse(claim.created))),
+                h("td", { class: "nowrap", "data-label": "until" }, moment(Date.parse(claim.expires))), h("td", { class: "number", "data-label": "uses left" }, count(claim.uses)),
+                h("td", { class: "actions" }, h("button", { type: "button", class: "danger", "aria-label": `End code ${claim.id}`, onclick: () => confirm(
+                    `End code ${claim.id}?`, "It buys nothing any more. Devices that have used it stay.", "End it", async () => {
+                        await send("DELETE", `/v1/claims/${claim.id}`);
+                        await fillClaims();
+                    }) }, "End")))));
+            if (!all.length) claims.append(h("tr", {}, h("td", { colspan: 5, class: "soft" }, "There are none.")));
+        } catch (problem) {
+            claimTrouble.textContent = problem.message;
+            claimTrouble.hidden = false;
+        }
+    }
+
+    fill();
+    fillClaims();
+    let last = 0;
+    const end = fleet.follow((news, all) => {
+        if (!all && performance.now() - last < 2000) return;
+        last = performance.now();
+        fill();
+    });
+    return { close: end };
+}

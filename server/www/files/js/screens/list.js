@@ -1,0 +1,142 @@
+// The fleet at a glance: what needs somebody comes first.
+import { h, keyed, setText } from "../dom.js";
+import * as fleet from "../fleet.js";
+import { ago, byName, count, speed } from "../format.js";
+import { levels, order } from "../health.js";
+import { address, note } from "../router.js";
+
+/** Rows at first; a thousand rows that nobody reads cost time at every update. */
+const PAGE = 200;
+
+const columns = {
+    health: { title: "State", by: (vehicle) => order.indexOf(fleet.health(vehicle).level) },
+    name: { title: "Vehicle", by: (vehicle) => vehicle.name.toLowerCase() },
+    seen: { title: "Heard", by: (vehicle) => -vehicle.seen, isNumber: true },
+    speed: { title: "Speed", by: (vehicle) => -(vehicle.latest?.speed ?? -1), isNumber: true },
+    pending: { title: "Pending", by: (vehicle) => -(vehicle.status?.pending ?? -1), isNumber: true },
+    odometer: { title: "Odometer", by: (vehicle) => -(vehicle.status?.odometer_meters ?? -1), isNumber: true, isLess: true },
+    version: { title: "Version", by: (vehicle) => vehicle.version ?? "", isLess: true },
+};
+
+export function screen(main, parts, values) {
+    let query = values.get("q") ?? "", level = values.get("health") ?? "", sort = columns[values.get("sort")] ? values.get("sort") : "health";
+    let isDown = values.get("down") === "1", most = PAGE;
+
+    const search = h("input", {
+        type: "search", value: query, placeholder: "Name, number, model, version", "aria-label": "Search vehicles",
+        oninput: () => { query = search.value; most = PAGE; change({ q: query }); },
+    });
+    const chips = h("div", { class: "chips", role: "group", "aria-label": "Show only" });
+    const body = h("tbody");
+    const heads = Object.entries(columns).map(([name, column]) => {
+        const head = h("th", { scope: "col", class: `${column.isNumber ? "number" : ""} ${column.isLess ? "less" : ""}` },
+            h("button", { type: "button", onclick: () => by(name) }, column.title));
+        head.dataset.name = name;
+        return head;
+    });
+    heads.push(h("th", { scope: "col" }, "What is wrong"));
+    const found = h("p", { class: "soft", "aria-live": "polite" });
+    const more = h("button", { type: "button", onclick: () => { most = Infinity; show(); } });
+    main.append(h("div", { class: "sheet" },
+        h("div", { class: "row spread" }, h("h1", {}, "Fleet"), search), chips,
+        h("div", { class: "table cards" }, h("table", {},
+            h("caption", { class: "hidden-text" }, "Vehicles"), h("thead", {}, h("tr", {}, heads)), body)),
+        found, more));
+
+    function by(name) {
+        isDown = sort === name ? !isDown : false;
+        sort = name;
+        change({ sort, down: isDown ? "1" : "" });
+    }
+
+    function change(changes) {
+        note(changes);
+        show();
+    }
+
+    function wanted() {
+        const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+        const rows = [...fleet.vehicles.values()].filter((vehicle) => {
+            if (level && fleet.health(vehicle).level !== level) return false;
+            const text = `${vehicle.name} ${vehicle.id} ${vehicle.model ?? ""} ${vehicle.version ?? ""}`.toLowerCase();
+            return words.every((word) => text.includes(word));
+        });
+        const key = columns[sort].by;
+        const keys = new Map(rows.map((vehicle) => [vehicle, key(vehicle)]));
+        const turn = isDown ? -1 : 1;
+        return rows.sort((a, b) => {
+            const [left, right] = [keys.get(a), keys.get(b)];
+            if (left !== right) return (left < right ? -1 : 1) * turn;
+            return byName(a, b);
+        });
+    }
+
+    function showChips() {
+        const counts = Object.fromEntries(order.map((name) => [name, 0]));
+        for (const vehicle of fleet.vehicles.values()) counts[fleet.health(vehicle).level] += 1;
+        const shown = order.filter((name) => counts[name] || name === level);
+        keyed(chips, shown, (name) => name, (name) => h("button", {
+            type: "button", class: name, onclick: () => { level = level === name ? "" : name; change({ health: level }); },
+        }), (button, name) => {
+            setText(button, `${count(counts[name])} ${levels[name].toLowerCase()}`);
+            button.setAttribute("aria-pressed", String(level === name));
+        });
+    }
+
+    function show() {
+        showChips();
+        for (const head of heads) {
+            if (head.dataset.name === sort) head.setAttribute("aria-sort", isDown ? "descending" : "ascending");
+            else head.removeAttribute("aria-sort");
+        }
+        const rows = wanted();
+        keyed(body, rows.slice(0, most), (vehicle) => vehicle.id, makeRow, fillRow);
+        setText(found, !fleet.vehicles.size
+            ? (fleet.state === "live" ? "No vehicles yet. An admin adds them under Devices." : "Loading…")
+            : rows.length === fleet.vehicles.size ? `${count(rows.length)} vehicles` : `${count(rows.length)} of ${count(fleet.vehicles.size)} vehicles`);
+        more.hidden = rows.length <= most;
+        setText(more, `Show all ${count(rows.length)}`);
+    }
+
+    show();
+    // In the order in which people just read it, unless something has become urgent: once in a while is enough.
+    let last = 0;
+    const end = fleet.follow((news, all) => {
+        const time = performance.now();
+        if (all || time - last > 2000) {
+            last = time;
+            show();
+        } else {
+            for (const row of body.children) {
+                const vehicle = fleet.vehicles.get(Number(row.dataset.key));
+                if (news.has(vehicle)) fillRow(row, vehicle);
+            }
+        }
+    });
+    return { close: end, update: () => false };
+}
+
+function makeRow(vehicle) {
+    return h("tr", {},
+        h("td", {}, h("span")),
+        h("th", { scope: "row" }, h("a", { href: address(["vehicle", vehicle.id]) })),
+        h("td", { class: "number", "data-label": "heard" }), h("td", { class: "number", "data-label": "speed" }),
+        h("td", { class: "number", "data-label": "pending" }), h("td", { class: "number less", "data-label": "odometer" }),
+        h("td", { class: "nowrap less", "data-label": "version" }), h("td", { class: "why" }));
+}
+
+function fillRow(row, vehicle) {
+    const { level, word, why } = fleet.health(vehicle);
+    const [state, name, seen, drives, pending, odometer, version, reasons] = row.children;
+    const mark = state.firstChild;
+    if (mark.className !== `health ${level}`) mark.className = `health ${level}`;
+    setText(mark, word);
+    setText(name.firstChild, vehicle.name);
+    setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "");
+    setText(drives, level === "moving" && vehicle.latest.speed !== undefined && vehicle.latest.speed !== null ? speed(vehicle.latest.speed) : "");
+    setText(pending, vehicle.status ? count(vehicle.status.pending ?? 0) : "");
+    const meters = vehicle.status?.odometer_meters;
+    setText(odometer, meters === undefined ? "" : `${count(meters / 1000)} km`);
+    setText(version, vehicle.version ?? "");
+    setText(reasons, why.join("; "));
+}

@@ -1,0 +1,137 @@
+// Where everything is, now; and beside it, what is wrong.
+import { h, keyed, setText } from "../dom.js";
+import * as fleet from "../fleet.js";
+import { ago, byName, heading, place, speed } from "../format.js";
+import { order } from "../health.js";
+import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
+import { Marks, Trails } from "../map/vehicles-layer.js";
+import { address, note } from "../router.js";
+
+/** Rows of the list beside the map; more are found by the search. */
+const MOST = 100;
+
+export function screen(main, parts, values) {
+    let selected = Number(values.get("vehicle")) || null, follows = values.get("follow") === "1", query = "", isPlaced;
+    const search = h("input", {
+        type: "search", placeholder: "Find a vehicle", "aria-label": "Find a vehicle", oninput: () => { query = search.value.toLowerCase(); fill(); },
+    });
+    const list = h("ul", { class: "list", "aria-label": "Vehicles, urgent ones first" });
+    const plate = h("section", { class: "plate", "aria-label": "The vehicle that is selected", hidden: true });
+    const element = h("div", { class: "map" });
+    main.append(h("h1", { class: "hidden-text" }, "Map"), h("div", { class: "beside" },
+        h("aside", { "aria-label": "Vehicles" }, h("div", { class: "row" }, search,
+            h("button", { type: "button", onclick: () => fit() }, "Show all")), plate, list), element));
+    search.style.flex = "1";
+
+    const map = makeMap(element, "Map of the fleet");
+    const trails = new Trails().addTo(map), marks = new Marks().addTo(map);
+    marks.selected = selected;
+    isPlaced = setView(map, values.get("at"));
+    map.on("moveend", () => note({ at: viewText(map) }));
+    map.on("dragstart", () => { follows = false; note({ follow: "" }); showPlate(); });
+    map.on("click", (event) => select(marks.near(event.containerPoint)?.id ?? null));
+    map.on("mousemove", (event) => {
+        element.classList.toggle("over-vehicle", Boolean(marks.near(event.containerPoint)));
+    });
+
+    function fit() {
+        const places = [...fleet.vehicles.values()].filter(({ latest, revoked }) => latest && !revoked).map(({ latest }) => [latest.latitude, latest.longitude]);
+        if (places.length) map.fitBounds(L.latLngBounds(places), { padding: [40, 40], maxZoom: 15, animate: false });
+    }
+
+    function select(id, moves) {
+        selected = id;
+        marks.selected = id;
+        if (!id) follows = false;
+        note({ vehicle: id ?? "", follow: follows ? "1" : "" });
+        const vehicle = fleet.vehicles.get(id);
+        if (moves && vehicle?.latest) map.setView([vehicle.latest.latitude, vehicle.latest.longitude], Math.max(map.getZoom(), 13));
+        marks.redraw();
+        showPlate();
+        fill();
+    }
+
+    function showPlate() {
+        const vehicle = fleet.vehicles.get(selected);
+        plate.hidden = !vehicle;
+        if (!vehicle) return;
+        const { level, word, why } = fleet.health(vehicle);
+        const { latest, status } = vehicle;
+        const fact = (name, value) => (value ? [h("dt", {}, name), h("dd", {}, value)] : []);
+        const key = JSON.stringify([vehicle.name, level, word, why, latest, status, follows, Math.round((fleet.now() - vehicle.seen) / 1000)]);
+        if (plate.dataset.key === key) return;
+        plate.dataset.key = key;
+        // The buttons stay where they are: one of them may have the focus.
+        const facts = h("div", {}, h("div", { class: "row spread" }, h("h2", {}, vehicle.name), h("span", { class: `health ${level}` }, word)),
+            why.length ? h("p", { class: `notice ${level}` }, why.join("; ")) : null,
+            h("dl", { class: "facts" }, fact("Heard", vehicle.seen && ago((fleet.now() - vehicle.seen) / 1000)),
+                fact("Speed", latest?.speed != null && `${speed(latest.speed)}${latest.bearing != null ? `, ${heading(latest.bearing)}` : ""}`),
+                fact("Place", latest && place(latest.latitude, latest.longitude)),
+                fact("Pending", status && String(status.pending ?? 0)),
+                fact("Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off")));
+        if (Number(plate.dataset.vehicle) === vehicle.id) {
+            plate.firstChild.replaceWith(facts);
+        } else {
+            plate.dataset.vehicle = vehicle.id;
+            plate.replaceChildren(facts, h("div", { class: "row" },
+                h("a", { class: "button", href: address(["vehicle", vehicle.id]) }, "Its day"),
+                h("button", { type: "button", onclick: () => { follows = !follows; note({ follow: follows ? "1" : "" }); select(vehicle.id, follows); } }, "Follow"),
+                h("button", { type: "button", class: "plain", onclick: () => select(null) }, "Close")));
+        }
+        plate.querySelector("button").setAttribute("aria-pressed", String(follows));
+    }
+
+    function fill() {
+        const rows = [...fleet.vehicles.values()].filter((vehicle) => !vehicle.revoked && vehicle.name.toLowerCase().includes(query));
+        const rank = new Map(rows.map((vehicle) => [vehicle, order.indexOf(fleet.health(vehicle).level)]));
+        rows.sort((a, b) => rank.get(a) - rank.get(b) || byName(a, b));
+        keyed(list, rows.slice(0, MOST), (vehicle) => vehicle.id, (vehicle) => h("li", {}, h("button", { type: "button", onclick: () => select(vehicle.id, true) },
+            h("span", { class: "health" }), h("span", { class: "name" }), h("span", { class: "soft nowrap" }), h("span", { class: "why" }))), fillRow);
+    }
+
+    function fillRow(row, vehicle) {
+        const { level, word, why } = fleet.health(vehicle);
+        const [mark, name, seen, reasons] = row.firstChild.children;
+        mark.className = `health ${level}`;
+        setText(mark, word);
+        setText(name, vehicle.name);
+        setText(seen, vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "");
+        setText(reasons, why.join("; "));
+        row.firstChild.setAttribute("aria-pressed", String(vehicle.id === selected));
+    }
+
+    let filled = 0;
+    function changed(news, all) {
+        if (!isPlaced && [...fleet.vehicles.values()].some(({ latest }) => latest)) {
+            isPlaced = true;
+            fit();
+        }
+        const time = performance.now();
+        if (all) trails.redraw();
+        else trails.grow(news);
+        const vehicle = follows && fleet.vehicles.get(selected);
+        if (vehicle?.latest && news.has(vehicle)) map.setView([vehicle.latest.latitude, vehicle.latest.longitude], map.getZoom(), { animate: false });
+        marks.redraw();
+        showPlate();
+        // The order of the list changes seldom enough that people can press what they see.
+        if (all || time - filled > 3000) {
+            filled = time;
+            fill();
+        } else {
+            for (const row of list.children) {
+                const one = fleet.vehicles.get(Number(row.dataset.key));
+                if (news.has(one)) fillRow(row, one);
+            }
+        }
+    }
+
+    if (fleet.vehicles.size) changed(new Set(), true);
+    const end = fleet.follow(changed);
+    return {
+        close() {
+            end();
+            removeMap(map);
+        },
+        update: () => false,
+    };
+}

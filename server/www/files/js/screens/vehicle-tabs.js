@@ -1,0 +1,108 @@
+// Trips, events and commands of a vehicle.
+import { isAdmin, read } from "../api.js";
+import { commandForm, commandItem } from "../commands.js";
+import { h } from "../dom.js";
+import { distance, duration, hourMinute, moment, speed, stamp, timeOfDay } from "../format.js";
+import { note } from "../router.js";
+
+/** Events that are listed; a day of a vehicle that has more is looked at in pieces. */
+const MOST = 1000;
+
+const eventWords = {
+    geofence_enter: "Entered", geofence_exit: "Left", dwell: "Stayed in", ignition_on: "Ignition on", ignition_off: "Ignition off", power_lost: "External power lost",
+    power_restored: "External power back", trip_start: "Trip began", trip_end: "Trip ended", trip: "Trip",
+};
+
+export class Tabs {
+    constructor(id, wanted, choose, seek, commandsRead) {
+        Object.assign(this, { id, choose, seek, commandsRead, trips: [], whenTrips: () => {} });
+        const names = { trips: "Trips", events: "Events", commands: "Commands" };
+        this.panels = {};
+        const buttons = Object.entries(names).map(([name, title]) => {
+            this.panels[name] = h("div", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, tabindex: 0 });
+            return h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => this.open(name) }, title);
+        });
+        const list = h("div", { class: "tabs", role: "tablist", "aria-label": "Of this vehicle" }, buttons);
+        list.addEventListener("keydown", (event) => {
+            const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+            if (!step) return;
+            const next = buttons[(buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length];
+            next.focus();
+            next.click();
+        });
+        this.buttons = buttons;
+        this.element = h("section", { "aria-label": "Trips, events and commands" }, list, Object.values(this.panels));
+        this.open(names[wanted] ? wanted : "trips", true);
+    }
+
+    open(name, isFirst) {
+        for (const button of this.buttons) {
+            const isOpen = button.id === `tab-${name}`;
+            button.setAttribute("aria-selected", String(isOpen));
+            button.tabIndex = isOpen ? 0 : -1;
+        }
+        for (const [key, panel] of Object.entries(this.panels)) panel.hidden = key !== name;
+        if (!isFirst) note({ tab: name === "trips" ? "" : name });
+    }
+
+    load(from, to, signal) {
+        const query = `from=${stamp(from)}&to=${new Date(to).toISOString()}`;
+        this.trips = [];
+        this.fill("trips", async () => {
+            this.trips = (await read(`/v1/devices/${this.id}/trips?${query}`, { signal })).trips;
+            this.whenTrips();
+            return this.tripList();
+        });
+        this.fill("events", async () => {
+            const { events } = await read(`/v1/devices/${this.id}/events?limit=${MOST}&${query}`, { signal });
+            if (!events.length) return h("p", { class: "soft" }, "No events in this time.");
+            return [events.length === MOST ? h("p", { class: "notice" }, `Only the first ${MOST} are shown.`) : "", h("ul", { class: "items" }, events.map((event) => this.event(event)))];
+        });
+        this.loadCommands(signal);
+    }
+
+    loadCommands(signal) {
+        return this.fill("commands", async () => {
+            const { commands } = await read(`/v1/devices/${this.id}/commands`, { signal });
+            this.commandsRead(commands);
+            const again = () => this.loadCommands();
+            return [commandForm(this.id, again), commands.length
+                ? h("ul", { class: "items" }, commands.slice(0, 200).map((entry) => commandItem(this.id, entry, again)))
+                : h("p", { class: "soft" }, isAdmin() ? "None was sent yet." : "None was sent yet. Admins can send some.")];
+        });
+    }
+
+    async fill(name, make) {
+        const panel = this.panels[name];
+        try {
+            const content = await make();
+            panel.replaceChildren(...[content].flat().filter(Boolean));
+        } catch (error) {
+            if (error.name === "AbortError") return;
+            panel.replaceChildren(h("p", { class: "notice bad", role: "alert" }, error.message));
+        }
+    }
+
+    tripList() {
+        if (!this.trips.length) return h("p", { class: "soft" }, "No trips in this time.");
+        const buttons = this.trips.map((trip) => h("button", {
+            type: "button", "aria-pressed": "false", onclick: (event) => {
+                const chosen = this.choose(trip);
+                for (const button of buttons) button.setAttribute("aria-pressed", String(Boolean(chosen) && button === event.currentTarget));
+            },
+        },
+        h("span", { class: "line" }, h("strong", {}, `${hourMinute(Date.parse(trip.start))} – ${hourMinute(Date.parse(trip.end))}`),
+            h("strong", {}, distance(trip.distance))),
+        h("span", { class: "line soft" }, h("span", {}, duration(trip.duration)),
+            h("span", {}, trip.top_speed === undefined ? "" : `up to ${speed(trip.top_speed)}`))));
+        return h("ul", { class: "items" }, buttons.map((button) => h("li", {}, button)));
+    }
+
+    event(event) {
+        const time = Date.parse(event.timestamp), fence = event.geofence_id ?? event.data?.geofence_id;
+        const word = eventWords[event.kind] ?? String(event.kind).replaceAll("_", " ");
+        const detail = event.data && Object.keys(event.data).length ? h("pre", { tabindex: "0", "aria-label": "Details" }, JSON.stringify(event.data)) : null;
+        return h("li", {}, h("button", { type: "button", title: moment(time), onclick: () => this.seek(time) },
+            h("span", { class: "line" }, h("strong", {}, fence ? `${word} ${fence}` : word), h("span", { class: "soft nowrap" }, timeOfDay(time)))), detail);
+    }
+}

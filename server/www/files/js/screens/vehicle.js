@@ -1,0 +1,225 @@
+// One vehicle: a stretch of its time on a map, over time, and in words.
+import { h, setText } from "../dom.js";
+import * as fleet from "../fleet.js";
+import { ago, count, dayOf, distance, duration, heading, place, rangeOf, speed, stamp, timeOfDay } from "../format.js";
+import { Chart } from "../chart.js";
+import { L, makeMap, removeMap, setView, viewText } from "../map/base.js";
+import { TrackLayer } from "../map/track-layer.js";
+import { fencesOf, shapeOf } from "../map/shapes.js";
+import { Player } from "../player.js";
+import { note } from "../router.js";
+import { indexAt, loadTrack, motionOf, sums } from "../track.js";
+import { dayBar } from "./vehicle-days.js";
+import { Tabs } from "./vehicle-tabs.js";
+
+export function screen(main, parts, values) {
+    const id = Number(parts[1]);
+    let track = null, chosen = null, loading = null, isPlaced = false;
+    let [from, to] = stretch(values);
+
+    const name = h("h1", {}, `Vehicle ${id}`), mark = h("span", { class: "health" }), why = h("p", { class: "notice", hidden: true });
+    const facts = h("dl", { class: "facts" });
+    const total = { meters: h("dd"), moving: h("dd"), top: h("dd") };
+    const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
+    const days = dayBar((first, last) => { [from, to] = [first, last]; chosen = null; isPlaced = false; open(); });
+    const tabs = new Tabs(id, values.get("tab"), choose, (time) => { player.stop(); player.go(time); }, showFences);
+    const element = h("div", { class: "map" }), readout = h("p", { class: "readout" });
+    const chart = new Chart((time) => { player.stop(); player.go(time); });
+    const player = new Player(moved);
+    main.append(h("div", { class: "vehicle" },
+        h("div", { class: "side" },
+            h("div", { class: "head" }, h("div", { class: "row spread" }, name, mark), why, days.element, trouble,
+                h("dl", { class: "sums" }, h("div", {}, h("dt", {}, "Distance"), total.meters),
+                    h("div", {}, h("dt", {}, "In motion"), total.moving), h("div", {}, h("dt", {}, "Top speed"), total.top))),
+            h("div", { class: "rest" }, tabs.element, h("section", { "aria-label": "The vehicle" }, h("h2", {}, "Now"), facts))),
+        element, h("div", { class: "deck" }, chart.element, player.element, readout)));
+
+    const map = makeMap(element, "Map of the vehicle's way");
+    const layer = new TrackLayer().addTo(map), fences = L.layerGroup().addTo(map), ends = L.layerGroup().addTo(map);
+    const dot = L.circleMarker([0, 0], { radius: 9, className: "cursor-dot", interactive: false });
+    isPlaced = setView(map, values.get("at"));
+    map.on("moveend", () => note({ at: viewText(map) }));
+    map.on("click", seekNear);
+
+    async function open(time) {
+        loading?.abort();
+        const mine = loading = new AbortController();
+        note({ from: stamp(from), to: stamp(to) });
+        days.show(from, to);
+        trouble.hidden = true;
+        main.setAttribute("aria-busy", "true");
+        tabs.load(from, to, mine.signal);
+        try {
+            track = await loadTrack(id, from, to, mine.signal);
+        } catch (error) {
+            if (error.name === "AbortError") return;
+            trouble.textContent = error.message;
+            trouble.hidden = false;
+            track = null;
+        }
+        main.removeAttribute("aria-busy");
+        if (track) show(time);
+    }
+
+    function show(time) {
+        const { meters, moving, top } = sums(track);
+        setText(total.meters, distance(meters));
+        setText(total.moving, duration(moving));
+        setText(total.top, track.count ? speed(top) : "–");
+        layer.show(track);
+        drawChart();
+        ends.clearLayers();
+        if (track.count) {
+            if (!isPlaced) fit(0, track.count - 1);
+            isPlaced = true;
+            dot.addTo(map);
+        } else {
+            dot.remove();
+            const latest = fleet.vehicles.get(id)?.latest;
+            if (!isPlaced && latest) map.setView([latest.latitude, latest.longitude], 13, { animate: false });
+        }
+        player.show(from, shownTo(), time ?? (track.count ? track.times[0] : from));
+    }
+
+    /** Of today there is no more than until now. */
+    const shownTo = () => Math.max(from + 60_000, Math.min(to, Math.max(fleet.now(), track?.times[track.count - 1] ?? 0)));
+    const drawChart = () => chart.show(track, from, shownTo(), tabs.trips, chosen);
+
+    function fit(first, last) {
+        let [south, north, west, east] = [90, -90, 999, -999];
+        for (let index = first; index <= last; index++) {
+            south = Math.min(south, track.latitudes[index]);
+            north = Math.max(north, track.latitudes[index]);
+            west = Math.min(west, track.longitudes[index]);
+            east = Math.max(east, track.longitudes[index]);
+        }
+        map.fitBounds([[south, west], [north, east]], { padding: [30, 30], maxZoom: 16, animate: false });
+    }
+
+    function moved(time, isPlaying) {
+        chart.place(time);
+        if (!isPlaying) note({ t: track?.count ? stamp(time) : "" });
+        if (!track?.count) {
+            setText(readout, "No locations in this time.");
+            return;
+        }
+        const index = indexAt(track, time), next = Math.min(index + 1, track.count - 1);
+        const span = track.times[next] - track.times[index];
+        // Between two that lie close in time it glides; across a gap it waits.
+        const part = span > 0 && span < 120_000 ? Math.max(0, Math.min(1, (time - track.times[index]) / span)) : 0;
+        const latitude = track.latitudes[index] + (track.latitudes[next] - track.latitudes[index]) * part;
+        const longitude = track.longitudes[index] + (track.longitudes[next] - track.longitudes[index]) * part;
+        dot.setLatLng([latitude, longitude]);
+        if (isPlaying && !map.getBounds().pad(-0.1).contains([latitude, longitude])) map.panTo([latitude, longitude], { animate: false });
+        const late = (time - track.times[index]) / 1000;
+        const item = (label, text, key) => h("span", { class: key }, `${label} `, h("b", {}, text));
+        readout.replaceChildren(...[
+            item("Time", timeOfDay(time)),
+            Number.isNaN(track.speeds[index]) ? null : item("Speed", speed(track.speeds[index]), "key"),
+            Number.isNaN(track.altitudes[index]) ? null : item("Altitude", `${count(track.altitudes[index])} m`, "key height"),
+            Number.isNaN(track.bearings[index]) || motionOf(track, index) !== "moving" ? null : item("Heading", heading(track.bearings[index])),
+            Number.isNaN(track.accuracies[index]) ? null : item("Accuracy", `${count(track.accuracies[index])} m`),
+            late > 120 ? h("span", { class: "soft" }, `last location ${duration(late)} before`) : null,
+        ].filter(Boolean));
+    }
+
+    function seekNear({ containerPoint }) {
+        if (!track?.count) return;
+        const { view } = layer, corner = map.containerPointToLayerPoint([0, 0]).add(map.getPixelOrigin());
+        const x = corner.x + containerPoint.x, y = corner.y + containerPoint.y;
+        let best = -1, least = 20 * 20;
+        for (let index = 0; index < track.count; index++) {
+            const square = (track.xs[index] * view.scale - x) ** 2 + (track.ys[index] * view.scale - y) ** 2;
+            if (square < least) [best, least] = [index, square];
+        }
+        if (best >= 0) {
+            player.stop();
+            player.go(track.times[best]);
+        }
+    }
+
+    /** A trip of the list; the same again: all of the day. */
+    function choose(trip) {
+        if (!track?.count) return;
+        chosen = trip && chosen?.start === trip.start ? null : trip;
+        ends.clearLayers();
+        if (chosen) {
+            const [first, last] = [indexAt(track, Date.parse(chosen.start)), indexAt(track, Date.parse(chosen.end))];
+            layer.show(track, [first, last]);
+            fit(first, last);
+            for (const index of [first, last]) {
+                ends.addLayer(L.circleMarker([track.latitudes[index], track.longitudes[index]], { radius: 6, className: "trip-end", interactive: false }));
+            }
+            player.stop();
+            player.go(Date.parse(chosen.start));
+        } else {
+            layer.show(track);
+            fit(0, track.count - 1);
+        }
+        drawChart();
+        return chosen;
+    }
+
+    function showFences(commands) {
+        fences.clearLayers();
+        for (const { fence, isThere } of fencesOf(commands)) {
+            const shape = shapeOf(fence, isThere ? "fence" : "fence is-new");
+            // As an element: a name is text, whatever is in it.
+            if (shape) fences.addLayer(shape.bindTooltip(h("span", {}, `${fence.id}${isThere ? "" : " (on its way)"}`)));
+        }
+    }
+
+    function showNow() {
+        const vehicle = fleet.vehicles.get(id);
+        if (!vehicle) {
+            if (fleet.state === "live") {
+                trouble.textContent = `There is no vehicle ${id}.`;
+                trouble.hidden = false;
+            }
+            return;
+        }
+        const { level, word, why: reasons } = fleet.health(vehicle), { latest, status } = vehicle;
+        setText(name, vehicle.name);
+        setText(document.querySelector("title"), `${vehicle.name} – beekon`);
+        mark.className = `health ${level}`;
+        setText(mark, word);
+        why.className = `notice ${level}`;
+        why.hidden = !reasons.length;
+        setText(why, reasons.join("; "));
+        const rows = [
+            ["Heard", vehicle.seen ? ago((fleet.now() - vehicle.seen) / 1000) : "never"],
+            ["Place", latest && `${place(latest.latitude, latest.longitude)}, ${ago((fleet.now() - latest.time) / 1000)}`],
+            ["Speed", latest?.speed != null && speed(latest.speed)], ["Tracking", status?.state], ["Receiver", status?.receiver?.replaceAll("_", " ")],
+            ["Pending", status && count(status.pending ?? 0)], ["Ignition", status?.ignition === undefined ? "" : status.ignition ? "on" : "off"],
+            ["Odometer", status?.odometer_meters === undefined ? "" : `${count(status.odometer_meters / 1000)} km`],
+            ["Up since", status?.uptime_seconds === undefined ? "" : duration(status.uptime_seconds)],
+            ["Version", vehicle.version], ["Model", [vehicle.model, vehicle.platform].filter(Boolean).join(", ")], ["Number", String(vehicle.id)],
+        ].filter(([, value]) => value);
+        facts.replaceChildren(...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
+    }
+
+    tabs.whenTrips = () => track && drawChart();
+    showNow();
+    open(Date.parse(values.get("t") ?? "") || undefined);
+    const end = fleet.follow((news, all) => {
+        if (all || news.has(fleet.vehicles.get(id))) showNow();
+    });
+    return {
+        close() {
+            loading?.abort();
+            player.stop();
+            chart.close();
+            end();
+            main.removeAttribute("aria-busy");
+            removeMap(map);
+        },
+        update: () => false,
+    };
+}
+
+/** Of the address; else today. */
+function stretch(values) {
+    const [from, to] = ["from", "to"].map((key) => Date.parse(values.get(key) ?? ""));
+    if (from < to && to - from <= 31 * 86_400_000) return [from, to];
+    return rangeOf(dayOf(fleet.now()));
+}

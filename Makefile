@@ -171,7 +171,7 @@ deb: deps $(if $(OTHER),cross,build)  ## Build the Debian packages in $(BUILD)/d
 	@etc/build/deb $(BUILD) $(OTHER)
 
 cross:
-	@etc/build/cross $(OTHER) --build $(BUILD) -- $(RELEASE)
+	@for product in $(PRODUCTS); do etc/build/cross $(OTHER) --build $(BUILD) -- $(RELEASE) --product $$product || exit; done
 	@etc/build/binary $(BUILD)/cross/$(lastword $(OTHER))-$(firstword $(OTHER))/release $(PRODUCTS)
 
 clean:  ## Remove what building, running and testing left here

@@ -9,6 +9,9 @@ ONLY ?=
 
 # Benchmarks of `make bench`, by name; empty: all.
 BENCH_ONLY ?=
+# The machine that `make deb` and `make system-test` are for, if it is none like this: ARCH=arm64 SUITE=trixie.
+ARCH ?=
+SUITE ?=
 # SIGKILLs of `make conservation`.
 KILLS ?= 200
 # Of `make fleet`, `make fleet-live` and `make fleet-simulation`; empty: 10, 40, 100,000.
@@ -40,10 +43,14 @@ PRODUCTS := beekond beekonctl beekon-sim
 RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --no-export-dynamic \
     -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker $(CURDIR)/etc/build/release.ld
 SWIFT_BUILD := swift build --scratch-path $(BUILD)
+# For another machine than this: its architecture and suite.
+OWN = $(shell etc/build/cross --here)
+OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(ARCH),$(firstword $(OWN))) \
+    $(or $(SUITE),$(lastword $(OWN)))))
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test on lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test install uninstall deb clean venv
+.PHONY: help deps build run test on lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test install uninstall deb cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -157,8 +164,8 @@ soak: deps  ## A simulated week at 1 Hz, in minutes: memory, files and descripto
 	$(SWIFT_BUILD) $(RELEASE)
 	@Tests/Benchmarks/soak --build $(BUILD) --days $(DAYS)
 
-system-test: deb  ## Test the package under a real systemd, and through power cuts; ONLY=name runs one file
-	@etc/build/system-test $(BUILD) $(ONLY)
+system-test: $(if $(OTHER),build) deb  ## Test the package under a real systemd, and through power cuts; ONLY=name, SUITE=trixie, ARCH=arm64
+	@BEEKOND_TARGET="$(OTHER)" etc/build/system-test $(BUILD) $(ONLY)
 
 install:  ## Install what `make build` has built; PREFIX, DESTDIR, SYSCONFDIR, UNITDIR say where
 	@etc/build/install $(BUILD)/release
@@ -166,8 +173,12 @@ install:  ## Install what `make build` has built; PREFIX, DESTDIR, SYSCONFDIR, U
 uninstall:  ## Remove what `make install` has put there; configuration and state stay
 	@etc/build/install --remove
 
-deb: deps build  ## Build the Debian package in $(BUILD)/deb
-	@etc/build/deb $(BUILD)
+deb: deps $(if $(OTHER),cross,build)  ## Build the Debian packages in $(BUILD)/deb; ARCH=arm64 SUITE=trixie for another machine
+	@etc/build/deb $(BUILD) $(OTHER)
+
+cross:
+	@for product in $(PRODUCTS); do etc/build/cross $(OTHER) --build $(BUILD) -- $(RELEASE) --product $$product || exit; done
+	@etc/build/binary $(BUILD)/cross/$(lastword $(OTHER))-$(firstword $(OTHER))/release $(PRODUCTS)
 
 clean:  ## Remove what building, running and testing left here
 	rm -rf .build .build-* .build_* .run .venv server/.build

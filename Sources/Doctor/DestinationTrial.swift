@@ -122,7 +122,7 @@ package struct DestinationTrial {
         }
         let advice = found.advice.map { ": " + $0 + "." } ?? "."
         guard verdict == .accepted else {
-            return found.words.prefix(1).uppercased() + found.words.dropFirst() + advice
+            return "\(found.words.prefix(1).uppercased())\(found.words.dropFirst())\(advice)"
         }
         return found.hasReturned
             ? "\(name) accepts the newest location, and it came back" + advice

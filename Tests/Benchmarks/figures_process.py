@@ -53,7 +53,8 @@ def sizes(world: World) -> list:
     rows = [Row("beekond, stripped", "MB", [megabytes(os.path.join(world.bin, "beekond"))],
                 "everything linked, in Swift", [megabytes(linked)], target=18)]
     reason = package_fault(world)
-    packages = glob.glob(os.path.join(world.build, "deb", "beekond_*.deb"))
+    # There may be older ones, and some for other machines.
+    packages = sorted(glob.glob(os.path.join(world.build, "deb", "beekond_*.deb")), key=os.path.getmtime, reverse=True)
     if reason or not packages:
         return rows + [Row(".deb", "MB", [], target=6, note=f"left out: {reason or 'none was built'}")]
     packed = subprocess.run(["xz", "-9e", "--stdout", linked], stdout=subprocess.PIPE, check=True).stdout

@@ -1,14 +1,14 @@
 """A folder with a Debian with systemd, made once; machines boot copies of it.
 
 Needs root, mmdebstrap and systemd-nspawn, and the first time a Debian mirror. BEEKOND_MACHINES names the folder
-where roots are kept (default: .build/machines).
+where roots are kept (default: .build/machines); BEEKOND_TARGET another architecture and suite than this machine's, as in
+`arm64 trixie`. What a root of another architecture runs while it is made is emulated.
 """
 from __future__ import annotations
 
 import glob
 import hashlib
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -16,6 +16,11 @@ import tempfile
 
 from support.programs import ROOT, program
 
+CROSS = os.path.join(ROOT, "etc", "build", "cross")
+# This machine's architecture and suite, and those of the machines under test.
+HERE = [*subprocess.run([CROSS, "--here"], capture_output=True, text=True, check=True).stdout.split(), "bookworm"][:2]
+ARCHITECTURE, SUITE = TARGET = (os.environ.get("BEEKOND_TARGET") or " ".join(HERE)).split()
+IS_FOREIGN = HERE[0] != ARCHITECTURE
 KEPT = os.path.abspath(os.environ.get("BEEKOND_MACHINES", os.path.join(ROOT, ".build", "machines")))
 PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join(ROOT, ".build", "deb")))
 # The brief form, for every change: nothing that takes minutes.
@@ -23,15 +28,18 @@ BRIEF = os.environ.get("BEEKOND_BRIEF") == "1"
 
 # A small Debian box and the dependencies of the package; the tests install the package itself.
 PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "sudo", "procps", "gpsd", "chrony", "ca-certificates",
-            "libcurl4", "libgps28", "libsqlite3-0", "libsystemd0", "zlib1g"]
-# The kernel for plain virtual hardware, and the one with drivers for every cable; containers need none.
-KERNELS = ({"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"} if platform.machine() == "x86_64"
-           else {"small": None})
+            *{"bookworm": ("libcurl4", "libgps28"), "trixie": ("libcurl4t64", "libgps30t64")}[SUITE],
+            "libsqlite3-0", "libsystemd0", "zlib1g"]
+# The kernel for plain virtual hardware, and the one with drivers for every cable; containers need none. Of arm64, Debian 13
+# has one with pages of 16 KiB, which a Raspberry Pi 5 has as well.
+KERNELS = {"amd64": {"small": "linux-image-cloud-amd64", "whole": "linux-image-amd64"},
+           "arm64": {"small": "linux-image-arm64-16k" if SUITE == "trixie" else "linux-image-cloud-arm64"}}[ARCHITECTURE]
 
 # What else may look after the network, with its packages; networkd is there.
 NETWORKS = {"ifupdown": ("ifupdown", "isc-dhcp-client"), "NetworkManager": ("network-manager",)}
 # What building modules of the kernel takes, in a root of its own with the kernel that will load them.
 MODULES = ("linux-headers-amd64", "linux-source-6.1", "gcc-12", "make", "xz-utils")
+HAS_MODULES = TARGET == ["amd64", "bookworm"]
 
 # gpsd that reads datagrams as its receiver, and a simulator that sends them.
 FILES = {
@@ -55,13 +63,14 @@ def missing() -> str | None:
         if not shutil.which(tool):
             return f"{tool} is not installed (Debian's package {home})"
     if not packages():
-        return f"no package in {PACKAGE_FOLDER}: run 'make deb'"
+        return f"no package for {' '.join(TARGET)} in {PACKAGE_FOLDER}: run 'make deb'"
     return None
 
 
 def packages() -> list:
     """The package under test; empty if none was built."""
-    return glob.glob(os.path.join(PACKAGE_FOLDER, "beekond_*.deb"))
+    suffix = subprocess.run([CROSS, "--suffix", SUITE], capture_output=True, text=True, check=True).stdout.strip()
+    return glob.glob(os.path.join(PACKAGE_FOLDER, f"beekond_*{suffix}_{ARCHITECTURE}.deb"))
 
 
 def package() -> str:
@@ -71,23 +80,39 @@ def package() -> str:
 
 def root(kernel: str = "small", extra: tuple = ()) -> str:
     """The folder of a Debian, which is made if there is none yet."""
-    packages = ",".join([*PACKAGES, *filter(None, [KERNELS[kernel]]), *extra])
-    path = os.path.join(KEPT, "root-" + hashlib.sha256(packages.encode()).hexdigest()[:12])
+    packages = ",".join([*PACKAGES, KERNELS[kernel], *extra])
+    name = packages if TARGET == ["amd64", "bookworm"] else " ".join([*TARGET, packages])
+    path = os.path.join(KEPT, "root-" + hashlib.sha256(name.encode()).hexdigest()[:12])
     if not os.path.isdir(path):
         os.makedirs(KEPT, exist_ok=True)
         fresh = tempfile.mkdtemp(dir=KEPT)
         # This machine's own mirror.
-        sources = [name for name in ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
-                   if os.path.exists(name) and os.path.getsize(name)][:1]
+        told = subprocess.run([CROSS, "--sources", SUITE], capture_output=True, text=True, check=True).stdout
         try:
-            subprocess.run(
-                ["mmdebstrap", "--quiet", "--variant=minbase", '--aptopt=Apt::Install-Recommends "false"',
-                 f"--include={packages}", "bookworm", fresh, *sources], check=True, timeout=900)
+            with tempfile.NamedTemporaryFile("w", suffix=".sources" if "URIs:" in told else ".list") as sources:
+                sources.write(told)
+                sources.flush()
+                subprocess.run(
+                    [*emulated(), "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
+                     '--aptopt=Apt::Install-Recommends "false"', f"--architectures={ARCHITECTURE}",
+                     *(["--skip=check/qemu"] if IS_FOREIGN else []), f"--include={packages}", SUITE, fresh, sources.name],
+                    check=True, timeout=3600 if IS_FOREIGN else 900)
         except (OSError, subprocess.SubprocessError):
             shutil.rmtree(fresh, ignore_errors=True)
             raise
         os.rename(fresh, path)
     return path
+
+
+def emulated() -> list:
+    """The words before a command that runs programs of the machine's architecture."""
+    return [CROSS, *TARGET, "--emulated", "--"] if IS_FOREIGN else []
+
+
+def own(name: str) -> str:
+    """One of our programs as the machine has it."""
+    folder = os.path.join(os.path.dirname(PACKAGE_FOLDER), "cross", f"{SUITE}-{ARCHITECTURE}", "release")
+    return program(name) if TARGET == HERE else os.path.join(folder, name)
 
 
 class Layer:
@@ -103,7 +128,7 @@ class Layer:
              self.path], check=True)
         for name, text in FILES.items():
             self.write(name, text)
-        shutil.copy(program("beekon-sim"), self.path + "/usr/local/bin")
+        shutil.copy(own("beekon-sim"), self.path + "/usr/local/bin")
 
     def write(self, name: str, text: str, mode: int = 0o644):
         path = os.path.join(self.path, name.lstrip("/"))
@@ -127,9 +152,10 @@ def prepare():
         sys.exit(f"machines: {reason}")
     for kernel in ["small"] if BRIEF else KERNELS:
         root(kernel)
-    if not BRIEF and "whole" in KERNELS:
+    if not BRIEF and not IS_FOREIGN:
         for network in NETWORKS.values():
             root("small", network)
+    if not BRIEF and HAS_MODULES:
         root("whole", MODULES)
 
 

@@ -21,7 +21,7 @@ EVERY_FIX = {"interval_seconds": 0, "distance_meters": 0, "stationary_mode": "ke
 
 def need_machines():
     """For setUpModule."""
-    reason = debian.missing()
+    reason = debian.missing() or container.missing()
     if reason:
         raise unittest.SkipTest(reason)
 

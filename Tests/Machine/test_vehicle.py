@@ -178,6 +178,7 @@ class NetworkTest(unittest.TestCase):
 
 @unittest.skipIf(debian.BRIEF, "virtual machines take minutes")
 @unittest.skipIf(virtual.missing(), virtual.missing() or "")
+@unittest.skipUnless(debian.HAS_MODULES, "the modules are built for the kernel of Debian 12 on amd64")
 class LineTest(unittest.TestCase):
     """gpio-sim and test_power of the kernel's own source, and beekond on them: lines.sh is process 1."""
 

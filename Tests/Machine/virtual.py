@@ -14,6 +14,15 @@ from support.faults import no_loops
 from support.programs import program
 from support.waiting import wait_for
 
+# What emulates the machine, the options for its kind, the name of its first serial port, and the device that is the second
+# to fourth: a board with ARM has a single port by itself, and the first on a card stays unused, so that names are the same.
+PLATFORM = {
+    "amd64": ("qemu-system-x86_64", "qemu-system-x86", (), "ttyS0"),
+    "arm64": ("qemu-system-aarch64", "qemu-system-arm",
+              ("-M", "virt", "-cpu", "cortex-a76", "-device", "pci-serial,chardev=unused", "-chardev", "null,id=unused"),
+              "ttyAMA0"),
+}
+QEMU, QEMU_PACKAGE, BOARD, CONSOLE = PLATFORM[debian.ARCHITECTURE]
 # The host, as the machine's network sees it.
 HOST = "10.0.2.2"
 
@@ -23,7 +32,7 @@ FILES = {
     "etc/systemd/network/10-all.network": "[Match]\nName=e*\n[Network]\nDHCP=ipv4\n",
     # Prints the time when the daemon starts.
     "etc/systemd/system/clock.service":
-        "[Unit]\nBefore=beekond.service\n[Service]\nType=oneshot\nStandardOutput=tty\nTTYPath=/dev/ttyS0\n"
+        f"[Unit]\nBefore=beekond.service\n[Service]\nType=oneshot\nStandardOutput=tty\nTTYPath=/dev/{CONSOLE}\n"
         "ExecStart=/bin/date --utc '+clock at the start: %%F'\n[Install]\nWantedBy=multi-user.target\n",
     # Streams the daemon's events to the outside.
     "etc/systemd/system/watch.service":
@@ -47,10 +56,13 @@ USB = {
 }
 
 
+def port(character_device: str) -> tuple:
+    """qemu's options for the next serial port."""
+    return ("-device", f"pci-serial,chardev={character_device}") if BOARD else ("-serial", "chardev:" + character_device)
+
+
 def missing() -> str | None:
-    if "whole" not in debian.KERNELS:
-        return "machines that can lose power are made for amd64 alone"
-    for tool, home in (("qemu-system-x86_64", "qemu-system-x86"), ("mke2fs", "e2fsprogs")):
+    for tool, home in ((QEMU, QEMU_PACKAGE), ("mke2fs", "e2fsprogs")):
         if not shutil.which(tool):
             return f"{tool} is not installed (Debian's package {home})"
     return no_loops() or debian.missing()
@@ -89,7 +101,7 @@ class Machine:
         for name, text in files.items():
             layer.write(name, text)
         shutil.copy(debian.package(), layer.path + "/root/beekond.deb")
-        inside = ["chroot", layer.path, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
+        inside = [*debian.emulated(), "chroot", layer.path, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
         quiet: dict = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.run([*inside, "dpkg", "-i", "/root/beekond.deb"], **quiet)
         os.remove(layer.path + "/root/beekond.deb")
@@ -104,17 +116,17 @@ class Machine:
         """Powers on. The receiver is on the second serial port unless the options say otherwise."""
         self.boots += 1
         self._qemu = Child(
-            ["qemu-system-x86_64", "-accel", "tcg", "-m", "512", "-nodefaults", "-no-reboot", "-display", "none",
+            [QEMU, *BOARD, "-accel", "tcg", "-m", "512", "-nodefaults", "-no-reboot", "-display", "none",
              "-kernel", self.path("vmlinuz"), "-initrd", self.path("initrd.img"),
              # On a busy host the kernel takes its timer for broken, and panics: not what is tested. Any other panic ends it.
-             "-append", "root=/dev/vda rw console=ttyS0 quiet systemd.show_status=false no_timer_check panic=-1",
+             "-append", f"root=/dev/vda rw console={CONSOLE} quiet systemd.show_status=false no_timer_check panic=-1",
              "-drive", f"file={self.disk},if=virtio,format=raw",
              "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net",
              "-serial", f"file:{self.path(f'console-{self.boots}')}",
              "-chardev", f"socket,id=receiver,path={self.receiver.path},reconnect=1",
-             *(("-serial", "chardev:receiver") if receiver is None else receiver),
-             "-serial", f"file:{self.path(f'watch-{self.boots}')}",
-             "-serial", f"file:{self.path(f'tell-{self.boots}')}",
+             *(port("receiver") if receiver is None else receiver),
+             *(option for name in ("watch", "tell") for option in (
+                 "-chardev", f"file,id={name},path={self.path(f'{name}-{self.boots}')}", *port(name))),
              "-monitor", f"unix:{self.path('monitor')},server=on,wait=off", *options],
             self.path(f"qemu-{self.boots}"))
 

@@ -19,8 +19,9 @@ struct RequestMaker: ~Copyable {
     /// nil unless it is the format.
     private var template: TemplateFormat?
     private var foreign: Foreign?
-    private let installID: String
-    private let model: String?
+    // Never changed; but Swift 6.2 lets an initializer that calls a mutating function have no constants.
+    private var installID: String
+    private var model: String?
 
     init(installID: String, _ sync: Settings.Sync?) {
         self.installID = installID

@@ -9,7 +9,8 @@ ONLY ?=
 
 # Benchmarks of `make bench`, by name; empty: all.
 BENCH_ONLY ?=
-# The machine that `make deb` and `make system-test` are for, if it is none like this: ARCH=arm64 SUITE=trixie.
+# The machine that `make deb` and `make system-test` are for, if it is none like this: ARCH=arm64 SUITE=trixie. `make on`
+# takes SUITE, too.
 ARCH ?=
 SUITE ?=
 # SIGKILLs of `make conservation`.
@@ -22,8 +23,7 @@ LISTEN ?= 127.0.0.1:8080
 OVERLOAD_SECONDS ?= 30
 # Simulated days of `make soak`.
 DAYS ?= 7
-# Of `make on`: which Debian, and what to do there.
-SUITE ?=
+# What `make on` does in the Debian of SUITE.
 DO ?= make test
 
 # Where `make install` puts things, below DESTDIR if that is given.

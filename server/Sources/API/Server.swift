@@ -34,13 +34,15 @@ package struct Server: Sendable {
     /// - Parameter running: called with the port once connections are accepted; nil on a socket.
     package func run(_ running: @escaping @Sendable (Int?) -> Void) async throws {
         let door = try FrontDoor(
-            options, at: options.address, responder: responder(isLocal: false), counts: meters.door, logger: logger,
+            options, at: options.address, responder: responder(isLocal: false), counts: meters.door,
+            logger: logger,
             running: running)
         var services: [any Service] = [hub, door]
         if let socket {
             services.append(
                 try FrontDoor(
-                    options, at: .socket(socket), responder: responder(isLocal: true), counts: Doorman.Counts(),
+                    options, at: .socket(socket), responder: responder(isLocal: true),
+                    counts: Doorman.Counts(),
                     logger: logger))
         }
         services.append(Housekeeping(store: store, days: options.retentionDays, logger: logger))

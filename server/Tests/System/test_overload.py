@@ -249,9 +249,11 @@ class OverloadTests(ServerTest):
             watcher.join()
         waits = {second: count for second, count in enumerate(said["said"]) if count}
         answers = said["good"] + said["busy"]
-        print(f"overload: {answers / said['seconds']:.0f} uploads/s for a server that takes {capacity:.0f} "
-              f"({answers / said['seconds'] / capacity:.1f} x), beside {CONNECTIONS // 3} slow senders: {said['good']} accepted, "
-              f"{said['busy']} told to come again in {min(waits, default=0)} to {max(waits, default=0)} s, {said['broken']} broken; "
+        rate = answers / said["seconds"]
+        print(f"overload: {rate:.0f} uploads/s for a server that takes {capacity:.0f} "
+              f"({rate / capacity:.1f} x), beside {CONNECTIONS // 3} slow senders: {said['good']} accepted, "
+              f"{said['busy']} told to come again in {min(waits, default=0)} to {max(waits, default=0)} s, "
+              f"{said['broken']} broken; "
               f"accepted p50 {said['p50'] / 1e3:.3f} s, p99 {said['p99'] / 1e3:.3f} s, RSS at most {self.most:.0f} MB")
         self.assertTrue(accepted)
         self.assertLess(said["late"], seconds / 10, "the generator brought them when they were due")

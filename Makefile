@@ -97,6 +97,7 @@ check:  ## What every change must pass: lint, build and test, where a warning is
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory build
 	@BEEKOND_WARNINGS_AS_ERRORS=1 $(MAKE) --no-print-directory test
 	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz
+	@FUZZ_SECONDS=5 $(MAKE) --no-print-directory fuzz-server
 	@etc/build/system-test --brief $(BUILD)
 
 server: server-build  ## Build beekon-server, the backend, and run it here with an SQLite file; Ctrl-C ends it; LISTEN=host:port
@@ -114,7 +115,7 @@ test-server: deps venv  ## Run the tests of beekon-server alone; ONLY=name
 	$(SWIFT_BUILD) --product beekond
 	@etc/build/test --build $(BUILD) --server $(ONLY)
 
-fuzz-server:  ## Fuzz what beekon-server reads of uploads; FUZZ_SECONDS or FUZZ_RUNS
+fuzz-server:  ## Fuzz what beekon-server reads of uploads, commands and small bodies; FUZZ_SECONDS or FUZZ_RUNS for each
 	@etc/build/server deps
 	@etc/build/server fuzz
 

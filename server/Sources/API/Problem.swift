@@ -97,7 +97,8 @@ struct Problem: Error, Equatable {
     var text: [UInt8] {
         let (head, body) = farewell
         let lines = head.headerFields.map { "\($0.name.rawName): \($0.value)\r\n" }.joined()
-        return Array("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n\(lines)\r\n".utf8) + Array(body.readableBytesView)
+        let start = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n"
+        return Array("\(start)\(lines)\r\n".utf8) + Array(body.readableBytesView)
     }
 
     private var headers: HTTPFields {

@@ -107,6 +107,48 @@ class AccountTests(ServerTest):
         methods = {(method.upper(), path) for path, item in described.items() for method in item if method != "parameters"}
         self.assertEqual(len(table), len(methods), "each is in the table")
 
+    def test_forms_of_a_route_need_the_same_right(self):
+        """Whatever the query asks for, wrong words among it: who may not is told so first."""
+        server = self.under_test
+        device, revoked = server.add_device("van"), server.add_device("old")
+        self.assertEqual(server.verb("device", "revoke", str(revoked["id"])).returncode, 0)
+        reader = self.add_user("ada", "reader")
+        callers = {None: 401, device["access_token"]: 403, device["refresh_token"]: 401, revoked["access_token"]: 401}
+        path = f"/v1/devices/{device['id']}"
+        forms = {f"{path}/locations?format={form}": 200 for form in ("json", "packed", "csv", "gpx", "geojson")}
+        forms |= {f"{path}/locations?format=none": 400, f"{path}/trips?limit=x": 400, "/v1/live?form=none": 400}
+        for where, wanted in {**forms, "/v1/live": 0, "/v1/live?form=full": 0, "/v1/live?form=compact": 0}.items():
+            with self.subTest(where):
+                for token, status in callers.items():
+                    self.assertEqual(self.ask("GET", where, token).status, status)
+                if wanted:
+                    self.assertEqual(self.ask("GET", where, reader).status, wanted)
+                    continue
+                link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+                self.addCleanup(link.close)
+                link.request("GET", where, headers={"Authorization": f"Bearer {reader}"})
+                answer = link.getresponse()
+                self.assertEqual((answer.status, answer.readline()), (200, b"event: hello\n"))
+
+    def test_new_tokens_in_place_of_the_old(self):
+        server = self.under_test
+        device, other = server.add_device("van"), server.add_device("bus")
+        admin, reader = self.add_user("root", "admin"), self.add_user("ada", "reader")
+        path = f"/v1/devices/{device['id']}/tokens"
+        for token in (device["access_token"], other["access_token"], reader):
+            self.assertEqual(self.ask("POST", path, token, b"").status, 403)
+        self.assertEqual(server.post(device["access_token"], envelope(1)).status, 200)
+        answer = self.ask("POST", path, admin, b"")
+        self.assertEqual((answer.status, answer.headers["cache-control"]), (201, "no-store"))
+        self.assertEqual(server.post(device["access_token"], envelope(1)).status, 401)
+        self.assertEqual(server.post(answer.json["access_token"], envelope(1)).status, 200)
+        self.assertEqual(server.post(other["access_token"], envelope(1)).status, 200)
+        old = f"grant_type=refresh_token&refresh_token={device['refresh_token']}".encode()
+        done = self.ask("POST", "/v1/token", None, old, Content_Type="application/x-www-form-urlencoded")
+        self.assertEqual((done.status, done.json), (400, {"error": "invalid_grant"}))
+        self.assertEqual(self.ask("DELETE", f"/v1/devices/{device['id']}", admin).status, 204)
+        self.assertEqual(self.ask("POST", path, admin, b"").status, 404, "a revoked one gets none")
+
     # MARK: Sessions
 
     def test_a_session(self):

@@ -250,7 +250,8 @@ class Races(ServerTest):
 
         def upload(number: int) -> list[int]:
             """Of days of before the retention, and of after it, with a second's distance from other rows."""
-            own, statuses = random.Random(number), []
+            own = random.Random(number)
+            statuses: list[int] = []
             while not stop.is_set():
                 first = now - own.randrange(1, 60) * DAY - (number * 1000 + len(statuses) + 1) * 20_000
                 root = roots(first)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from dataclasses import dataclass, field
 
 from support.daemon import Beekond
@@ -74,9 +75,8 @@ class Vehicle:
         reported: set[Row] = set().union(*(life.reported for life in self.lives))
         account.reported, account.stored = len(reported), len(stored)
         account.missed = sum(life.listener.missed for life in self.lives)
-        account.twice = [row for row in set(stored) if stored.count(row) > 1]
-        times = [time for time, _ in set(stored)]
-        account.twice += [row for row in set(stored) if times.count(row[0]) > 1]
+        times, names = Counter(time for time, _ in stored), Counter(name for _, name in stored)
+        account.twice = [row for row in stored if times[row[0]] > 1 or names[row[1]] > 1]
         account.lost = sorted(reported - set(stored))
         extra = set(stored) - reported
         for number, life in enumerate(self.lives):
@@ -99,6 +99,7 @@ class Account:
     # Events that beekond did not deliver, because nobody read them.
     missed: int = 0
     lost: list[Row] = field(default_factory=list)
+    # Rows that have their time or their id in common with another one.
     twice: list[Row] = field(default_factory=list)
     # By life, rows that are stored and that the kill kept from being reported; and those of them that the vehicle still had in
     # its own database then. The others had been uploaded and removed before.

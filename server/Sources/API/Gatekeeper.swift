@@ -19,6 +19,8 @@ final class Gatekeeper: Sendable {
         var devices: [Int64: Known] = [:]
         /// How often tokens have changed through this server: what was read while they did may be from before.
         var changes: UInt64 = 0
+        /// Requests that wait until the database may be asked again.
+        var patient = 0
     }
 
     /// A device that is revoked through another server may upload for so long.
@@ -26,6 +28,8 @@ final class Gatekeeper: Sendable {
     /// A token that is not among those known may have been made by another server just now: whoever shows it waits until the
     /// database may be asked again. Asked at most so often for each device, so that wrong tokens are no load on it.
     private static let reload = Duration.milliseconds(500)
+    /// So many wait for that at most; wrong tokens would hold places and work that others need.
+    private static let mostPatient = 16
     /// Devices that are remembered: 30 MB at most would be held for them, with four tokens each.
     private static let capacity = 20_000
 
@@ -102,14 +106,27 @@ final class Gatekeeper: Sendable {
         let arrival = ContinuousClock.now
         if let known = remembered(secret.owner), arrival - known.asOf < Self.freshness {
             if let record = known.tokens.valid(secret, now: now) { return record }
-            // Ends early with the request; then nobody waits for the answer.
-            try? await Task.sleep(until: known.asOf + Self.reload, clock: .continuous)
+            guard await wait(until: known.asOf + Self.reload) else { return nil }
             // Somebody else may have asked meanwhile.
             if let newer = remembered(secret.owner), newer.asOf > arrival {
                 return newer.tokens.valid(secret, now: now)
             }
         }
         return try await read(secret.owner)?.valid(secret, now: now)
+    }
+
+    /// - Returns: false when too many wait.
+    private func wait(until moment: ContinuousClock.Instant) async -> Bool {
+        let mayWait = memory.withLock { memory in
+            guard memory.patient < Self.mostPatient else { return false }
+            memory.patient += 1
+            return true
+        }
+        guard mayWait else { return false }
+        // Ends early with the request; then nobody waits for the answer.
+        try? await Task.sleep(until: moment, clock: .continuous)
+        memory.withLock { $0.patient -= 1 }
+        return true
     }
 
     private func remembered(_ device: Int64) -> Known? {

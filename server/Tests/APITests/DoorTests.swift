@@ -53,9 +53,9 @@ import Testing
     @Test("those who came first are sent away when they are too many") func crowded() {
         var line = line { $0.count = 2 }
         for socket in 1...4 { line.join(Int32(socket), now: start) }
-        #expect(line.surplus(now: start) == 1)
-        #expect(line.surplus(now: start) == 2)
-        #expect(line.surplus(now: start) == nil)
+        #expect(line.surplus(now: start, isBusy: true) == 1)
+        #expect(line.surplus(now: start, isBusy: true) == 2)
+        #expect(line.surplus(now: start, isBusy: true) == nil)
         #expect(line.count == 2)
     }
 
@@ -64,39 +64,49 @@ import Testing
         for socket in 1...30 { line.join(Int32(socket), now: start) }
         // Four places a second: it is hoped for.
         for second in 1...10 {
-            #expect(line.surplus(now: start + .seconds(second)) == nil)
+            #expect(line.surplus(now: start + .seconds(second), isBusy: true) == nil)
             for _ in 1...4 {
                 line.join(line.next(now: start + .seconds(second)) ?? 0, now: start + .seconds(second))
             }
         }
-        #expect(line.surplus(now: start + .seconds(10.5)) == 1)
+        #expect(line.surplus(now: start + .seconds(10.5), isBusy: true) == 1)
     }
 
     @Test("and when they cannot expect a place, which a second tells") func hopeless() {
         var line = line()
         for socket in 1...100 { line.join(Int32(socket), now: start) }
         #expect(line.next(now: start) == 1)
-        #expect(line.surplus(now: start + .seconds(0.9)) == nil)
-        #expect(line.surplus(now: start + .seconds(1)) == nil)
-        #expect(line.surplus(now: start + .seconds(1.1)) == 2)
+        #expect(line.surplus(now: start + .seconds(0.9), isBusy: true) == nil)
+        #expect(line.surplus(now: start + .seconds(1), isBusy: true) == nil)
+        #expect(line.surplus(now: start + .seconds(1.1), isBusy: true) == 2)
         // After an empty line nothing is known.
-        while line.surplus(now: start + .seconds(2)) != nil {}
+        while line.surplus(now: start + .seconds(2), isBusy: true) != nil {}
         for socket in 1...100 { line.join(Int32(socket), now: start + .seconds(9)) }
-        #expect(line.surplus(now: start + .seconds(9.9)) == nil)
+        #expect(line.surplus(now: start + .seconds(9.9), isBusy: true) == nil)
+    }
+
+    @Test("but not where others merely hold the places") func places() {
+        var line = line { $0.count = 3 }
+        for socket in 1...4 { line.join(Int32(socket), now: start) }
+        #expect(line.surplus(now: start, isBusy: false) == 1)
+        #expect(line.surplus(now: start + .seconds(10), isBusy: false) == nil)
+        #expect(line.surplus(now: start + .seconds(10.1), isBusy: false) == 2)
     }
 
     @Test("once somebody was sent away, nobody waits long until the line is empty") func overrun() {
         var line = line { $0.count = 3 }
         for socket in 1...4 { line.join(Int32(socket), now: start) }
-        #expect(line.surplus(now: start) == 1)
-        #expect(line.surplus(now: start + .milliseconds(500)) == nil)
+        #expect(line.surplus(now: start, isBusy: true) == 1)
+        #expect(line.surplus(now: start + .milliseconds(500), isBusy: true) == nil)
         line.join(5, now: start + .milliseconds(450))
-        for socket in 2...4 { #expect(line.surplus(now: start + .milliseconds(501)) == Int32(socket)) }
-        #expect(line.surplus(now: start + .milliseconds(501)) == nil)
+        for socket in 2...4 {
+            #expect(line.surplus(now: start + .milliseconds(501), isBusy: true) == Int32(socket))
+        }
+        #expect(line.surplus(now: start + .milliseconds(501), isBusy: true) == nil)
         #expect(line.next(now: start + .milliseconds(501)) == 5)
-        #expect(line.surplus(now: start + .milliseconds(501)) == nil)
+        #expect(line.surplus(now: start + .milliseconds(501), isBusy: true) == nil)
         line.join(6, now: start + .seconds(1))
-        #expect(line.surplus(now: start + .seconds(1.9)) == nil)
+        #expect(line.surplus(now: start + .seconds(1.9), isBusy: true) == nil)
     }
 }
 

@@ -85,6 +85,7 @@ final class Doorman: Sendable {
         // Told before room is looked for: whoever makes some afterwards rings.
         room.someWait.store(lines.count > 0, ordering: .sequentiallyConsistent)
         var work = room.workLeft
+        lines.note(work, now: now)
         while room.hasPlace, let socket = lines.next(now: now, work: &work) {
             room.take()
             admit(socket)
@@ -115,6 +116,9 @@ final class Doorman: Sendable {
         var uploads: WaitingLine
         var others: WaitingLine
         private var uploadsAreNext = false
+        /// When uploads had to wait for work to be done.
+        private var wasBusy: ContinuousClock.Instant?
+        private var isBusy = false
 
         init(_ bounds: WaitingLine.Bounds) {
             uploads = WaitingLine(bounds)
@@ -122,6 +126,13 @@ final class Doorman: Sendable {
         }
 
         var count: Int { uploads.count + others.count }
+
+        /// - Parameter work: how many uploads may come.
+        mutating func note(_ work: Int, now: ContinuousClock.Instant) {
+            if work <= 0, uploads.count > 0 { wasBusy = now }
+            // Work is done in groups, between which there is room for a moment.
+            isBusy = wasBusy.map { now - $0 < .milliseconds(250) } ?? false
+        }
 
         /// - Parameter work: how many uploads may still come.
         mutating func next(now: ContinuousClock.Instant, work: inout Int) -> Int32? {
@@ -137,7 +148,7 @@ final class Doorman: Sendable {
         }
 
         mutating func surplus(now: ContinuousClock.Instant) -> Int32? {
-            uploads.surplus(now: now) ?? others.surplus(now: now)
+            uploads.surplus(now: now, isBusy: isBusy) ?? others.surplus(now: now, isBusy: false)
         }
 
         mutating func leave() -> Int32? {

@@ -4,15 +4,16 @@ internal import NIOCore
 ///
 /// First come, first served, as long as nobody waits long. When somebody does, whoever came last is served first: the others
 /// cannot be helped any more, and if each had its turn, everybody's answer would come late ("adaptive LIFO", Ben Maurer, Fail
-/// at Scale, ACM Queue 13/8, 2015). Those who came first are sent away when they are too many, have waited too long, or would have
-/// to, as places become free; and once that had to be, nobody waits long any more until the line is empty.
+/// at Scale, ACM Queue 13/8, 2015). Those who came first are sent away when they are too many, or have waited too long. While there
+/// is more work than can be done, that is as soon as it is clear that they would have to; and once some have been sent away
+/// then, nobody waits long any more until the line is empty. Where others merely hold the places, they will give way.
 struct WaitingLine {
     struct Bounds {
         /// Connections that may wait: a fleet that comes back after an outage. The program holds 24 bytes for each.
         var count = 10_000
         /// How long the first may have waited while it is still the next.
         var calm = Duration.milliseconds(250)
-        /// After so long it is sent away; after a second already, if it cannot expect a place by then.
+        /// After so long it is sent away; after a second already, if work is too much for it to expect a place by then.
         var patience = Duration.seconds(10)
         /// And after so long when others have been sent away before it.
         var impatience = Duration.milliseconds(500)
@@ -48,18 +49,21 @@ struct WaitingLine {
     }
 
     /// Who is to be sent away; to be asked until it is nobody.
-    mutating func surplus(now: ContinuousClock.Instant) -> Int32? {
+    ///
+    /// - Parameter isBusy: there is more work than can be done.
+    mutating func surplus(now: ContinuousClock.Instant, isBusy: Bool) -> Int32? {
         guard let first = guests.first else {
             isOverrun = false
             return nil
         }
-        let patience = isOverrun ? bounds.impatience : isHopeless(first, now) ? .seconds(1) : bounds.patience
+        var patience = isOverrun ? bounds.impatience : bounds.patience
+        if isBusy, isHopeless(now) { patience = min(patience, .seconds(1)) }
         guard guests.count > bounds.count || now - first.since > patience else { return nil }
-        isOverrun = true
+        if isBusy { isOverrun = true }
         return guests.popFirst()?.socket
     }
 
-    private mutating func isHopeless(_ first: Guest, _ now: ContinuousClock.Instant) -> Bool {
+    private mutating func isHopeless(_ now: ContinuousClock.Instant) -> Bool {
         guard let places = pace.places(now) else { return false }
         return Double(guests.count) > places * (bounds.patience / .seconds(1))
     }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// 11 is gpsd 3.22 (Debian 12); the fields used below keep their names and meanings up to 16.
+// 11 is gpsd 3.22 (Debian 12), 14 is 3.25 (Debian 13); the fields used below keep their names and meanings up to 16.
 #if GPSD_API_MAJOR_VERSION < 11 || GPSD_API_MAJOR_VERSION > 16
 #error "this release of libgps is not known to beekond: check gps_fix_t against Sources/CGPS/shim.h"
 #endif

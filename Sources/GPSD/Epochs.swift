@@ -12,8 +12,9 @@ package struct Epochs: Sendable {
     /// Seconds without a TPV after which an epoch counts as complete.
     package static let patience = 1.5
     /// Seconds. gpsd 3.25 reads the u-blox M8L's fast navigation (HNR-PVT, 10 Hz), and half a second after the fact the
-    /// slow one of the same instants (1 Hz): as steps back, these would keep the time from ever settling.
-    static let lag = 1.0
+    /// slow one of the same instants (1 Hz): as steps back, these would keep the time from ever settling. A leap second
+    /// that is repeated goes back further.
+    static let lag = 0.75
     /// Closed instants that are remembered for `lag`: those of a receiver that reports 32 times a second.
     private static let instantLimit = 32
     /// Number of past epochs whose TPV counts are kept.

@@ -197,11 +197,12 @@ func fastAndSlowMessages() {
     #expect(closed.allSatisfy { $0.speed == nil })
 }
 
-@Test("a step back of a second, or to an instant that was never told, is one")
+@Test("a step back of a second, also a repeated one, or to an instant never told is one")
 func stepsBack() {
     for (instants, expected) in [
         ([0, 0.5, 1, 1.5, 0.5, 1], [0, 0.5, 1, 1.5, 0.5, 1]),
         ([0, 0.5, 1, 0.4, 0.9], [0, 0.5, 1, 0.4, 0.9]),
+        ([0, 0.2, 0.4, 0.6, 0.8, 0, 0.2, 0.4], [0, 0.2, 0.4, 0.6, 0.8, 0, 0.2, 0.4]),
         ([0, 0.5, 1, 1.5, 1, 1.5, 2], [0, 0.5, 1, 1.5, 2]),
     ] as [([Double], [Double])] {
         var epochs = Epochs()

@@ -14,7 +14,7 @@ from support.fake_gpsd import from_iso
 MEMORY = 5
 PATIENCE = 1.5
 # What a report of an earlier instant may lag behind without being a step back.
-LAG_MS = 1000
+LAG_MS = 750
 STEP_TOLERANCE = 1.5
 SETTLING_SPAN_MS = 2000
 JITTER_MS = 50
@@ -59,7 +59,7 @@ class Epoch:
 
 def told_in_turn(heard: list) -> tuple:
     """The reports of each instant, and how many they were, those included that came when the next instant had begun. What
-    tells of an instant again, when others have followed within a second, is left out."""
+    tells of an instant again, when others have followed, but none by more than LAG_MS, is left out."""
     instants: list = []
     counts: list = []
     for item in heard:

@@ -71,6 +71,8 @@ class OneShotTests(OneShotTest):
         self.assertNotEqual(from_iso(status["last_location"]["timestamp"]), at)
         self.assertEqual((fake.watchers, fake.connections), (1, 1))
         daemon.call("Stop")
+        # The next fixes must not go to who is leaving.
+        wait_for(lambda: fake.watchers == 0, "gpsd is released")
         # Being stopped is no obstacle either.
         asked = self.ask(daemon)
         fake.settle()

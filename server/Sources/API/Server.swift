@@ -40,7 +40,10 @@ package struct Server: Sendable {
             application.addServices(self.application(.socket(socket), responder, { _ in }))
         }
         application.addServices(hub)
-        application.addServices(Housekeeping(store: store, days: options.retentionDays, logger: logger))
+        let housekeeping = Housekeeping(store: store, days: options.retentionDays, logger: logger)
+        application.addServices(housekeeping)
+        // Before anybody is served, so that the first batches do not wait for it.
+        await housekeeping.prepare()
         try await application.runService()
     }
 

@@ -15,6 +15,15 @@ struct Housekeeping: Service {
     /// After a failure: others may have held what was to be removed.
     private static let retry = Duration.seconds(600)
 
+    /// Makes room for what comes first.
+    func prepare() async {
+        do {
+            try await prepare(at: Responder.now)
+        } catch {
+            logger.error("housekeeping: \(error)")
+        }
+    }
+
     func run() async throws {
         await cancelWhenGracefulShutdown { await keep() }
     }
@@ -35,7 +44,7 @@ struct Housekeeping: Service {
 
     private func tidy() async throws {
         let now = Responder.now
-        try await store.write { session throws(StoreError) in try Upkeep.prepare(at: now, in: session) }
+        try await prepare(at: now)
         guard let days else { return }
         let before = now.advanced(bySeconds: -86_400 * Double(days))
         while try await store.write({ session throws(StoreError) in
@@ -43,5 +52,9 @@ struct Housekeeping: Service {
         }) {
             if Task.isCancelled { return }
         }
+    }
+
+    private func prepare(at now: Timestamp) async throws {
+        try await store.write { session throws(StoreError) in try Upkeep.prepare(at: now, in: session) }
     }
 }

@@ -45,7 +45,10 @@ package struct Server: Sendable {
                     counts: Doorman.Counts(),
                     logger: logger))
         }
-        services.append(Housekeeping(store: store, days: options.retentionDays, logger: logger))
+        let housekeeping = Housekeeping(store: store, days: options.retentionDays, logger: logger)
+        services.append(housekeeping)
+        // Before anybody is served, so that the first batches do not wait for it.
+        await housekeeping.prepare()
         try await ServiceGroup(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
         ).run()

@@ -167,6 +167,9 @@ class Races(ServerTest):
                 # What begins afterwards has to be refused by the server that revoked.
                 is_late = ended.is_set() and self.server_for(number) is self.servers[0]
                 answer = self.server_for(number).post(device["access_token"], root)
+                # A busy machine: the same again, as a vehicle would.
+                while answer.status == 503:
+                    answer = self.server_for(number).post(device["access_token"], root)
                 if answer.status != 200:
                     return answer.status
                 accepted.extend(row["id"] for row in root["locations"])
@@ -294,11 +297,13 @@ class Races(ServerTest):
         self.keep_days()
         older = f"SELECT id FROM locations WHERE time < {limit - 8 * DAY} LIMIT 1"
         wait_for(lambda: not self.rows(older), "what is old has gone")
-        found = set(self.stored())
+        # SQLite goes on removing row by row: one look for all questions.
+        rows = self.stored()
+        found = set(rows)
         # A day of room for the time that the test has taken.
         kept = {name for name, when in sent.items() if when >= limit + DAY}
         self.assertEqual(kept - found, set(), "lost")
-        self.assertEqual(len(found), len(self.stored()))
+        self.assertEqual(len(found), len(rows))
         gone = [when for name, when in sent.items() if name not in found]
         self.assertTrue(gone and max(gone) < limit + DAY)
         print(f"retention: {len(sent)} rows sent, {dict(counts)} while {statuses[200]} requests were answered, all with 200; "

@@ -26,7 +26,8 @@ struct FrontDoor: Service {
     /// - Parameter running: called when it does, with the port; nil on a socket.
     /// - Throws: `ListenError`, and what resolving the name of a host throws.
     init(
-        _ options: ServerOptions, at address: ServerOptions.Address, responder: Responder, counts: Doorman.Counts,
+        _ options: ServerOptions, at address: ServerOptions.Address, responder: Responder,
+        counts: Doorman.Counts,
         logger: Logger, running: @escaping @Sendable (Int?) -> Void = { _ in }
     ) throws {
         let bounds = options.bounds

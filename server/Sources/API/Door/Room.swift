@@ -28,7 +28,8 @@ final class Room: Sendable {
 
     /// How many more requests can be worked at.
     var workLeft: Int {
-        work - working.load(ordering: .sequentiallyConsistent) - coming.load(ordering: .sequentiallyConsistent)
+        work - working.load(ordering: .sequentiallyConsistent)
+            - coming.load(ordering: .sequentiallyConsistent)
     }
 
     /// A connection is given a place.

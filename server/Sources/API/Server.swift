@@ -35,15 +35,13 @@ package struct Server: Sendable {
     package func run(_ running: @escaping @Sendable (Int?) -> Void) async throws {
         let door = try FrontDoor(
             options, at: options.address, responder: responder(isLocal: false), counts: meters.door,
-            logger: logger,
-            running: running)
+            logger: logger, running: running)
         var services: [any Service] = [hub, door]
         if let socket {
             services.append(
                 try FrontDoor(
                     options, at: .socket(socket), responder: responder(isLocal: true),
-                    counts: Doorman.Counts(),
-                    logger: logger))
+                    counts: Doorman.Counts(), logger: logger))
         }
         let housekeeping = Housekeeping(store: store, days: options.retentionDays, logger: logger)
         services.append(housekeeping)

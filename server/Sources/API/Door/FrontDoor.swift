@@ -27,8 +27,7 @@ struct FrontDoor: Service {
     /// - Throws: `ListenError`, and what resolving the name of a host throws.
     init(
         _ options: ServerOptions, at address: ServerOptions.Address, responder: Responder,
-        counts: Doorman.Counts,
-        logger: Logger, running: @escaping @Sendable (Int?) -> Void = { _ in }
+        counts: Doorman.Counts, logger: Logger, running: @escaping @Sendable (Int?) -> Void = { _ in }
     ) throws {
         let bounds = options.bounds
         // A backup takes as long as it takes; nobody asks through the socket but the operator.
@@ -138,8 +137,8 @@ private final class DateHeader: Sendable {
 
 /// Descriptors of files and sockets that this process may have.
 private enum Descriptors {
-    /// For the database, its journal, the log, standard streams and threads.
-    private static let others = 512
+    /// For the database, its journal, the log, and connections that were sent away and linger.
+    private static let others = 1024
 
     /// Takes as many as the system gives.
     ///

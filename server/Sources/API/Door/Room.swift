@@ -45,7 +45,6 @@ final class Room: Sendable {
     }
 
     /// It is gone.
-
     func leave() {
         taken.subtract(1, ordering: .sequentiallyConsistent)
         ring()

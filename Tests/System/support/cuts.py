@@ -60,6 +60,9 @@ def trace(daemon, name: str, act: Callable[[], bool], at: tuple | None = None, o
         tracer.kill()
     with open(log, encoding="utf-8", errors="replace") as file:
         found = Trace(file.read().splitlines(), at)
+    if found.was_cut:
+        # The kernel may take a moment for it, in which it still answers.
+        wait_for(lambda: not daemon.child.running, "the daemon that was killed has ended")
     if not daemon.child.running and not found.was_cut:
         raise AssertionError(f"the daemon ended by itself: {daemon.text()[-1000:]}")
     return found

@@ -27,6 +27,8 @@ public struct ResultCode: RawRepresentable, Equatable, Sendable {
     /// SQLITE_CANTOPEN_SYMLINK: a component of the path is a symbolic link.
     package static let linkInPath = ResultCode(rawValue: SQLITE_CANTOPEN | 6 << 8)
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
+    /// SQLITE_IOERR_FSYNC: what was written may be lost, whatever the reason.
+    package static let failedSync = ResultCode(rawValue: SQLITE_IOERR | 4 << 8)
     /// SQLITE_IOERR_SHORT_READ: the file ends too early.
     static let shortRead = ResultCode(rawValue: SQLITE_IOERR | 2 << 8)
     static let row = ResultCode(rawValue: SQLITE_ROW)

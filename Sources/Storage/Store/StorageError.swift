@@ -49,8 +49,9 @@ package struct StorageError: Error, Equatable, Sendable, CustomStringConvertible
         let kind: Kind =
             switch error.code.primary {
             case .full: .full
-            // That is how SQLite reports it for its shared-memory file, which must be created at every start.
-            case .ioError where error.systemCode == ENOSPC: .full
+            // That is how SQLite reports it for its shared-memory file, which must be created at every start. A sync that
+            // failed is never a matter of room alone; since 3.46 SQLite tells its errno, too.
+            case .ioError where error.systemCode == ENOSPC && error.code != .failedSync: .full
             case .corrupt, .notADatabase: .corrupt
             case .ioError, .readOnly, .cannotOpen: .io
             default: .other

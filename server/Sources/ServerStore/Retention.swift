@@ -69,6 +69,8 @@ extension PostgresSession {
                 return try atomically { () throws(Refusal) in
                     // It waits for those who use the table, such as pg_dump, and every upload waits behind it.
                     try execute("SET LOCAL lock_timeout = \(Retention.patience)")
+                    // PostgreSQL fails (XX000) where two drop the same one at the same moment.
+                    _ = try query("SELECT pg_advisory_xact_lock($1)", [.integer(PostgresSchema.lock + 2)])
                     try execute("DROP TABLE IF EXISTS \(table)")
                 }
             } catch {

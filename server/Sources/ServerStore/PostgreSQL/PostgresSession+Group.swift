@@ -3,7 +3,7 @@ internal import EnvelopeReader
 
 extension PostgresSession {
     /// How often a group is tried while retention drops the partitions that it needs, one after the other.
-    private static let mostTries = 5
+    private static let mostTries = 20
 
     func store(_ group: [Submission]) throws(StoreError) -> [Receipt] {
         let ordered = PostgresGroup(group)

@@ -169,10 +169,12 @@ class IngestTests(ServerTest):
         self.under_test.stop()
         self.under_test.options = ("--connections", "3")
         self.under_test.start()
-        # A few more than that are accepted in one go; the rest stays with the kernel.
-        idle = [socket.create_connection(("127.0.0.1", self.under_test.port)) for _ in range(12)]
+        idle = [socket.create_connection(("127.0.0.1", self.under_test.port), timeout=60) for _ in range(3)]
         for connection in idle:
             self.addCleanup(connection.close)
+            # Whoever was answered has a place.
+            connection.sendall(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertIn(b" 204 ", connection.recv(65_536))
         with ThreadPoolExecutor(1) as pool:
             answer = pool.submit(self.under_test.ask, "GET", "/health/live")
             never(answer.done, "another one is served")

@@ -8,7 +8,7 @@ extension Fleet {
     mutating func upload(_ vehicle: Int, now: BootInstant) {
         record(vehicle, now: now)
         members[vehicle].beginUpload(now: now)
-        let isMore = members[vehicle].occasions.heartbeatDue.map { $0 <= now } ?? false
+        let isMore = members[vehicle].occasions.heartbeat.isDue(now: now)
         let step = members[vehicle].drain.begin(
             hasWork: members[vehicle].rows.pending > 0 || isMore, isForced: false)
         follow(step, vehicle, now: now)

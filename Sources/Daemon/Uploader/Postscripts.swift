@@ -45,9 +45,10 @@ final class Postscripts {
         self.results = results
     }
 
-    /// Something is to be sent besides rows.
+    /// Something is to be sent besides rows. Whatever an attempt is made for, it carries a heartbeat that is due: one without
+    /// would end as if the server had nothing left to take.
     func isDue(_ attempts: Attempts, now: BootInstant) -> Bool {
-        if port.log.isWanted || attempts.heartbeatDue.map({ $0 <= now }) ?? false { return true }
+        if port.log.isWanted || attempts.heartbeat.isDue(now: now) { return true }
         return results.isWaiting() && attempts.heartbeat.pause(now: now) == nil
     }
 

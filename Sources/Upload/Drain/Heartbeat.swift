@@ -55,9 +55,14 @@ package struct Heartbeat: Equatable, Sendable {
         pausedUntil.flatMap { now < $0 ? $0 : nil }
     }
 
+    /// An attempt that is made now carries one.
+    package func isDue(now: BootInstant) -> Bool {
+        due.map { $0 <= now } ?? false
+    }
+
     /// Whether one is to be sent. From then on it is owed.
     package mutating func begin(now: BootInstant) -> Bool {
-        guard let due, due <= now else { return false }
+        guard isDue(now: now) else { return false }
         isOwed = true
         return true
     }

@@ -226,13 +226,16 @@ class RefusalTests(HeartbeatTest):
 
     def test_other_answers(self):
         """What no waiting will mend is loud, and tried on the schedule; rows go out as soon as there are any."""
-        backend = self.backend(answers=[404])
+        backend = self.backend(answers=[404, 404])
         daemon, clocks = self.parked(backend.url, interval_seconds=60)
         self.let_pass(daemon, clocks, HOUR)
         daemon.wait_status(lambda status: status["sync"].get("failure") == "permanent", "it is told")
+        # It is owed, so that no attempt ends well without it.
+        self.assertEqual(daemon.sync()["outcome"], "permanent")
+        self.assertEqual(len(self.heartbeats(backend)), 2)
         self.let_pass(daemon, clocks, 60)
         daemon.wait_status(lambda status: status["sync"]["state"] == "idle", "and mended")
-        self.assertEqual(len(self.heartbeats(backend)), 2)
+        self.assertEqual(len(self.heartbeats(backend)), 3)
 
 
 class KillTests(HeartbeatTest):

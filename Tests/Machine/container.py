@@ -23,9 +23,11 @@ def missing() -> str | None:
 class Container(debian.Layer):
     """One machine. What is written to it lasts until the test ends, across reboots and crashes."""
 
-    def __init__(self, folder: str):
-        super().__init__(folder)
+    def __init__(self, folder: str, extra: tuple = (), options: tuple = ()):
+        """With more packages; with more options of systemd-nspawn."""
+        super().__init__(folder, extra=extra)
         self.folder = folder
+        self.options = options
         self.boots = 0
         self._nspawn: Child | None = None
 
@@ -39,7 +41,7 @@ class Container(debian.Layer):
         log = os.path.join(self.folder, f"boot-{self.boots}.log")
         self._nspawn = Child(
             ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--machine=van", "--console=pipe",
-             "--resolv-conf=off", "--timezone=off", "-D", self.path, "-b"], log)
+             "--resolv-conf=off", "--timezone=off", *self.options, "-D", self.path, "-b"], log)
         wait_for(self._leader, lambda: f"the machine boots; it said:\n{self.nspawn.text()}", 60)
         wait_for(lambda: self.run("systemctl", "is-system-running", check=False)[1].strip() in ("running", "degraded"),
                  lambda: f"the machine is up; {self.run('systemctl', 'list-jobs', check=False)}", 120)

@@ -37,6 +37,8 @@ KERNELS = {"amd64": {"small": "linux-image-cloud-amd64", "whole": "linux-image-a
 
 # What else may look after the network, with its packages; networkd is there.
 NETWORKS = {"ifupdown": ("ifupdown", "isc-dhcp-client"), "NetworkManager": ("network-manager",)}
+# What lays an overlay over the root, as raspi-config has it, and what speaks to modems.
+OVERLAY = ("overlayroot", "modemmanager")
 # What building modules of the kernel takes, in a root of its own with the kernel that will load them.
 MODULES = ("linux-headers-amd64", "linux-source-6.1", "gcc-12", "make", "xz-utils")
 HAS_MODULES = TARGET == ["amd64", "bookworm"]
@@ -153,8 +155,8 @@ def prepare():
     for kernel in ["small"] if BRIEF else KERNELS:
         root(kernel)
     if not BRIEF and not IS_FOREIGN:
-        for network in NETWORKS.values():
-            root("small", network)
+        for more in (*NETWORKS.values(), OVERLAY):
+            root("small", more)
     if not BRIEF and HAS_MODULES:
         root("whole", MODULES)
 

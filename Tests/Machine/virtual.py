@@ -72,13 +72,13 @@ class Machine:
     """A disk, and the machine that runs on it between power cuts."""
 
     def __init__(self, folder: str, config: str, files: dict | None = None, kernel: str = "small", units: tuple = (),
-                 network: str | None = None, receiver: tuple = ()):
+                 network: str | None = None, receiver: tuple = (), extra: tuple = ()):
         self.folder = folder
         self.disk = self.path("disk")
         self._qemu: Child | None = None
         self.boots = 0
         self.receiver = Receiver(self.path("serial"), *receiver)
-        layer = debian.Layer(folder, kernel, debian.NETWORKS[network] if network else ())
+        layer = debian.Layer(folder, kernel, (*(debian.NETWORKS[network] if network else ()), *extra))
         try:
             own = {**FILES, **(files or {})}
             if network:
@@ -112,14 +112,15 @@ class Machine:
         subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "2500M"], check=True,
                        stdout=subprocess.DEVNULL)
 
-    def start(self, *options: str, receiver: tuple | None = None):
-        """Powers on. The receiver is on the second serial port unless the options say otherwise."""
+    def start(self, *options: str, receiver: tuple | None = None, append: str = ""):
+        """Powers on. The receiver is on the second serial port unless the options say otherwise; `append` is for the
+        kernel and what starts before the root is there."""
         self.boots += 1
         self._qemu = Child(
             [QEMU, *BOARD, "-accel", "tcg", "-m", "512", "-nodefaults", "-no-reboot", "-display", "none",
              "-kernel", self.path("vmlinuz"), "-initrd", self.path("initrd.img"),
              # On a busy host the kernel takes its timer for broken, and panics: not what is tested. Any other panic ends it.
-             "-append", f"root=/dev/vda rw console={CONSOLE} quiet systemd.show_status=false no_timer_check panic=-1",
+             "-append", f"root=/dev/vda rw console={CONSOLE} quiet systemd.show_status=false no_timer_check panic=-1 {append}",
              "-drive", f"file={self.disk},if=virtio,format=raw",
              "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net",
              "-serial", f"file:{self.path(f'console-{self.boots}')}",

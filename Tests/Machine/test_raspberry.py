@@ -82,6 +82,9 @@ class Box(unittest.TestCase):
 
 
 class RaspberryTest(Box):
+    # The smallest Debian 13 makes no file systems.
+    EXTRA = debian.OVERLAY if debian.SUITE == "trixie" else ()
+
     def setUp(self):
         if reason := no_loops():
             self.skipTest(reason)

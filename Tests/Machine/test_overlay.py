@@ -18,7 +18,9 @@ from test_power import MachineTest
 
 # Carries out the blocks in /root/blocks, each in a login of its own, and tells how they end and what there is to be seen.
 SCRIPT = r"""#!/bin/sh
-say() { echo "block $1: $2"; }
+# A login that begins there closes the line for whoever has it open, and leaves its prompt.
+tell() { (echo; cat) >/dev/CONSOLE; }
+say() { echo "block $1: $2" | tell; }
 if ! id pi >/dev/null 2>&1; then
     useradd --create-home --shell /bin/bash pi
     printf 'pi ALL=(ALL) NOPASSWD: ALL\n' >/etc/sudoers.d/pi
@@ -27,16 +29,16 @@ if ! id pi >/dev/null 2>&1; then
         chmod 644 /tmp/block
         said=$(runuser -l pi -c "sh -e /tmp/block" 2>&1)
         say "$(basename "$block")" "exit $?"
-        echo "$said"
+        echo "$said" | tell
     done
 fi
 # Whatever becomes of the state, there is an end to waiting for it.
 timeout 300 sh -c 'while systemctl list-jobs beekond.service | grep -q beekond; do sleep 1; done'
 say root "$(findmnt -no FSTYPE /)"
-say state "$(findmnt -no FSTYPE,SOURCE /var/lib/beekond)"
+say state "$(findmnt -no FSTYPE,SOURCE /var/lib/beekond | tr -s ' ')"
 say active "$(systemctl is-active beekond)"
 say started "$(systemctl show --value -p ExecMainStartTimestampMonotonic beekond)"
-systemctl status --no-pager --full beekond | sed 's/^/status: /'
+systemctl status --no-pager --full beekond | sed 's/^/status: /' | tell
 for port in /dev/ttyUSB*; do
     [ ! -e "$port" ] || say port "$(udevadm info --query=property "$port" | grep -E 'MM_PORT_IGNORE|DEVLINKS' | tr '\n' ' ')"
 done
@@ -45,7 +47,7 @@ sync
 say end end
 """
 UNIT = ("[Unit]\nAfter=gpsd.socket systemd-udev-settle.service\nWants=systemd-udev-settle.service\n"
-        f"[Service]\nType=simple\nStandardOutput=tty\nTTYPath=/dev/{virtual.CONSOLE}\nExecStart=/bin/sh /root/blocks.sh\n"
+        "[Service]\nType=simple\nExecStart=/bin/sh /root/blocks.sh\n"
         "[Install]\nWantedBy=multi-user.target\n")
 PARTITION = 1 << 20
 DISK_BYTES = 200 << 20
@@ -61,7 +63,7 @@ class BlocksTest(MachineTest):
     vehicle: virtual.Machine
 
     def files(self, *blocks: str) -> dict:
-        return {"root/blocks.sh": SCRIPT, "etc/systemd/system/blocks.service": UNIT, "etc/hosts": "127.0.0.1 localhost van\n",
+        return {"root/blocks.sh": SCRIPT.replace("CONSOLE", virtual.CONSOLE), "etc/systemd/system/blocks.service": UNIT, "etc/hosts": "127.0.0.1 localhost van\n",
                 **{f"root/blocks/{number}": text for number, text in enumerate(blocks, 1)}}
 
     def answers(self, machine: virtual.Machine) -> dict:

@@ -63,7 +63,8 @@ class BlocksTest(MachineTest):
     vehicle: virtual.Machine
 
     def files(self, *blocks: str) -> dict:
-        return {"root/blocks.sh": SCRIPT.replace("CONSOLE", virtual.CONSOLE), "etc/systemd/system/blocks.service": UNIT, "etc/hosts": "127.0.0.1 localhost van\n",
+        return {"root/blocks.sh": SCRIPT.replace("CONSOLE", virtual.CONSOLE), "etc/systemd/system/blocks.service": UNIT,
+                "etc/hosts": "127.0.0.1 localhost van\n",
                 **{f"root/blocks/{number}": text for number, text in enumerate(blocks, 1)}}
 
     def answers(self, machine: virtual.Machine) -> dict:
@@ -119,7 +120,7 @@ class OverlayTest(BlocksTest):
         machine = self.machine(self.url(), {"allow_insecure_http": True}, files=self.files(*blocks), units=("blocks",),
                                extra=debian.OVERLAY)
         disk = self.state_disk()
-        sessions = set()
+        sessions: set = set()
         # The document's commands, on a root that can still be written to; then the power goes.
         machine.start(*disk)
         told = self.ended(machine)

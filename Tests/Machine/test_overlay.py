@@ -4,11 +4,13 @@ The commands of the document are carried out in the machine, by a user with sudo
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sqlite3
 import subprocess
 import unittest
+import uuid
 
 import debian
 import document
@@ -100,16 +102,16 @@ class OverlayTest(BlocksTest):
         return ("-device", "virtio-scsi-pci", "-drive", f"if=none,id=state,file={path},format=raw",
                 "-device", "scsi-hd,drive=state")
 
-    def assert_sound_disk(self):
-        """What the cut left of the state, read by another SQLite; on a copy, as its journal has to be replayed."""
+    def assert_sound_disk(self) -> set:
+        """The ids in what the cut left of the state, read by another SQLite; on a copy, as its journal has to be replayed."""
         mounted, copy = os.path.join(self.folder, "mounted"), os.path.join(self.folder, "copy")
         os.makedirs(mounted, exist_ok=True)
         subprocess.run(["cp", "--sparse=always", os.path.join(self.folder, "state"), copy], check=True)
         subprocess.run(["mount", "-o", f"loop,offset={PARTITION}", copy, mounted], check=True)
         try:
             self.assert_sound_state(mounted)
-            with sqlite3.connect(os.path.join(mounted, "beekon.db")) as link:
-                return {row[0] for row in link.execute("SELECT id FROM locations")}
+            with contextlib.closing(sqlite3.connect(os.path.join(mounted, "beekon.db"))) as link:
+                return {str(uuid.UUID(bytes=row[0])) for row in link.execute("SELECT id FROM locations")}
         finally:
             subprocess.run(["umount", mounted], check=True)
             os.remove(copy)

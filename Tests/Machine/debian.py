@@ -37,8 +37,9 @@ KERNELS = {"amd64": {"small": "linux-image-cloud-amd64", "whole": "linux-image-a
 
 # What else may look after the network, with its packages; networkd is there.
 NETWORKS = {"ifupdown": ("ifupdown", "isc-dhcp-client"), "NetworkManager": ("network-manager",)}
-# What lays an overlay over the root, as raspi-config has it, and what speaks to modems. Debian 12 has e2fsprogs anyway.
-OVERLAY = ("overlayroot", "modemmanager", *{"bookworm": (), "trixie": ("e2fsprogs",)}[SUITE])
+# What lays an overlay over the root, as raspi-config has it (by a script that wants grep), and what speaks to modems.
+# Debian 12 has e2fsprogs anyway.
+OVERLAY = ("overlayroot", "busybox", "modemmanager", *{"bookworm": (), "trixie": ("e2fsprogs",)}[SUITE])
 # What building modules of the kernel takes, in a root of its own with the kernel that will load them.
 MODULES = ("linux-headers-amd64", "linux-source-6.1", "gcc-12", "make", "xz-utils")
 HAS_MODULES = TARGET == ["amd64", "bookworm"]

@@ -92,10 +92,9 @@ def blocks() -> list:
     return found
 
 
-def block(beginning: str, text_of: str = "") -> str:
+def block(beginning: str) -> str:
     """The text of the only block with a command that begins so."""
-    found = [each.text for each in blocks() if any(re.match(beginning, command) for command in each.commands())
-             and text_of in each.text]
+    found = [each.text for each in blocks() if any(re.match(beginning, command) for command in each.commands())]
     if len(found) != 1:
         raise AssertionError(f"{len(found)} blocks have a command like {beginning}")
     return found[0]

@@ -62,8 +62,6 @@ def setUpModule():
 
 
 class BlocksTest(MachineTest):
-    vehicle: virtual.Machine
-
     def files(self, *blocks: str) -> dict:
         return {"root/blocks.sh": SCRIPT.replace("CONSOLE", virtual.CONSOLE), "etc/systemd/system/blocks.service": UNIT,
                 "etc/hosts": "127.0.0.1 localhost van\n",
@@ -86,6 +84,7 @@ class BlocksTest(MachineTest):
 class OverlayTest(BlocksTest):
     """The overlay is that of Debian's package overlayroot, which raspi-config switches on in the same words."""
 
+    # As raspi-config writes it, without recurse=0: what stands in fstab is covered, too.
     LOST = "overlayroot=tmpfs"
 
     def state_disk(self) -> tuple:

@@ -80,9 +80,9 @@ class Box(unittest.TestCase):
             self.assertIn(code, codes, f"{script}\n{shown}")
         return said + errors
 
-    def carry_out(self, beginning: str, codes: tuple = (0,), text_of: str = "") -> str:
+    def carry_out(self, beginning: str, codes: tuple = (0,)) -> str:
         """A block of the document, as it stands there; ends with the first of its commands that fails."""
-        text = document.block(beginning, text_of)
+        text = document.block(beginning)
         self.carried_out.append(text)
         return self.user("set -e\n" + text, codes)
 

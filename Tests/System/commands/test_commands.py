@@ -125,9 +125,11 @@ class EndToEndTests(CommandTest):
 
         def located():
             fake.drive(1)
-            return identity in server.results
+            return "result" in self.listed(daemon).get(identity, {})
 
+        # Results follow the rows: those that came without end would hold it back.
         wait_for(located, "a position")
+        server.wait_result(identity)
         result = server.results[identity][0]
         self.assertTrue(result["ok"], result)
         self.assertEqual(result["result"]["location"]["trigger"], "manual")

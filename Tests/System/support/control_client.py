@@ -78,6 +78,10 @@ class ControlClient:
     def stream(self, method: str, **parameters):
         """The parameters of each reply up to the last."""
         self.send(method, parameters, more=True)
+        yield from self.replies()
+
+    def replies(self):
+        """The same for a call that was sent with `more`."""
         while True:
             message = self.reply()
             if "error" in message:

@@ -14,19 +14,23 @@ if TYPE_CHECKING:
 
 
 class Listener(threading.Thread):
-    """Subscribes, and keeps every event until the connection ends."""
+    """Subscribes, and keeps every event until the connection ends. No event from then on is missed."""
 
     def __init__(self, daemon: Beekond, kinds: list | None = None):
         super().__init__(daemon=True)
         self.events: list = []
         self.missed = 0
         self._client = daemon.connect(timeout=None)
-        self._parameters = {} if kinds is None else {"kinds": kinds}
+        # Answered, the connection is the daemon's; and what has arrived on any of its connections, it reads before what comes
+        # later on another.
+        self._client.call("GetStatus")
+        self._client.send("Subscribe", {} if kinds is None else {"kinds": kinds}, more=True)
+        daemon.status()
         self.start()
 
     def run(self):
         with contextlib.suppress(OSError, ConnectionClosed, ValueError):
-            for reply in self._client.stream("Subscribe", **self._parameters):
+            for reply in self._client.replies():
                 self.events.append(reply["event"])
                 self.missed += reply["event"].get("missed", 0)
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Systemd
 
 @Suite("what is believed of NetworkManager's word") struct MeteredWordTests {
-    private var word = MeteredWord()
+    private var word = MeteredWord(now: instant(0))
 
     @Test(
         "every answer",
@@ -22,6 +22,18 @@ import Testing
     mutating func nobody() {
         word.hear(.absent, now: instant(5))
         #expect(!word.isMetered && word.deadline == nil)
+    }
+
+    @Test("the first answer is waited for ten seconds, and believed later, too")
+    mutating func first() {
+        #expect(word.deadline == instant(10))
+        word.look(now: instant(9.9))
+        #expect(word.isMetered)
+        word.look(now: instant(10))
+        #expect(!word.isMetered && word.deadline == nil)
+        word.hear(.metered(.yes), now: instant(80))
+        word.look(now: instant(90))
+        #expect(word.isMetered)
     }
 
     @Test("an answer outlives its author for twenty seconds, not more, and not less for being looked at")

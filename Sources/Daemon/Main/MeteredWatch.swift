@@ -5,6 +5,9 @@ internal import Systemd
 
 /// What is to be believed of what NetworkManager has said. Pure: time is an argument.
 struct MeteredWord: Equatable {
+    /// Seconds for which the first answer is waited for. A bus that lets nobody in has a limit of its own, which differs
+    /// from one libsystemd to the next: 90 s in that of Debian 13.
+    static let patience = 10.0
     /// Seconds: as long as an answer is believed after its author has gone, which may be restarting.
     static let grace = 20.0
     /// Seconds after which one that was silent is asked again.
@@ -13,10 +16,15 @@ struct MeteredWord: Equatable {
     /// Until something is heard it may be: an upload that begins before the answer would not have waited for it.
     private(set) var isMetered = true
     private var hasAnswered = false
-    /// When the answer is no longer believed.
+    /// When the answer, or that there will be one, is no longer believed.
     private var lapsesAt: BootInstant?
     /// When to ask again.
     private(set) var askAt: BootInstant?
+
+    /// It is asked for the first time.
+    init(now: BootInstant) {
+        lapsesAt = now.advanced(bySeconds: Self.patience)
+    }
 
     /// What has been heard, if anything.
     mutating func hear(_ news: NetworkManagerLink.News, now: BootInstant) {
@@ -36,7 +44,7 @@ struct MeteredWord: Equatable {
 
     /// Nobody is there to be asked.
     mutating func lose(now: BootInstant) {
-        lapsesAt = lapsesAt ?? now.advanced(bySeconds: hasAnswered ? Self.grace : 0)
+        lapsesAt = hasAnswered ? lapsesAt ?? now.advanced(bySeconds: Self.grace) : now
         look(now: now)
     }
 
@@ -62,8 +70,8 @@ struct MeteredWord: Equatable {
 final class MeteredWatch {
     private let board: Board
     private var link: NetworkManagerLink?
-    private var word = MeteredWord()
-    private var isWanted = false
+    /// nil while nobody wants to know.
+    private var word: MeteredWord?
     /// When to connect again.
     private var connectAt: BootInstant?
 
@@ -76,9 +84,8 @@ final class MeteredWatch {
 
     /// - Parameter isWanted: a destination avoids metered networks.
     func watch(_ isWanted: Bool, now: BootInstant) {
-        guard isWanted != self.isWanted else { return }
-        self.isWanted = isWanted
-        word = MeteredWord()
+        guard isWanted != (word != nil) else { return }
+        word = isWanted ? MeteredWord(now: now) : nil
         link = nil
         connectAt = nil
         if isWanted { connect(now: now) }
@@ -94,7 +101,7 @@ final class MeteredWatch {
     private func end(now: BootInstant) {
         link = nil
         connectAt = now.advanced(bySeconds: Self.pause)
-        word.lose(now: now)
+        word?.lose(now: now)
     }
 
     /// Adds one descriptor, in any case.
@@ -104,33 +111,33 @@ final class MeteredWatch {
 
     /// When `serve` is to be called, whatever poll(2) says.
     func deadline(now: BootInstant) -> BootInstant? {
-        guard isWanted else { return nil }
+        guard let word else { return nil }
         let bus = link?.timeout.map { now.advanced(bySeconds: $0) }
         return [bus, word.deadline, connectAt].compactMap(\.self).min()
     }
 
     /// - Returns: whether the network is called metered now and was not before, or the other way round.
     func serve(now: BootInstant) -> Bool {
-        guard isWanted else { return false }
+        guard word != nil else { return false }
         if let connectAt, connectAt <= now { connect(now: now) }
         if let link {
             if let news = link.process() {
-                for one in news { word.hear(one, now: now) }
+                for one in news { word?.hear(one, now: now) }
             } else {
                 end(now: now)
             }
         }
-        if let askAt = word.askAt, askAt <= now {
-            word.asked()
+        if let askAt = word?.askAt, askAt <= now {
+            word?.asked()
             link?.ask()
         }
-        word.look(now: now)
+        word?.look(now: now)
         return publish()
     }
 
     @discardableResult
     private func publish() -> Bool {
-        let isMetered = isWanted && word.isMetered
+        let isMetered = word?.isMetered ?? false
         return board.isCalledMetered.exchange(isMetered, ordering: .relaxed) != isMetered
     }
 }

@@ -50,7 +50,7 @@ OTHER := $(if $(ARCH)$(SUITE),$(if $(filter-out $(OWN),$(ARCH) $(SUITE)),$(or $(
 
 # The builds share one folder, and SwiftPM uses every core by itself.
 .NOTPARALLEL:
-.PHONY: help deps build run test on lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test install uninstall deb cross clean venv
+.PHONY: help deps build run test on lint manuals check server server-build test-server fuzz-server server-deb conservation overload fleet fleet-simulation fleet-live bench-server fuzz bench soak system-test test-arm64 install uninstall deb cross clean venv
 
 help:  ## Show these verbs
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -176,6 +176,10 @@ uninstall:  ## Remove what `make install` has put there; configuration and state
 
 deb: deps $(if $(OTHER),cross,build)  ## Build the Debian packages in $(BUILD)/deb; ARCH=arm64 SUITE=trixie for another machine
 	@etc/build/deb $(BUILD) $(OTHER)
+
+test-arm64: deps venv  ## Run the Swift tests, and Python tests that matter there, with programs for ARM that qemu emulates; ONLY=name
+	@etc/build/cross arm64 $(or $(SUITE),trixie) --build $(BUILD) --tests
+	@etc/build/test-arm64 $(BUILD) $(or $(SUITE),trixie) $(ONLY)
 
 cross:
 	@for product in $(PRODUCTS); do etc/build/cross $(OTHER) --build $(BUILD) -- $(RELEASE) --product $$product || exit; done

@@ -19,6 +19,11 @@ private struct Line: ~Copyable {
         return line
     }
 
+    /// Reads what there is, once. Compilers before 6.3 do not see from outside that socket and parser are two things.
+    mutating func read(into reports: inout [Report]) throws -> Int {
+        try socket.read(with: &parser, into: &reports)
+    }
+
     /// Reads until `count` reports have arrived.
     mutating func reports(_ count: Int) throws -> [Report] {
         var reports: [Report] = []
@@ -26,7 +31,7 @@ private struct Line: ~Copyable {
             var poll = PollSet()
             poll.add(socket.raw)
             poll.wait(seconds: 1)
-            _ = try socket.read(with: &parser, into: &reports)
+            _ = try read(into: &reports)
             return reports.count >= count
         }
         try #require(isComplete, "only \(reports.count) of \(count) reports have come")
@@ -51,7 +56,7 @@ func splitEverywhere() throws {
         var poll = PollSet()
         poll.add(line.socket.raw)
         poll.wait(seconds: 5)
-        let count = try line.socket.read(with: &line.parser, into: &first)
+        let count = try line.read(into: &first)
         try #require(count == cut)
         try line.gpsd.send(Array(text.utf8.dropFirst(cut)))
         let all: [Report] = first + (try line.reports(2 - first.count))
@@ -123,7 +128,7 @@ func closing() throws {
     var reports: [Report] = []
     let isClosed = wait(upTo: 5) {
         do {
-            _ = try line.socket.read(with: &line.parser, into: &reports)
+            _ = try line.read(into: &reports)
             return false
         } catch {
             return (error as? SystemError)?.code == 104
@@ -146,7 +151,7 @@ func floodIsRationed() throws {
     }
     try #require(sent > 150_000)
     var reports: [Report] = []
-    let count: Int = try line.socket.read(with: &line.parser, into: &reports)
+    let count: Int = try line.read(into: &reports)
     let limit: Int = 65_536 + Socket.lineLimit
     #expect(count <= limit)
 }

@@ -18,8 +18,9 @@ pid() { systemctl show --value -p MainPID beekond; }
 
 say machine "$(uname -m), $(uname -r)"
 say pages "$(getconf PAGESIZE)"
-say versions "systemd $(systemctl --version | awk 'NR == 1 { print $2 }'), $(dpkg-query -W -f '${Package} ${Version}, ' \
-    gpsd libsqlite3-0 'libcurl4*' 'libgps*' | sed 's/, $//')"
+# A pattern finds packages that are not installed as well: those have no version.
+say versions "systemd $(systemctl --version | awk 'NR == 1 { print $2 }')$(dpkg-query -W -f '${Package} ${Version}\n' \
+    gpsd libsqlite3-0 'libcurl4*' 'libgps*' | awk 'NF == 2 { printf ", %s", $0 }')"
 say package "$(dpkg-query -W -f '${Version} ${Architecture}' beekond)"
 until_true stored stored 3
 started=$(systemctl show --value -p ExecMainStartTimestampMonotonic beekond)

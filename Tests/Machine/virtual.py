@@ -182,7 +182,11 @@ class Machine:
         return wait_for(look, lambda: f"{what}; the status is {json.dumps(self.status())}; {self.console()[-2000:]}", seconds)
 
     def console(self) -> str:
-        with open(self.path(f"console-{self.boots}"), encoding="utf-8", errors="replace") as file:
+        """What the machine has said so far; nothing, while its emulator is yet to begin."""
+        path = self.path(f"console-{self.boots}")
+        if not os.path.exists(path):
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
 
     def stored(self, boot: int) -> list:

@@ -152,23 +152,24 @@ struct HostileAnswer: Sendable, CustomTestStringConvertible {
     private static let wrongValues = ["true", "0", "1.5", #""x""#, "{}", #"["stop"]"#, "[null]", "[[]]"]
 
     /// Values of other types where a list, a command, an id or a name is to be.
-    private static let types =
-        (["true", "0", #""stop""#, "{}", #"{"0":\#(stop)}"#].map { #"{"commands":\#($0)}"# }
-        + wrongValues.map { #"{"commands":[\#($0)]}"# }
-        + (["true", "17", "{}", "[]", "null", #""""#, #""a b""#, #""ä""#, #""\n""#]
-        + ["\"\(String(repeating: "i", count: 129))\""]).flatMap { id in
-            [
-                #"{"commands":[{"id":\#(id),"command":"stop"}]}"#,
-                #"{"commands":[\#(stop),{"id":\#(id),"command":"stop"}]}"#,
-            ]
+    private static let types: [HostileAnswer] = {
+        var texts = ["true", "0", #""stop""#, "{}", #"{"0":\#(stop)}"#].map { #"{"commands":\#($0)}"# }
+        texts += wrongValues.map { #"{"commands":[\#($0)]}"# }
+        let long = "\"\(String(repeating: "i", count: 129))\""
+        for id in ["true", "17", "{}", "[]", "null", #""""#, #""a b""#, #""ä""#, #""\n""#, long] {
+            texts.append(#"{"commands":[{"id":\#(id),"command":"stop"}]}"#)
+            texts.append(#"{"commands":[\#(stop),{"id":\#(id),"command":"stop"}]}"#)
         }
-        + ["true", "17", "{}", "[]", "null"].map { #"{"commands":[{"id":"1","command":\#($0)}]}"# }
-        + [#"{"commands":[{"command":"stop"}]}"#, #"{"commands":[{"id":"1"}]}"#]
-        + ["true", "0", #""stop""#, "{}", #"{"0":["stop"]}"#].map { #"{"background_geolocation":\#($0)}"# }
-        + ["true", "0", "{}", "[]", #""stop""#, "[7]", "[[]]", "[null]"].map {
+        texts += ["true", "17", "{}", "[]", "null"].map { #"{"commands":[{"id":"1","command":\#($0)}]}"# }
+        texts += [#"{"commands":[{"command":"stop"}]}"#, #"{"commands":[{"id":"1"}]}"#]
+        texts += ["true", "0", #""stop""#, "{}", #"{"0":["stop"]}"#].map {
+            #"{"background_geolocation":\#($0)}"#
+        }
+        texts += ["true", "0", "{}", "[]", #""stop""#, "[7]", "[[]]", "[null]"].map {
             #"{"background_geolocation":[["stop"],\#($0)]}"#
-        })
-        .map { HostileAnswer("type \($0.prefix(70))", .refused(.malformed), $0) }
+        }
+        return texts.map { HostileAnswer("type \($0.prefix(70))", .refused(.malformed), $0) }
+    }()
 
     // MARK: What it asks for
 

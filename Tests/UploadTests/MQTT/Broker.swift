@@ -90,7 +90,7 @@ final class Broker: Sendable {
 /// Starts a program, found in PATH or where administrators have theirs.
 func spawn(_ words: [String], output: String) throws -> pid_t {
     let places = ["/usr/local/sbin/", "/usr/sbin/"].map { $0 + words[0] }
-    let program = places.first { access($0, X_OK) == 0 } ?? words[0]
+    let program: String = places.first { access($0, X_OK) == 0 } ?? words[0]
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var files = posix_spawn_file_actions_t()

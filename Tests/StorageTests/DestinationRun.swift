@@ -192,8 +192,13 @@ struct DestinationRun: ~Copyable {
             owed.compactMap { model.rows[$0] }.filter { $0.isEvent == isEvent }.map(\.ts).sorted(by: >)
         }
         let locations = draft.locations.map(\.fix.time.milliseconds)
-        let events = draft.events.map(\.crossing.time.milliseconds)
-        try #require(locations == locations.sorted() && events == events.sorted())
+        let crossings = draft.events.map(\.crossing.time.milliseconds)
+        let ofVehicle = draft.vehicleEvents.compactMap { event -> Int64? in
+            guard case .known(let time, _) = event.time else { return nil }
+            return time.milliseconds
+        }
+        for own in [locations, crossings, ofVehicle] { try #require(own == own.sorted()) }
+        let events = crossings + ofVehicle
         for (own, all) in [(locations, times(false)), (events, times(true))] {
             try #require(own.allSatisfy { $0 >= all.prefix(limit).last ?? .max })
         }

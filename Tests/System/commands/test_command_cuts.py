@@ -87,7 +87,7 @@ class CutTests(CommandTest):
         # The receiver may have nothing to say; all else is well.
         self.assertEqual([word for word in status["degraded"] if word != "source"], [])
         # Each location is in one place.
-        daemon.sync()
+        daemon.sync_until(lambda answer: True, "an attempt")
         self.assertTrue(all(len(batches) == 1 for batches in server.homes.values()), server.homes)
 
     def since_answer(self, seen) -> list:

@@ -165,6 +165,8 @@ class ServerSettingsTests(CtlTest):
                 daemon.kill()
                 daemon.start()
         back = server.command("unset_config", keys=[INTERVAL, "sync.batch_size"])
+        # A row to send: without one there is no request, and so no answer with the command.
+        fake.settle()
         fake.drive(10)
         daemon.sync_until(lambda answer: back in server.results, "its result")
         self.assertTrue(server.results[back][0]["ok"])

@@ -39,8 +39,9 @@ export DESTDIR PREFIX BINDIR DATADIR SYSCONFDIR UNITDIR SYSUSERSDIR CATALOGDIR
 PRODUCTS := beekond beekonctl beekon-sim
 # lld comes with the toolchain; gold, the default, warns about a function of the runtime library. -s strips. What the
 # programs export nobody loads, and it would keep alive what nothing calls: 4 % of each. release.ld leaves out 12 % more,
-# and relocations in the short form, which glibc reads since 2.36 (Debian 12), are 7 % less.
-RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --no-export-dynamic \
+# and relocations in the short form, which glibc reads since 2.36 (Debian 12), are 7 % less. What would be said for debuggers
+# differs from build to build, and left its mark in what stays: without it, the same bytes come out each time.
+RELEASE := -c release --static-swift-stdlib -Xswiftc -gnone -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --no-export-dynamic \
     -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker $(CURDIR)/etc/build/release.ld
 SWIFT_BUILD := swift build --scratch-path $(BUILD)
 # For another machine than this: its architecture and suite.

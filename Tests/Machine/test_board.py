@@ -1,8 +1,13 @@
-"""The package in a virtual machine of its kind (BEEKOND_TARGET): what an operator would see of it, SIGKILL, and a power cut."""
+"""The package in a virtual machine of its kind (BEEKOND_TARGET): what an operator would see of it, SIGKILL, and a power cut;
+and on a kernel with such pages, the Swift tests of what counts them.
+"""
 from __future__ import annotations
 
+import glob
 import os
 import re
+import shutil
+import subprocess
 import unittest
 
 import debian
@@ -15,6 +20,22 @@ UNIT = ("[Unit]\nAfter=beekond.service tell.service\n"
         "ExecStart=/bin/sh /root/board.sh\n[Install]\nWantedBy=multi-user.target\n")
 # systemd's measure: 0 for none, 10 for everything.
 MOST_EXPOSED = 1.5
+# The debug build of `make test-arm64`, and the libraries that it runs with.
+CROSS = os.path.join(os.path.dirname(debian.PACKAGE_FOLDER), "cross")
+PROGRAMS = os.path.join(CROSS, f"{debian.SUITE}-{debian.ARCHITECTURE}", "debug")
+SYSROOT = os.path.join(CROSS, f"sysroot-{debian.SUITE}-{debian.ARCHITECTURE}")
+RUNTIME = os.path.join(CROSS, f"runtime-{debian.ARCHITECTURE}", "usr/libexec/swift/lib/swift/linux")
+TESTS = os.environ.get("BEEKOND_BOARD_TESTS") or "^(BaseTests|LinuxTests|StorageTests)"
+# The tests alone, from a disk of their own that is mounted where they were compiled. They write to the disk of the machine:
+# Debian 13 has /tmp in memory.
+TESTS_UNIT = (
+    "[Unit]\nRequires=dev-vdb.device dev-ttyS3.device\nAfter=dev-vdb.device dev-ttyS3.device\n"
+    "SuccessAction=poweroff\nFailureAction=poweroff\n"
+    "[Service]\nType=oneshot\nTTYPath=/dev/ttyS3\nStandardOutput=tty\nStandardError=tty\n"
+    "Environment=TMPDIR=/var/tmp LD_LIBRARY_PATH=/src/lib NO_COLOR=1\n"
+    "ExecStartPre=mkdir /src\nExecStartPre=mount -o ro /dev/vdb /src\nExecStartPre=getconf PAGESIZE\n"
+    f"ExecStart=/src/tests --testing-library swift-testing --filter {TESTS}\n"
+    "ExecStopPost=/bin/sh -c 'echo; echo ended: $SERVICE_RESULT'\n")
 
 
 def setUpModule():
@@ -62,6 +83,36 @@ class BoardTest(MachineTest):
         self.assert_sound(machine)
         self.assertEqual(self.backend.faults(), [])
         print(f"power cut: the database is sound; {len(reported)} reported stored before it, all of them received")
+
+    @unittest.skipUnless(debian.IS_FOREIGN, "for machines whose pages may be others than these")
+    def test_what_counts_pages_counts_these(self):
+        if not os.path.exists(os.path.join(PROGRAMS, "beekondPackageTests.xctest")):
+            self.skipTest(f"there are no tests for {' '.join(debian.TARGET)}: etc/build/cross {' '.join(debian.TARGET)} --tests")
+        self.vehicle = machine = self.machine(self.url(), files={"etc/systemd/system/tests.service": TESTS_UNIT})
+        machine.start("-drive", f"file={self.tests()},if=virtio,format=raw,readonly=on", "-m", "2048", "-smp", "2",
+                      append="systemd.unit=tests.service")
+
+        wait_for(lambda: not machine.qemu.running,
+                 lambda: f"all tests; {machine.text('tell')[-3000:]}; {machine.console()[-1000:]}", 10_800)
+        pages, _, said = machine.text("tell").replace("\r", "").partition("\n")
+        summary = re.findall(r"^\S+ +(Test run with .*)$", said, re.M)
+        failed = re.findall(r"^\S+ +(Test (?!run with|case )[^\n]* failed after.*)$", said, re.M)
+        print(f"\npages of {pages} bytes: {summary}", flush=True)
+        self.assertEqual(failed, [])
+        self.assertIn("\nended: success", said, said[-3000:] + machine.console()[-1000:])
+        self.assertRegex(" ".join(summary), r"with [1-9]\d* tests .*passed")
+
+    def tests(self) -> str:
+        """An image with the Swift tests and what they read."""
+        folder, image = os.path.join(self.folder, "src"), os.path.join(self.folder, "tests.disk")
+        shutil.copytree(os.path.join(debian.ROOT, "Tests"), os.path.join(folder, "Tests"))
+        shutil.copytree(RUNTIME, os.path.join(folder, "lib"), ignore=lambda _, names: [
+            name for name in names if not name.endswith(".so")])
+        for name in ("libstdc++.so.6", "libgcc_s.so.1"):
+            shutil.copy(glob.glob(os.path.join(SYSROOT, "usr/lib/*-linux-gnu", name))[0], os.path.join(folder, "lib"))
+        shutil.copy(os.path.join(PROGRAMS, "beekondPackageTests.xctest"), os.path.join(folder, "tests"))
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", folder, image, "800M"], check=True, stdout=subprocess.DEVNULL)
+        return image
 
 
 if __name__ == "__main__":

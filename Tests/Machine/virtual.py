@@ -156,16 +156,12 @@ class Machine:
 
     def lines(self, name: str, boot: int | None = None) -> list:
         """The JSON lines from a serial port during one boot; the cut may have truncated the last."""
-        path = self.path(f"{name}-{boot or self.boots}")
-        if not os.path.exists(path):
-            return []
-        with open(path, encoding="utf-8", errors="replace") as file:
-            found = []
-            for line in file.read().replace("\r", "\n").split("\n"):
-                try:
-                    found.append(json.loads(line))
-                except ValueError:
-                    continue
+        found = []
+        for line in self.text(name, boot).replace("\r", "\n").split("\n"):
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                continue
         return [line for line in found if isinstance(line, dict)]
 
     def status(self) -> dict | None:
@@ -181,13 +177,17 @@ class Machine:
 
         return wait_for(look, lambda: f"{what}; the status is {json.dumps(self.status())}; {self.console()[-2000:]}", seconds)
 
-    def console(self) -> str:
-        """What the machine has said so far; nothing, while its emulator is yet to begin."""
-        path = self.path(f"console-{self.boots}")
+    def text(self, name: str, boot: int | None = None) -> str:
+        """What a serial port has said so far; nothing, while the emulator is yet to begin."""
+        path = self.path(f"{name}-{boot or self.boots}")
         if not os.path.exists(path):
             return ""
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
+
+    def console(self) -> str:
+        """What the machine has said on its console in this boot."""
+        return self.text("console")
 
     def stored(self, boot: int) -> list:
         """The ids of the locations that the daemon reported as stored during one boot."""

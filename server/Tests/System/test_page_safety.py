@@ -23,6 +23,35 @@ SHOWS = "text => document.body.innerText.includes(text) || document.querySelecto
 SCREENS = ("#/fleet", "#/map", "#/vehicle/{truck}", "#/vehicle/{truck}?tab=events", "#/vehicle/{truck}?tab=commands",
            "#/fences?vehicles={truck}", "#/devices", "#/users")
 
+# Maps that are zoomed, turned by the wheel or moved, each of which goes some frames later than the one before.
+MAPS_THAT_GO = """async () => {
+    const { L, makeMap, removeMap, viewText } = await import(
+        new URL("map/base.js", document.querySelector("script[type=module]").src));
+    const acts = [
+        (map) => map.setZoom(6),
+        (map) => map.panBy([90, 40]),
+        (map) => { map.setView([31, 11], 5); L.Util.requestAnimFrame(() => map.panBy([50, 0])); },
+        (map) => map.getContainer().dispatchEvent(new WheelEvent("wheel", { deltaY: -300, bubbles: true, cancelable: true })),
+    ];
+    let late = 0;
+    const live = async (act, frames) => {
+        const element = document.createElement("div");
+        element.style.cssText = "position: fixed; width: 300px; height: 200px";
+        document.body.append(element);
+        const map = makeMap(element, "A map");
+        let gone = false;
+        map.on("moveend", () => { late += gone; viewText(map); });
+        act(map);
+        for (let frame = 0; frame < frames; frame += 1) await new Promise(requestAnimationFrame);
+        removeMap(map);
+        gone = true;
+        element.remove();
+    };
+    await Promise.all(acts.flatMap((act) => [...Array(40).keys()].map((frames) => live(act, frames))));
+    await new Promise((done) => setTimeout(done, 600));
+    return late;
+}"""
+
 
 class SafetyTests(PageTest):
     def screens(self) -> list:
@@ -116,6 +145,11 @@ class SafetyTests(PageTest):
         wait_for(lambda: page.get_by_role("tab", name="Commands").get_attribute("aria-selected") == "true", "arrows change tabs")
         # What has the focus is to be seen.
         self.assertNotIn(page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), ("none", ""))
+
+    def test_a_map_may_go_at_any_moment(self):
+        """Leaflet puts things off to a later frame, when the map may be no more."""
+        page = self.page()
+        self.assertEqual(page.evaluate(MAPS_THAT_GO), 0, "moves that were heard of when the map had gone")
 
     @staticmethod
     def tab_to(page, text: str, back: bool = False):

@@ -51,10 +51,13 @@ export function setView(map, text) {
     return true;
 }
 
-/** Leaflet comes back to end a zoom's animation when the map has gone, and fails: so it is told that there is none. */
+/** What Leaflet has put off (the end of a zoom, a turn of the wheel, a throw) comes when the map has gone. It then finds a
+    pane that nobody sees, and nobody listens: a screen that is left must not write its view into the address of the next. */
 export function removeMap(map) {
-    map._animatingZoom = false;
     map.remove();
+    map.off();
+    map._mapPane = L.DomUtil.create("div");
+    L.DomUtil.setPosition(map._mapPane, L.point(0, 0));
 }
 
 export { L };

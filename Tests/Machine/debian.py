@@ -43,6 +43,9 @@ OVERLAY = ("overlayroot", "busybox", "modemmanager", *{"bookworm": (), "trixie":
 # What building modules of the kernel takes, in a root of its own with the kernel that will load them.
 MODULES = ("linux-headers-amd64", "linux-source-6.1", "gcc-12", "make", "xz-utils")
 HAS_MODULES = TARGET == ["amd64", "bookworm"]
+# What building a kernel for ARM takes, on this machine.
+WIDE = ["linux-source-6.1", "gcc-aarch64-linux-gnu", "gcc", "libc6-dev", "make", "flex", "bison", "bc", "xz-utils"]
+HAS_WIDE = [*HERE, *TARGET] == ["amd64", "bookworm", "arm64", "bookworm"]
 
 # gpsd that reads datagrams as its receiver, and a simulator that sends them.
 FILES = {
@@ -82,28 +85,45 @@ def package() -> str:
 
 
 def root(kernel: str = "small", extra: tuple = ()) -> str:
-    """The folder of a Debian, which is made if there is none yet."""
-    packages = ",".join([*PACKAGES, KERNELS[kernel], *extra])
-    name = packages if TARGET == ["amd64", "bookworm"] else " ".join([*TARGET, packages])
+    """The folder of a Debian with systemd, which is made if there is none yet."""
+    return made([*PACKAGES, KERNELS[kernel], *extra])
+
+
+def made(packages: list, target: list = TARGET) -> str:
+    """The folder of a Debian with these packages, which is made if there is none yet."""
+    architecture, suite = target
+    included = ",".join(packages)
+    name = included if target == ["amd64", "bookworm"] else " ".join([*target, included])
     path = os.path.join(KEPT, "root-" + hashlib.sha256(name.encode()).hexdigest()[:12])
     if not os.path.isdir(path):
         os.makedirs(KEPT, exist_ok=True)
         fresh = tempfile.mkdtemp(dir=KEPT)
         # This machine's own mirror.
-        told = subprocess.run([CROSS, "--sources", SUITE], capture_output=True, text=True, check=True).stdout
+        told = subprocess.run([CROSS, "--sources", suite], capture_output=True, text=True, check=True).stdout
+        is_foreign = HERE[0] != architecture
         try:
             with tempfile.NamedTemporaryFile("w", suffix=".sources" if "URIs:" in told else ".list") as sources:
                 sources.write(told)
                 sources.flush()
                 subprocess.run(
-                    [*emulated(), "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
-                     '--aptopt=Apt::Install-Recommends "false"', f"--architectures={ARCHITECTURE}",
-                     *(["--skip=check/qemu"] if IS_FOREIGN else []), f"--include={packages}", SUITE, fresh, sources.name],
-                    check=True, timeout=3600 if IS_FOREIGN else 900)
+                    [*(emulated() if is_foreign else []), "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
+                     '--aptopt=Apt::Install-Recommends "false"', f"--architectures={architecture}",
+                     *(["--skip=check/qemu"] if is_foreign else []), f"--include={included}", suite, fresh, sources.name],
+                    check=True, timeout=3600 if is_foreign else 900)
         except (OSError, subprocess.SubprocessError):
             shutil.rmtree(fresh, ignore_errors=True)
             raise
         os.rename(fresh, path)
+    return path
+
+
+def overlay(below: str, folder: str) -> str:
+    """A cheap copy of a root, to be unmounted: what is written to it goes into `folder`."""
+    path, upper, work = (os.path.join(folder, name) for name in ("root", "upper", "work"))
+    for directory in (path, upper, work):
+        os.makedirs(directory)
+    subprocess.run(["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={below},upperdir={upper},workdir={work}", path],
+                   check=True)
     return path
 
 
@@ -119,16 +139,10 @@ def own(name: str) -> str:
 
 
 class Layer:
-    """A cheap copy of a root: what is written to it goes into `folder`."""
+    """A cheap copy of a root, with what all machines have in common."""
 
     def __init__(self, folder: str, kernel: str = "small", extra: tuple = ()):
-        self.path = os.path.join(folder, "root")
-        upper, work = os.path.join(folder, "upper"), os.path.join(folder, "work")
-        for directory in (self.path, upper, work):
-            os.makedirs(directory)
-        subprocess.run(
-            ["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root(kernel, extra)},upperdir={upper},workdir={work}",
-             self.path], check=True)
+        self.path = overlay(root(kernel, extra), folder)
         for name, text in FILES.items():
             self.write(name, text)
         shutil.copy(own("beekon-sim"), self.path + "/usr/local/bin")
@@ -160,6 +174,8 @@ def prepare():
             root("small", more)
     if not BRIEF and HAS_MODULES:
         root("whole", MODULES)
+    if not BRIEF and HAS_WIDE:
+        made(WIDE, HERE)
 
 
 if __name__ == "__main__":

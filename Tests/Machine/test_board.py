@@ -12,6 +12,7 @@ import unittest
 
 import debian
 import virtual
+import wide
 from support.waiting import wait_for
 from test_power import MachineTest
 
@@ -47,6 +48,8 @@ def setUpModule():
 @unittest.skipIf(debian.BRIEF, "takes minutes: not in the brief form")
 class BoardTest(MachineTest):
     vehicle: virtual.Machine
+    # A kernel that is not the suite's.
+    image: str | None = None
 
     def said(self) -> dict:
         """What the script has said so far."""
@@ -58,7 +61,7 @@ class BoardTest(MachineTest):
                      # Empty is masked: a login that begins there drops what others have written.
                      f"etc/systemd/system/serial-getty@{virtual.CONSOLE}.service": ""}
         self.vehicle = machine = self.machine(self.url(), {"allow_insecure_http": True}, files=files, units=("board",))
-        machine.start()
+        machine.start(image=self.image)
         wait_for(lambda: "end" in self.said() or not machine.qemu.running,
                  lambda: f"all steps; so far {self.said()}; {machine.console()[-1500:]}", 1800)
         said = self.said()
@@ -75,7 +78,7 @@ class BoardTest(MachineTest):
         self.assert_sound(machine)
         reported = set(machine.stored(1))
         self.assertTrue(reported)
-        machine.start()
+        machine.start(image=self.image)
         machine.wait_status(lambda status: status["gate"]["admitted"] >= 1 and status["state"] == "tracking",
                             "tracking goes on after the cut", 900)
         wait_for(lambda: reported <= self.received(), lambda: f"{len(reported - self.received())} are missing", 600)
@@ -90,7 +93,7 @@ class BoardTest(MachineTest):
             self.skipTest(f"there are no tests for {' '.join(debian.TARGET)}: etc/build/cross {' '.join(debian.TARGET)} --tests")
         self.vehicle = machine = self.machine(self.url(), files={"etc/systemd/system/tests.service": TESTS_UNIT})
         machine.start("-drive", f"file={self.tests()},if=virtio,format=raw,readonly=on", "-m", "2048", "-smp", "2",
-                      append="systemd.unit=tests.service")
+                      append="systemd.unit=tests.service", image=self.image)
 
         wait_for(lambda: not machine.qemu.running,
                  lambda: f"all tests; {machine.text('tell')[-3000:]}; {machine.console()[-1000:]}", 10_800)
@@ -113,6 +116,15 @@ class BoardTest(MachineTest):
         shutil.copy(os.path.join(PROGRAMS, "beekondPackageTests.xctest"), os.path.join(folder, "tests"))
         subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", folder, image, "800M"], check=True, stdout=subprocess.DEVNULL)
         return image
+
+
+@unittest.skipUnless(debian.HAS_WIDE, "such a kernel is built for arm64 with Debian 12, on amd64 with Debian 12")
+class WidePagesTest(BoardTest):
+    """The same with pages of 64 KiB."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.image = wide.built()
 
 
 if __name__ == "__main__":

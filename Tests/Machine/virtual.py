@@ -112,13 +112,13 @@ class Machine:
         subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", layer.path, self.disk, "2500M"], check=True,
                        stdout=subprocess.DEVNULL)
 
-    def start(self, *options: str, receiver: tuple | None = None, append: str = ""):
+    def start(self, *options: str, receiver: tuple | None = None, append: str = "", image: str | None = None):
         """Powers on. The receiver is on the second serial port unless the options say otherwise; `append` is for the
-        kernel and what starts before the root is there."""
+        kernel and what starts before the root is there; `image` is a kernel that needs nothing before that."""
         self.boots += 1
         self._qemu = Child(
             [QEMU, *BOARD, "-accel", "tcg", "-m", "512", "-nodefaults", "-no-reboot", "-display", "none",
-             "-kernel", self.path("vmlinuz"), "-initrd", self.path("initrd.img"),
+             *(("-kernel", image) if image else ("-kernel", self.path("vmlinuz"), "-initrd", self.path("initrd.img"))),
              # On a busy host the kernel takes its timer for broken, and panics: not what is tested. Any other panic ends it.
              "-append", f"root=/dev/vda rw console={CONSOLE} quiet systemd.show_status=false no_timer_check panic=-1 {append}",
              "-drive", f"file={self.disk},if=virtio,format=raw",

@@ -101,7 +101,7 @@ class RefreshTests(AuthTest):
         fake.stop()
         self.daemons[0].start()
         daemon.listeners.append(self.listener(daemon))
-        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(daemon.first_outcome(), "drained")
         self.assertEqual((len(endpoint.requests), len(receiver.requests)), (0, 1))
 
     def test_no_access_token(self):

@@ -94,7 +94,7 @@ class CutTests(AuthTest):
         fake.settle()
         # Earlier rows are pending, or were acknowledged by the last call.
         daemon.wait_stored(1)
-        result = daemon.sync()["outcome"]
+        result = daemon.first_outcome()
         state = self.auth(daemon)
         if rotations == 0:
             outcome = "before"

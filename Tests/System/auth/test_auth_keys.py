@@ -173,7 +173,7 @@ class KeyTests(AuthTest):
         self.restart(daemon)
         fake.settle()
         daemon.wait_stored(1)
-        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(daemon.first_outcome(), "drained")
         self.assertEqual(len(endpoint.requests), 1)
 
 

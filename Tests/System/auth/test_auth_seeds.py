@@ -49,7 +49,7 @@ class SeedTests(AuthTest):
         self.restart(daemon)
         fake.settle()
         daemon.wait_stored(1)
-        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(daemon.first_outcome(), "drained")
         self.assertEqual(receiver.authorizations[-1], f"Bearer {Endpoint.MARK}access-new")
 
     def test_an_edited_seed_revives(self):
@@ -80,7 +80,7 @@ class SeedTests(AuthTest):
             self.restart(daemon, kill)
             fake.settle()
             daemon.wait_stored(1)
-            self.assertEqual(daemon.sync()["outcome"], "drained")
+            self.assertEqual(daemon.first_outcome(), "drained")
             self.assertEqual(receiver.authorizations[-1], f"Bearer {Endpoint.MARK}access-1")
         self.assertEqual(len(endpoint.requests), 1)
 
@@ -90,7 +90,7 @@ class SeedTests(AuthTest):
         self.restart(daemon)
         fake.settle()
         daemon.wait_stored(1)
-        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(daemon.first_outcome(), "drained")
         self.assertEqual(receiver.authorizations[-1], f"Bearer {Endpoint.MARK}access-new")
 
     def test_what_is_refused(self):

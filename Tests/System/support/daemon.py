@@ -175,6 +175,12 @@ class Beekond:
         with self.connect(timeout=60) as client:
             return client.call("Sync", wait=True)
 
+    def first_outcome(self) -> str:
+        """What came of the first attempt since the start: of ours, or of the daemon's own, which is made at a random moment of
+        the first 30 s where something is pending. That of ours then finds nothing."""
+        outcome = self.sync()["outcome"]
+        return "drained" if outcome == "nothing_pending" else outcome
+
     def sync_until(self, condition, what: str, seconds: float = PATIENCE) -> dict:
         """Attempts, as often as the daemon allows, until the condition holds for an outcome."""
         def attempt():

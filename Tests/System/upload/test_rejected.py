@@ -92,7 +92,7 @@ class RejectedTests(SystemTest):
         daemon.kill()
         receiver.go_on()
         daemon.start()
-        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(daemon.first_outcome(), "drained")
         self.assertEqual(len(receiver.ids), 12)
         self.assertTrue(dead <= set(receiver.ids))
 

@@ -35,7 +35,7 @@ class EndTests(SystemTest):
         receiver = receiver or self.backend()
         daemon.configure(sync={"url": receiver.url, "interval_seconds": NEVER})
         daemon.start()
-        self.assertEqual(daemon.sync()["outcome"], "drained")
+        self.assertEqual(daemon.first_outcome(), "drained")
         self.assertEqual(set(receiver.ids), rows)
         self.assertEqual({request.batch_id.replace("-", "").upper() for request in receiver.requests}, {row[0] for row in frozen})
 

@@ -1,5 +1,4 @@
 """Hostile clients: others are served as if they did not exist, and the daemon does not grow."""
-import os
 import statistics
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.child import descriptors
 from support.control_client import ConnectionClosed, ControlClient
 from support.hostile_clients import KINDS
 from support.system_test import SystemTest
@@ -108,7 +108,7 @@ class AbuseTests(SystemTest):
         self.stored(stored + 3)
         wait_for(lambda: self.connections() < 10, "all of them are gone", 3 * PATIENCE)
         # SQLite keeps the descriptors of closed readers for later ones while the writer holds its lock.
-        self.assertLess(len(self.descriptors()), 120)
+        self.assertLess(len(descriptors(self.victim.child.process.pid)), 120)
 
     def fill_sleepers(self, fake):
         """Sends fixes until the sockets of all subscribers are full. They occupy every place; ten seconds later, each new
@@ -131,19 +131,9 @@ class AbuseTests(SystemTest):
             tracker.call("GetStatus")
         return (time.monotonic() - began) * 1000
 
-    def descriptors(self) -> list:
-        folder = f"/proc/{self.victim.child.process.pid}/fd"
-        found = []
-        for name in os.listdir(folder):
-            try:
-                found.append(os.readlink(os.path.join(folder, name)))
-            except FileNotFoundError:
-                pass  # closed meanwhile
-        return found
-
     def connections(self) -> int:
         """Open sockets, including the one to gpsd."""
-        return sum(name.startswith("socket:") for name in self.descriptors())
+        return sum(name.startswith("socket:") for name in descriptors(self.victim.child.process.pid))
 
     def show(self, name: str, times: list):
         print(f"{name:24}{statistics.median(times):8.1f}{times[int(len(times) * 0.99)]:8.1f}{times[-1]:9.1f}   "

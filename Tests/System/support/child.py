@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -66,3 +68,12 @@ class Child:
     def text(self) -> str:
         with open(self.log, encoding="utf-8", errors="replace") as lines:
             return lines.read()
+
+
+def descriptors(pid: int) -> list:
+    """What a process has open, as /proc names it."""
+    folder, found = f"/proc/{pid}/fd", []
+    for name in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            found.append(os.readlink(f"{folder}/{name}"))
+    return found

@@ -41,6 +41,7 @@ class SystemBus:
     def start(self) -> SystemBus:
         self._child = Child([installed(DBUS_DAEMON), "--config-file", self._config, "--nofork", "--nopidfile"], self._log)
         wait_for(self._answers, "the bus listens")
+        wait_for(lambda: self.connections() == 0, "the bus has noticed that who asked has gone")
         return self
 
     def _answers(self) -> bool:
@@ -48,10 +49,10 @@ class SystemBus:
             return link.connect_ex(self._path) == 0
 
     def connections(self) -> int:
-        """How many sockets the bus has open."""
-        assert self._child
-        folder = f"/proc/{self._child.process.pid}/fd"
-        return sum(os.readlink(f"{folder}/{name}").startswith("socket:") for name in os.listdir(folder))
+        """How many are connected with the bus, or wait for that."""
+        with open("/proc/net/unix", encoding="utf-8") as file:
+            # The sixth column is the state, 03 of a connection, and the last the path of the bus at its end of it.
+            return sum(line.split()[5:6] == ["03"] and line.endswith(f" {self._path}\n") for line in file)
 
     def connect(self) -> socket.socket:
         link = socket.socket(socket.AF_UNIX)

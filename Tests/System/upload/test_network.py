@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.child import descriptors
 from support.namespaces import in_namespace, loopback_up
 from support.system_test import SystemTest
 from support.waiting import never, wait_for
@@ -57,11 +58,9 @@ class NetworkTests(SystemTest):
 
 def netlink_sockets(pid: int) -> int:
     """The number of open sockets of this kind."""
-    folder = f"/proc/{pid}/fd"
-    targets = [os.readlink(f"{folder}/{name}") for name in os.listdir(folder)]
     with open(f"/proc/{pid}/net/netlink", encoding="ascii") as table:
         inodes = {line.split()[-1] for line in table}
-    return sum(target.startswith("socket:[") and target[8:-1] in inodes for target in targets)
+    return sum(target.startswith("socket:[") and target[8:-1] in inodes for target in descriptors(pid))
 
 
 if __name__ == "__main__":

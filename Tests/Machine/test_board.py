@@ -26,7 +26,6 @@ CROSS = os.path.join(os.path.dirname(debian.PACKAGE_FOLDER), "cross")
 PROGRAMS = os.path.join(CROSS, f"{debian.SUITE}-{debian.ARCHITECTURE}", "debug")
 SYSROOT = os.path.join(CROSS, f"sysroot-{debian.SUITE}-{debian.ARCHITECTURE}")
 RUNTIME = os.path.join(CROSS, f"runtime-{debian.ARCHITECTURE}", "usr/libexec/swift/lib/swift/linux")
-TESTS = os.environ.get("BEEKOND_BOARD_TESTS") or "^(BaseTests|LinuxTests|StorageTests)"
 # The tests alone, from a disk of their own that is mounted where they were compiled. They write to the disk of the machine:
 # Debian 13 has /tmp in memory.
 TESTS_UNIT = (
@@ -35,7 +34,8 @@ TESTS_UNIT = (
     "[Service]\nType=oneshot\nTTYPath=/dev/ttyS3\nStandardOutput=tty\nStandardError=tty\n"
     "Environment=TMPDIR=/var/tmp LD_LIBRARY_PATH=/src/lib NO_COLOR=1\n"
     "ExecStartPre=mkdir /src\nExecStartPre=mount -o ro /dev/vdb /src\nExecStartPre=getconf PAGESIZE\n"
-    f"ExecStart=/src/tests --testing-library swift-testing --filter {TESTS}\n"
+    # But for random operations by the ten thousand, which take an hour here.
+    "ExecStart=/src/tests --testing-library swift-testing --filter ^(BaseTests|LinuxTests|StorageTests) --skip ModelTests\n"
     "ExecStopPost=/bin/sh -c 'echo; echo ended: $SERVICE_RESULT'\n")
 
 

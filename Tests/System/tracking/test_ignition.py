@@ -50,7 +50,7 @@ class ManualTests(IgnitionTest):
         self.turn(daemon, True)
         self.assertEqual(self.ignition(daemon), "on")
         daemon.call("Configure", settings={"vehicle.ignition": "none"})
-        self.assertNotIn("vehicle", daemon.status())
+        daemon.wait_status(lambda status: "vehicle" not in status, "the ignition is told of no more")
 
     def test_what_is_said_is_recorded_once(self):
         daemon = self.switched().start()

@@ -32,7 +32,8 @@ class ManualTests(TriggerTest):
             sync={"url": backend.url, "mode": "manual", "interval_seconds": 60})
         self.fence(daemon, "ahead", 300)
         fake.drive(60)
-        daemon.wait_status(lambda status: status["sync"]["pending"] > 60, "rows and an event")
+        daemon.wait_status(lambda status: status["sync"]["pending"] > 61, "rows and an event")
+        daemon.wait_stored(61)
         daemon.call("Stop")
         # Other settings are no reason, and a start is none.
         daemon.configure(sync={"batch_size": 50})
@@ -44,7 +45,7 @@ class ManualTests(TriggerTest):
         self.assertNotIn("next_attempt", daemon.status()["sync"])
         answer = daemon.sync()
         self.assertEqual((answer["outcome"], answer["pending"]), ("drained", 0))
-        self.assertGreater(len(backend.ids), 60)
+        self.assertEqual(len(backend.ids), 61)
 
     def test_a_failure_is_not_retried_until_sync(self):
         backend = self.backend(answers=[503])

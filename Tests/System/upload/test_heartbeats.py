@@ -56,6 +56,9 @@ class HeartbeatTest(ClockTest):
 
     def let_pass(self, daemon, clocks, seconds: float):
         """So much time passes; a setting that is changed makes the uploader look at its clock."""
+        if daemon.setting("sync.heartbeat_seconds"):
+            # A daemon answers before its uploader has begun to count.
+            daemon.wait_status(lambda status: "heartbeat" in status["sync"], "the time to the next is counted")
         clocks.suspend(seconds)
         value = daemon.setting("tracking.low_accuracy_meters")
         daemon.call("Configure", settings={"tracking.low_accuracy_meters": value + 1})

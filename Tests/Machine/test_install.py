@@ -9,12 +9,17 @@ import tempfile
 import unittest
 
 import container
+import debian
 from service import need_machines
-from support.programs import BIN, ROOT
+from support.programs import ROOT
 from support.text import match
 from support.waiting import wait_for
 
 INSTALL = os.path.join(ROOT, "etc", "build", "install")
+PROGRAMS = os.path.dirname(debian.own("beekond"))
+# What they are run with here while their files for shells are made.
+RUN = {} if debian.TARGET == debian.HERE else {"RUN": " ".join([
+    debian.CROSS, *debian.TARGET, "--build", os.path.dirname(debian.PACKAGE_FOLDER), "--run"])}
 
 
 def setUpModule():
@@ -32,7 +37,7 @@ class InstallTest(unittest.TestCase):
                   "SYSUSERSDIR": "/lib/sysusers.d", "CATALOGDIR": "/lib/systemd/catalog"}
         environment = {name: prefix + value if name != "PREFIX" else value for name, value in places.items()}
         subprocess.run([INSTALL, what], check=True, env={
-            **os.environ, **environment, "SYSCONFDIR": "/etc", "DESTDIR": os.path.join(self.folder, "stage")})
+            **os.environ, **RUN, **environment, "SYSCONFDIR": "/etc", "DESTDIR": os.path.join(self.folder, "stage")})
 
     def staged(self) -> list:
         stage = os.path.join(self.folder, "stage")
@@ -42,7 +47,7 @@ class InstallTest(unittest.TestCase):
     def test_what_is_staged_runs_and_can_be_removed(self):
         for prefix in ("/usr", "/usr/local"):
             with self.subTest(prefix):
-                self.install(BIN, prefix)
+                self.install(PROGRAMS, prefix)
                 files = self.staged()
                 print(f"\n{prefix}: {len(files)} files")
                 outside = [name for name in files if not ("/" + name).startswith((prefix + "/", "/etc/beekond/"))]
@@ -50,7 +55,7 @@ class InstallTest(unittest.TestCase):
                 self.run_in_a_box()
                 with open(os.path.join(self.folder, "stage", "etc/beekond/beekond.toml"), "a", encoding="utf-8") as file:
                     file.write("# mine\n")
-                self.install(BIN, prefix)
+                self.install(PROGRAMS, prefix)
                 self.install("--remove", prefix)
                 self.assertEqual(self.staged(), ["etc/beekond/beekond.toml"], "what the operator has written stays")
                 shutil.rmtree(os.path.join(self.folder, "stage"))

@@ -23,6 +23,9 @@ ARCHITECTURE, SUITE = TARGET = (os.environ.get("BEEKOND_TARGET") or " ".join(HER
 IS_FOREIGN = HERE[0] != ARCHITECTURE
 KEPT = os.path.abspath(os.environ.get("BEEKOND_MACHINES", os.path.join(ROOT, ".build", "machines")))
 PACKAGE_FOLDER = os.path.abspath(os.environ.get("BEEKOND_PACKAGES", os.path.join(ROOT, ".build", "deb")))
+BUILD = os.path.dirname(PACKAGE_FOLDER)
+# What was compiled for another machine than this.
+OTHER_BUILD = os.path.join(BUILD, "cross", f"{SUITE}-{ARCHITECTURE}")
 # The brief form, for every change: nothing that takes minutes.
 BRIEF = os.environ.get("BEEKOND_BRIEF") == "1"
 
@@ -106,7 +109,7 @@ def made(packages: list, target: list = TARGET) -> str:
                 sources.write(told)
                 sources.flush()
                 subprocess.run(
-                    [*(emulated() if is_foreign else []), "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
+                    [*emulated(target), "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
                      '--aptopt=Apt::Install-Recommends "false"', f"--architectures={architecture}",
                      *(["--skip=check/qemu"] if is_foreign else []), f"--include={included}", suite, fresh, sources.name],
                     check=True, timeout=3600 if is_foreign else 900)
@@ -127,15 +130,14 @@ def overlay(below: str, folder: str) -> str:
     return path
 
 
-def emulated() -> list:
+def emulated(target: list = TARGET) -> list:
     """The words before a command that runs programs of the machine's architecture."""
-    return [CROSS, *TARGET, "--emulated", "--"] if IS_FOREIGN else []
+    return [CROSS, *target, "--emulated", "--"] if HERE[0] != target[0] else []
 
 
 def own(name: str) -> str:
     """One of our programs as the machine has it."""
-    folder = os.path.join(os.path.dirname(PACKAGE_FOLDER), "cross", f"{SUITE}-{ARCHITECTURE}", "release")
-    return program(name) if TARGET == HERE else os.path.join(folder, name)
+    return program(name) if TARGET == HERE else os.path.join(OTHER_BUILD, "release", name)
 
 
 class Layer:

@@ -22,10 +22,9 @@ UNIT = ("[Unit]\nAfter=beekond.service tell.service\n"
 # systemd's measure: 0 for none, 10 for everything.
 MOST_EXPOSED = 1.5
 # The debug build of `make test-arm64`, and the libraries that it runs with.
-CROSS = os.path.join(os.path.dirname(debian.PACKAGE_FOLDER), "cross")
-PROGRAMS = os.path.join(CROSS, f"{debian.SUITE}-{debian.ARCHITECTURE}", "debug")
-SYSROOT = os.path.join(CROSS, f"sysroot-{debian.SUITE}-{debian.ARCHITECTURE}")
-RUNTIME = os.path.join(CROSS, f"runtime-{debian.ARCHITECTURE}", "usr/libexec/swift/lib/swift/linux")
+PROGRAM = os.path.join(debian.OTHER_BUILD, "debug", "beekondPackageTests.xctest")
+SYSROOT = os.path.join(debian.BUILD, "cross", f"sysroot-{debian.SUITE}-{debian.ARCHITECTURE}")
+RUNTIME = os.path.join(debian.BUILD, "cross", f"runtime-{debian.ARCHITECTURE}", "usr/libexec/swift/lib/swift/linux")
 # The tests alone, from a disk of their own that is mounted where they were compiled. They write to the disk of the machine:
 # Debian 13 has /tmp in memory.
 TESTS_UNIT = (
@@ -89,12 +88,11 @@ class BoardTest(MachineTest):
 
     @unittest.skipUnless(debian.IS_FOREIGN, "for machines whose pages may be others than these")
     def test_what_counts_pages_counts_these(self):
-        if not os.path.exists(os.path.join(PROGRAMS, "beekondPackageTests.xctest")):
+        if not os.path.exists(PROGRAM):
             self.skipTest(f"there are no tests for {' '.join(debian.TARGET)}: etc/build/cross {' '.join(debian.TARGET)} --tests")
         self.vehicle = machine = self.machine(self.url(), files={"etc/systemd/system/tests.service": TESTS_UNIT})
         machine.start("-drive", f"file={self.tests()},if=virtio,format=raw,readonly=on", "-m", "2048", "-smp", "2",
                       append="systemd.unit=tests.service", image=self.image)
-
         wait_for(lambda: not machine.qemu.running,
                  lambda: f"all tests; {machine.text('tell')[-3000:]}; {machine.console()[-1000:]}", 10_800)
         pages, _, said = machine.text("tell").replace("\r", "").partition("\n")
@@ -113,7 +111,7 @@ class BoardTest(MachineTest):
             name for name in names if not name.endswith(".so")])
         for name in ("libstdc++.so.6", "libgcc_s.so.1"):
             shutil.copy(glob.glob(os.path.join(SYSROOT, "usr/lib/*-linux-gnu", name))[0], os.path.join(folder, "lib"))
-        shutil.copy(os.path.join(PROGRAMS, "beekondPackageTests.xctest"), os.path.join(folder, "tests"))
+        shutil.copy(PROGRAM, os.path.join(folder, "tests"))
         subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", folder, image, "800M"], check=True, stdout=subprocess.DEVNULL)
         return image
 

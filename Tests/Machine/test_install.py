@@ -19,7 +19,7 @@ INSTALL = os.path.join(ROOT, "etc", "build", "install")
 PROGRAMS = os.path.dirname(debian.own("beekond"))
 # What they are run with here while their files for shells are made.
 RUN = {} if debian.TARGET == debian.HERE else {"RUN": " ".join([
-    debian.CROSS, *debian.TARGET, "--build", os.path.dirname(debian.PACKAGE_FOLDER), "--run"])}
+    debian.CROSS, *debian.TARGET, "--build", debian.BUILD, "--run"])}
 
 
 def setUpModule():

@@ -103,7 +103,9 @@ class UploadTests(UploadTest):
         daemon.kill()
         daemon.start()
         self.assertEqual(daemon.first_outcome(), "rejected")
-        self.assertEqual({request.batch_id for request in receiver.requests[4:]}, {requests[2].batch_id})
+        probes = [request.batch_id for request in receiver.requests[4:]]
+        # Ours, after that of the daemon's own attempt if there was one.
+        self.assertIn(probes, ([requests[2].batch_id], [requests[2].batch_id] * 2))
         self.assertEqual(daemon.rejected_ids(), set())
         receiver.answers.clear()
         # Until one is accepted: then everything drains, what came back in new batches.
@@ -225,7 +227,9 @@ class UploadTests(UploadTest):
         # Neither new rows nor a stop override what the server asked for.
         fake.drive(3)
         daemon.call("Stop")
-        self.check_gap(receiver, 3.95)
+        receiver.wait_requests(2)
+        gap = receiver.moments[1] - receiver.moments[0]
+        self.assertTrue(3.95 <= gap <= 6.95 + AT_ONCE, gap)
 
     def test_retry_after_as_a_date(self):
         # Whole seconds of a clock that follows the receiver: one second of slack for each.
@@ -234,11 +238,6 @@ class UploadTests(UploadTest):
         receiver.wait_requests(2)
         late = receiver.moments[1] - due
         self.assertTrue(-2.5 <= late <= 0.5 + AT_ONCE, late)
-
-    def check_gap(self, receiver, least: float):
-        receiver.wait_requests(2)
-        gap = receiver.moments[1] - receiver.moments[0]
-        self.assertTrue(least <= gap <= least + 3 + AT_ONCE, gap)
 
     def test_sync_overrides_retry_after(self):
         receiver, fake, daemon = self.uploading([503], retry_after=600)

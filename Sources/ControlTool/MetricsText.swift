@@ -135,6 +135,10 @@ package struct MetricsText {
             "sent_bytes_total", .counter, "Bytes of request bodies that were answered", each(\.sync.bytesSent)
         )
         writer.add(
+            "unmatched_answers_total", .counter,
+            "Answers that did not belong to the request under way, and were not believed",
+            each { $0.sync.unmatchedAnswers ?? 0 })
+        writer.add(
             "upload_failed", .gauge, "1 where waiting alone does not help, else 0",
             each { $0.sync.state == .failed ? 1 : 0 })
         writer.add(

@@ -118,14 +118,20 @@ enum BackendProbe {
         let factory = RequestFactory(hurried(sync), version: Release.version)
         let outcome = client.post(
             request.body, factory.options(for: request, of: id, authorization: nil),
-            keepsBody: request.format.readsBody(acknowledging: sync.requireAck), wakeup: wakeup,
-            isCancelled: { false })
-        return switch outcome {
+            wakeup: wakeup, isCancelled: { false })
+        switch outcome {
         case .answer(let answer):
-            .judged(request.format.judge(answer, acknowledging: sync.requireAck ? id : nil, at: now()))
-        case .failure(let failure): .failed(failure)
+            var matching = AnswerMatching()
+            if let fault = matching.fault(
+                answer, to: id, in: request.format, .envelope, over: client.connectionNumber)
+            {
+                return .failed(
+                    TransportFailure(kind: .network, message: "the answer is not that to the request: \(fault)"))
+            }
+            return .judged(request.format.judge(answer, acknowledging: sync.requireAck ? id : nil, at: now()))
+        case .failure(let failure): return .failed(failure)
         // Nobody does.
-        case .cancelled: nil
+        case .cancelled: return nil
         }
     }
 

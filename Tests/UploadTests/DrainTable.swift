@@ -15,7 +15,7 @@ extension DrainTests {
         [
             .done, .frozen(rows: 4, isIsolating: false), .frozen(rows: 1, isIsolating: true), .nothingPending,
             .underway, .gone, .cancelled, .failed(isForTime: true), .failed(isForTime: false), .suspected,
-            .full, .closed, .mayBeBlamed, .made(.log), .made(.envelope),
+            .full, .closed, .unmatched, .mayBeBlamed, .made(.log), .made(.envelope),
             .storageFailed,
         ] + tokens.map { .token($0) } + answers
 
@@ -38,13 +38,14 @@ extension DrainTests {
         (.underway, .perform(.awaitAnswer)), (.gone, .perform(.freezeNext)),
         (.cancelled, .perform(.freezeNext)), (.failed(isForTime: true), .perform(.countTimeout)),
         (.failed(isForTime: false), lostNetwork), (.closed, .perform(.markPermanent)),
+        (.unmatched, .perform(.send)),
     ]
 
     /// What becomes of a request without rows, but for its answer.
     static let postscript: [(Drain.Event, Drain.Step)] = [
         (.underway, .perform(.awaitAnswer)), (.gone, .perform(.freezeNext)),
         (.cancelled, .perform(.freezeNext)), (.failed(isForTime: true), lostNetwork),
-        (.failed(isForTime: false), lostNetwork), (.closed, lostNetwork),
+        (.failed(isForTime: false), lostNetwork), (.closed, lostNetwork), (.unmatched, .perform(.makePostscript)),
     ]
 
     static let table: [Place] = [

@@ -58,7 +58,6 @@ import Testing
         let body = "{\"result\":\"error\"}"
         #expect(judge(.overland, answer(200, body, ["Content-Encoding: gzip"])).verdict == .accepted)
         #expect(judge(.overland, answer(200, body, isCut: true)).verdict == .accepted)
-        #expect(Format.overland.readsBody(acknowledging: false))
     }
 
     @Test("a command or a list of friends in the body is no refusal")
@@ -72,8 +71,6 @@ import Testing
         #expect(Format.allCases.filter(\.carriesEvents) == [.beekon, .template, .owntracks])
         #expect(Format.allCases.filter(\.isOneRow) == [.owntracks, .osmand])
         #expect(Self.foreign == [.overland, .owntracks, .osmand])
-        #expect(
-            Format.allCases.filter { $0.readsBody(acknowledging: true) } == [.beekon, .template, .overland])
         #expect(DrainOutcome.Failure(.refused) == .permanent)
     }
 

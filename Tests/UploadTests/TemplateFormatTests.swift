@@ -204,9 +204,6 @@ import Tracking
                 }
             }
         }
-        #expect(
-            Format.template.readsBody(acknowledging: true) && !Format.template.readsBody(acknowledging: false)
-        )
         #expect(Format.template.advice(.status(405)).contains("method"))
         #expect(Format.template.advice(.status(415)).contains("compress"))
         #expect(Format.template.advice(.status(422)).contains("location_template"))

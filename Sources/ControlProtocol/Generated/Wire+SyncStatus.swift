@@ -6,10 +6,12 @@ extension Wire {
     /// letters), page (a page answered 200 in place of the backend) or no_ack (sync.require_ack) while state
     /// is failed. last_mqtt_code is the reason code of an MQTT broker, in place of an HTTP status. rejected
     /// counts the dead letters that are kept. oversized_failures counts how many times in a row the next
-    /// batch has failed because of its size or its time; absent if it has not. commands counts those of its
-    /// server that have yet to be run, results those that have yet to be sent, refused_commands the lists of
-    /// its commands that were refused as a whole since the daemon started; each is absent if there are none.
-    /// heartbeat is absent where there are no heartbeats.
+    /// batch has failed because of its size or its time; absent if it has not. unmatched_answers counts,
+    /// since the daemon started, the answers that did not belong to the request under way, and were not
+    /// believed; absent if there were none. commands counts those of its server that have yet to be run,
+    /// results those that have yet to be sent, refused_commands the lists of its commands that were refused
+    /// as a whole since the daemon started; each is absent if there are none. heartbeat is absent where there
+    /// are no heartbeats.
     package struct SyncStatus: Codable, Sendable, Equatable {
         package var state: SyncState
         package var failure: String?
@@ -27,6 +29,7 @@ extension Wire {
         package var retries: Int
         package var bytesSent: Int
         package var oversizedFailures: Int?
+        package var unmatchedAnswers: Int?
         package var commands: Int?
         package var results: Int?
         package var refusedCommands: Int?
@@ -37,8 +40,8 @@ extension Wire {
             inFlightBatch: String? = nil, lastAttempt: String? = nil, lastSuccess: String? = nil,
             lastHttpStatus: Int? = nil, lastMqttCode: Int? = nil, lastError: String? = nil,
             nextAttempt: String? = nil, uploaded: Int, rejected: Int, retries: Int, bytesSent: Int,
-            oversizedFailures: Int? = nil, commands: Int? = nil, results: Int? = nil,
-            refusedCommands: Int? = nil, heartbeat: Heartbeat? = nil
+            oversizedFailures: Int? = nil, unmatchedAnswers: Int? = nil, commands: Int? = nil,
+            results: Int? = nil, refusedCommands: Int? = nil, heartbeat: Heartbeat? = nil
         ) {
             self.state = state
             self.failure = failure
@@ -56,6 +59,7 @@ extension Wire {
             self.retries = retries
             self.bytesSent = bytesSent
             self.oversizedFailures = oversizedFailures
+            self.unmatchedAnswers = unmatchedAnswers
             self.commands = commands
             self.results = results
             self.refusedCommands = refusedCommands
@@ -79,6 +83,7 @@ extension Wire {
             case retries
             case bytesSent = "bytes_sent"
             case oversizedFailures = "oversized_failures"
+            case unmatchedAnswers = "unmatched_answers"
             case commands
             case results
             case refusedCommands = "refused_commands"

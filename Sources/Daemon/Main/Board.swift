@@ -132,6 +132,8 @@ struct UploaderSnapshot: Equatable, Sendable {
     /// How many times in a row the next batch has failed because of its size or its time.
     var oversizedFailures = 0
     var bytesSent = 0
+    /// Answers that were not made for the request under way.
+    var unmatchedAnswers = 0
     /// nil where there are none.
     var heartbeat: HeartbeatSnapshot?
 }

@@ -236,7 +236,8 @@ extension Wire.SyncStatus {
             lastMqttCode: snapshot.lastMQTTCode, lastError: snapshot.deferralWarning ?? snapshot.lastError,
             nextAttempt: snapshot.nextAttempt.map { time($0).iso8601 }, uploaded: snapshot.uploaded,
             rejected: counts.rejected, retries: snapshot.retries, bytesSent: snapshot.bytesSent,
-            oversizedFailures: some(snapshot.oversizedFailures), commands: some(commands?.waiting),
+            oversizedFailures: some(snapshot.oversizedFailures),
+            unmatchedAnswers: some(snapshot.unmatchedAnswers), commands: some(commands?.waiting),
             results: some(commands?.results), refusedCommands: some(refusedCommands),
             heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
     }

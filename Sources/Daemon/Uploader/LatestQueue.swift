@@ -80,6 +80,14 @@ final class LatestQueue {
         }
     }
 
+    /// What is under way is made anew, of the newest location by now.
+    ///
+    /// - Returns: false when there is none any more.
+    func renew() throws(StorageError) -> Bool {
+        if current != nil { _ = try takeNewest() }
+        return current != nil
+    }
+
     private func takeNewest() throws(StorageError) -> Drain.Event {
         end()
         let newest = hub.board.newest

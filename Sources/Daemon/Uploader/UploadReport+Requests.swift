@@ -42,6 +42,40 @@ extension UploadReport {
             : failure.message
     }
 
+    /// An answer was not made for this request, or cannot be told from one that was not.
+    ///
+    /// - Parameter fault: what gives it away.
+    func unmatched(_ fault: String, now: BootInstant) {
+        port.requests.add(.unmatched)
+        ended(watch.end(RequestCounts.Code.unmatched.text, now: now))
+        note(nil)
+        snapshot.lastError = "an answer did not belong to the request: \(fault)"
+        unmatched(
+            1, "did not belong to the request that was under way: \(fault); nothing is given up for it, and the same goes out "
+                + "once more over a new connection", now: now)
+    }
+
+    /// Something had come on a kept connection before the next request went out, which was made on another one.
+    ///
+    /// - Parameter total: times since the start.
+    func unrequested(_ total: Int, now: BootInstant) {
+        guard total > unrequested else { return }
+        let count = total - unrequested
+        unrequested = total
+        unmatched(count, "did not belong to any request: its connection was closed, and nothing is given up", now: now)
+    }
+
+    private func unmatched(_ count: Int, _ words: String, now: BootInstant) {
+        snapshot.unmatchedAnswers += count
+        if let last = lastUnmatched, now.seconds(since: last) < Self.logInterval { return }
+        lastUnmatched = now
+        warn(
+            .answerUnmatched,
+            "an answer of the server of \(port.name) \(words). It, or a proxy before it, answers a request twice, or before it "
+                + "has read it",
+            [(.destination, port.name.text)])
+    }
+
     /// - Parameter judgement: of an answer, whether it will count or not.
     func answered(_ judgement: Judgement, now: BootInstant) {
         port.requests.add(.init(judgement))

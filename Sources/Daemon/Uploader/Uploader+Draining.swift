@@ -136,7 +136,7 @@ extension Uploader {
     private func exchangeToken() -> Drain.TokenCheck {
         guard let sync else { return .due(hasToken: false) }
         let check = tokens.exchange(
-            with: RequestFactory(sync, version: Release.version), over: &carrier.http, isIdle: false)
+            with: RequestFactory(sync, version: Release.version), isIdle: false)
         publish()
         return check
     }
@@ -165,8 +165,7 @@ extension Uploader {
         publish()
         carrier.begin(
             request, of: id, to: sync, authorization: tokens.authorise(),
-            keepsBody: postscripts.current == nil ? sync.commands != nil : postscripts.readsAnswer,
-            at: hub.clock.time(now: now), now: now)
+            postscripts.current?.kind.content ?? .rows, at: hub.clock.time(now: now), now: now)
         // What has arrived meanwhile may prevent the first byte from being sent.
         runCommands(now: .current())
         return .underway
@@ -179,6 +178,7 @@ extension Uploader {
             return .underway
         case .ended(let delivery):
             report.requestEnded()
+            report.unrequested(carrier.unrequested, now: .current())
             attempts.metered.connected(to: carrier.peer)
             if postscripts.current == nil, let format = queue.request?.format,
                 queue.record.observe(.init(delivery), in: format),
@@ -199,6 +199,10 @@ extension Uploader {
         case .failure(let failure):
             report.failed(failure, now: .current())
             return .failed(isForTime: failure.isForTime)
+        case .unmatched(let fault):
+            report.unmatched(fault, now: .current())
+            // Only the newest location counts there, and that may be another one by now.
+            return try lane?.renew() == false ? .gone : .unmatched
         case .answer(let reply):
             if let postscript = postscripts.current { return answered(reply, to: postscript) }
             guard let batch = lane?.current ?? queue.current, let request = lane?.request ?? queue.request

@@ -163,11 +163,9 @@ final class Uploader {
             attempts.metered.admitsRefresh(sync, now: now)
         else { return }
         report.keepingLastError {
-            tokens.exchange(
-                with: RequestFactory(sync, version: Release.version), over: &carrier.http, isIdle: true)
+            tokens.exchange(with: RequestFactory(sync, version: Release.version), isIdle: true)
         }
         attempts.metered.refreshesDone()
-        carrier.rest(sync)
         publish()
     }
 }

@@ -55,17 +55,6 @@ package enum Format: String, CaseIterable, Sendable {
         }
     }
 
-    /// `judge` decides by the body of the answer, so that it must be kept.
-    ///
-    /// - Parameter acknowledging: an acknowledgement is demanded.
-    package func readsBody(acknowledging: Bool) -> Bool {
-        switch self {
-        case .beekon, .template: acknowledging
-        case .overland: true
-        case .owntracks, .osmand: false
-        }
-    }
-
     /// What shows whether a destination of this format works, and changes nothing there that matters.
     package enum Harmless: Equatable, Sendable {
         /// A batch without rows.

@@ -5,6 +5,9 @@ package import DaemonConfiguration
 package enum Delivery: Equatable, Sendable {
     case answer(Reply)
     case failure(TransportFailure)
+    /// An answer that was not made for this request, with the words for why. Its connection has been closed, and nothing of it
+    /// counts.
+    case unmatched(String)
     /// The caller ended it.
     case cancelled
 

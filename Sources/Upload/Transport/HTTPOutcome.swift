@@ -19,11 +19,16 @@ package struct Answer: Equatable, Sendable {
     package let isReadable: Bool
     /// The body exceeds 64 KiB, and the rest was not read.
     package let isCut: Bool
-    /// The body, if the caller asked for it; empty when it exceeds 64 KiB.
+    /// It has begun before the peer, or its proxy, had acknowledged the whole request.
+    package let isEarly: Bool
+    /// The body; empty when it exceeds 64 KiB.
     package let body: [UInt8]
 
-    init(status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, text: [UInt8]) {
+    init(
+        status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, isEarly: Bool = false, text: [UInt8]
+    ) {
         self.status = status
+        self.isEarly = isEarly
         retryAfter = head.retryAfter
         isPage = start.isPage || isCut && start.mayBePage || head.isCoded && head.isHTML
         isReadable = !head.isCoded
@@ -53,7 +58,8 @@ package struct TransportFailure: Error, Equatable, Sendable {
     /// TLS was refused, by this side or the other: a certificate, its name, the clock, a version.
     package let isTLS: Bool
 
-    init(
+    /// What is left out is not so.
+    package init(
         kind: Kind, message: String, wasSent: Bool = false, isTimeout: Bool = false, isTLS: Bool = false
     ) {
         self.kind = kind

@@ -3,6 +3,8 @@
 On loopback only a batch that is named can tell the two apart; over a path with a round trip, so can the time that an
 acknowledgement of TCP needs. BEEKOND_LONG counts 10,000 good answers, not some hundred.
 """
+import gzip
+import json
 import os
 import ssl
 import sys
@@ -31,6 +33,11 @@ FORMATS: dict = {
     "osmand": {"format": "osmand", "device_id": "van"},
     "template": {"format": "template", "batch_size": 2, "location_template": '{"uuid": "<%= uuid %>"}'},
 }
+
+
+def identity(request: tuple) -> str:
+    """The batch of a request in the format beekon."""
+    return json.loads(gzip.decompress(request[1]))["batch_id"]
 
 
 class StrayTest(SystemTest):
@@ -110,15 +117,41 @@ class NamedTests(StrayTest):
                     self.assertEqual(self.unmatched(daemon), 0)
                 daemon.terminate()
 
+    def test_the_same_batch_goes_out_again(self):
+        server, daemon = self.strange(1)
+        ids = [identity(request) for request in server.requests]
+        self.assertEqual(len(ids) % 3, 0, "three attempts each time")
+        self.assertEqual(len(set(server.requests[number][1] for number in range(len(ids)))), 1, "the same bytes")
+        self.assertEqual(server.connections, len(ids), "each over a connection of its own")
+        server.names = True
+        self.check_all_arrived(server, daemon, 1)
+
     def test_a_live_lane_is_made_afresh(self):
-        server = self.server(50, names=True)
-        fake, daemon = self.daemon_with(3, url=server.url, deliver="latest", **FORMATS["beekon"])
-        for _ in range(6):
-            fake.drive(1)
-            newest = daemon.wait_status(lambda status: status["sync"]["pending"], "news")
-            self.assertTrue(newest)
-            self.drain(daemon)
-        self.assertEqual(daemon.status()["sync"]["pending"], 0)
+        server, daemon = self.strange(1, deliver="latest")
+        ids = [identity(request) for request in server.requests]
+        self.assertEqual(len(ids) % 3, 0, "three attempts each time")
+        self.assertEqual(len(set(ids)), len(ids))
+        server.names = True
+        daemon.sync_until(lambda result: result["outcome"] == "drained", "the newest location has arrived")
+
+    def test_a_heartbeat_is_made_afresh(self):
+        server, daemon = self.strange(0, heartbeat_seconds=60)
+        ids = [identity(request) for request in server.requests]
+        self.assertEqual(len(ids) % 3, 0, "three attempts each time")
+        self.assertEqual(len(set(ids)), len(ids))
+
+    def strange(self, rows: int, **sync) -> tuple:
+        """A server that names batches that nobody has sent, and a daemon that has tried to send it something."""
+        server = self.server(names="strange")
+        server.honest = True
+        fake = self.fake()
+        daemon = self.daemon(fake.port, sync={"url": server.url, **sync}).start()
+        if rows:
+            daemon.call("Start")
+            fake.settle()
+            daemon.wait_stored(rows)
+        daemon.sync_until(lambda result: result["outcome"] == "transient", "an attempt that failed")
+        return server, daemon
 
 
 class TokenTests(StrayTest):

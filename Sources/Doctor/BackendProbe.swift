@@ -126,7 +126,8 @@ enum BackendProbe {
                 answer, to: id, in: request.format, .envelope, over: client.connectionNumber)
             {
                 return .failed(
-                    TransportFailure(kind: .network, message: "the answer is not that to the request: \(fault)"))
+                    TransportFailure(
+                        kind: .network, message: "the answer is not that to the request: \(fault)"))
             }
             return .judged(request.format.judge(answer, acknowledging: sync.requireAck ? id : nil, at: now()))
         case .failure(let failure): return .failed(failure)

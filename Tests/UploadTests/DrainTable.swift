@@ -45,7 +45,8 @@ extension DrainTests {
     static let postscript: [(Drain.Event, Drain.Step)] = [
         (.underway, .perform(.awaitAnswer)), (.gone, .perform(.freezeNext)),
         (.cancelled, .perform(.freezeNext)), (.failed(isForTime: true), lostNetwork),
-        (.failed(isForTime: false), lostNetwork), (.closed, lostNetwork), (.unmatched, .perform(.makePostscript)),
+        (.failed(isForTime: false), lostNetwork), (.closed, lostNetwork),
+        (.unmatched, .perform(.makePostscript)),
     ]
 
     static let table: [Place] = [

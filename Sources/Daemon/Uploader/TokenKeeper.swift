@@ -146,7 +146,9 @@ final class TokenKeeper {
     ) -> Drain.TokenCheck {
         if let loan { return reported(loan.exchange()) }
         defer { lend(now: .current()) }
-        guard let client = HTTPClient(), let request = authenticator.begin(instant(.current())) else { return due }
+        guard let client = HTTPClient(), let request = authenticator.begin(instant(.current())) else {
+            return due
+        }
         // After a power cut it has to be known that an exchange was under way.
         guard save() else {
             authenticator.callOff()
@@ -180,7 +182,9 @@ final class TokenKeeper {
         }
     }
 
-    private func post(_ body: [UInt8], _ options: HTTPOptions, over client: consuming HTTPClient) -> HTTPOutcome {
+    private func post(_ body: [UInt8], _ options: HTTPOptions, over client: consuming HTTPClient)
+        -> HTTPOutcome
+    {
         // Signalled when the daemon stops.
         let wakeup = port.commands.wakeup
         var stopSeen: BootInstant?

@@ -51,7 +51,8 @@ extension UploadReport {
         note(nil)
         snapshot.lastError = "an answer did not belong to the request: \(fault)"
         unmatched(
-            1, "did not belong to the request that was under way: \(fault); nothing is given up for it, and the same goes out "
+            1,
+            "did not belong to the request that was under way: \(fault); nothing is given up for it, and the same goes out "
                 + "once more over a new connection", now: now)
     }
 
@@ -62,7 +63,9 @@ extension UploadReport {
         guard total > unrequested else { return }
         let count = total - unrequested
         unrequested = total
-        unmatched(count, "did not belong to any request: its connection was closed, and nothing is given up", now: now)
+        unmatched(
+            count, "did not belong to any request: its connection was closed, and nothing is given up",
+            now: now)
     }
 
     private func unmatched(_ count: Int, _ words: String, now: BootInstant) {

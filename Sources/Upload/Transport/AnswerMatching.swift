@@ -81,7 +81,8 @@ package struct AnswerMatching: Sendable {
 extension Answer {
     /// The UUID that its body, a JSON object, has as `batch_id`; nil without one, or when it cannot be read.
     fileprivate var namedBatch: UUIDv7? {
-        guard isReadable, body.contains(UInt8(ascii: "{")), case .object(let members)? = JSONReader.read(body),
+        guard isReadable, body.contains(UInt8(ascii: "{")),
+            case .object(let members)? = JSONReader.read(body),
             case .string(let text)? = members["batch_id"]
         else { return nil }
         return UUIDv7(text)

@@ -236,7 +236,8 @@ package struct HTTPClient: ~Copyable {
         _ = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
         // libcurl is content with an answer that ends within its headers; nothing may be deleted for one.
         if response.head.isComplete, !response.head.hasBadLength,
-            code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
+            code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut
+        {
             return .answer(
                 Answer(
                     status: status, response.head, response.start, isCut: response.isCut,

@@ -25,7 +25,8 @@ package struct Answer: Equatable, Sendable {
     package let body: [UInt8]
 
     init(
-        status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, isEarly: Bool = false, text: [UInt8]
+        status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, isEarly: Bool = false,
+        text: [UInt8]
     ) {
         self.status = status
         self.isEarly = isEarly

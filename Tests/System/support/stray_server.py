@@ -47,7 +47,8 @@ class StrayServer:
         self.connections = 0
         self.exchanges: list = []
         self.token: dict | None = None
-        self._context, self._open = context, []
+        self._context = context
+        self._open: list = []
         self._listener = socket.create_server((host, 0), backlog=64)
         self.port = self._listener.getsockname()[1]
         self.url = f"{'https' if context else 'http'}://{host}:{self.port}/locations"

@@ -77,7 +77,7 @@ class NamedTests(StrayTest):
                 self.check_all_arrived(server, daemon, ROWS)
                 if delay >= 10:
                     self.assertGreater(self.unmatched(daemon), 0)
-                    wait_for(lambda said=daemon.text: "did not belong" in said(), "a word of it in the log")
+                    self.assertIn("did not belong", daemon.text())
                 daemon.terminate()
 
     def test_beekon(self):
@@ -121,7 +121,7 @@ class NamedTests(StrayTest):
         server, daemon = self.strange(1)
         ids = [identity(request) for request in server.requests]
         self.assertEqual(len(ids) % 3, 0, "three attempts each time")
-        self.assertEqual(len(set(server.requests[number][1] for number in range(len(ids)))), 1, "the same bytes")
+        self.assertEqual(len({body for _, body in server.requests}), 1, "the same bytes")
         self.assertEqual(server.connections, len(ids), "each over a connection of its own")
         server.names = True
         self.check_all_arrived(server, daemon, 1)
@@ -170,7 +170,7 @@ class TokenTests(StrayTest):
                 daemon.call("Start")
                 fake.settle()
                 daemon.wait_stored(1)
-                wait_for(lambda daemon=daemon, server=server: daemon.sync() and server.exchanges, "an exchange")
+                daemon.sync_until(lambda _, server=server: bool(server.exchanges), "an exchange")
                 self.assertEqual(daemon.status()["auth"]["state"], "valid")
                 server.honest = True
                 self.drain(daemon)
@@ -237,10 +237,10 @@ class FarTests(StrayTest):
         server, lanes = self.far_server(), 8
         server.honest = True
         count = 1250 if LONG else 20
-        others = {f"destination.d{number}": {"url": server.url, "interval_seconds": NEVER, "allow_insecure_http": True, **FORMATS["osmand"]}
-                  for number in range(1, lanes)}
+        main = {"url": server.url, "allow_insecure_http": True, "interval_seconds": NEVER, **FORMATS["osmand"]}
+        others = {f"destination.d{number}": main for number in range(1, lanes)}
         fake = self.fake()
-        daemon = self.daemon(fake.port, sync={"url": server.url, "allow_insecure_http": True, **FORMATS["osmand"]}, **others).start()
+        daemon = self.daemon(fake.port, sync=main, **others).start()
         daemon.call("Start")
         fake.settle()
         fake.drive(count - 1)

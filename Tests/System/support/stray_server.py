@@ -34,8 +34,8 @@ class StrayServer:
     connection with it once the second answer is out.
 
     delay_ms: from the first answer to the second; negative: both in one piece. `names`: answers name their batch; "once": the
-    second does not; "strange": they name another. `split`: the head goes out alone, and the body together with the second answer. `status`: of the doubled answers. `honest`: answers
-    once, and stores everything. `token`: what POST /token gives for a refresh token, one of a kind.
+    second does not; "strange": they name another. `split`: the head goes out alone, and the body together with the second
+    answer. `status`: of the doubled answers. `honest`: answers once, and stores everything. `token`: the answer to POST /token.
     """
 
     def __init__(self, delay_ms: float = 0, names: bool | str = False, split: bool = False, context: ssl.SSLContext | None = None,

@@ -163,5 +163,10 @@ extension Schema {
             done_at INTEGER, error TEXT, result TEXT, position_at INTEGER, is_sent INTEGER NOT NULL DEFAULT 0,
             UNIQUE (destination, id, digest)) STRICT;
         """,
+        // What the server said when it refused rows for good.
+        """
+        ALTER TABLE rejected ADD COLUMN reason TEXT;
+        ALTER TABLE rejected_events ADD COLUMN reason TEXT;
+        """,
     ]
 }

@@ -212,8 +212,8 @@ package struct HTTPClient: ~Copyable {
         if response.head.isComplete, code == CURLE_OK || code == CURLE_WRITE_ERROR && response.isCut {
             return .answer(
                 Answer(
-                    status: status, response.head, response.start, isCut: response.isCut, text: response.body)
-            )
+                    status: status, response.head, response.start, isCut: response.isCut, text: response.body,
+                    keepsBody: response.keepsBody))
         }
         var verification = 0
         _ = ccurl_get_long(handle, CURLINFO_SSL_VERIFYRESULT, &verification)

@@ -21,14 +21,28 @@ package struct Answer: Equatable, Sendable {
     package let isCut: Bool
     /// The body, if the caller asked for it; empty when it exceeds 64 KiB.
     package let body: [UInt8]
+    /// The same as far as it was read, whoever has asked.
+    private let said: [UInt8]
 
-    init(status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, text: [UInt8]) {
+    /// - Parameter keepsBody: the caller asked for it.
+    init(
+        status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, text: [UInt8],
+        keepsBody: Bool = true
+    ) {
         self.status = status
         retryAfter = head.retryAfter
         isPage = start.isPage || isCut && start.mayBePage || head.isCoded && head.isHTML
         isReadable = !head.isCoded
         self.isCut = isCut
-        body = isCut ? [] : text
+        said = text
+        body = isCut || !keepsBody ? [] : text
+    }
+
+    /// What the server says of its refusal, in a line; nil when it says nothing that people can read.
+    ///
+    /// - Parameter hide: takes secrets out of a text: a server may repeat what it was sent.
+    package func reason(hiding hide: (String) -> String) -> String? {
+        isReadable ? ServerReason.read(said, hiding: hide) : nil
     }
 }
 

@@ -59,9 +59,10 @@ final class Response {
     fileprivate(set) var start = AnswerBody()
     /// The body exceeds the limit.
     fileprivate(set) var isCut = false
-    /// The body so far, if it is kept.
+    /// The body so far.
     fileprivate(set) var body: [UInt8] = []
-    private let keepsBody: Bool
+    /// Somebody wants it, besides for what it says of a refusal.
+    let keepsBody: Bool
     fileprivate var bodyCount = 0
     fileprivate var headCount = 0
 
@@ -75,7 +76,7 @@ final class Response {
     fileprivate func append(_ bytes: UnsafeRawBufferPointer) {
         bodyCount += bytes.count
         start.append(bytes)
-        if keepsBody, bodyCount <= Self.bodyLimit { body.append(contentsOf: bytes) }
+        if bodyCount <= Self.bodyLimit { body.append(contentsOf: bytes) }
     }
 }
 

@@ -1,4 +1,5 @@
 import Base
+import Support
 import Testing
 
 @testable import Storage
@@ -51,7 +52,7 @@ struct DestinationTests {
     @Test("what nobody has received is counted: not what one of them has, nor what is kept")
     func unsent() throws {
         #expect(try count() == [0, 0])
-        try workshop.insert(1...6)
+        _ = try workshop.insert(1...6)
         #expect(try count() == [6, 6])
         #expect(try count(to: 4) == [4, 4])
         let batch = try #require(try workshop.freezeNext(for: .fleet, limit: 4))
@@ -60,10 +61,10 @@ struct DestinationTests {
         #expect(try count(to: 4) == [4, 0])
         // Another that was never owed them has not received them, either.
         try workshop.configure(.main, .fleet, .home)
-        try workshop.insert(7...7)
+        _ = try workshop.insert(7...7)
         #expect(try count() == [7, 3])
         let kept = try Workshop(StoreOptions(keepsUploaded: true))
-        try kept.insert(1...3)
+        _ = try kept.insert(1...3)
         _ = try kept.store.acknowledge(try kept.freeze(limit: 2))
         var cursor = History.CountCursor(to: nil)
         let (all, unsent) = try History(directory: kept.directory.path).count(&cursor)

@@ -49,7 +49,7 @@ import Testing
 
     @Test("each has the reason that it was refused for, until it is put back")
     func reasons() throws {
-        try workshop.insert(1...4)
+        _ = try workshop.insert(1...4)
         #expect(try workshop.store.newestRefusal(by: .main) == nil)
         for (second, reason) in [(60.0, "no plate" as String?), (70, nil)] {
             _ = try workshop.store.reject(
@@ -62,7 +62,7 @@ import Testing
         #expect(try work(.requeue) == 4)
         #expect(try workshop.store.newestRefusal(by: .main) == nil)
         _ = try workshop.store.reject(
-            try workshop.freeze(limit: 4), status: 400, reason: "closed", at: time(80))
+            try workshop.freeze(limit: 4), status: 400, reason: "closed", at: time(80), isBlamed: true)
         #expect(try rejected().map(\.reason) == ["closed", "closed", "closed", "closed"])
     }
 

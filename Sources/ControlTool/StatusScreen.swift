@@ -179,11 +179,14 @@ package struct StatusScreen {
     }
 
     private func lastError() -> [String]? {
-        let code = status.sync.lastHttpStatus.map { "HTTP \($0)" }
-        guard let error = status.sync.lastError else {
-            return status.sync.state == .failed ? code.map { ["the server answered \($0)"] } : nil
+        let sync = status.sync
+        let code = sync.lastHttpStatus.map { "HTTP \($0)" }
+        guard let error = sync.lastError else {
+            return sync.state == .failed ? code.map { ["the server answered \($0)"] } : nil
         }
-        let text = "last error: " + Text.cut(Text.safe(error), to: 200) + (code.map { " (\($0))" } ?? "")
+        let isSaid = sync.lastHttpStatus.map { error.contains("\($0)") } ?? true
+        let text =
+            "last error: " + Text.cut(Text.safe(error), to: 400) + (isSaid ? "" : code.map { " (\($0))" } ?? "")
         return Text.wrap(text, width: 70).map(palette.warning)
     }
 }

@@ -21,7 +21,7 @@ struct UploadAdvice {
 
     private var heartbeat: String? {
         guard sync.heartbeat?.pausedUntil != nil else { return nil }
-        let code = sync.heartbeat?.refusedStatus.map { " (HTTP \($0))" } ?? ""
+        let code = ServerWords.suffix(sync.heartbeat?.refusedStatus, sync.heartbeat?.refusedReason)
         return
             "\(names.capitalisedServer) refuses heartbeats\(code), which are left out for a day: let it accept a batch "
             + "without locations, or set \(names.table).heartbeat_seconds to 0. Locations go on as before."
@@ -30,7 +30,7 @@ struct UploadAdvice {
     private var upload: String? {
         guard sync.state == .failed else { return retrying }
         if let code = sync.lastMqttCode { return refused(by: code) }
-        let code = sync.lastHttpStatus.map { " (HTTP \($0))" } ?? ""
+        let code = ServerWords.suffix(sync.lastHttpStatus, sync.lastReason)
         let kept =
             sync.pending > 0
             ? "Nothing is lost: \(Quantity.count(sync.pending)) locations are kept." : "Nothing is lost."
@@ -82,8 +82,11 @@ struct UploadAdvice {
     /// Dead letters that nothing else explains.
     var deadLetters: [String] {
         guard sync.rejected > 0, !["rejected", "dead_letters_full"].contains(sync.failure) else { return [] }
+        // 0: the connection was closed without an answer.
+        let status = sync.rejection?.httpStatus
+        let why = ServerWords.suffix(status == 0 ? nil : status, sync.rejection?.reason)
         return [
-            "\(names.capitalisedServer) has rejected \(Quantity.count(sync.rejected)) locations, which are kept for 7 "
+            "\(names.capitalisedServer) has rejected \(Quantity.count(sync.rejected)) locations\(why), which are kept for 7 "
                 + "days: beekonctl rejected list\(names.option) shows them, beekonctl rejected retry\(names.option) "
                 + "sends them again."
         ]

@@ -23,7 +23,8 @@ enum BackendProbe {
         if sync.mqtt != nil {
             facts.answer = greet(destination, installID: installID)
         } else {
-            facts.answer = sync.harmless == .emptyBatch ? post(sync, installID: installID) : .unasked
+            (facts.answer, facts.reason) =
+                sync.harmless == .emptyBatch ? post(sync, installID: installID) : (.unasked, nil)
         }
         return facts
     }
@@ -57,19 +58,25 @@ enum BackendProbe {
         url.split(separator: Secret.mask, omittingEmptySubsequences: false).joined(separator: "set")
     }
 
-    private static func post(_ sync: Settings.Sync, installID: String?) -> BackendFacts.Answer {
+    private static func post(
+        _ sync: Settings.Sync, installID: String?
+    ) -> (BackendFacts.Answer, reason: String?) {
         guard let (id, request) = harmless(sync, installID: installID, newest: nil),
             let outcome = exchange(request, id: id, sync)
-        else { return .failed("no memory for a request", isClock: false) }
+        else { return (.failed("no memory for a request", isClock: false), nil) }
         switch outcome {
-        case .judged(let judgement):
-            switch judgement.doubt {
-            case .page: return .page(judgement.status)
-            case .noAck: return .noAck(judgement.status)
-            case .refused: return .refused(judgement.status)
-            case nil: return .status(judgement.status)
-            }
-        case .failed(let failure): return .failed(failure.message, isClock: failure.kind == .clock)
+        case .judged(let judgement): return (answer(judgement), judgement.reason)
+        case .failed(let failure):
+            return (.failed(failure.message, isClock: failure.kind == .clock), nil)
+        }
+    }
+
+    private static func answer(_ judgement: Judgement) -> BackendFacts.Answer {
+        switch judgement.doubt {
+        case .page: .page(judgement.status)
+        case .noAck: .noAck(judgement.status)
+        case .refused: .refused(judgement.status)
+        case nil: .status(judgement.status)
         }
     }
 
@@ -129,7 +136,13 @@ enum BackendProbe {
                     TransportFailure(
                         kind: .network, message: "the answer is not that to the request: \(fault)"))
             }
-            return .judged(request.format.judge(answer, acknowledging: sync.requireAck ? id : nil, at: now()))
+            var judgement = request.format.judge(
+                answer, acknowledging: sync.requireAck ? id : nil, at: now())
+            if judgement.verdict != .accepted {
+                judgement.reason = answer.reason(
+                    hiding: SecretTexts(sync.secretTexts + sync.pathKeys).hidden)
+            }
+            return .judged(judgement)
         case .failure(let failure): return .failed(failure)
         // Nobody does.
         case .cancelled: return nil

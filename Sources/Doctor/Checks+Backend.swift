@@ -18,7 +18,37 @@ extension Checks {
             name(backend), connection(backend), encryption(backend),
             endpoint(backend, facts.status?.sync, of: DestinationNames.main, facts), token(facts),
             backlog(facts),
-        ] + [heartbeat(facts.status?.sync, backend, facts)].compactMap(\.self)
+        ]
+            + [
+                deadLetters(facts.status?.sync, of: DestinationNames.main, facts),
+                heartbeat(facts.status?.sync, backend, facts),
+            ].compactMap(\.self)
+    }
+
+    /// Seconds after which a refusal is no news any more.
+    private static let refusalAge: Int64 = 86_400
+
+    /// nil where there are none.
+    ///
+    /// - Parameter destination: whose they are.
+    static func deadLetters(
+        _ sync: Wire.SyncStatus?, of destination: String, _ facts: Facts
+    ) -> Finding? {
+        guard let sync, sync.rejected > 0 else { return nil }
+        let name = "dead letters"
+        let count = sync.rejected == 1 ? "1 rejected location is" : "\(Quantity.count(sync.rejected)) rejected locations are"
+        guard let newest = sync.rejection, let age = seconds(since: newest.rejectedAt, facts) else {
+            return .ok(name, "\(count) kept")
+        }
+        let said = newest.httpStatus == 0 ? "no answer" : ServerWords.code(newest.httpStatus, newest.reason)
+        let text =
+            "\(count) kept, the newest from \(Quantity.duration(seconds: age)) ago" + (said.map { " (\($0))" } ?? "")
+        guard age < refusalAge else { return .ok(name, text) }
+        let option = DestinationNames(destination).option
+        return .failed(
+            name, text,
+            "beekonctl rejected list\(option) shows them; once the server is mended, beekonctl rejected retry\(option) sends "
+                + "them again")
     }
 
     /// nil where there are no heartbeats.
@@ -93,19 +123,19 @@ extension Checks {
         case .status(let status): return judge(status, backend, sync, of: destination)
         case .page(let status):
             return .failed(
-                name, "answers \(status) to an empty batch with a page, which beekond does not believe",
+                name, "answers \(status) to an empty batch with a page, which beekond does not believe" + said(backend),
                 "look for a captive portal, a single-page app's fallback or a maintenance page at "
                     + "\(backend.table).url (\(backend.url))")
         case .noAck(let status):
             return .failed(
                 name,
                 "answers \(status) to an empty batch without acknowledging it, as \(backend.table).require_ack "
-                    + "demands",
+                    + "demands" + said(backend),
                 "let it answer a JSON object with this batch_id, or set \(backend.table).require_ack to false"
             )
         case .refused(let status):
             return .failed(
-                name, "answers \(status) to an empty batch, with a result other than ok",
+                name, "answers \(status) to an empty batch, with a result other than ok" + said(backend),
                 "see the log of \(backend.url)")
         case .failed(let message, let isClock) where isClock || isTLSFailure(message):
             return .skipped(name, "no TLS")
@@ -127,13 +157,13 @@ extension Checks {
         _ status: Int, _ backend: BackendFacts, _ sync: Wire.SyncStatus?, of destination: String
     ) -> Finding {
         let name = "endpoint"
-        let answered = "answers \(status) to an empty batch"
+        let answered = "answers \(status) to an empty batch" + said(backend)
         let table = backend.table
         if [401, 403].contains(status), backend.hasToken {
             return .skipped(name, "\(answered) without a token, which only beekond has")
         }
         // A backend that accepts real batches may still refuse an empty one.
-        if [400, 422].contains(status), let sync, sync.state != .failed, sync.lastSuccess != nil {
+        if [400, 422].contains(status), let sync, sync.state != .failed, acceptsRows(sync) {
             return .ok(name, "\(answered), and accepts real ones: it only refuses empty batches")
         }
         if !(200..<300).contains(status), backend.format != Format.beekon.rawValue,
@@ -163,6 +193,16 @@ extension Checks {
         }
     }
 
+    /// What the server said.
+    private static func said(_ backend: BackendFacts) -> String { backend.reason.map { ": " + $0 } ?? "" }
+
+    /// The server at the present url has accepted something, and refused nothing since.
+    private static func acceptsRows(_ sync: Wire.SyncStatus) -> Bool {
+        guard let success = sync.lastSuccess, sync.lastSuccessElsewhere != true else { return false }
+        // Times of the interface have one form, and sort as texts.
+        return sync.rejection.map { $0.rejectedAt < success } ?? true
+    }
+
     private static func refused(_ name: String, _ answered: String, of destination: String) -> Finding {
         return .failed(
             name, "\(answered): it may reject every batch, or only empty ones",
@@ -174,9 +214,9 @@ extension Checks {
     /// Without the credentials nothing is sent: the answer to an unauthenticated request would mean nothing.
     private static func inferred(_ facts: Facts) -> Finding {
         let name = "endpoint"
-        let hint = "sudo beekonctl doctor sends an empty batch"
+        let (why, hint) = unread(facts)
         guard let sync = facts.status?.sync, let status = sync.lastHttpStatus else {
-            return .skipped(name, "not asked: no permission to read the configuration", hint)
+            return .skipped(name, "not asked: \(why)", hint)
         }
         let age = sync.lastAttempt.flatMap { seconds(since: $0, facts) }
         let when = age.map { ", " + Quantity.duration(seconds: $0) + " ago" } ?? ""
@@ -184,6 +224,16 @@ extension Checks {
             return .failed(name, "last answered beekond \(status)\(when)", "beekonctl status says what to do")
         }
         return .skipped(name, "not asked; last answered beekond \(status)\(when)", hint)
+    }
+
+    /// Why the credentials are not known, and what to do.
+    private static func unread(_ facts: Facts) -> (why: String, hint: String) {
+        switch facts.file {
+        case .broken: ("the configuration has a mistake", "correct it first, see configuration above")
+        case .elsewhere: ("the configuration is elsewhere", "name the file with --config")
+        case .good, .missing, .unreadable:
+            ("no permission to read the configuration", "sudo beekonctl doctor sends an empty batch")
+        }
     }
 
     private static func token(_ facts: Facts) -> Finding {

@@ -17,8 +17,9 @@ extension Checks {
         // Without the configuration nothing was asked, and beekonctl status tells of what beekond was answered.
         let answer = backend.answer.map { _ in endpoint(backend, sync, of: other.name, facts) }
         let heartbeat = heartbeat(sync, backend, facts)
+        let letters = deadLetters(sync, of: other.name, facts)
         let steps =
-            [name(backend), connection(backend), encryption] + [answer, heartbeat].compactMap(\.self)
+            [name(backend), connection(backend), encryption] + [answer, letters, heartbeat].compactMap(\.self)
         if let failed = steps.first(where: { $0.result == .failed }) {
             return .failed(check, "\(failed.check): \(failed.text)", failed.remedy ?? "")
         }

@@ -142,8 +142,10 @@ package struct DestinationTrial {
                 "The server refuses \(sent) without a token (\(judgement.status)), which only beekond has: "
                 + "beekonctl sync \(name) shows what a real location gets."
         }
-        return Format.Cause(judgement).map(format.advice)
-            ?? "\(name) accepts \(sent) (\(judgement.status))."
+        guard let cause = Format.Cause(judgement) else {
+            return "\(name) accepts \(sent) (\(judgement.status))."
+        }
+        return format.advice(cause) + (judgement.reason.map { " It says: \($0)" } ?? "")
     }
 }
 

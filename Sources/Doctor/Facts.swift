@@ -164,6 +164,8 @@ package struct BackendFacts: Sendable {
     package var nameFailure: String?
     /// Why connecting failed; nil on success, or if it was not attempted.
     package var connectFailure: String?
+    /// What the server said with an answer that is no acceptance; nil: nothing.
+    package var reason: String?
     /// nil when nothing was sent, because the credentials may not be read.
     package var answer: Answer?
 

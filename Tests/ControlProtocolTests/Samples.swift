@@ -26,7 +26,8 @@ enum Samples {
         health: .noFix, device: "/dev/ttyS1", mode: 3, satellitesUsed: 9, satellitesVisible: 14,
         timeSettled: true, fixes: 1, reconnects: 2, rollovers: 3, refusedTimes: 4,
         refusedTime: time, refusedClock: time)
-    static let gate = Wire.GateStatus(admitted: 1, tooSoon: 2, tooNear: 3, paused: 4, motion: "moving")
+    static let gate = Wire.GateStatus(
+        admitted: 1, tooSoon: 2, tooNear: 3, paused: 4, motion: "moving", unsettled: 5, notTracked: 6)
     static let store = Wire.StoreStatus(
         degraded: true, locations: 1, events: 8, untimedEvents: 9, bytes: 2, waitingInMemory: 3,
         droppedUnsent: 4, refused: 5,
@@ -38,7 +39,10 @@ enum Samples {
         uploaded: 2, rejected: 3, retries: 4, bytesSent: 5, oversizedFailures: 3, commands: 1, results: 2,
         refusedCommands: 3,
         heartbeat: .init(
-            intervalSeconds: 3600, last: time, next: time, pausedUntil: time, refusedStatus: 400))
+            intervalSeconds: 3600, last: time, next: time, pausedUntil: time, refusedStatus: 400,
+            refusedReason: "no rows"),
+        lastReason: "no such tenant", lastSuccessElsewhere: true, rejection: rejection)
+    static let rejection = Wire.Rejection(rejectedAt: time, httpStatus: 422, reason: "no plate")
     static let auth = Wire.AuthStatus(
         state: "dead", reason: "key", expiresAt: time, lastRefresh: time, failures: 3)
     static let destination = Wire.Destination(
@@ -63,10 +67,11 @@ enum Samples {
         requests: [.init(destination: "main", code: "200", count: 4)],
         commits: .init(bounds: [0.001, 10], counts: [5, 6, 7], seconds: 0.5))
     static let httpRequest = Wire.HttpRequest(
-        batch: "b", attempt: 2, status: 200, milliseconds: 35, bytes: 1200, outcome: "accepted", body: "{}")
+        batch: "b", attempt: 2, status: 200, milliseconds: 35, bytes: 1200, outcome: "accepted", body: "{}",
+        reason: "none")
     static let rejected = Wire.Rejected(
         location: location, geofenceEvent: geofenceEvent, vehicleEvent: vehicleEvent, batchId: "b",
-        httpStatus: 422, rejectedAt: time)
+        httpStatus: 422, rejectedAt: time, reason: "no plate")
     static let command = Wire.ServerCommand(
         id: "c-17", command: "locate", origin: "main", batch: "b", state: "done", receivedAt: time,
         doneAt: time, ok: false, error: "no fix", result: .object([:]), delivered: true)

@@ -73,6 +73,40 @@ struct CheckTests {
         }
     }
 
+    @Test("who may read a configuration is not told that a right is missing, but what is wrong with it")
+    func unasked() throws {
+        var facts = Samples.good
+        facts.backend?.answer = nil
+        facts.status?.sync.lastHttpStatus = nil
+        for (file, words) in [
+            (Facts.File.broken(["beekond.toml:3: x"]), "the configuration has a mistake"),
+            (.elsewhere, "the configuration is elsewhere"), (.unreadable, "no permission"),
+        ] {
+            facts.file = file
+            let finding = try #require(Report(facts).findings.first { $0.check == "endpoint" })
+            #expect(finding.result == .skipped)
+            #expect(finding.text.contains(words), "\(finding)")
+            #expect(finding.remedy?.contains("sudo") != true || file == .unreadable)
+        }
+    }
+
+    @Test("dead letters of a further destination are found, too")
+    func deadLetters() throws {
+        var facts = Samples.good
+        var backend = BackendFacts()
+        (backend.host, backend.answer) = ("home.example", .status(200))
+        facts.others = [.init("home", backend)]
+        var home = Wire.Destination(
+            name: "home", orphaned: false, dropped: 0, sync: Samples.status.sync, auth: Samples.status.auth)
+        home.sync.rejected = 3
+        home.sync.rejection = .init(rejectedAt: "2026-06-15T12:00:00.000Z", httpStatus: 400, reason: "why")
+        facts.status?.destinations = [home]
+        let finding = try #require(Report(facts).findings.last)
+        #expect(finding.result == .failed)
+        #expect(finding.text.contains("400: why"))
+        #expect(finding.remedy?.contains("--destination home") == true)
+    }
+
     @Test("each further destination has a line, and an orphan is named")
     func destinations() {
         var facts = Samples.good

@@ -11,7 +11,11 @@ extension Wire {
     /// believed; absent if there were none. commands counts those of its server that have yet to be run,
     /// results those that have yet to be sent, refused_commands the lists of its commands that were refused
     /// as a whole since the daemon started; each is absent if there are none. heartbeat is absent where there
-    /// are no heartbeats.
+    /// are no heartbeats. last_reason is what the server said with the latest answer that was no acceptance:
+    /// title, detail, pointer and index of a problem (RFC 9457), else message, error or reason of a JSON
+    /// object, else the first 200 printable characters of a text, without secrets; absent if it said nothing.
+    /// last_success_elsewhere true: that was at another url than the present one. rejection is about the
+    /// newest of the dead letters that are kept.
     package struct SyncStatus: Codable, Sendable, Equatable {
         package var state: SyncState
         package var failure: String?
@@ -34,6 +38,9 @@ extension Wire {
         package var results: Int?
         package var refusedCommands: Int?
         package var heartbeat: Heartbeat?
+        package var lastReason: String?
+        package var lastSuccessElsewhere: Bool?
+        package var rejection: Rejection?
 
         package init(
             state: SyncState, failure: String? = nil, pending: Int, oldestPending: String? = nil,
@@ -41,7 +48,8 @@ extension Wire {
             lastHttpStatus: Int? = nil, lastMqttCode: Int? = nil, lastError: String? = nil,
             nextAttempt: String? = nil, uploaded: Int, rejected: Int, retries: Int, bytesSent: Int,
             oversizedFailures: Int? = nil, unmatchedAnswers: Int? = nil, commands: Int? = nil,
-            results: Int? = nil, refusedCommands: Int? = nil, heartbeat: Heartbeat? = nil
+            results: Int? = nil, refusedCommands: Int? = nil, heartbeat: Heartbeat? = nil,
+            lastReason: String? = nil, lastSuccessElsewhere: Bool? = nil, rejection: Rejection? = nil
         ) {
             self.state = state
             self.failure = failure
@@ -64,6 +72,9 @@ extension Wire {
             self.results = results
             self.refusedCommands = refusedCommands
             self.heartbeat = heartbeat
+            self.lastReason = lastReason
+            self.lastSuccessElsewhere = lastSuccessElsewhere
+            self.rejection = rejection
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -88,6 +99,9 @@ extension Wire {
             case results
             case refusedCommands = "refused_commands"
             case heartbeat
+            case lastReason = "last_reason"
+            case lastSuccessElsewhere = "last_success_elsewhere"
+            case rejection
         }
     }
 }

@@ -100,7 +100,7 @@ extension Wire.Rejected {
             vehicleEvent: row.event.flatMap {
                 if case .vehicle(let event) = $0 { Wire.VehicleEvent(event) } else { nil }
             }, batchId: row.batch.description,
-            httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601)
+            httpStatus: row.httpStatus, rejectedAt: row.rejectedAt.iso8601, reason: row.reason)
     }
 }
 
@@ -239,7 +239,17 @@ extension Wire.SyncStatus {
             oversizedFailures: some(snapshot.oversizedFailures),
             unmatchedAnswers: some(snapshot.unmatchedAnswers), commands: some(commands?.waiting),
             results: some(commands?.results), refusedCommands: some(refusedCommands),
-            heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) })
+            heartbeat: snapshot.heartbeat.map { Wire.Heartbeat($0, at: time) },
+            lastReason: snapshot.lastReason,
+            lastSuccessElsewhere: snapshot.isSuccessElsewhere ? true : nil,
+            rejection: counts.rejected > 0 ? snapshot.rejection.map { Wire.Rejection($0) } : nil)
+    }
+}
+
+extension Wire.Rejection {
+    init(_ refusal: Refusal) {
+        self.init(
+            rejectedAt: refusal.time.iso8601, httpStatus: refusal.status, reason: refusal.reason)
     }
 }
 
@@ -249,7 +259,8 @@ extension Wire.Heartbeat {
             intervalSeconds: snapshot.interval, last: snapshot.last?.iso8601,
             next: snapshot.next.map { time($0).iso8601 },
             pausedUntil: snapshot.pausedUntil.map { time($0).iso8601 },
-            refusedStatus: snapshot.pausedUntil == nil ? nil : snapshot.refusal)
+            refusedStatus: snapshot.pausedUntil == nil ? nil : snapshot.refusal,
+            refusedReason: snapshot.pausedUntil == nil ? nil : snapshot.reason)
     }
 }
 

@@ -24,7 +24,7 @@ final class TokenKeeper {
     /// Where uploads carry them; nil without credentials.
     private var place: (url: String, origin: TokenOrigin)?
     /// What the latest request was authorised with.
-    private var sent: String?
+    private(set) var sent: String?
 
     /// Seconds that an exchange has left when the daemon stops: a lost answer may be a lost pair.
     private static let lastExchange = 0.9

@@ -82,13 +82,16 @@ extension UploadReport {
     /// - Parameter judgement: of an answer, whether it will count or not.
     func answered(_ judgement: Judgement, now: BootInstant) {
         port.requests.add(.init(judgement))
-        ended(watch.end(judgement.verdict.word, status: judgement.status, now: now))
+        ended(
+            watch.end(
+                judgement.verdict.word, status: judgement.status, reason: judgement.reason, now: now))
         note(judgement)
     }
 
     /// - Parameter judgement: of the answer; nil: there is none.
     private func note(_ judgement: Judgement?) {
         lastBroker = judgement?.broker
+        snapshot.lastReason = judgement?.reason
         snapshot.lastHTTPStatus = lastBroker == nil ? judgement?.status : nil
         snapshot.lastMQTTCode = lastBroker.map { Int($0.code) }
     }
@@ -104,6 +107,7 @@ extension UploadReport {
             debug(
                 .answer, batch,
                 (record.status.map { "\($0), " } ?? "") + "\(record.outcome), after \(record.milliseconds) ms"
+                    + (record.reason.map { ": \($0)" } ?? "")
             )
         }
         tell(record)
@@ -139,6 +143,7 @@ extension UploadReport {
         snapshot.lastError =
             judgement.broker.map { OwnTracksMQTT.words($0) }
             ?? "the server answers \(judgement.status)" + (judgement.doubt?.words ?? "")
+            + (judgement.reason.map { ": \($0)" } ?? "")
     }
 
     /// An acceptance that needs advice all the same: in MQTT 3.1.1.
@@ -158,7 +163,7 @@ extension UploadReport {
         let count = batch.rows
         snapshot.oversizedFailures = 0
         snapshot.uploaded += count
-        snapshot.lastSuccess = time
+        succeeded(at: time)
         debug(
             .acknowledged, batch.id, "\(count) locations and events, \(batch.request.body.count) bytes",
             .uploaded)

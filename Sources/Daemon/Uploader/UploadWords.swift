@@ -9,9 +9,9 @@ extension DrainOutcome.Failure {
     ///
     /// - Parameters:
     ///   - status: of the latest answer.
+    ///   - code: the same in words, and what the server said with it.
     ///   - table: `sync`, or `destination.NAME`.
-    func advice(_ status: Int?, _ sync: Settings.Sync?, _ table: String) -> String {
-        let code = status.map { "\($0)" } ?? "no status"
+    func advice(_ status: Int?, _ code: String, _ sync: Settings.Sync?, _ table: String) -> String {
         let next = "; " + Self.next(sync)
         return switch self {
         case .auth:
@@ -19,11 +19,11 @@ extension DrainOutcome.Failure {
                 + next
         case .permanent where sync?.format.name.isForeign == true:
             (sync?.advice(status) ?? "")
-                + " These are settings of [\(table)]. Nothing is lost, the next attempt follows on the schedule"
+                + (status == nil ? "" : " It answers \(code).") + " These are settings of [\(table)]. Nothing is lost, the next attempt follows on the schedule"
         case .permanent where status == 413 && sync?.sendsSingleRows == true:
-            "the server finds one row too large (413): raise the server's limit" + next
+            "the server finds one row too large (\(code)): raise the server's limit" + next
         case .permanent where status == 413:
-            "the server finds the batch too large (413): lower \(table).batch_size (\(sync?.batchSize ?? 0)) or raise "
+            "the server finds the batch too large (\(code)): lower \(table).batch_size (\(sync?.batchSize ?? 0)) or raise "
                 + "the server's limit" + next
         case .page:
             "a page answers \(code) in the backend's place, which is not believed: look for a captive portal, a "
@@ -92,9 +92,11 @@ extension Doubt {
 }
 
 extension SyncResult.Outcome {
-    init(_ outcome: DrainOutcome, hadWork: Bool) {
+    /// - Parameter hasRefused: the server has refused rows for good on the way.
+    init(_ outcome: DrainOutcome, hadWork: Bool, hasRefused: Bool) {
         self =
             switch outcome {
+            case .drained where hasRefused: .rejected
             case .drained: hadWork ? .drained : .nothingPending
             case .transient: .transient
             case .failed(.auth): .auth

@@ -60,6 +60,7 @@ final class Uploader {
     /// Runs until the daemon stops.
     func run() {
         apply()
+        recallRefusal()
         obey(now: .current())
         if sync != nil, report.snapshot.storageError != nil || pending > 0 || commands.hasWork {
             attempts.trigger(.started, now: .current())

@@ -124,6 +124,22 @@ package struct StoredRequest: Equatable, Sendable {
     }
 }
 
+/// How rows were refused for good.
+package struct Refusal: Equatable, Sendable {
+    /// The HTTP status; 0: the connection was closed without an answer, time and again.
+    package var status: Int
+    /// What the server said, in a line without secrets; nil: nothing.
+    package var reason: String?
+    /// When.
+    package var time: Timestamp
+
+    package init(status: Int, reason: String? = nil, time: Timestamp) {
+        self.status = status
+        self.reason = reason
+        self.time = time
+    }
+}
+
 /// What became of a rejected batch.
 package enum Rejection: Equatable, Sendable {
     /// Its rows are dead letters now.

@@ -114,6 +114,12 @@ package struct DrainSchedule: Sendable {
         tick = now.advanced(bySeconds: Round.first(of: new.interval, using: &random))
     }
 
+    /// Another server has asked for no pause, and has refused nothing.
+    package mutating func serverChanged() {
+        backOff.reset()
+        state = .ready
+    }
+
     /// Why the latest drain failed; nil unless waiting alone will not mend it.
     package var failure: DrainOutcome.Failure? {
         if case .failed(let failure) = state { failure } else { nil }

@@ -59,6 +59,8 @@ package struct Judgement: Equatable, Sendable {
     package var size: Size
     /// The answer itself, where a broker gave it.
     package var broker: MQTTAnswer?
+    /// What the server says of its refusal, in a line without secrets; nil when it says nothing, or has not refused.
+    package var reason: String?
 
     /// - Parameters:
     ///   - retryAfter: the header of that name, in seconds.

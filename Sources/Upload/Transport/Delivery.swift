@@ -53,4 +53,9 @@ package enum Reply: Equatable, Sendable {
             OwnTracksMQTT.judge(answer, acceptsUnsubscribed: sync?.mqtt?.acceptUnsubscribed ?? false)
         }
     }
+
+    /// What the server says of its refusal: see ``Answer/reason(hiding:)``. A broker says it by its code.
+    package func reason(hiding hide: (String) -> String) -> String? {
+        if case .http(let answer) = self { answer.reason(hiding: hide) } else { nil }
+    }
 }

@@ -23,6 +23,8 @@ package struct Answer: Equatable, Sendable {
     package let isEarly: Bool
     /// The body; empty when it exceeds 64 KiB.
     package let body: [UInt8]
+    /// As much of it as was read.
+    private let said: [UInt8]
 
     init(
         status: Int, _ head: AnswerHead, _ start: AnswerBody, isCut: Bool, isEarly: Bool = false,
@@ -34,7 +36,15 @@ package struct Answer: Equatable, Sendable {
         isPage = start.isPage || isCut && start.mayBePage || head.isCoded && head.isHTML
         isReadable = !head.isCoded
         self.isCut = isCut
+        said = text
         body = isCut ? [] : text
+    }
+
+    /// What the server says of its refusal, in a line; nil when it says nothing that people can read.
+    ///
+    /// - Parameter hide: takes secrets out of a text: a server may repeat what it was sent.
+    package func reason(hiding hide: (String) -> String) -> String? {
+        isReadable ? ServerReason.read(said, hiding: hide) : nil
     }
 }
 

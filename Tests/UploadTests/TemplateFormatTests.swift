@@ -56,13 +56,13 @@ import Tracking
             + #""coords":{"latitude":37.7749,"longitude":-122.4194,"accuracy":5.2,"speed":2.5,"heading":180.5,"#
             + #""altitude":14.3,"ellipsoidal_altitude":14.3},"activity":{"type":"in_vehicle","confidence":100},"#
             + #""battery":{"level":-1,"is_charging":false},"extras":{EXTRAS}}"#,
-        #"{"event":"geofence","is_moving":false,"uuid":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e21","#
+        #"{"event":"geofence","uuid":"0190d4e2-7b1a-7c3e-9f10-2a4b6c8d0e21","#
             + #""timestamp":"2026-06-15T12:34:14.250Z","odometer":0,"mock":false,"#
             + #""geofence":{"identifier":"a \"quoted\" 😀 dock","action":"EXIT"},"#
             + #""coords":{"latitude":37.7749,"longitude":-122.4194,"accuracy":4.1,"speed":-1,"heading":-1,"#
             + #""altitude":0,"ellipsoidal_altitude":0},"activity":{"type":"unknown","confidence":100},"#
             + #""battery":{"level":-1,"is_charging":false},"extras":{EXTRAS}}"#,
-        #"{"event":"","is_moving":false,"uuid":"0190d4eb-a2da-7c3e-9f10-2a4b6c8d0e22","#
+        #"{"event":"","uuid":"0190d4eb-a2da-7c3e-9f10-2a4b6c8d0e22","#
             + #""timestamp":"2026-06-15T12:44:10.250Z","odometer":0,"mock":false,"#
             + #""coords":{"latitude":37.8,"longitude":-122.4,"accuracy":-1,"speed":-1,"heading":-1,"#
             + #""altitude":0,"ellipsoidal_altitude":0},"activity":{"type":"unknown","confidence":100},"#

@@ -17,6 +17,9 @@ private indirect enum Model {
     enum Part {
         case text(String)
         case tag(TemplateTag)
+
+        var isMotion: Bool { if case .tag(.isMoving) = self { true } else { false } }
+        var isEmpty: Bool { if case .text("") = self { true } else { false } }
     }
 }
 
@@ -189,7 +192,9 @@ struct TemplatePropertyTests {
         case .odometer: return finite(record.odometer, 0)
         case .batteryLevel: return finite(record.battery.level, -1)
         case .activityConfidence: return 100.0
-        case .isMoving: return location?.motion == .moving
+        case .isMoving:
+            guard let motion = location?.motion, motion != .unknown else { return NSNull() }
+            return motion == .moving
         case .mock: return fix?.isMock == true
         case .batteryIsCharging: return record.battery.isCharging == true
         case .timestamp: return record.time.iso8601
@@ -207,6 +212,17 @@ struct TemplatePropertyTests {
         case .deviceID: return device
         case .installID: return device + "2"
         case .sessionID: return TemplateSamples.session.description
+        }
+    }
+
+    /// A member of an object that is nothing but motion, which is unknown.
+    private func isLeftOut(_ model: Model, _ record: TemplateRecord) -> Bool {
+        guard expected(.isMoving, record, device: "") is NSNull else { return false }
+        return switch model {
+        case .tag(.isMoving): true
+        case .string(let parts):
+            parts.count(where: \.isMotion) == 1 && parts.allSatisfy { $0.isMotion || $0.isEmpty }
+        case .tag, .constant, .array, .object: false
         }
     }
 
@@ -241,8 +257,9 @@ struct TemplatePropertyTests {
             guard case .array(let values)? = value, values.count == elements.count else { return false }
             return zip(elements, values).allSatisfy { matches($0, $1, record, device: device) }
         case .object(let members):
-            guard case .object(let values)? = value, values.count == members.count else { return false }
-            return members.allSatisfy { matches($0.value, values[$0.name], record, device: device) }
+            let present = members.filter { !isLeftOut($0.value, record) }
+            guard case .object(let values)? = value, values.count == present.count else { return false }
+            return present.allSatisfy { matches($0.value, values[$0.name], record, device: device) }
         }
     }
 

@@ -5,7 +5,8 @@ import Testing
 @testable import Daemon
 
 /// An upgrade must not dissolve what is frozen, so what an earlier version wrote down of settings that it knew stays the same.
-@Suite("what decides the bytes of a template, as earlier versions wrote it down") struct TemplateIdentityTests {
+@Suite("what decides the bytes of a template, as earlier versions wrote it down") struct TemplateIdentityTests
+{
     private static let point = #"{"a": <%= latitude %>}"#
     private static let fence = #"{"f": "<%= geofence.identifier %>"}"#
 
@@ -33,5 +34,30 @@ import Testing
                 == " template PATCH true 1 . 6 ,\"k\":1 4 none 5 false \(records)")
         #expect(Settings.Format.template(other).fingerprint == "template van-1".fingerprint)
         #expect("template van-1".fingerprint == 3_567_597_383_150_741_504)
+    }
+
+    @Test("what came later makes another identity") func other() throws {
+        let form = try TemplateShape(
+            params: BodyFields(), batchSize: 1,
+            location: Template(Self.point, for: .location, as: .form), geofence: nil)
+        var settings = [Settings.Template(shape: form), Settings.Template(shape: form)]
+        settings[1].contentType = "text/plain"
+        var query = Settings.Template(
+            shape: try TemplateShape(
+                params: BodyFields(), batchSize: 1, isQuery: true,
+                location: Template(Self.point, for: .location, as: .form), geofence: nil))
+        query.method = .get
+        let line = "m a=1 <%= timestamp.seconds %>"
+        let text = Settings.Template(
+            shape: try TemplateShape(
+                params: BodyFields(), batchSize: 1, location: Template(line, for: .location, as: .text),
+                geofence: nil))
+        let json = Settings.Template(
+            shape: try TemplateShape(
+                rootProperty: ".", params: BodyFields(), batchSize: 1,
+                location: Template(Self.point, for: .location), geofence: Template(Self.fence, for: .geofence)
+            ))
+        let identities = (settings + [query, text, json]).map { Settings.Format.template($0).identity }
+        #expect(Set(identities).count == identities.count)
     }
 }

@@ -21,8 +21,9 @@ class Line:
     fields: dict = field(default_factory=dict)
 
 
-# Of names and tag values: what a backslash makes part of them, and what may not stand there without one.
+# What a backslash makes part of a name, and what may not stand there without one; quotation marks may in the value of a tag.
 NAME = re.compile(r'(?:\\[,= ]|[^\\,= "\x00-\x1f\x7f])+')
+TAG = re.compile(r'(?:\\[,= ]|[^\\,= \x00-\x1f\x7f])+')
 STRING = re.compile(r'"((?:\\["\\]|[^"\\\x00-\x1f\x7f])*)"')
 FLOAT = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 INTEGER = re.compile(r"(-?\d+)i")
@@ -44,7 +45,7 @@ def read_line(text: str) -> Line:
         raise MalformedError("a comment")
     line = Line(reader.name(), 0)
     while reader.follows(","):
-        reader.pair(line.tags, reader.name, set())
+        reader.pair(line.tags, reader.tag, set())
     reader.expect(" ")
     reader.pair(line.fields, reader.value, set(line.tags))
     while reader.follows(","):
@@ -82,6 +83,9 @@ class Reader:
 
     def name(self) -> str:
         return re.sub(r"\\([,= ])", r"\1", self.match(NAME)[0])
+
+    def tag(self) -> str:
+        return re.sub(r"\\([,= ])", r"\1", self.match(TAG)[0])
 
     def pair(self, into: dict, value, taken: set):
         name = self.name()

@@ -29,7 +29,12 @@ LINE = ('location,device=<%= device_id %>,fixed=a\\ b lat=<%= latitude %>,ms=<%=
         'kmh=<%= speed.kmh %>,alt=<%= altitude %>,uuid="<%= uuid %>" <%= timestamp.milliseconds %>')
 LINE_EVENT = ('fence,device=<%= device_id %>,name=<%= geofence.identifier %> '
               'said="<%= geofence.identifier %>",uuid="<%= uuid %>" <%= timestamp.milliseconds %>')
-DOCK = {"id": 'a "quoted", é=\\ dock', "latitude": 50.0, "longitude": 8.0, "radius_meters": 100.0}
+FENCE = 'a "quoted", é=\\ dock'
+DOCK = {"id": FENCE, "latitude": 50.0, "longitude": 8.0, "radius_meters": 100.0}
+
+
+def reads_any(method, path, text):
+    return (read_json if text[:1] == b"{" else read_form)(method, path, text)
 
 
 class BodyTests(TemplateTest):
@@ -38,6 +43,7 @@ class BodyTests(TemplateTest):
             1, body="form", location_template=FORM, reads=read_form, params={"action": "addpos", "track": 7, "on": True})
         (slow,) = fake.drive(1, speed=2.5, altHAE=None, eph=None)
         (unknown,) = fake.drive(1, speed=None)
+        daemon.wait_stored(3)
         daemon.call("SetExtras", extras={"driver": "Zoë & co", "kmh": "1"})
         (last,) = fake.drive(1, speed=10.0)
         daemon.wait_stored(4)
@@ -91,6 +97,7 @@ class BodyTests(TemplateTest):
     def test_text_is_a_line_for_each_record(self):
         server, fake, daemon = self.sending(1, body="text", location_template=LINE, device_id="van-1", reads=read_lines)
         (unknown,) = fake.drive(1, speed=None, altHAE=None)
+        daemon.wait_stored(2)
         daemon.call("SetExtras", extras={"driver name": 'Zoë "the\\ cat"', "alt": "no", "device": "no", "time": "no"})
         (last,) = fake.drive(1, speed=2.5)
         daemon.wait_stored(3)
@@ -112,6 +119,7 @@ class BodyTests(TemplateTest):
     def test_a_header_of_the_configuration_says_another_type(self):
         server, fake, daemon = self.sending(2, [503], body="text", batch_size=1, location_template=LINE, device_id="van-1",
                                             reads=read_lines)
+        self.assertEqual(daemon.sync()["outcome"], "transient")
         daemon.configure(**{"sync.headers": {"content-Type": "text/x-lines", "X-Own": "1"}})
         daemon.call("Reload")
         self.drain(daemon)
@@ -134,11 +142,10 @@ class BodyTests(TemplateTest):
 
 class EventTests(TemplateTest):
     def with_events(self, **sync) -> tuple:
-        """A drive into a geofence and out of it, for a destination whose requests have been refused so far."""
+        """A drive into a geofence and out of it, stored before there was a destination."""
         fake = self.fake()
-        server = self.server(reads=sync.pop("reads"))
-        daemon = self.daemon(fake.port, tracking={"implausible_speed_mps": 1_000_000},
-                             sync={"url": server.url, "format": "template", "interval_seconds": NEVER, **sync}).start()
+        server = self.server(sync.pop("answers", ()), sync.pop("reads"))
+        daemon = self.daemon(fake.port, tracking={"implausible_speed_mps": 1_000_000}).start()
         daemon.call("AddGeofences", geofences=[DOCK])
         fake.wait_watched()
         daemon.call("Start")
@@ -149,26 +156,27 @@ class EventTests(TemplateTest):
         daemon.wait_status(lambda status: status["gate"]["admitted"] >= 20, "the drive")
         events = {event["id"] for event in daemon.call("GetGeofenceEvents")["events"]}
         self.assertGreaterEqual(len(events), 2)
-        return server, daemon, events
+        stored = daemon.stored_ids()
+        self.change(daemon, url=server.url, format="template", interval_seconds=NEVER, **sync)
+        return server, daemon, stored, events
 
     def test_events_of_geofences_go_where_they_have_a_template(self):
         for sync in ({"body": "form", "location_template": FORM, "geofence_template": FORM_EVENT, "reads": read_form},
                      {"body": "text", "location_template": LINE, "geofence_template": LINE_EVENT, "device_id": "van-1",
                       "reads": read_lines}):
             with self.subTest(sync["body"]):
-                server, daemon, events = self.with_events(**sync)
-                stored = daemon.stored_ids()
+                server, daemon, stored, events = self.with_events(**sync)
                 self.drain(daemon)
                 self.assertEqual(set(server.ids), stored | events)
                 if sync["body"] == "form":
                     found = {request.root["fence"] for request in server.requests if "fence" in request.root}
-                    self.assertEqual(found, {DOCK["id"]})
+                    self.assertEqual(found, {FENCE})
                 else:
                     lines = [one["line"] for request in server.requests for one in request.root]
                     fences = [line for line in lines if line.measurement == "fence"]
-                    self.assertEqual({line.fields["said"] for line in fences}, {DOCK["id"]})
+                    self.assertEqual({line.fields["said"] for line in fences}, {FENCE})
                     # Readers differ in what a backslash means in a tag, so there is none.
-                    self.assertEqual({line.tags["name"] for line in fences}, {DOCK["id"].replace("\\", "/")})
+                    self.assertEqual({line.tags["name"] for line in fences}, {FENCE.replace("\\", "/")})
                 daemon.kill()
 
     def test_without_one_there_are_none(self):
@@ -176,19 +184,19 @@ class EventTests(TemplateTest):
                      {"method": "GET", "location_template": FORM, "reads": read_form},
                      {"body": "text", "location_template": LINE, "device_id": "van-1", "reads": read_lines}):
             with self.subTest(sync.get("body", "GET")):
-                server, daemon, _ = self.with_events(**sync)
-                stored = daemon.stored_ids()
+                server, daemon, stored, _ = self.with_events(**sync)
                 self.drain(daemon)
                 self.assertEqual(set(server.ids), stored)
                 self.assertEqual(daemon.status()["sync"]["pending"], 0)
                 daemon.kill()
 
     def test_a_frozen_array_with_events_goes_out_as_it_is_when_they_are_carried_no_more(self):
-        server, daemon, events = self.with_events(reads=lambda *request: (read_json if request[2][:1] == b"{" else read_form)(*request))
-        server.answers = [503]
-        self.assertEqual(daemon.sync()["outcome"], "transient")
-        stored = daemon.stored_ids()
-        self.change(daemon, body="form", location_template=FORM)
+        server, daemon, stored, events = self.with_events(reads=reads_any, answers=["hold"])
+        daemon.ask_for_sync()
+        server.wait_requests(1)
+        daemon.kill()
+        daemon.configure(sync={"body": "form", "location_template": FORM})
+        daemon.start()
         self.drain(daemon)
         self.assertEqual(set(server.ids), stored | events)
         self.assertEqual(len({request.frozen for request in server.requests}), 1)
@@ -219,9 +227,10 @@ class FrozenTests(TemplateTest):
 
     def test_keys_that_decide_bytes_dissolve_what_was_refused_for_good(self):
         own = '{"uuid": "<%= uuid %>"}'
-        for before, changed in (({"body": "form"}, {"method": "GET"}), ({}, {"body": "form"}), ({"method": "GET"}, {"method": "POST"})):
+        for before, changed in (({"body": "form"}, {"method": "GET"}), ({}, {"body": "form"}),
+                                ({"method": "GET"}, {"method": "POST"})):
             with self.subTest(changed):
-                server, fake, daemon = self.sending(2, [404], location_template=own, reads=self.reads_any, **before)
+                server, fake, daemon = self.sending(2, [404], location_template=own, reads=reads_any, **before)
                 stored = daemon.stored_ids()
                 self.assertEqual(daemon.sync()["outcome"], "permanent")
                 self.change(daemon, **changed)
@@ -230,10 +239,6 @@ class FrozenTests(TemplateTest):
                 self.assertNotIn(refused.key, {request.key for request in accepted})
                 self.assertEqual(set(server.ids), stored)
                 daemon.kill()
-
-    @staticmethod
-    def reads_any(method, path, text):
-        return (read_json if text[:1] == b"{" else read_form)(method, path, text)
 
     def test_kills_lose_nothing_and_double_nothing(self):
         dice = random.Random(seed("kills with forms, queries and lines"))

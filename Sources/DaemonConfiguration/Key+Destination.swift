@@ -79,7 +79,7 @@ extension Key {
         .text("sync.platform", \.main.sync.platform, Rules.platform, "What the upload calls this platform.")
             .only(.beekon),
         .open(
-            "sync.headers", \.main.sync.headers, isSecret: true, Rules.header,
+            "sync.headers", \.main.sync.headers, isSecret: true, Rules.uploadHeader,
             "Headers sent with every upload."),
     ]
 
@@ -107,7 +107,14 @@ extension Key {
             "sync.speed_unit", \.main.format.speedUnit,
             "knots for Traccar, and PhoneTrack's /log/traccar; mps for PhoneTrack's /log/gpslogger."
         ).only(.osmand),
-        .choice("sync.method", \.main.format.template.method, "Method of the request.").only(.template),
+        .choice(
+            "sync.method", \.main.format.template.method,
+            "Method of the request; GET has one record, in the query."
+        ).only(.template),
+        .choice(
+            "sync.body", \.main.format.template.body,
+            "json; form: one record, whose members become parameters; text: lines of InfluxDB."
+        ).only(.template),
         .text(
             "sync.root_property", \.main.format.template.rootProperty, Rules.rootProperty,
             "Name of the record, or of the array of records, in the body; \".\": it is the body.\n"
@@ -121,11 +128,12 @@ extension Key {
             .template),
         .optionalText(
             "sync.location_template", \.main.format.template.location, Rules.locationTemplate,
-            "Record of a location, in JSON with <%= tags %>; \"\" is the usual one."
+            "Record of a location, in JSON with <%= tags %>, or a line with them; \"\" is the usual one of JSON."
         ).only(.template),
         .optionalText(
             "sync.geofence_template", \.main.format.template.geofence, Rules.geofenceTemplate,
-            "Record of a geofence event, in JSON with <%= tags %>; \"\" is the usual one."
+            "Record of a geofence event, in JSON with <%= tags %>, or a line with them; \"\" is the usual one of JSON,\n"
+                + "and elsewhere there are no such records then."
         ).only(.template),
         .flag(
             "sync.compress", \.main.format.template.compress,

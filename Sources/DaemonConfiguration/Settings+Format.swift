@@ -78,6 +78,8 @@ extension Settings {
         package var method = Method.post
         /// What the body looks like, its `params`, which may be secrets, included.
         package var shape: TemplateShape
+        /// In place of the usual type of that body; nil: that one. Printable ASCII.
+        package var contentType: String?
         /// gzip.
         package var compress = false
         package var order = Order.oldest
@@ -130,6 +132,8 @@ extension Settings {
         case post = "POST"
         case put = "PUT"
         case patch = "PATCH"
+        /// Without a body: a record is in the query.
+        case get = "GET"
     }
 
     /// Which pending rows a batch holds; within it they ascend in any case.

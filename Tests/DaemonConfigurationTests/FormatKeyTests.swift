@@ -75,7 +75,10 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample("speed_unit", .osmand, "\"mps\"", "\"kmh\"", "\"knots\"") {
             $0.format == .osmand(.init(deviceID: "van1", speedUnit: .mps))
         },
-        Sample("method", .template, "\"PUT\"", "\"GET\"", "\"PATCH\"") { $0.template?.method == .put },
+        Sample("method", .template, "\"PUT\"", "\"HEAD\"", "\"PATCH\"") { $0.template?.method == .put },
+        Sample("body", .template, "\"form\"\nlocation_template = '{\"a\":1}'", "\"xml\"", "\"form\"") {
+            $0.template?.shape.body == .form && $0.template?.shape.geofence == nil && $0.batchSize == 1
+        },
         Sample("root_property", .template, "\".\"", "\"\"", "1 to 100") {
             $0.template?.shape.rootProperty == "."
         },
@@ -87,10 +90,10 @@ struct Sample: Sendable, CustomTestStringConvertible {
             "\"\(String(repeating: "x", count: 8193))\"", "more than 8192 bytes"
         ) {
             $0.template?.shape.location.source == "{\"a\":<%= speed %>}"
-                && $0.template?.shape.geofence.source == Template.Kind.geofence.guideText
+                && $0.template?.shape.geofence?.source == Template.Kind.geofence.guideText
         },
         Sample("geofence_template", .template, "'[\"<%= geofence.action %>\"]'", "{}", "found a table") {
-            $0.template?.shape.geofence.tags == [.geofenceAction]
+            $0.template?.shape.geofence?.tags == [.geofenceAction]
         },
         Sample(
             "location_template", .template, "'{\"a\": true}'", "\"{\\\"a\\\": <%= speeed %>}\"",
@@ -203,7 +206,8 @@ extension Settings.Sync {
             "batch_size": "5", "heartbeat_seconds": "60", "order": "\"oldest\"", "require_ack": "true",
             "platform": "\"linux\"",
             "device_id": "\"a\"", "username": "\"a\"", "password": "\"a\"", "accept_unsubscribed": "true",
-            "keep_connection": "true", "speed_unit": "\"mps\"", "method": "\"PUT\"", "root_property": "\"a\"",
+            "keep_connection": "true", "speed_unit": "\"mps\"", "method": "\"PUT\"", "body": "\"json\"",
+            "root_property": "\"a\"",
             "params": "{ a = \"b\" }", "extras_in": "\"none\"", "location_template": "\"[1]\"",
             "geofence_template": "\"[1]\"", "compress": "true",
         ]

@@ -49,6 +49,7 @@ import Testing
             "sync.username": .string(""), "sync.password": .string(""),
             "sync.accept_unsubscribed": .bool(false), "sync.keep_connection": .bool(false),
             "sync.speed_unit": .string("knots"), "sync.method": .string("POST"),
+            "sync.body": .string("json"),
             "sync.root_property": .string("location"), "sync.extras_in": .string("record"),
             "sync.location_template": .string(""), "sync.geofence_template": .string(""),
             "sync.commands.enabled": .bool(false), "sync.commands.allow": .list([]),

@@ -160,7 +160,8 @@ extension Settings.Format {
     /// Geofence events are part of it.
     var carriesEvents: Bool {
         switch self {
-        case .beekon, .template, .owntracks: true
+        case .beekon, .owntracks: true
+        case .template(let own): own.shape.geofence != nil
         case .overland, .osmand: false
         }
     }
@@ -180,6 +181,7 @@ extension Settings.Format {
         case .beekon(let own): own.params.isEmpty ? "" : " beekon \(own.params.text)"
         case .template(let own):
             " template \(own.method.rawValue) \(own.compress) \(own.shape.identity)"
+                + (own.contentType.map { " \($0)" } ?? "")
         case .overland: " overland"
         case .owntracks(let own): " owntracks" + (own.username.map { " \($0.text)" } ?? "")
         case .osmand(let own): " osmand \(own.speedUnit.rawValue)"

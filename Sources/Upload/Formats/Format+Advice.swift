@@ -62,7 +62,11 @@ extension Format {
             "The server rejects the request (\(status)): its log says why, and beekonctl rejected list shows the rows. Compare "
                 + "what it expects with location_template, geofence_template, root_property and batch_size."
         case 405: "The server does not take this method here (405): correct method or url."
-        case 415: "The server does not take this kind of body (415): set compress to false, or correct url."
+        case 414, 431:
+            "The server finds the url too long (\(status)): shorten location_template, or send it in a body (method, body)."
+        case 415:
+            "The server does not take this kind of body (415): set compress to false, or correct body, a Content-Type in "
+                + "headers, or url."
         default: beekon(status)
         }
     }

@@ -89,9 +89,12 @@ package enum Format: String, CaseIterable, Sendable {
 }
 
 extension Settings.Sync {
-    /// See `Format.Harmless`. Where a record of a template is the body, there is no batch that could be empty.
+    /// See `Format.Harmless`. Where a record of a template is the body, there is no batch that could be empty; and what a
+    /// server says to no line at all means nothing.
     package var harmless: Format.Harmless {
-        if case .template(let own) = format { return own.shape.isBatching ? .emptyBatch : .newestLocation }
+        if case .template(let own) = format {
+            return own.shape.isBatching && own.shape.body == .json ? .emptyBatch : .newestLocation
+        }
         return format.name.isOneRow ? .newestLocation : .emptyBatch
     }
 }

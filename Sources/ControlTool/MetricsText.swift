@@ -59,7 +59,7 @@ package struct MetricsText {
         let results: [(String, Int)] = [
             ("admitted", gate.admitted), ("too_soon", gate.tooSoon), ("too_near", gate.tooNear),
             ("paused", gate.paused), ("unsettled", counters.unsettled),
-            ("bad_time", status.source.refusedTimes),
+            ("bad_time", status.source.refusedTimes), ("repeated", status.source.repeated ?? 0),
             ("not_tracked", counters.notTracked), ("refused", counters.refused),
         ]
         writer.add(

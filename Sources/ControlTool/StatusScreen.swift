@@ -88,6 +88,9 @@ package struct StatusScreen {
         {
             text += ", \(Quantity.count(count)) \(why)"
         }
+        if let repeated = status.source.repeated, repeated > 0 {
+            text += ", \(Quantity.count(repeated)) repeated"
+        }
         return Text.wrap(text, width: 70)
     }
 

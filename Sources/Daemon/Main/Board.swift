@@ -62,6 +62,8 @@ struct FixCounts: Equatable, Sendable {
     var dropped = FixPipeline.Dropped()
     var unsettled = 0
     var untracked = 0
+    /// They told an instant again.
+    var repeated = 0
     var refused = 0
 }
 

@@ -179,7 +179,7 @@ extension Wire.SourceStatus {
             timeSettled: snapshot.isTimeSettled, fixes: snapshot.facts.fixes,
             reconnects: snapshot.facts.reconnects, rollovers: snapshot.rollovers,
             refusedTimes: snapshot.refusedTimes, refusedTime: snapshot.refusal?.receiver.iso8601,
-            refusedClock: snapshot.refusal?.clock.iso8601)
+            refusedClock: snapshot.refusal?.clock.iso8601, repeated: snapshot.fixes.repeated)
     }
 }
 

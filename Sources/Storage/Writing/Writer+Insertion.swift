@@ -8,11 +8,23 @@ extension Writer {
     ///
     /// - Parameter mayExist: an earlier attempt failed. Its COMMIT may have reached the file all the same, so look
     ///   before writing the same row twice.
+    /// - Returns: false: the session has come to this instant already. Then all is written but the location.
+    @discardableResult
     mutating func insert(
         _ new: NewLocation, _ crossings: NewEvents? = nil, mayExist: Bool
-    ) throws(SQLiteError) {
-        if mayExist, try wasWritten(RowName(new)) { return }
+    ) throws(SQLiteError) -> Bool {
+        if mayExist, try wasWritten(RowName(new)) { return true }
         try enter(session: new.session, startedAt: new.sessionStartedAt)
+        if ledger.sessions.current?.hasPassed(new.location.fix.time, in: new.run) == true {
+            if let ages = new.ages { try tables.counters.set(ages) }
+            if let crossings { try insert(crossings, mayExist: mayExist) }
+            return false
+        }
+        try write(new, crossings)
+        return true
+    }
+
+    private mutating func write(_ new: NewLocation, _ crossings: NewEvents?) throws(SQLiteError) {
         guard var session = ledger.sessions.current else { return }
         let extras = try version(ofExtras: new.extras)
         let time = new.location.fix.time
@@ -51,6 +63,7 @@ extension Writer {
             reference: Gate.Reference(
                 time: time, coordinate: new.location.fix.coordinate, bearing: new.location.fix.bearing),
             odometer: new.odometer, memory: memory, vehicle: vehicle)
+        session.run = new.run ?? session.run
         ledger.sessions.odometerSettings = settings
         ledger.lost(lost)
         ledger.inserted(row, in: session)

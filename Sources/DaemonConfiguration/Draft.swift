@@ -116,6 +116,7 @@ struct FormatDraft {
     var owntracks = Settings.OwnTracks(deviceID: "")
     var mqtt = Settings.MQTT()
     var speedUnit = Settings.SpeedUnit.knots
+    var uniqueID = Settings.UniqueID.location
 
     /// - Parameter isMQTT: what the url says of the transport.
     /// - Returns: nil where the settings exclude each other.
@@ -136,7 +137,7 @@ struct FormatDraft {
             return .template(format)
         case .overland:
             var format = Settings.Overland()
-            (format.deviceID, format.order) = (deviceID, order)
+            (format.deviceID, format.order, format.uniqueID) = (deviceID, order, uniqueID)
             return .overland(format)
         case .owntracks:
             var format = owntracks

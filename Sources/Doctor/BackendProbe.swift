@@ -65,9 +65,11 @@ enum BackendProbe {
         case .judged(let judgement):
             switch judgement.doubt {
             case .page: return .page(judgement.status)
+            case .phpError: return .phpError(judgement.status)
             case .noAck: return .noAck(judgement.status)
             case .refused: return .refused(judgement.status)
-            case nil: return .status(judgement.status)
+            case .unread: return .unread(judgement.status)
+            case nil: return judgement.isSilent ? .silent(judgement.status) : .status(judgement.status)
             }
         case .failed(let failure): return .failed(failure.message, isClock: failure.kind == .clock)
         }
@@ -118,11 +120,13 @@ enum BackendProbe {
         let factory = RequestFactory(hurried(sync), version: Release.version)
         let outcome = client.post(
             request.body, factory.options(for: request, of: id, authorization: nil),
-            keepsBody: request.format.readsBody(acknowledging: sync.requireAck), wakeup: wakeup,
+            keepsBody: request.format.readsBody(acknowledging: sync.demandsAcceptance), wakeup: wakeup,
             isCancelled: { false })
         return switch outcome {
         case .answer(let answer):
-            .judged(request.format.judge(answer, acknowledging: sync.requireAck ? id : nil, at: now()))
+            .judged(
+                request.format.judge(
+                    answer, acknowledging: sync.requireAck ? id : nil, saying: Acceptance(sync), at: now()))
         case .failure(let failure): .failed(failure)
         // Nobody does.
         case .cancelled: nil
@@ -147,7 +151,8 @@ enum BackendProbe {
             return format.request(
                 session: newest?.session ?? ids.next(at: now()), extras: nil, locations: locations
             ).map { (id, $0) }
-        case .overland(let own): return (id, OverlandFormat(deviceID: own.deviceID).request([]))
+        case .overland(let own):
+            return (id, OverlandFormat(own, installID: installID ?? newID()).request([]))
         case .owntracks(let own):
             let format = OwnTracksFormat(user: own.username?.text, deviceID: own.deviceID)
             return newest.map { (id, format.request($0, sentAt: now())) }

@@ -18,7 +18,7 @@ extension Checks {
             name(backend), connection(backend), encryption(backend),
             endpoint(backend, facts.status?.sync, of: DestinationNames.main, facts), token(facts),
             backlog(facts),
-        ] + [heartbeat(facts.status?.sync, backend, facts)].compactMap(\.self)
+        ] + [heartbeat(facts.status?.sync, backend, facts), uniqueID(backend)].compactMap(\.self)
     }
 
     /// nil where there are no heartbeats.
@@ -31,6 +31,16 @@ extension Checks {
         return .failed(
             "heartbeat", text.summary,
             "let it accept batches without locations, or set \(backend.table).heartbeat_seconds to 0")
+    }
+
+    /// nil where it is settled what `unique_id` names.
+    static func uniqueID(_ backend: BackendFacts) -> Finding? {
+        guard backend.hasOldUniqueID else { return nil }
+        return .skipped(
+            "unique_id",
+            "names each location, as id does; a later version will name the device with it, as the app Overland does",
+            "set \(backend.table).unique_id = \"device\" where the server expects that, else \"location\" to keep it"
+        )
     }
 
     static func name(_ backend: BackendFacts) -> Finding {
@@ -61,7 +71,8 @@ extension Checks {
         }
         guard isConnected(backend) else { return .skipped("TLS", "no connection") }
         switch backend.answer {
-        case .status, .page, .noAck, .refused, .broker: return .ok("TLS", "the certificate is valid")
+        case .status, .page, .phpError, .noAck, .refused, .unread, .silent, .broker:
+            return .ok("TLS", "the certificate is valid")
         case .failed(let message, isClock: true):
             return .failed(
                 "TLS", "the certificate is not valid yet by this machine's clock: \(message)",
@@ -96,6 +107,10 @@ extension Checks {
                 name, "answers \(status) to an empty batch with a page, which beekond does not believe",
                 "look for a captive portal, a single-page app's fallback or a maintenance page at "
                     + "\(backend.table).url (\(backend.url))")
+        case .phpError(let status):
+            return .failed(
+                name, "answers \(status) to an empty batch, but PHP printed an error before its answer",
+                "see the log of PHP at \(backend.url), and set display_errors to Off there")
         case .noAck(let status):
             return .failed(
                 name,
@@ -105,8 +120,20 @@ extension Checks {
             )
         case .refused(let status):
             return .failed(
-                name, "answers \(status) to an empty batch, with a result other than ok",
-                "see the log of \(backend.url)")
+                name, "answers \(status) to an empty batch without saying that it was taken",
+                unaccepted(backend))
+        case .unread(let status):
+            return .failed(
+                name,
+                "answers \(status) to an empty batch with a body that cannot be read to its end: more than 64 KiB, compressed, "
+                    + "cut off or no JSON",
+                unaccepted(backend))
+        case .silent(let status):
+            return .skipped(
+                name,
+                "answers \(status) to an empty batch without a word on whether it was taken, which beekond believes",
+                "where the server answers {\"result\":\"ok\"} to what it stores, set \(backend.table).accept_member = \"result\""
+            )
         case .failed(let message, let isClock) where isClock || isTLSFailure(message):
             return .skipped(name, "no TLS")
         case .failed(let message, _):
@@ -121,6 +148,11 @@ extension Checks {
                     + "test \(destination)")
         case nil: return inferred(facts)
         }
+    }
+
+    private static func unaccepted(_ backend: BackendFacts) -> String {
+        "see the log of \(backend.url), and correct its token, \(backend.table).url, or what \(backend.table).accept_member "
+            + "and accept_value demand"
     }
 
     private static func judge(

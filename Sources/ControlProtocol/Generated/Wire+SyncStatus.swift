@@ -3,13 +3,14 @@ extension Wire {
     /// The uploader. uploaded, retries and bytes_sent (of request bodies) are since the daemon started.
     /// pending, uploaded and rejected count locations and geofence events. oldest_pending is a fix time.
     /// failure is auth, permanent, rejected, dead_letters_full (a rejected batch has no room among the dead
-    /// letters), page (a page answered 200 in place of the backend) or no_ack (sync.require_ack) while state
-    /// is failed. last_mqtt_code is the reason code of an MQTT broker, in place of an HTTP status. rejected
-    /// counts the dead letters that are kept. oversized_failures counts how many times in a row the next
-    /// batch has failed because of its size or its time; absent if it has not. commands counts those of its
-    /// server that have yet to be run, results those that have yet to be sent, refused_commands the lists of
-    /// its commands that were refused as a whole since the daemon started; each is absent if there are none.
-    /// heartbeat is absent where there are no heartbeats.
+    /// letters), page (a page answered 200 in place of the backend), php_error (PHP printed an error before
+    /// its answer), no_ack (sync.require_ack) or refused (a 2xx does not say that the batch was taken:
+    /// sync.accept_member) while state is failed. last_mqtt_code is the reason code of an MQTT broker, in
+    /// place of an HTTP status. rejected counts the dead letters that are kept. oversized_failures counts how
+    /// many times in a row the next batch has failed because of its size or its time; absent if it has not.
+    /// commands counts those of its server that have yet to be run, results those that have yet to be sent,
+    /// refused_commands the lists of its commands that were refused as a whole since the daemon started; each
+    /// is absent if there are none. heartbeat is absent where there are no heartbeats.
     package struct SyncStatus: Codable, Sendable, Equatable {
         package var state: SyncState
         package var failure: String?

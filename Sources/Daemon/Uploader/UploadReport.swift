@@ -20,9 +20,13 @@ final class UploadReport {
     /// The log has said that the broker's acknowledgements are worth little.
     var hasDoubted = false
     private var lastDeferralWarning: BootInstant?
+    /// The log has said that the server accepts batches without saying so.
+    var hasWarnedOfSilence = false
+    /// When the log has last said that the server saves fewer locations than it was sent.
+    var lastShortfall: BootInstant?
 
     /// Seconds after which the same fault is logged again.
-    private static let logInterval = 3600.0
+    static let logInterval = 3600.0
     /// Failures in a row after which the log says what can be done about the size of a batch.
     static let manyFailures = 3
     /// A line about dead credentials and one about an upload that fails for them share this: one is enough.

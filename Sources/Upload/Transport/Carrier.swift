@@ -60,7 +60,7 @@ package struct Carrier: ~Copyable {
                 request.body,
                 RequestFactory(sync, version: version).options(
                     for: request, of: batch, authorization: authorization),
-                keepsBody: keepsBody || request.format.readsBody(acknowledging: sync.requireAck),
+                keepsBody: keepsBody || request.format.readsBody(acknowledging: sync.demandsAcceptance),
                 resumingAt: now)
             return
         }
